@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.base.errors import FineTuneDependencyError, ModelError
+from memd.base.work import Work
 from memd.domain.encoding import ModelFingerprint
-from memd.domain.learn import TuneRequest
+from memd.domain.learn import TuneRequest, Verdict
+from memd.embedding.embed import SwitchableEmbedder
 from memd.embedding.model_files import (
     DIMENSION,
     ONNX_FILE,
@@ -29,6 +31,9 @@ from memd.embedding.model_files import (
     write_manifest,
 )
 from memd.embedding.onnx_graph import HEADS, LAYERS, NORM_EPSILON, write_onnx
+from memd.learn.tuning.bench import rank_answers
+from memd.learn.tuning.evaluation import LabelledQuestion, compare_ranks
+from memd.store.learn.tunings import MemoryText
 from memd.text.tokens import TOKENIZER_FILE
 
 if TYPE_CHECKING:
@@ -37,20 +42,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Weights = dict[str, torch.Tensor]
-from collections.abc import Mapping
-
-from memd.base.work import Work
-from memd.domain.learn import Verdict
-from memd.embedding.embed import SwitchableEmbedder
-from memd.learn.tuning.bench import rank_answers
-from memd.learn.tuning.evaluation import LabelledQuestion, compare_ranks
-from memd.store.learn.tunings import MemoryText
 
 TOKENS_MAX = 128
 """Per text in training; the model itself reads WINDOW_TOKENS."""
 BATCH_MAX = 16
 """Questions in a batch, each with its passage and hard negatives; fits a laptop's memory."""
 WARM_UP_STEPS_MAX = 100
+PASSAGES_MAX = 500
+"""In an evaluation: answers and the latest memories; each model embeds all of them anew."""
 _NOTICE = "memd trained these weights further on memories of one store: keep them to yourself.\n"
 
 
@@ -244,12 +243,8 @@ def _write(base: Path, target: Path, weights: dict[str, NDArray[np.float32]]) ->
     new.rename(target)
 
 
-PASSAGES_MAX = 500
-"""Answers and the latest memories; each model embeds all of them anew."""
-
-
 async def train_model(
-    chosen: SwitchableEmbedder,
+    models: SwitchableEmbedder,
     work: Work,
     name: str,
     triples: Sequence[Triple],
@@ -259,7 +254,7 @@ async def train_model(
     """Train the model in use on *triples* and write it as the model *name*."""
     if not triples:
         raise FineTuneDependencyError("no pair is left to train on")
-    base, target = chosen.folder(chosen.name), chosen.folder(name)
+    base, target = models.folder(models.name), models.folder(name)
     await work.run(shutil.rmtree, target, True)  # left by this run before it was killed
     await work.run(train, base, target, triples, request, progress)
 
@@ -283,7 +278,7 @@ def triples_of(
 
 
 async def evaluate_model(
-    chosen: SwitchableEmbedder,
+    models: SwitchableEmbedder,
     work: Work,
     name: str,
     questions: Sequence[LabelledQuestion],
@@ -296,11 +291,11 @@ async def evaluate_model(
     some += others[-max(0, PASSAGES_MAX - len(some)) :]
     keys = {text.memory_key for text in some}
     answered = [question for question in questions if question.memory_key in keys]
-    before = await rank_answers(chosen, work, chosen.name, answered, some)
-    after = await rank_answers(chosen, work, name, answered, some)
+    before = await rank_answers(models, work, models.name, answered, some)
+    after = await rank_answers(models, work, name, answered, some)
     return compare_ranks(before, after, errors=1.0)
 
 
-async def remove_model(chosen: SwitchableEmbedder, work: Work, name: str) -> None:
+async def remove_model(models: SwitchableEmbedder, work: Work, name: str) -> None:
     """Remove the folder of a model."""
-    await work.run(shutil.rmtree, chosen.folder(name), True)
+    await work.run(shutil.rmtree, models.folder(name), True)

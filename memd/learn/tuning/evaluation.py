@@ -69,9 +69,6 @@ STANDARD_ERRORS = 2.0
 ANSWERED_LOSS_MAX = 0.01
 """The share of questions that may lose the right memory from a default answer."""
 
-NOT_FOUND = 0
-"""The rank of a passage that is not among the candidates."""
-
 
 def compare_ranks(
     before: Sequence[int],
@@ -80,7 +77,7 @@ def compare_ranks(
     *,
     errors: float = STANDARD_ERRORS,
 ) -> Verdict:
-    """Return the verdict over the ranks of the right passage, from 1 on, or NOT_FOUND.
+    """Return the verdict over the ranks of the right passage, from 1 on, or 0.
 
     *shares*: of questions whose default answer has it, before and after.
 

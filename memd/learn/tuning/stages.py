@@ -61,7 +61,7 @@ class Stages:
     recall: Recall
     embedder: Embedder
     work: Work
-    chosen: SwitchableEmbedder | None = None
+    models: SwitchableEmbedder | None = None
     """The installed models, for a run that trains one."""
 
     async def do(
@@ -79,7 +79,7 @@ class Stages:
     async def _generate(
         self, _done: RunWork, request: TuneRequest, _progress: Progress
     ) -> dict[str, Any]:
-        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
+        texts = await self._texts()
         questions = await self.work.run(label_questions, texts)
         count = len(questions)
         if count > request.pairs:
@@ -92,15 +92,13 @@ class Stages:
                 hint="pairs come from conversations: tune again when memd has more of them",
             )
         parts = split_pairs(count, request.validation_split)
-        pairs = [
-            [question.memory_key, part] for question, part in zip(questions, parts, strict=True)
-        ]
-        return {"pairs": pairs}
+        keys = [question.memory_key for question in questions]
+        return {"pairs": list(map(list, zip(keys, parts, strict=True)))}
 
     async def _mine(
         self, done: RunWork, request: TuneRequest, progress: Progress
     ) -> dict[str, Any]:
-        fit = [pair.question for pair in await self._pairs(done) if pair.part == FIT]
+        fit = questions_of(await self._pairs(done), FIT)
         negatives = await self.mine_negatives(fit, request, progress)
         return {"negatives": {str(key): keys for key, keys in negatives.items()}}
 
@@ -111,7 +109,7 @@ class Stages:
         from memd.learn.tuning import adapter
 
         question_vectors = await self._embed(fit, progress)
-        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
+        texts = await self._texts()
         vectors = await self.recall.db.read(tunings.vectors_of, [text.memory_key for text in texts])
         return await self.work.run(
             adapter.mine_negatives, fit, question_vectors, vectors, request.top_k
@@ -121,10 +119,10 @@ class Stages:
         self, done: RunWork, request: TuneRequest, progress: Progress
     ) -> dict[str, Any]:
         pairs = await self._pairs(done)
-        fit = [pair.question for pair in pairs if pair.part == FIT]
+        fit = questions_of(pairs, FIT)
         if request.encoder:
             return await self._train_encoder(done, pairs, request, progress)
-        weigh = [pair.question for pair in pairs if pair.part == WEIGH]
+        weigh = questions_of(pairs, WEIGH)
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
         part = 0.4 if request.weights else 0.8
         matrix = await self.train_adapter(
@@ -145,13 +143,13 @@ class Stages:
     ) -> dict[str, Any]:
         from memd.learn.tuning import encoder
 
-        assert self.chosen is not None
-        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
+        assert self.models is not None
+        texts = await self._texts()
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
-        fit = [pair.question for pair in pairs if pair.part in {FIT, WEIGH}]
+        fit = questions_of(pairs, FIT, WEIGH)
         triples = encoder.triples_of(fit, negatives, texts)
         name = done["model"]
-        await encoder.train_model(self.chosen, self.work, name, triples, request, progress)
+        await encoder.train_model(self.models, self.work, name, triples, request, progress)
         return {"made": {}}
 
     async def train_adapter(
@@ -205,14 +203,14 @@ class Stages:
         if request.encoder:
             return await self._evaluate_encoder(done, pairs)
         results = {name: parse_tuning(body) for name, body in done["made"].items()}
-        chosen = [pair.question for pair in pairs if pair.part == CHOOSE]
+        choose = questions_of(pairs, CHOOSE)
         best, most = "", -1.0
         for at, (name, tuned) in enumerate(results.items()):
             progress(0.2 * at)
-            verdict = await self.verdict(chosen, None, tuned)
+            verdict = await self.verdict(choose, None, tuned)
             if verdict.tuned_ndcg > most:
                 best, most = name, verdict.tuned_ndcg
-        held_out = [pair.question for pair in pairs if pair.part == HELD_OUT]
+        held_out = questions_of(pairs, HELD_OUT)
         progress(0.6)
         now = await self.recall.active_tuning()
         verdict = await self.verdict(held_out, now, results[best])
@@ -221,11 +219,11 @@ class Stages:
     async def _evaluate_encoder(self, done: RunWork, pairs: Sequence[Pair]) -> dict[str, Any]:
         from memd.learn.tuning import encoder
 
-        assert self.chosen is not None
-        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
-        held_out = [pair.question for pair in pairs if pair.part in {CHOOSE, HELD_OUT}]
+        assert self.models is not None
+        texts = await self._texts()
+        held_out = questions_of(pairs, CHOOSE, HELD_OUT)
         report = await encoder.evaluate_model(
-            self.chosen, self.work, done["model"], held_out, texts
+            self.models, self.work, done["model"], held_out, texts
         )
         return {"best": "encoder", "verdict": report.model_dump(mode="json")}
 
@@ -257,10 +255,13 @@ class Stages:
             await asyncio.sleep(0)  # requests come first
         return ranked
 
+    async def _texts(self) -> list[tunings.MemoryText]:
+        return await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
+
     async def _pairs(self, done: RunWork) -> list[Pair]:
         """Return the run's pairs, read again from the memories that still exist."""
         parts = dict(done["pairs"])
-        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
+        texts = await self._texts()
         some = [text for text in texts if text.memory_key in parts]
         pairs = await self.work.run(label_questions, some)
         return [Pair(question, parts[question.memory_key]) for question in pairs]
@@ -269,12 +270,17 @@ class Stages:
         self, questions: Sequence[LabelledQuestion], progress: Progress
     ) -> list[bytes]:
         """Return the vectors of questions as recall embeds them, without known names."""
-        dense = await self.recall.db.read(_texts_without_names, questions)
+        texts = await self.recall.db.read(_texts_without_names, questions)
         vectors: list[bytes] = []
-        for start in range(0, len(dense), EMBED_TEXTS):
+        for start in range(0, len(texts), EMBED_TEXTS):
             progress(0.0)
-            vectors += await self.embedder.embed(dense[start : start + EMBED_TEXTS], bulk=True)
+            vectors += await self.embedder.embed(texts[start : start + EMBED_TEXTS], bulk=True)
         return vectors
+
+
+def questions_of(pairs: Sequence[Pair], *parts: str) -> list[LabelledQuestion]:
+    """Return the questions of the pairs for these uses."""
+    return [pair.question for pair in pairs if pair.part in parts]
 
 
 def split_pairs(count: int, split: float) -> list[str]:

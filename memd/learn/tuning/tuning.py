@@ -8,7 +8,7 @@ what was in use before.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,9 +98,8 @@ class Tuning:
         runs = [self._to_run(row) for row in rows]
         if self._run is not None:
             runs = [self._run, *(run for run in runs if run.run_id != self._run.run_id)]
-        active = next((row.run_id for row in rows if row.active), None)
         stage = TuneStage.IDLE if self._run is None else self._run.stage
-        return TuneStatus(stage=stage, active=active, runs=tuple(runs))
+        return TuneStatus(stage=stage, active=_active_of(rows), runs=tuple(runs))
 
     async def cancel(self) -> TuneStatus:
         """Stop the run at its next step and wait for it; InvalidStateError when none runs."""
@@ -117,9 +116,8 @@ class Tuning:
         Raises NotFoundError, and InvalidStateError for a run that was not better or belongs to
         another embedding model.
         """
-        row = next(
-            (row for row in await self.db.read(tunings.list_runs) if row.run_id == run_id), None
-        )
+        rows = await self.db.read(tunings.list_runs)
+        row = next((row for row in rows if row.run_id == run_id), None)
         if row is None:
             raise NotFoundError("there is no such run", field="run_id", hint="memd tune status")
         if not row.body["run"].get("deployed"):
@@ -130,23 +128,23 @@ class Tuning:
             raise InvalidStateError("this run trained a model", hint=f"memd model use {model}")
         if row.body["tuned"]["fingerprint"] != str(self.embedder.fingerprint):
             raise InvalidStateError("this run is of another embedding model", hint="memd tune run")
-        before = await self._active_run_id()
-        row.body["before"] = before if before != run_id else row.body.get("before")
+        if (active := _active_of(rows)) != run_id:
+            row.body["before"] = active
         await self._use(caller, row.body)
         return await self.status()
 
     async def rollback(self, caller: Caller) -> TuneStatus:
         """Activate what was in use before the active run: another run's result or the defaults."""
         rows = {row.run_id: row for row in await self.db.read(tunings.list_runs)}
-        used = next((row for row in rows.values() if row.active), None)
-        if used is None:
+        active = next((row for row in rows.values() if row.active), None)
+        if active is None:
             raise InvalidStateError("no tuning is in use: recall has its defaults")
-        before = rows.get(used.body.get("before") or "")
+        before = rows.get(active.body.get("before") or "")
         await self.db.write(
             caller, lambda conn: tunings.activate(conn, None if before is None else before.run_id)
         )
         self.recall.tuning.activate(None if before is None else parse_tuning(before.body["tuned"]))
-        self._emit_stage("rolled_back", used.run_id)
+        self._emit_stage("rolled_back", active.run_id)
         return await self.status()
 
     async def settle(self) -> None:
@@ -171,9 +169,9 @@ class Tuning:
             "started_at": from_us(self.clock.now_us()).isoformat(),
         }
         fingerprint = str(self.embedder.fingerprint)
-        asked = request.model_dump(mode="json", include=set(TuneRequest.model_fields))
+        params = request.model_dump(mode="json", include=set(TuneRequest.model_fields))
         work = {"model": f"tuned-{run['run_id'][-8:]}"} if request.encoder else {}
-        return {"run": run, "asked": asked, "fingerprint": fingerprint, "work": work}
+        return {"run": run, "asked": params, "fingerprint": fingerprint, "work": work}
 
     async def _resume_last(self) -> dict[str, Any]:
         """Return the last run, prepared to be resumed: it failed, was cancelled or interrupted."""
@@ -203,8 +201,8 @@ class Tuning:
             self._job = self._run = None
 
     async def _stages(self, caller: Caller, body: dict[str, Any]) -> None:
-        chosen = None if self.models is None else self.models.embedder
-        stages = Stages(self.recall, self.embedder, self._work, chosen)
+        models = None if self.models is None else self.models.embedder
+        stages = Stages(self.recall, self.embedder, self._work, models)
         request = TuneRequest.model_validate(body["asked"])
         first = ORDER.index(TuneStage(body["run"]["stage"]))
         for at, stage in enumerate(ORDER[first:], first):
@@ -243,7 +241,7 @@ class Tuning:
         body |= {"tuned": work["made"][work["best"]] if is_used else None, "work": {}}
         body.pop("next")
         if is_used:
-            body["before"] = await self._active_run_id()
+            body["before"] = _active_of(await self.db.read(tunings.list_runs))
             await self._use(caller, body)
         else:
             await self._store(caller, body)
@@ -258,10 +256,6 @@ class Tuning:
             await self.models.use(caller, model)
         else:
             await encoder.remove_model(self.models.embedder, self._work, model)
-
-    async def _active_run_id(self) -> str | None:
-        rows = await self.db.read(tunings.list_runs)
-        return next((row.run_id for row in rows if row.active), None)
 
     async def _use(self, caller: Caller, body: dict[str, Any]) -> None:
         now_us = self.clock.now_us()
@@ -300,6 +294,11 @@ class Tuning:
 
     def _emit_stage(self, what: str, run_id: str) -> None:
         self.emit(EVERYBODY, EventName.TUNED, {"run_id": run_id, "stage": str(what)})
+
+
+def _active_of(rows: Sequence[TuningRow]) -> str | None:
+    """Return the id of the run in use."""
+    return next((row.run_id for row in rows if row.active), None)
 
 
 def _run_of(body: dict[str, Any], *, active: bool) -> TuneRun:
