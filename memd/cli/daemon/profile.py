@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -158,10 +158,8 @@ def _lock(paths: Paths) -> Iterator[None]:
             f"the daemon of {paths.profile} does not stop",
             hint="stop the process that runs memd serve, then try again",
         ) from None
-    try:
+    with closing(lock):
         yield
-    finally:
-        lock.close()
 
 
 def _resolve(name: str) -> Paths:

@@ -56,13 +56,7 @@ def find(paths: Sequence[Path]) -> FolderNotes:
 
 def read(path: Path) -> str:
     """Return the text of a note. Raises InvalidError with the problem of the file."""
-    try:
-        with path.open("rb") as stream:
-            raw = stream.read(NOTE_BYTES_MAX + 1)
-    except OSError as error:
-        raise InvalidError(f"cannot be read: {error.strerror}") from error
-    if len(raw) > NOTE_BYTES_MAX:
-        raise InvalidError(f"larger than {NOTE_BYTES_MAX // 1_048_576} MiB")
+    raw = read_bytes(path, NOTE_BYTES_MAX)
     if b"\0" in raw:
         raise InvalidError("not a text file")
     try:
@@ -73,13 +67,25 @@ def read(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def is_binary(path: Path) -> bool:
-    """Return whether a file is binary, by its beginning."""
+def read_bytes(path: Path, bytes_max: int) -> bytes:
+    """Return the content of a file. Raises InvalidError if it is larger or cannot be read."""
     try:
         with path.open("rb") as stream:
-            return b"\0" in stream.read(8_192)
+            raw = stream.read(bytes_max + 1)
+    except OSError as error:
+        raise InvalidError(f"cannot be read: {error.strerror}") from error
+    if len(raw) > bytes_max:
+        raise InvalidError(f"larger than {bytes_max // 1_048_576} MiB")
+    return raw
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """Return the beginning of a file; nothing on an error, which reading it later reports."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(size)
     except OSError:
-        return False  # reading it later reports the error
+        return b""
 
 
 def _walk(folder: Path, notes: FolderNotes) -> None:
@@ -117,7 +123,7 @@ def _skip_reason(path: Path) -> str | None:
         return "other files"
     if path.stem.lower().partition("-")[0] in LICENCES:
         return "licences"  # folders of code contain them; they are not notes
-    return "binary" if is_binary(path) else None
+    return "binary" if b"\0" in read_head(path, 8_192) else None
 
 
 def _record_failure(error: OSError, notes: FolderNotes) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, INGEST_ITEMS_MAX, SOURCE_IDS_MAX
@@ -15,6 +15,8 @@ from memd.cli.options import without_none
 
 if TYPE_CHECKING:
     from memd.client import Client
+
+T = TypeVar("T")
 
 BATCH_ITEMS_MAX = INGEST_ITEMS_MAX // 2
 BATCH_BYTES_MAX = FRAME_BYTES_MAX // 2  # JSON may write a character as six bytes
@@ -86,13 +88,15 @@ def send_items(
     _ask(client, {**common, "kept": kept}, outcome)
 
 
-def in_batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield *items* in batches that fit into one request each."""
-    batch: list[dict[str, Any]] = []
+def in_batches(
+    items: Iterable[T], items_max: int = BATCH_ITEMS_MAX, bytes_max: int = BATCH_BYTES_MAX
+) -> Iterator[list[T]]:
+    """Yield *items* in batches that fit into one request each, by their size as JSON."""
+    batch: list[T] = []
     size = 0
     for item in items:
         weight = len(jsonlib.dumps(item))
-        if batch and (len(batch) >= BATCH_ITEMS_MAX or size + weight > BATCH_BYTES_MAX):
+        if batch and (len(batch) >= items_max or size + weight > bytes_max):
             yield batch
             batch, size = [], 0
         batch.append(item)

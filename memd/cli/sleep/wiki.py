@@ -111,6 +111,6 @@ class RemotePages:
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
         from memd.domain.memory import MemoryEntry
 
-        asked = {"agent_id": agent_id, "limit": min(limit, PAGE_ITEMS_MAX), **more}
-        page = self._client.call(method, asked if after is None else {**asked, "after": after})
+        params = {"agent_id": agent_id, "limit": min(limit, PAGE_ITEMS_MAX), **more}
+        page = self._client.call(method, params | options.without_none(after=after))
         return tuple(map(MemoryEntry.model_validate, page["items"])), page["next"]

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from memd.base.errors import CallerError, InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.cli import options, say
+from memd.cli.notes.send import FileOutcome, in_batches
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
 
 if TYPE_CHECKING:
-    from memd.cli.notes.send import FileOutcome
     from memd.client import Client
 
 HEADER = {"memd": "export", "v": 1}
@@ -164,7 +164,7 @@ def import_records(
     problems: list[str] = []
     count = 0
     lines = _lines(outcome.file, problems, end_lines)
-    for batch in _batches(lines):
+    for batch in in_batches(lines, _BATCH_ITEMS_MAX, _BATCH_BYTES_MAX):
         count += len(batch)
         if not dry_run:
             _send(client, batch, outcome, problems)
@@ -194,20 +194,6 @@ def _lines(file: Path, problems: list[str], end_lines: list[int]) -> Iterator[Li
                 end_lines.append(number)
             else:
                 yield number, item
-
-
-def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    batch: list[Line] = []
-    size = 0
-    for number, record in lines:
-        weight = len(jsonlib.dumps(record))
-        if batch and (len(batch) == _BATCH_ITEMS_MAX or size + weight > _BATCH_BYTES_MAX):
-            yield batch
-            batch, size = [], 0
-        batch.append((number, record))
-        size += weight
-    if batch:
-        yield batch
 
 
 def _send(client: Client, batch: list[Line], outcome: FileOutcome, problems: list[str]) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import InvalidError
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX
-from memd.cli.notes.folder import LINES
+from memd.cli.notes.folder import LINES, read_bytes, read_head
 from memd.cli.notes.note import merge_tags
 from memd.cli.notes.send import FileOutcome, Options, send_items
 from memd.cli.transfer import chats, opencode, sessions
@@ -43,11 +43,7 @@ def is_export(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix in {".zip", ".json"} or path.is_dir() or chats.is_database(path):
         return True
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(_HEAD_BYTES)
-    except OSError:
-        return False  # reading it later reports the error
+    head = read_head(path, _HEAD_BYTES)
     if suffix in LINES:
         first = head.partition(b"\n")[0]
         return b'"entityType"' in first or b'"relationType"' in first
@@ -66,7 +62,11 @@ def send(
     if chats.is_database(outcome.file):
         _send_database(client, outcome, options, tell)
         return
-    text = chats.read_zip(outcome.file) if outcome.file.suffix.lower() == ".zip" else _read(outcome)
+    if outcome.file.suffix.lower() == ".zip":
+        text = chats.read_zip(outcome.file)
+    else:
+        raw = read_bytes(outcome.file, chats.BYTES_MAX)
+        text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     conversations = chats.parse_chats(text)
     if conversations is None:
         conversations = opencode.of_export(text)
@@ -93,17 +93,6 @@ def _send_database(
             sessions.send_chats(client, outcome, prompts, len(prompts), options, tell)
         else:
             raise InvalidError("not a database of opencode or claude-mem")
-
-
-def _read(outcome: FileOutcome) -> str:
-    try:
-        with outcome.file.open("rb") as stream:
-            raw = stream.read(chats.BYTES_MAX + 1)
-    except OSError as error:
-        raise InvalidError(f"cannot be read: {error.strerror}") from error
-    if len(raw) > chats.BYTES_MAX:
-        raise InvalidError(f"larger than {chats.BYTES_MAX // 1_048_576} MiB")
-    return raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
 KNOWN = "MCP's server-memory and mem0"
@@ -304,8 +293,6 @@ def _list(value: object) -> list[str]:
         value_list = json.loads(value) if isinstance(value, str) else ()
     except (ValueError, RecursionError):
         return []
-    return (
-        [text for item in value_list if (text := _text(item))]
-        if isinstance(value_list, list)
-        else []
-    )
+    if not isinstance(value_list, list):
+        return []
+    return [text for item in value_list if (text := _text(item))]

@@ -8,7 +8,7 @@ it, as SQLite allows, and the daemon only records where the copy is (docs/decisi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +26,7 @@ from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
-from memd.cli.upkeep.upkeep import call_or_run
+from memd.cli.upkeep.upkeep import call_or_run, run_offline
 
 KEYS = ".keys"
 _NEVER = "operator.key"  # each daemon creates its own
@@ -97,10 +97,8 @@ def hold_store(paths: Paths) -> Iterator[None]:
             f"{error.message}; stop it first",
             hint="systemctl --user stop memd.socket memd.service, or Ctrl-C where memd serve runs",
         ) from None
-    try:
+    with closing(lock):
         yield
-    finally:
-        lock.close()
 
 
 def _report(done: Any, keys: list[str]) -> None:
@@ -129,9 +127,7 @@ def _back_up_to(target: Path) -> Path:
         with daemon(seconds_max=LONG_SECONDS_MAX) as client:
             store = client.call("store.note_copy", {"target": str(place)})
     except NotRunningError:
-        from memd.cli.upkeep.upkeep import run_offline
-
-        return Path(run_offline("store.backup", {"target": str(place)}))
+        return Path(run_offline("store.backup", str(place)))
     from memd.store.file.backup import make_from_outside
 
     with Progress("copying", unit="bytes") as progress:

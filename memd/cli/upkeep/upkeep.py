@@ -7,6 +7,7 @@ for a daemon to start is exactly the one that must be checked.
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 from typing import Any
 
 from memd.base.clock import SystemClock
@@ -51,24 +52,23 @@ def rebuild(json: options.Json = False) -> None:
         say.note("rebuilt the caches and indexes")
 
 
-def call_or_run(method: str, doing: str, params: dict[str, Any] | None = None) -> Any:
+def call_or_run(method: str, doing: str) -> Any:
     """Call *method* of the daemon without a timeout, or run it here if no daemon runs."""
     try:
-        with (
-            daemon(seconds_max=LONG_SECONDS_MAX) as client,
-            Progress(doing) as progress,
-        ):
+        with daemon(seconds_max=LONG_SECONDS_MAX) as client, Progress(doing) as progress:
             tell = progress.at if method == "store.rebuild" else None
-            return client.call(method, params or {}, progress=tell)
+            return client.call(method, progress=tell)
     except NotRunningError:
-        return run_offline(method, params or {})
+        return run_offline(method)
 
 
 _CALLER = Caller(client="memd", method="cli")
 
 
-def run_offline(method: str, params: dict[str, Any]) -> Any:
+def run_offline(method: str, target: str | None = None) -> Any:
     """Run the daemon's *method* in this process and return its result.
+
+    *target* is where a backup goes, by default beside the database.
 
     Raises NotFoundError if there is no database, AlreadyRunningError if a daemon has just
     started.
@@ -76,14 +76,11 @@ def run_offline(method: str, params: dict[str, Any]) -> Any:
     paths = Paths.resolve().with_settings()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="nothing was remembered yet")
-    lock = lock_store(paths.lock, paths.database)
-    try:
-        return asyncio.run(_run(paths, method, params))
-    finally:
-        lock.close()
+    with closing(lock_store(paths.lock, paths.database)):
+        return asyncio.run(_run(paths, method, target))
 
 
-async def _run(paths: Paths, method: str, params: dict[str, Any]) -> Any:
+async def _run(paths: Paths, method: str, target: str | None) -> Any:
     clock = SystemClock()
     async with open_database(paths.database, clock) as db:
         room = Upkeep(db=db, clock=clock)
@@ -93,4 +90,4 @@ async def _run(paths: Paths, method: str, params: dict[str, Any]) -> Any:
             case "store.rebuild":
                 return await room.rebuild(_CALLER)
             case _:
-                return await room.backup(_CALLER, params.get("target"))
+                return await room.backup(_CALLER, target)
