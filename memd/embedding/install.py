@@ -57,7 +57,7 @@ _CONFIG = {
     "type_vocab_size": 2,
     "vocab_size": 30522,
 }
-_SPECIAL_TOKENS = {
+SPECIAL_TOKENS = {
     "unk_token": "[UNK]",
     "sep_token": "[SEP]",
     "pad_token": "[PAD]",
@@ -180,7 +180,7 @@ def _build(official: Path, new: Path) -> Manifest:
     for name, content in (
         ("config.json", _CONFIG),
         ("tokenizer_config.json", settings),
-        ("special_tokens_map.json", _SPECIAL_TOKENS),
+        ("special_tokens_map.json", SPECIAL_TOKENS),
     ):
         (new / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     (new / "NOTICE").write_text(_NOTICE, encoding="utf-8")

@@ -24,7 +24,7 @@ from memd.base.paths import RERANKER_NAME
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.cross_encoder import NAME, load_pair_model
 from memd.embedding.fetch import Progress, Wheel, download
-from memd.embedding.install import storage_error
+from memd.embedding.install import SPECIAL_TOKENS, storage_error
 from memd.embedding.model_files import ONNX_FILE, Manifest, sha256_of, write_manifest
 from memd.text.tokens import TOKENIZER_FILE
 
@@ -59,13 +59,6 @@ _CARRY_HINT = (
 )
 _CONFIG = {"model_type": "bert", "pad_token_id": 0}
 _TOKENIZER = {"pad_token": "[PAD]", "model_max_length": WINDOW_TOKENS}
-_SPECIAL_TOKENS = {
-    "unk_token": "[UNK]",
-    "sep_token": "[SEP]",
-    "pad_token": "[PAD]",
-    "cls_token": "[CLS]",
-    "mask_token": "[MASK]",
-}
 _NOTICE = f"""\
 The weights and the vocabulary in this folder are those of the model {NAME},
 published under the Apache License, Version 2.0 (see LICENSE beside this file), in
@@ -155,7 +148,7 @@ def _build(folder: Path, new: Path) -> Manifest:
     for name, content in (
         ("config.json", _CONFIG),
         ("tokenizer_config.json", _TOKENIZER),
-        ("special_tokens_map.json", _SPECIAL_TOKENS),
+        ("special_tokens_map.json", SPECIAL_TOKENS),
     ):
         (new / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     (new / "NOTICE").write_text(_NOTICE, encoding="utf-8")

@@ -49,9 +49,9 @@ class TimeText(NamedTuple):
         """Return a word; "" before the first and after the last."""
         return self.words[place].word if 0 <= place < len(self.words) else ""
 
-    def skip_fillers(self, place: int, most: int = 3) -> int:
-        """Return the index of the first word from *place* on that is no filler."""
-        return next((at for at in range(place, place + most) if self.at(at) not in _FILLERS), place)
+    def skip_fillers(self, place: int) -> int:
+        """Return the index of the first of three words from *place* on that is no filler."""
+        return next((at for at in range(place, place + 3) if self.at(at) not in _FILLERS), place)
 
     def us(self, local: datetime) -> int:
         return to_us(local.replace(tzinfo=self.zone) if self.zone else local.astimezone())

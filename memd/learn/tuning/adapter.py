@@ -27,6 +27,8 @@ RATE = 1e-3
 PULL = 0.1
 """The regularisation towards the identity."""
 EPOCHS = 12
+NEAREST = 0.95
+"""The share of the right passage's cosine up to which another one is a hard negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +49,19 @@ def train(
     *,
     temperature: float = 0.02,
     batch: int = 128,
-    epochs: int = EPOCHS,
-    seed: int = 0,
     progress: Callable[[float], None] = lambda _share: None,
 ) -> Matrix:
     """Return the matrix that moves each question nearer to its passage than to others.
 
     The loss is InfoNCE over the batch's passages and the hard negatives. *progress* is called
-    with the share of steps done, and may raise to stop. Deterministic for a *seed*.
+    with the share of steps done, and may raise to stop. Deterministic.
     """
     count, size = pairs.questions.shape
-    chance = np.random.default_rng(seed)
+    chance = np.random.default_rng(0)
     matrix = np.eye(size, dtype=np.float32)
     first, second = np.zeros_like(matrix), np.zeros_like(matrix)
-    step, steps = 0, epochs * -(-count // batch)
-    for _ in range(epochs):
+    step, steps = 0, EPOCHS * -(-count // batch)
+    for _ in range(EPOCHS):
         order = chance.permutation(count)
         for start in range(0, count, batch):
             step += 1
@@ -102,12 +102,10 @@ def _slope(pairs: ContrastivePairs, some: Indices, matrix: Matrix, temperature: 
     return np.asarray(flat.T @ pairs.questions[some], dtype=np.float32)
 
 
-def mine(
-    questions: Matrix, passages: Matrix, positives: Indices, *, top_k: int = 4, share: float = 0.95
-) -> Indices:
+def mine(questions: Matrix, passages: Matrix, positives: Indices, *, top_k: int = 4) -> Indices:
     """Return for each question the *top_k* nearest passages that do not answer it (SPEC 18.2.5).
 
-    A passage nearer than *share* of its own passage's cosine is excluded, since it probably
+    A passage nearer than NEAREST of its own passage's cosine is excluded, since it probably
     answers, too. Missing ones are -1.
     """
     nearest = np.full((len(questions), top_k), -1, dtype=np.int64)
@@ -116,7 +114,7 @@ def mine(
         cosines = questions[some] @ passages.T
         own = positives[some]
         rows = np.arange(len(own))
-        limit = share * cosines[rows, own]
+        limit = NEAREST * cosines[rows, own]
         cosines[cosines >= limit[:, None]] = -np.inf
         cosines[rows, own] = -np.inf
         k = min(top_k, cosines.shape[1])
