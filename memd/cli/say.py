@@ -196,6 +196,16 @@ def local_time(text: str, *, zone: bool = False) -> str:
     return local.strftime("%Y-%m-%d %H:%M %Z" if zone else "%Y-%m-%d %H:%M")
 
 
+def count(number: int, noun: str) -> str:
+    """Format a number with its noun.
+
+    >>> count(1, "memory"), count(1_200, "memory"), count(0, "message")
+    ('1 memory', '1,200 memories', '0 messages')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
 def width() -> int:
     """Return the maximum line width: that of the terminal, or a very large one for a pipe."""
     if not sys.stdout.isatty():
@@ -234,8 +244,8 @@ def report_secrets(typed: str, kept: str) -> None:
     """Report the placeholders of secrets that are in the *kept* text but not in the *typed* one."""
     marks = [mark for mark in dict.fromkeys(_SECRET.findall(kept)) if mark not in typed]
     if marks:
-        number = f"{len(marks)} secret{'s were' if len(marks) > 1 else ' was'}"
-        note(f"{number} replaced by {', '.join(marks)}")
+        verb = "was" if len(marks) == 1 else "were"
+        note(f"{count(len(marks), 'secret')} {verb} replaced by {', '.join(marks)}")
 
 
 def exit_code(error: MemdError) -> Exit:

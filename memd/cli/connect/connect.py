@@ -178,8 +178,7 @@ def make_key(name: str, agent: str = YOURS) -> str | None:
 
 
 def _question(changes: list[FileChange], assistant: Assistant) -> str:
-    files = "1 file" if len(changes) == 1 else f"{len(changes)} files"
-    return f"Change {files} of {assistant.title}?"
+    return f"Change {say.count(len(changes), 'file')} of {assistant.title}?"
 
 
 def _report(name: str, assistant: Assistant, changes: list[FileChange], *, remove: bool) -> None:

@@ -77,10 +77,10 @@ def _describe_sources(explanation: dict[str, Any]) -> str:
         if "digest" in explanation["memory"]["metadata"]["tags"]:
             return "made from the whole session; its first and last messages:"
         note = f" ({missing} more no longer kept)" if missing else ""
-        return f"made from {count} message{'s' if count > 1 else ''}:{note}"
+        return f"made from {say.count(count, 'message')}:{note}"
     if explanation["sources"]:
         total = len(explanation["sources"]) + explanation["sources_left"]
-        return f"made from {total} memor{'ies' if total > 1 else 'y'}:"
+        return f"made from {say.count(total, 'memory')}:"
     return "stored as received"
 
 

@@ -200,7 +200,7 @@ def forget(
     with daemon() as client:
         count = client.call("memory.forget", {**params, "dry_run": True})["count"]
         if count:
-            what = f"{count} lesson{'s' * (count != 1)} or pattern{'s' * (count != 1)}"
+            what = "1 lesson or pattern" if count == 1 else f"{count} lessons or patterns"
             say.confirm(f"Erase {what} permanently?", yes=yes)
             client.call("memory.forget", params)
     say.answer({"erased": count}, f"erased {count}", json=json)

@@ -166,10 +166,9 @@ def _show(preview: dict[str, Any]) -> None:
 
 
 def _count(preview: dict[str, Any]) -> str:
-    memories, messages = preview["count"], preview["messages"]
-    text = f"{memories:,} memor{'y' if memories == 1 else 'ies'}"
-    if messages:
-        text += f" and {messages:,} message{'' if messages == 1 else 's'} of its session"
+    text = say.count(preview["count"], "memory")
+    if messages := preview["messages"]:
+        text += f" and {say.count(messages, 'message')} of its session"
     return text
 
 

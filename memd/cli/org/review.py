@@ -177,7 +177,7 @@ def _proposer(proposal: dict[str, Any]) -> str:
     'ada, client claude, and 2 other clients'
     """
     others = proposal["clients"] - 1
-    more = f", and {others} other client{'s' if others > 1 else ''}" if others else ""
+    more = f", and {say.count(others, 'other client')}" if others else ""
     return f"{say.line(proposal['author_id'])}, client {say.line(proposal['client'])}{more}"
 
 

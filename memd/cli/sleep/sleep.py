@@ -307,7 +307,7 @@ def _faults(run: dict[str, Any]) -> Iterator[str]:
 def _steps(run: dict[str, Any]) -> Iterator[str]:
     for step in run["steps"]:
         effect = _EFFECTS.get(step["name"], "changed")
-        yield f"{step['name']:<14} {_memories(step['rows'])} {effect}"
+        yield f"{step['name']:<14} {say.count(step['rows'], 'memory')} {effect}"
     summaries = run.get("detail", {}).get("summaries")
     if isinstance(summaries, int) and summaries:
         yield f"{'summaries':<14} {summaries:,} created"
@@ -346,11 +346,8 @@ def _duration(run: dict[str, Any]) -> str:
 
 def _format_moved(run: dict[str, Any]) -> str:
     """Return how many memories a run moved, without ageing, which moves them a second time."""
-    return _memories(sum(step["rows"] for step in run["steps"] if step["name"] != "ageing"))
-
-
-def _memories(number: int) -> str:
-    return f"{number:,} memor{'y' if number == 1 else 'ies'}"
+    rows = sum(step["rows"] for step in run["steps"] if step["name"] != "ageing")
+    return say.count(rows, "memory")
 
 
 def _field(name: str, text: str) -> None:

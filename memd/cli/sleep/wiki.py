@@ -36,7 +36,7 @@ def wiki(
         say.print_json(done)
     elif done["path"] is not None:
         say.out(say.line(done["path"]))
-        say.note(_summary(done["raw"], done["wiki"]))
+        say.note(f"{say.count(done['raw'], 'memory')}, {say.count(done['wiki'], 'summary')}")
     for view in done["cut"]:
         say.note(f"memd: {view} holds only the newest {done[view]}; more do not fit")
     for view in done["failed"]:
@@ -69,17 +69,6 @@ def _export_here(client: Client, agent: str | None, root: Path) -> dict[str, Any
     if not exporter.is_disabled:
         client.call("store.note_copy", {**copy, "made": True})
     return done.model_dump(mode="json")
-
-
-def _summary(raw: int, made: int) -> str:
-    """Format the numbers of written memories and summaries.
-
-    >>> _summary(1, 2)
-    '1 memory, 2 summaries'
-    """
-    memories = "memory" if raw == 1 else "memories"
-    summaries = "summary" if made == 1 else "summaries"
-    return f"{raw} {memories}, {made} {summaries}"
 
 
 class RemotePages:
