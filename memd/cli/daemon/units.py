@@ -41,6 +41,16 @@ def instance(profile: str) -> str:
     return "memd" if profile == DEFAULT_PROFILE else f"memd@{profile}"
 
 
+def stop_command(profile: str) -> str:
+    """Return what a person types to stop *profile*'s service under systemd.
+
+    >>> stop_command("work")
+    'systemctl --user stop memd@work.socket memd@work.service'
+    """
+    name = instance(profile)
+    return f"systemctl --user stop {name}.socket {name}.service"
+
+
 def stem(profile: str) -> str:
     """Return the prefix of *profile*'s files, formerly also the name of its units."""
     return "memd" if profile == DEFAULT_PROFILE else f"memd-{profile}"
