@@ -203,6 +203,19 @@ def _store(parameter: Parameter, word: str, label: str, values: dict[str, Any]) 
 
 
 _BEGINNING_CHARS = 4  # "prefs" is short for preference
+_OTHER_WORDS = {
+    "show": ["get", "why"],
+    "remember": ["add"],
+    "remove": ["delete", "forget"],
+    "rm": ["delete", "forget"],
+    "undo": ["trash", "archive", "sleep"],
+    "sessions": ["search", "import"],
+    "start": ["serve", "service"],
+    "stop": ["service"],
+    "install": ["service", "model"],
+    "setup": ["connect", "service"],
+}
+"""Words of other programs, and the commands that do it here."""
 
 
 def similar(word: str, names: Iterable[str]) -> str:
@@ -210,11 +223,14 @@ def similar(word: str, names: Iterable[str]) -> str:
 
     >>> similar("serch", ["add", "search"]), similar("prefs", ["preference", "brief"])
     (' (similar: search)', ' (similar: preference, brief)')
+    >>> similar("show", ["add", "get", "why"])
+    ' (similar: get, why)'
     """
     from difflib import get_close_matches
 
     names = list(names)
-    matches = get_close_matches(word, names)
+    matches = [name for name in _OTHER_WORDS.get(word, ()) if name in names]
+    matches += get_close_matches(word, names)
     if len(word) >= _BEGINNING_CHARS and not word.startswith("-"):
         beginning = word[:_BEGINNING_CHARS]
         matches = [*(name for name in names if name.startswith(beginning)), *matches]
