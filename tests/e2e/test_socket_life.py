@@ -93,6 +93,17 @@ async def test_one_member_of_a_batch_can_be_cancelled(line: Wire, house: GatedRo
     assert two["error"]["code"] == -32800
 
 
+async def test_a_request_is_cancelled_by_a_line_of_the_same_packet(
+    line: Wire, house: GatedRooms
+) -> None:
+    house.gate = asyncio.Event()
+    frames = [req("memory.count", 1), cancel(1)]
+    await line.raw(b"".join(json.dumps(frame).encode() + b"\n" for frame in frames))
+    answer = await line.frame()
+    assert (answer["id"], answer["error"]["code"]) == (1, -32800)
+    assert house.began == house.cancelled
+
+
 async def test_an_id_in_flight_cannot_be_used_again(line: Wire, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
     await line.send(req("memory.count", 1))
