@@ -53,11 +53,11 @@ def rank_candidates(
     """
     asked, vector, mode = query.question, query.vector, query.mode
     by_scope = [
-        _exclude(
-            conn, query.excluded_key, candidate_rows.read_candidates(conn, scope.indexed, its_keys)
-        )
+        candidate_rows.read_candidates(conn, scope.indexed, its_keys)
         for scope, its_keys in zip(scopes, keys, strict=True)
     ]
+    if (excluded_key := query.excluded_key) is not None:
+        by_scope = [_exclude(conn, excluded_key, scoped) for scoped in by_scope]
     candidates = [candidate for scoped in by_scope for candidate in scoped]
     with_neighbours = {
         key
@@ -82,11 +82,9 @@ def rank_candidates(
 
 
 def _exclude(
-    conn: Reading, excluded_key: int | None, candidates: list[SearchCandidate]
+    conn: Reading, excluded_key: int, candidates: list[SearchCandidate]
 ) -> list[SearchCandidate]:
     """Return *candidates* without one memory, and without its words in its neighbours' contexts."""
-    if excluded_key is None:
-        return candidates
     to_next, to_last = caches.context_parts(conn, excluded_key)
     remaining = []
     for candidate in candidates:

@@ -135,8 +135,16 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
 
 
 def _repeat(one: _Saying, other: _Saying) -> bool:
+    """Return whether two texts say the same, or the longer one holds the other whole.
+
+    They say the same where no name, number or negation differs and hardly a word does.
+    """
+    if one.folded == other.folded:
+        return True
+    if one.telling == other.telling and jaccard(one.pairs, other.pairs) >= ALIKE:
+        return True
     longer, shorter = (one, other) if len(one.folded) > len(other.folded) else (other, one)
-    return _alike(one, other) or _holds(longer, shorter)
+    return _holds(longer, shorter)
 
 
 def _stands_for(one: _Saying, other: _Saying, item: Ranked, than: Ranked) -> bool:
@@ -169,15 +177,6 @@ def _holds(whole: _Saying, part: _Saying) -> bool:
     if not WITHIN_WORDS_MIN <= len(part.folded) < len(whole.folded):
         return False
     return whole.trust >= part.trust and part.line in whole.line
-
-
-def _alike(one: _Saying, other: _Saying) -> bool:
-    """Return whether two texts say the same: no name, number or negation differs."""
-    if one.folded == other.folded:
-        return True
-    if one.telling != other.telling:
-        return False
-    return jaccard(one.pairs, other.pairs) >= ALIKE
 
 
 def _cut(item: Ranked, by: Why, of: Ranked | None = None) -> ExcludedMemory:

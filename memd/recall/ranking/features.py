@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -90,15 +90,6 @@ class Statistics:
         """Return the same for BM25, to which a term that no memory holds is worth nothing."""
         return self.idf(term) if self.frequencies.get(term) else 0.0
 
-    @property
-    def own_length(self) -> float:
-        return self.corpus.own_tokens / self.corpus.rows if self.corpus.rows else 1.0
-
-    @property
-    def both_length(self) -> float:
-        total = self.corpus.own_tokens + self.corpus.context_tokens
-        return total / self.corpus.rows if self.corpus.rows else 1.0
-
 
 class _Texts(NamedTuple):
     """How often the query's terms stand in a candidate and beside it, and how long both are."""
@@ -128,8 +119,9 @@ class _Weighed:
         ]
         """Each with its weight in BM25 and, if it names nobody, its share of the question."""
         self.top = sum(weight for _, weight, _ in self.terms) * (K1 + 1)
-        self.own_norm = K1 * B / max(statistics.own_length, 1.0)
-        self.both_norm = K1 * B / max(statistics.both_length, 1.0)
+        rows, own_tokens, context_tokens = statistics.corpus
+        self.own_norm = K1 * B / max(own_tokens / max(rows, 1), 1.0)
+        self.both_norm = K1 * B / max((own_tokens + context_tokens) / max(rows, 1), 1.0)
 
 
 class _Words(NamedTuple):
@@ -166,15 +158,16 @@ def measure(
     weighed = _Weighed(question, statistics)
     content = frozenset(question.content)
     words = [_words(weighed, content, text) for text in texts]
-    places = [_place(candidate) for candidate in candidates]
+    # Without a session a candidate is a place of its own.
+    places = [-c.memory_key if c.session_key is None else c.session_key for c in candidates]
     sessions = _covers(weighed, places, words)
-    near = _cosines(candidates, cosines)
-    best_near = _means_of_best(candidates, places, cosines)
+    near = _nearness(candidates, places, cosines)
+    person = question.person
     same = {"strange": _strange(question, texts), "now": float(question.asks_now)}
     dates = fit_times(question.times, candidates)
     measured = []
     for at, (candidate, text, its) in enumerate(zip(candidates, texts, words, strict=True)):
-        cos, near_best = near[at]
+        cos, near_best, session_mean = near[at]
         best, all_held = sessions[places[at]]
         features = {
             "bmx": its.b1 / (its.b1 + HALF_BM25),
@@ -182,7 +175,7 @@ def measure(
             "bmxn": its.b1 / weighed.top if weighed.top else 0.0,
             "cos": cos,
             "nlift": near_best - cos,
-            "name": _speaks(question, candidate),
+            "name": float((candidate.speaker or "").casefold() == person),
             "date": dates[at].date,
             "period": dates[at].period,
             "isq": float(candidate.own.rstrip().endswith("?")),
@@ -190,7 +183,7 @@ def measure(
             "cov": its.cover,
             "smlift": best - its.cover,
             "slift": all_held - its.cover,
-            "s3lift": best_near.get(places[at], 0.0) - cos,
+            "s3lift": session_mean - cos,
             "nterm": min(its.named, TERMS_FULL) / TERMS_FULL,
             "pair": text.pairs / len(question.pairs) if text.pairs else 0.0,
             **same,
@@ -261,18 +254,6 @@ def _words(weighed: _Weighed, content: frozenset[str], text: _Texts) -> _Words:
     return _Words(b0, b1, cover, covx, len(content.intersection(held)), tuple(held))
 
 
-def _speaks(question: Question, candidate: SearchCandidate) -> float:
-    """Return 1 where exactly one person is asked about, and says it."""
-    if question.person is None or candidate.speaker is None:
-        return 0.0
-    return float(candidate.speaker.casefold() == question.person)
-
-
-def _place(candidate: SearchCandidate) -> int:
-    """Return the candidate's session, or the candidate itself (negated) where it has none."""
-    return candidate.session_key if candidate.session_key is not None else -candidate.memory_key
-
-
 def _covers(
     weighed: _Weighed, places: Sequence[int], words: Sequence[_Words]
 ) -> dict[int, tuple[float, float]]:
@@ -288,35 +269,23 @@ def _covers(
     }
 
 
-def _beside(candidate: SearchCandidate, cosines: Mapping[int, float]) -> Iterator[int]:
-    """Yield the neighbours that have a vector."""
-    for key in (candidate.before_key, candidate.after_key):
-        if key is not None and key in cosines:
-            yield key
-
-
-def _cosines(
-    candidates: Sequence[SearchCandidate], cosines: Mapping[int, float]
-) -> list[tuple[float, float]]:
-    """Return of each candidate its cosine, and the best of it and its neighbours."""
-    near = []
-    for candidate in candidates:
-        own = cosines.get(candidate.memory_key, 0.0)
-        near.append((own, max([own, *(cosines[key] for key in _beside(candidate, cosines))])))
-    return near
-
-
-def _means_of_best(
+def _nearness(
     candidates: Sequence[SearchCandidate], places: Sequence[int], cosines: Mapping[int, float]
-) -> dict[int, float]:
-    sessions: dict[int, set[int]] = defaultdict(set)
+) -> list[tuple[float, float, float]]:
+    """Return of each candidate its cosine, the best of it and its neighbours, and the session's.
+
+    The last is the mean of the best in its place, neighbours included; 0 is for what has no vector.
+    """
+    near: list[tuple[float, float]] = []
+    by_place: dict[int, dict[int, float]] = defaultdict(dict)
     for place, candidate in zip(places, candidates, strict=True):
-        sessions[place].update(_beside(candidate, cosines))
-        if candidate.memory_key in cosines:
-            sessions[place].add(candidate.memory_key)
-    best = {
-        place: sorted((cosines[key] for key in keys), reverse=True)[:BEST_OF_SESSION]
-        for place, keys in sessions.items()
-        if keys
-    }
-    return {place: sum(its) / len(its) for place, its in best.items()}
+        keys = (candidate.memory_key, candidate.before_key, candidate.after_key)
+        its = {key: cosines[key] for key in keys if key is not None and key in cosines}
+        own = its.get(candidate.memory_key, 0.0)
+        near.append((own, max([own, *its.values()])))
+        by_place[place].update(its)
+    means = {}
+    for place, known in by_place.items():
+        best = sorted(known.values(), reverse=True)[:BEST_OF_SESSION]
+        means[place] = sum(best) / len(best) if best else 0.0
+    return [(own, best, means[place]) for place, (own, best) in zip(places, near, strict=True)]

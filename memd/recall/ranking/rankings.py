@@ -136,12 +136,17 @@ def _score_all(
     project_id: str | None,
     request_us: int | None,
 ) -> list[Scored]:
-    scored = [
-        (_score(item, weights, mode) + _lift(item.candidate, mode, project_id, request_us), item)
-        for item in measured
-    ]
+    if mode is SearchMode.DENSE:
+        return _sort([(item.features["cos"], item) for item in measured])
     if mode is SearchMode.WORDS:
-        scored = [(score, item) for score, item in scored if score > 0]
+        return _sort(
+            [(item.features["bmx"], item) for item in measured if item.features["bmx"] > 0]
+        )
+    scored = [(weights.score(item.features), item) for item in measured]
+    if project_id is not None:
+        scored = [
+            (score + _lift(item.candidate, project_id, request_us), item) for score, item in scored
+        ]
     return _sort(scored)
 
 
@@ -180,7 +185,13 @@ def _calibrate(
         scored = _newer_first(scored)
     evidence = calibration([score for score, _ in scored], gate_signals, weights)
     items = [
-        Ranked(item, score, weights.probability(its), passes, note_bar if _is_note(item) else bar)
+        Ranked(
+            item,
+            score,
+            weights.probability(its),
+            passes,
+            note_bar if item.candidate.session_key is None else bar,
+        )
         for (score, item), its in zip(scored, evidence, strict=True)
     ]
     return items, chance
@@ -191,10 +202,6 @@ def _note_bar(weights: Weights, bar: float) -> float:
     if math.isinf(bar) or weights is COMPOSED or weights is WITHOUT_VECTORS:
         return bar
     return NOTE_BAR * weights.bar / HYBRID.bar
-
-
-def _is_note(item: Measured) -> bool:
-    return item.candidate.session_key is None
 
 
 def _newer_first(scored: Sequence[Scored]) -> list[Scored]:
@@ -241,21 +248,8 @@ def calibration(
     return [{"share": share, "unsaid_share": unsaid * share, **common} for share in shares]
 
 
-def _score(item: Measured, weights: Weights, mode: SearchMode) -> float:
-    if mode is SearchMode.DENSE:
-        return item.features["cos"]
-    if mode is SearchMode.WORDS:
-        return item.features["bmx"]
-    return weights.score(item.features)
-
-
-def _lift(
-    candidate: SearchCandidate,
-    mode: SearchMode,
-    project_id: str | None,
-    request_us: int | None,
-) -> float:
-    if mode is not SearchMode.HYBRID or project_id is None or candidate.project_id != project_id:
+def _lift(candidate: SearchCandidate, project_id: str, request_us: int | None) -> float:
+    if candidate.project_id != project_id:
         return 0.0
     if request_us is None:
         return PROJECT_BOOST
