@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memd.base.clock import from_us
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
+from memd.domain.memory import MemoryFilter
 from memd.domain.recall import Explanation, MemoryChunk, RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
@@ -24,6 +25,7 @@ from memd.recall.scope import SearchScope
 from memd.recall.select import Selection, select, spread
 from memd.store.file.connect import Reading
 from memd.store.memory import memories, preferences, shared
+from memd.store.memory.filters import bind
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import StoredMemory
 from memd.view.labels import memory_block
@@ -104,11 +106,15 @@ def applicable_preferences(
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
-    rows = preferences.list_preferences(conn, scope.agent_key, scope.shown.now_us)
+    agent_key, now_us = scope.shown.agent_key, scope.shown.now_us
+    rows = preferences.list_preferences(conn, agent_key, now_us)
     screen_ahead(row.value for row in rows)
     keys = [row.memory_key for row in rows if row.memory_key is not None]
-    visible = memories.filter_keys(conn, scope.unfiltered, keys)
-    rows = [row for row in rows if row.memory_key is None or row.memory_key in visible]
+    if keys:
+        visible = memories.filter_keys(
+            conn, bind(agent_key, MemoryFilter(), now_us, active=scope.active), keys
+        )
+        rows = [row for row in rows if row.memory_key is None or row.memory_key in visible]
     asked = frozenset(name_candidates(request.query[:QUERY_CHARS_MAX]))
     return sorted(rows, key=lambda row: -len(asked.intersection(name_candidates(row.value))))
 

@@ -240,7 +240,7 @@ def parse_search(
     resolved = scopes(conn)
     if not resolved:
         return None
-    agent_keys = [scope.agent_key for scope in resolved]
+    agent_keys = [scope.shown.agent_key for scope in resolved]
     speakers = names.find_speakers(conn, agent_keys, name_candidates(text))
     vectors_match = (
         None if fingerprint is None else vectors.is_current_model(conn, str(fingerprint))

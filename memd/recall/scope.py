@@ -22,7 +22,6 @@ from memd.store.memory import memories, shared
 from memd.store.memory.filters import (
     BoundFilter,
     bind,
-    bind_cached_search,
     bind_search,
     by_other_publishers,
     without_passing,
@@ -55,23 +54,11 @@ class SearchScope:
     """The filter over what is read: a summary is shown for its sources, which are searched."""
     indexed: BoundFilter
     """*searched* for rows that come from *parts*, which leaves less to check."""
-    unfiltered: BoundFilter
-    """Without the request's filter: what the caller's session and project let it see."""
+    parts: Sequence[CachePart]
+    """The parts of the full-text and vector indexes that hold all of *searched*."""
     include_hidden: bool
-    include_passing: bool = False
-
-    @property
-    def agent_key(self) -> int:
-        return self.shown.agent_key
-
-    @property
-    def parts(self) -> list[CachePart]:
-        """The parts of the full-text and vector indexes that hold all of *searched*."""
-        passing = [CachePart.PASSING] if self.include_passing else []
-        if self.include_hidden:
-            return [CachePart.SEARCHED, CachePart.HIDDEN, *passing]
-        summaries = [CachePart.SUMMARY] if self.searched.splits_summaries else []
-        return [CachePart.SEARCHED, *summaries, *passing]
+    active: Caller | None
+    """Whose session and project hide the memories of others."""
 
     @property
     def visible(self) -> BoundFilter:
@@ -81,11 +68,11 @@ class SearchScope:
     @property
     def owners(self) -> list[str]:
         """Names of *parts* in the full-text index."""
-        return [owner_token(self.agent_key, part) for part in self.parts]
+        return [owner_token(self.shown.agent_key, part) for part in self.parts]
 
     def partitions(self, shard: int) -> list[int]:
         """Return the partitions of *parts* in one shard of the vector index."""
-        return [vectors.partition(self.agent_key, part, shard) for part in self.parts]
+        return [vectors.partition(self.shown.agent_key, part, shard) for part in self.parts]
 
 
 class SearchTarget(NamedTuple):
@@ -115,12 +102,11 @@ def caller_scopes(
     Empty for an unknown agent when nothing is shared.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
-    shown = _shown_filter(agent_key or 0, where, caller)
-    unfiltered = bind(agent_key or 0, MemoryFilter(), where.now_us, active=caller)
     others = shared_scope(conn, agent_key, where, caller) if also_shared else None
-    if others is not None:
-        return [_scope(shown, unfiltered, where), others]
-    return [] if agent_key is None else [_scope(shown, unfiltered, where)]
+    if agent_key is None and others is None:
+        return []
+    own = agent_scope(agent_key or 0, where, caller)
+    return [own] if others is None else [own, others]
 
 
 def shared_scope(
@@ -134,30 +120,33 @@ def shared_scope(
     if agent_key is None:
         return None
     active = None if active is None else replace(active, session_id=None)
-    shown = _shown_filter(agent_key, where, active)
-    unfiltered = bind(agent_key, MemoryFilter(), where.now_us, active=active)
-    if reader_key is not None and shared.has_published(conn, reader_key):
-        shown, unfiltered = (
-            by_other_publishers(shown, reader_key),
-            by_other_publishers(unfiltered, reader_key),
-        )
-    return _scope(shown, unfiltered, where)
+    is_publisher = reader_key is not None and shared.has_published(conn, reader_key)
+    return agent_scope(agent_key, where, active, publisher_key=reader_key if is_publisher else None)
 
 
-def _shown_filter(agent_key: int, where: RecallFilter, active: Caller | None) -> BoundFilter:
-    shown = bind(agent_key, where.filter, where.now_us, hidden=where.include_hidden, active=active)
-    return shown if where.include_passing else without_passing(shown)
+def agent_scope(
+    agent_key: int, where: RecallFilter, active: Caller | None, publisher_key: int | None = None
+) -> SearchScope:
+    """Return the scope of one agent's rows, without those that *publisher_key* shared.
 
-
-def _scope(shown: BoundFilter, unfiltered: BoundFilter, where: RecallFilter) -> SearchScope:
-    return SearchScope(
-        shown,
-        searched=bind_search(shown, hidden=where.include_hidden),
-        indexed=bind_cached_search(shown, hidden=where.include_hidden),
-        unfiltered=unfiltered,
-        include_hidden=where.include_hidden,
-        include_passing=where.include_passing,
-    )
+    The session and project of *active* hide those of others (:func:`bind`).
+    """
+    hidden, passing = where.include_hidden, where.include_passing
+    shown = bind(agent_key, where.filter, where.now_us, hidden=hidden, active=active)
+    if not passing:
+        shown = without_passing(shown)
+    if publisher_key is not None:
+        shown = by_other_publishers(shown, publisher_key)
+    parts = [CachePart.SEARCHED]
+    if hidden:
+        parts.append(CachePart.HIDDEN)
+    elif shown.splits_summaries:
+        parts.append(CachePart.SUMMARY)
+    if passing:
+        parts.append(CachePart.PASSING)
+    searched = bind_search(shown, hidden=hidden)
+    indexed = bind_search(shown, hidden=hidden, indexed=True)
+    return SearchScope(shown, searched, indexed, parts, hidden, active)
 
 
 def search_targets(

@@ -25,12 +25,12 @@ from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.caller import Caller
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
-from memd.domain.memory import MemoryFilter, MemoryQuery
+from memd.domain.memory import MemoryQuery
 from memd.recall import retrievers
-from memd.recall.scope import SearchScope, SearchTarget, narrow_keys
+from memd.recall.scope import RecallFilter, SearchScope, SearchTarget, agent_scope, narrow_keys
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import filters, memories
+from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow
 from memd.store.search import fulltext, vectors
 
@@ -254,15 +254,8 @@ def test_a_search_returns_rows_of_the_filter_only_and_all_of_them_where_they_are
 
 def scope_of(wanted: dict[str, Any], caller: Caller) -> SearchScope:
     query = MemoryQuery(**wanted)
-    hidden, also_passing = query.include_compressed, query.include_passing
-    now_us = to_us(NOW)
-    params = filters.bind(1, query, now_us, hidden=hidden, active=caller)
-    if not also_passing:
-        params = filters.without_passing(params)
-    here = filters.bind(1, MemoryFilter(), now_us, active=caller)
-    searched = filters.bind_search(params, hidden=hidden)
-    indexed = filters.bind_cached_search(params, hidden=hidden)
-    return SearchScope(params, searched, indexed, here, hidden, also_passing)
+    where = RecallFilter(query, to_us(NOW), query.include_compressed, query.include_passing)
+    return agent_scope(1, where, caller)
 
 
 @SOME

@@ -62,9 +62,6 @@ _HAS_VISIBLE_SUMMARY = """
                AND s.state IN ('active', 'pending')))
 """
 _IS_SOURCE = "EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)"
-_SUPERSEDED = f"{_IS_SOURCE} AND {_HAS_VISIBLE_SUMMARY}"
-
-
 _EVENT = "coalesce(m.occurred_at_us, m.created_at_us)"
 
 
@@ -141,7 +138,7 @@ def bind(
     )
 
 
-def bind_search(filters: BoundFilter, *, hidden: bool) -> BoundFilter:
+def bind_search(filters: BoundFilter, *, hidden: bool, indexed: bool = False) -> BoundFilter:
     """Return *filters* for a search: the memories themselves, not the summaries made from them.
 
     The sources of a visible summary are searched in its place, with everything known of them; the
@@ -149,11 +146,20 @@ def bind_search(filters: BoundFilter, *, hidden: bool) -> BoundFilter:
     summary is searched as well, under every tag and session it is listed for: a search finds each
     row that a listing returns. With *hidden* all hidden memories are searched and returned as they
     are, and no summary.
+
+    *indexed* is for keys from the parts of the indexes that contain what is searched: these
+    separate summaries and memories hidden on their own, which need not be checked again.
     """
-    no_summaries = "" if filters.splits_summaries and not hidden else "AND NOT m.is_summary"
-    archived = "m.state IN ('compressed', 'archived')" if hidden else _SUPERSEDED
+    condition = filters.condition
+    if not hidden and filters.listing != condition:
+        condition = f"{filters.listing} AND (m.is_summary OR ({condition}))"
+    if not indexed and (hidden or not filters.splits_summaries):
+        condition += " AND NOT m.is_summary"
+    archived = "m.state IN ('compressed', 'archived')"
+    if not hidden:
+        archived = f"{archived if indexed else _IS_SOURCE} AND {_HAS_VISIBLE_SUMMARY}"
     where = f"""
-        {_search_condition(filters, hidden=hidden)} {no_summaries}
+        {condition}
         AND (m.state IN ('active', 'pending') OR {archived})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
@@ -185,30 +191,6 @@ def by_other_publishers(filters: BoundFilter, publisher_key: int) -> BoundFilter
         params={**filters.params, "publisher_key": publisher_key},
         is_selective=True,
     )
-
-
-def bind_cached_search(filters: BoundFilter, *, hidden: bool) -> BoundFilter:
-    """Return :func:`bind_search` for keys read from the cache parts that contain it.
-
-    The parts already separate summaries and memories hidden on their own; what remains to check is
-    the filter and whether a superseded memory has a visible summary.
-    """
-    archived = "m.state IN ('compressed', 'archived')"
-    if not hidden:
-        archived += f" AND {_HAS_VISIBLE_SUMMARY}"
-    where = f"""
-        {_search_condition(filters, hidden=hidden)}
-        AND (m.state IN ('active', 'pending') OR {archived})
-        AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
-    """
-    return replace(filters, where=where)
-
-
-def _search_condition(filters: BoundFilter, *, hidden: bool) -> str:
-    """Return the filter's condition for searched rows; a summary matches as in a listing."""
-    if hidden or filters.listing == filters.condition:
-        return filters.condition
-    return f"{filters.listing} AND (m.is_summary OR ({filters.condition}))"
 
 
 def _join(conditions: Sequence[tuple[str, Parameters]]) -> str:

@@ -13,10 +13,9 @@ from memd.domain.memory import MemoryFilter
 from memd.recall import retrievers
 from memd.recall.question import question
 from memd.recall.retrievers import person_first, rare_terms, sparse_keys
-from memd.recall.scope import SearchScope
+from memd.recall.scope import RecallFilter, SearchScope, agent_scope
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.memory.filters import bind, bind_cached_search
 from memd.store.search import fulltext
 
 TEXTS = ("common rare", "common kite", "common", "common", "common seldom")
@@ -33,9 +32,7 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
 
 
 def _scope() -> SearchScope:
-    everything = bind(1, MemoryFilter(), 1)
-    indexed = bind_cached_search(everything, hidden=False)
-    return SearchScope(everything, everything, indexed, everything, include_hidden=False)
+    return agent_scope(1, RecallFilter(MemoryFilter(), 1), None)
 
 
 def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:
