@@ -331,7 +331,7 @@ async def _propose(
         ) from error
 
 
-# Page[Proposal] and decisions.
+# Proposals and decisions.
 
 
 @router.method(
