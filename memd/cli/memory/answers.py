@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import Any
 
 from memd.base.errors import InvalidError
@@ -108,10 +109,17 @@ def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
 
 
 def _show_cut(answer: dict[str, Any]) -> None:
+    """Print what was left out, a line each; what is unlikely anyway is counted by its reason."""
+    unlikely: Counter[str] = Counter()
     for cut in answer.get("cut", ()):
+        if cut["by"] in ("gate", "bar") and cut["relevance_score"] < DISPLAYED_MIN:
+            unlikely[cut["by"]] += 1
+            continue
         of = id_for_reader(cut["of"]) if cut.get("of") else ""
         reason = _CUT[cut["by"]].format(of=of)
         say.note(f"left out {id_for_reader(cut['id'])} ({cut['relevance_score']:.2f}): {reason}")
+    for by, count in unlikely.items():
+        say.note(f"left out {count} below {DISPLAYED_MIN}: {_CUT[by]}")
 
 
 def _number(memory: dict[str, Any]) -> str:
