@@ -73,6 +73,7 @@ def test_a_restored_store_is_the_backup_whatever_a_kill_left_beside_the_old_one(
         running = memd(home, "restore", str(copy), "--yes")
         assert running.code == 1
         assert f"(pid {daemon.process.pid}); stop it first" in running.err
+        assert "systemctl --user stop memd.socket memd.service" in running.err
         daemon.stop(signal.SIGKILL)
     log = daemon.paths.database.with_name("memd.db-wal")
     assert log.stat().st_size
