@@ -39,7 +39,7 @@ def test_what_was_said_in_a_session_is_printed_with_whose_it_is(memd: Memd) -> N
     assert code == 0
     first, second = out.splitlines()
     assert first == f"user  {FACT}"
-    assert "project river · session s · message 0" in second
+    assert "message 0 · session s · project river" in second
     code, out, err = memd("search", "--sessions", "zeppelin")
     assert (code, out) == (0, "")
     assert "no message of a session matches" in err

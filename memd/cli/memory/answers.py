@@ -174,10 +174,11 @@ def speaker_label(role: str) -> str:
 
 
 def _show_turns(hit: dict[str, Any]) -> None:
-    """Print one message: speaker and matching passage, then time and session in grey."""
+    """Print one message: speaker and matching passage, then its place in grey."""
     who = speaker_label(hit["role"])
     say.out(f"{say.bold(who)}  {say.line(hit['snippet'], say.width() - len(who) - 2)}")
-    where = [say.local_time(hit["at"]), f"session {hit['session_id']}", f"message {hit['ordinal']}"]
+    # What is cut on a narrow terminal is the project, often a path, not what finds the message.
+    where = [say.local_time(hit["at"]), f"message {hit['ordinal']}", f"session {hit['session_id']}"]
     if hit.get("project_id"):
-        where.insert(1, f"project {hit['project_id']}")
+        where.append(f"project {hit['project_id']}")
     say.out("      " + say.dim(say.line(" · ".join(where), say.width() - 6)))
