@@ -177,6 +177,9 @@ def test_status_is_ok_and_says_the_version(memd: Memd) -> None:
 
 def test_the_status_is_told_in_words_with_units(memd: Memd) -> None:
     lines = memd("status").out.splitlines()
+    names = [line.partition(":")[0] for line in lines]
+    assert names.index("memories") < names.index("pid")
+    assert "fingerprint" not in "".join(names)
     values = {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
     assert values["status"] == ["ok"]
     assert values["rss"][1] == "MB"

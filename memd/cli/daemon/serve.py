@@ -27,6 +27,14 @@ def serve(
         raise say.CommandExit(say.Exit(code))
 
 
+_LAST = frozenset(
+    ("version", "pid", "uptime_s", "rss_bytes", "connections", "in_flight", "model", "check")
+)
+"""Fields of the daemon itself, printed below those of the memories."""
+_MODEL_DETAILS = frozenset(("fingerprint", "dimension", "window_tokens"))
+"""Fields that only --json prints."""
+
+
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")
 def status(json: options.Json = False) -> None:
     """Show the daemon's status. Exit code: 0 ok, 3 not running, 4 degraded."""
@@ -34,7 +42,11 @@ def status(json: options.Json = False) -> None:
     if json:
         say.print_json(answer)
     else:
-        for name, value in answer.items():
+        answer["model"] = {
+            name: value for name, value in answer["model"].items() if name not in _MODEL_DETAILS
+        }
+        for name in sorted(answer, key=_LAST.__contains__):
+            value = answer[name]
             _show(name, status_line(value) if name == "sleep" and value else value)
         if answer.get("turned_away"):
             say.note(
