@@ -269,3 +269,29 @@ async def test_a_digest_is_no_more_trusted_than_any_of_its_words_ever_were(
     await napped(bed, Said("A page said so.", "digest", NapKind.DIGEST, Origin.TOOL))
     await napped(bed, Said("And the user, too.", "digest", NapKind.DIGEST, Origin.PERSON))
     assert await bed.rows("SELECT origin, trust FROM memory") == [("tool", 0)]
+
+
+WHOLE, PART = (
+    "To run the tests here: go test ./...",
+    "To run the tests here: go test -v ./pkg/cmd/...",
+)
+
+
+@pytest.mark.parametrize(
+    ("slot", "texts", "left"),
+    [
+        ("env:commands:test", (WHOLE, PART), WHOLE),
+        ("env:commands:test", (PART, WHOLE), WHOLE),
+        ("env:commands:test", (WHOLE, "To run the tests here: make test"), "make test"),
+        ("env:commands:build", (WHOLE, PART), PART),
+    ],
+)
+@pytest.mark.parametrize("sessions", [("s1", "s2"), ("s1", "s1")])
+async def test_tests_of_a_part_replace_none_of_the_whole(
+    bed: Bed, slot: str, texts: tuple[str, str], left: str, sessions: tuple[str, str]
+) -> None:
+    for text, session in zip(texts, sessions, strict=True):
+        said = Said(text, slot, NapKind.ENVIRONMENT)
+        await napped(bed, said, session_id=session, project_id="p")
+    (only,) = await seen(bed)
+    assert only.endswith(left)

@@ -186,6 +186,8 @@ def _score(text: str, tells: float) -> float:
 
 COMMANDS_SLOT = "env:commands:"
 """The prefix of the slots of commands; one of ``_LABELS`` follows."""
+WHOLE_SLOTS = frozenset(f"{COMMANDS_SLOT}{purpose}" for purpose in ("test", "check"))
+"""Slots in which commands for the whole project stay when a later session runs a part."""
 _COMMANDS_MIN = 2
 _FOR_MAX = 2  # commands for one purpose
 _TIMES_MIN = 3  # that a command passed whose words do not tell what it is for
@@ -218,6 +220,10 @@ _PURPOSES = {
     "run": re.compile(r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./|^\S*bin/"),
 }
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
+# An argument that chooses some of the tests or files: by name, or by a path of two names and more.
+_PART = re.compile(
+    r"-(?:k|t|run)|--(?:run|grep|filter)\b.*|(?:\./)?\w[^/\s]*/\S+|\S+\.\w+|\S+::\S+"
+)
 _ASIDE = re.compile(
     r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version|help)\b"
     r"|/tmp/|/dev/null"
@@ -294,6 +300,18 @@ def _purpose(called: Command) -> str:
 def _is_worth(called: Command) -> bool:
     line = shorten(called.line)
     return not is_noise(called) and len(line) <= _COMMAND_CHARS_MAX and not _ASIDE.search(line)
+
+
+def covers_a_part(text: str) -> bool:
+    """Return whether each command of a memory of commands names a file, a folder or a test.
+
+    >>> covers_a_part("To run the tests here: go test -v ./pkg/cmd/...; pytest tests/a.py::test_b")
+    True
+    >>> covers_a_part("To run the tests here: go test ./...; pytest tests/a.py")
+    False
+    """
+    lines = text.partition(": ")[2].split("; ")
+    return all(any(_PART.fullmatch(word) for word in line.split()[1:]) for line in lines)
 
 
 def _typed_commands(user: str) -> Iterator[tuple[str, str]]:

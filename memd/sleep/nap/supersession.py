@@ -5,7 +5,8 @@ different text supersedes the earlier one, which is archived; only the digest st
 memory for the life of its session and is rewritten, with its versions kept. A memory that
 its owner deleted, forgot or edited is left alone. A person's turn in the very words of a
 memory fills its slot and gets its tags; nothing supersedes it. Some slots belong to the
-whole project: there the newest counts, from whichever session. A text that another session
+whole project: there the newest counts, from whichever session, but a command that tests or
+checks a part of it replaces none for the whole. A text that another session
 of the project has, or a fix by a command that cured there, is not stored again. The run's
 ledger records everything, so that the nap can be undone.
 
@@ -31,6 +32,7 @@ from memd.domain.sleep.consolidation import NAP_TAG
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
+from memd.sleep.distil.environment import WHOLE_SLOTS, covers_a_part
 from memd.sleep.distil.fixes import CURED
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
@@ -130,12 +132,23 @@ def _decide(
             else DraftOutcome(is_new=False, rewrites=previous)
         )
     project_row = project_slots.get(draft.slot)
-    if project_row is None or project_row == previous:
+    narrower = project_row is not None and _is_narrower(draft, project_row)
+    if project_row is None or (project_row == previous and not narrower):
         return NEW if previous is None else DraftOutcome(supersedes=(previous.memory_key,))
-    if _has_same_text(project_row, draft) or project_row.at_us > _time_us(draft, now_us):
+    is_later = project_row.at_us > _time_us(draft, now_us)
+    if narrower or is_later or _has_same_text(project_row, draft):
         return KNOWN
     old = [row for row in (previous, project_row) if row is not None and row.as_written]
     return DraftOutcome(supersedes=tuple(row.memory_key for row in old))
+
+
+def _is_narrower(draft: NapDraft, row: SlotRow) -> bool:
+    """Return whether *row* tests or checks the whole project, and the draft a part of it."""
+    return (
+        draft.slot in WHOLE_SLOTS
+        and covers_a_part(draft.drafts.items[0].content)
+        and not covers_a_part(row.content)
+    )
 
 
 def _has_same_text(row: SlotRow, draft: NapDraft) -> bool:

@@ -25,6 +25,7 @@ class SlotRow(NamedTuple):
     memory_key: int
     memory_id: str
     state: str
+    content: str
     content_hash: bytes
     at_us: int
     as_written: bool
@@ -42,7 +43,7 @@ class SlotRow(NamedTuple):
 
 
 _COLUMNS = """
-       t.slot, m.memory_key, m.memory_id, m.state, m.content_hash,
+       t.slot, m.memory_key, m.memory_id, m.state, m.content, m.content_hash,
        coalesce(m.occurred_at_us, m.created_at_us), t.row_hash IS m.row_hash,
        EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
   FROM nap_slot AS t
