@@ -283,6 +283,7 @@ WHOLE, PART = (
         ("env:commands:test", (WHOLE, PART), WHOLE),
         ("env:commands:test", (PART, WHOLE), WHOLE),
         ("env:commands:test", (WHOLE, "To run the tests here: make test"), "make test"),
+        ("env:commands:test", (WHOLE, "To run the tests here: bash scripts/test.sh"), "test.sh"),
         ("env:commands:build", (WHOLE, PART), PART),
     ],
 )

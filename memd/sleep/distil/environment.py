@@ -222,7 +222,8 @@ _PURPOSES = {
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
 # An argument that chooses some of the tests or files: by name, or by a path of two names and more.
 _PART = re.compile(
-    r"-(?:k|t|run)|--(?:run|grep|filter)\b.*|(?:\./)?\w[^/\s]*/\S+|\S+\.\w+|\S+::\S+"
+    r"-(?:k|t|run)|--(?:run|grep|filter)\b.*|(?:\./)?\w[^/\s]*/\S+|\S+::\S+"
+    r"|\S+\.(?:py|rb|go|rs|php|java|cs|exs|[jt]sx?)"
 )
 _ASIDE = re.compile(
     r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version|help)\b"
@@ -310,8 +311,13 @@ def covers_a_part(text: str) -> bool:
     >>> covers_a_part("To run the tests here: go test ./...; pytest tests/a.py")
     False
     """
-    lines = text.partition(": ")[2].split("; ")
-    return all(any(_PART.fullmatch(word) for word in line.split()[1:]) for line in lines)
+    return all(_chooses(line) for line in text.partition(": ")[2].split("; "))
+
+
+def _chooses(line: str) -> bool:
+    program = about(line).split()  # with the script that an interpreter runs
+    arguments = line.rpartition("&& ")[2].split()[1:]
+    return any(_PART.fullmatch(word) for word in arguments if word not in program)
 
 
 def _typed_commands(user: str) -> Iterator[tuple[str, str]]:
