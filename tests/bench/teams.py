@@ -1,7 +1,8 @@
 """Recorded coding sessions of seven other teams, each a store of its own, and questions to them.
 
 Nothing of them is in the repository: each lies in a folder of its repository's name below the one
-that is named (``SOURCES`` says at which commit) and is read from there. Each team's first sessions
+that is named (``SOURCES`` says at which commit) and is read from there, its recorded sessions
+alone. Each team's first sessions
 are stored part by part and asked as those of ``bench.coding`` are, by lines that need an earlier
 one; at the end come the questions of ``labels/others/questions.jsonl``, written by hand in
 other words before anything was measured. Pure: files in, passages and questions out.
@@ -23,6 +24,7 @@ from bench.transcripts import exported
 QUESTIONS = LABELS / "others" / "questions.jsonl"
 ASKED_MAX = 60  # of a team, by the rule
 FOREIGN = 12  # of each kind
+HISTORY = ".specstory/history"  # a checkout has other Markdown too
 SEED = 7
 
 SOURCES = {
@@ -62,9 +64,9 @@ class Team:
 
 def teams(folder: Path) -> list[Team]:
     """Return the teams whose checkouts are below *folder*; SystemExit if one lacks."""
-    if missing := [name for name in SOURCES if not (folder / name).is_dir()]:
+    if missing := [name for name in SOURCES if not (folder / name / HISTORY).is_dir()]:
         raise SystemExit(f"no checkout of {SOURCES[missing[0]]} in {folder / missing[0]}")
-    parts = {name: _parts(folder / name) for name in SOURCES}
+    parts = {name: parts_of(folder / name) for name in SOURCES}
     names = list(SOURCES)
     return [
         _team(name, folder / name, parts[name], _lines(parts[names[at - 1]]))
@@ -72,9 +74,9 @@ def teams(folder: Path) -> list[Team]:
     ]
 
 
-def _parts(folder: Path) -> list[list[Passage]]:
+def parts_of(folder: Path) -> list[list[Passage]]:
     """Return the parts of a team's first sessions."""
-    sessions = exported(folder, sidechains=False)
+    sessions = exported(folder / HISTORY, sidechains=False)
     taken = sorted(sessions)[: SESSIONS[folder.name]]
     return coding.in_parts({name: sessions[name] for name in taken})
 
@@ -113,7 +115,7 @@ def _labelled(name: str, folder: Path, stored: Sequence[Passage]) -> Iterator[As
     for row in rows:
         if row["repo"].partition("/")[2] != name:
             continue
-        lines = session_lines(folder, [row["session"]])[row["session"]]
+        lines = session_lines(folder / HISTORY, [row["session"]])[row["session"]]
         keys = tuple(map(tuple, row["keys"]))
         item = Item("", "", 0, frozenset(row["lines"]), "", keys, row["asked"])
         yield from coding.labelled(Reading(row["session"], (item,), {}), lines, stored)

@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 from bench import coding, household, teams
 from bench.coding import Passage, shape, swapped
@@ -123,3 +124,13 @@ def test_a_question_written_by_hand_has_none_of_the_words_that_its_answer_is_kno
         keys = [key.casefold() for group in row["keys"] for key in group]
         assert not any(key in row["asked"].casefold() for key in keys), row["asked"]
         assert row["lines"], row["asked"]
+
+
+def test_of_a_team_s_checkout_only_its_recorded_sessions_are_read(tmp_path: Path) -> None:
+    checkout = tmp_path / "focuslab"
+    for place in ("2025-06-21-a-session.md", "docs/000-a-plan.md"):
+        path = checkout / (teams.HISTORY if place[0] == "2" else "") / place
+        path.parent.mkdir(parents=True)
+        path.write_text(f"_**User**_\n\n{LONG} ({place}).\n", "utf-8")
+    [[passage]] = teams.parts_of(checkout)
+    assert "2025-06-21" in passage.text
