@@ -1,26 +1,28 @@
 """Open connections: pools of them, and how a read, a write or a checkpoint runs in one.
 
-A connection is used by one caller at a time. The functions below :class:`Closer` run in the
+A connection is used by one caller at a time. The functions below :class:`Connections` run in the
 connection's own thread.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import apsw
 
-from memd.base.errors import BusyError
+from memd.base.errors import BusyError, StoppingError
 from memd.base.limits import BUSY_MS_MAX
 from memd.domain.caller import Caller
 from memd.store.access import changes
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.faults import is_fatal
+from memd.store.file.connect import Reading, Writing, immutable_uri
+from memd.store.file.faults import is_fatal, translate
 
 T = TypeVar("T")
+ConnT = TypeVar("ConnT", bound=Reading)
 
 
 class Pool:
@@ -76,47 +78,83 @@ class Pool:
             await cast("Any", conn).async_run(_do_nothing)  # runs after the work before it
         self._free.put_nowait(conn)
 
-    def take_all(self) -> list[Reading]:
-        """Remove and return every connection, to be closed."""
-        conns, self._all = self._all, []
-        self._free = asyncio.LifoQueue()
-        return conns
 
+class Connections:
+    """Opens connections to one file, and closes each that is still open at the end.
 
-class Closer:
-    """Closes connections in tasks of its own, which the cancellation of a caller does not stop.
-
-    A caller may be cancelled again while it cleans up; a connection that was still closing when
-    the loop ends would report to a loop that is gone.
+    Both happen in tasks of their own, which the cancellation of a caller does not stop: a
+    connection that was opening or closing when the loop ends would keep the process alive, or
+    report to a loop that is gone.
     """
 
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._open: set[Reading] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
+        self.immutable = False
+        """Whether neither the file nor a file beside it can be written, so that none changes."""
 
-    async def close(self, conn: Reading | Awaitable[Reading]) -> None:
-        """Close *conn*, which may still be opening."""
-        task = asyncio.ensure_future(
-            close(conn) if isinstance(conn, Reading) else _close_opening(conn)
-        )
+    def require_open(self) -> None:
+        """Raise StoppingError after :meth:`close_all`."""
+        if self._closed:
+            raise StoppingError("the store is closed")
+
+    @asynccontextmanager
+    async def opening(self, kind: type[ConnT], flags: int, vfs: str | None) -> AsyncIterator[ConnT]:
+        """Open a connection to be prepared, which is closed again when that fails."""
+        self.require_open()
+        task = self._start(self._open_one(kind, flags, vfs))
+        try:
+            conn = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._start(self._close_one(task)))
+            raise
+        except apsw.Error as error:
+            raise translate(error) from error
+        try:
+            yield conn
+        except BaseException:
+            await self.close(conn)
+            raise
+
+    async def close(self, conn: Reading) -> None:
+        """Close *conn* after the work it is running."""
+        await asyncio.shield(self._start(self._close_one(conn)))
+
+    async def close_all(self) -> None:
+        """Close every connection after the work it is running, the writer last; open no more."""
+        self._closed = True
+        await self._wait()
+        for conn in sorted(self._open, key=lambda conn: isinstance(conn, Writing)):
+            await self.close(conn)
+        await self._wait()
+
+    async def _open_one(self, kind: type[ConnT], flags: int, vfs: str | None) -> ConnT:
+        name = str(self._path)
+        if self.immutable:
+            flags |= apsw.SQLITE_OPEN_URI
+            name = immutable_uri(self._path)
+        conn: ConnT = await cast("Any", kind).as_async(name, flags=flags, vfs=vfs)
+        self._open.add(conn)
+        return conn
+
+    async def _close_one(self, conn: Reading | Awaitable[Reading]) -> None:
+        with suppress(apsw.Error):  # a connection that failed may fail again; it is closed anyway
+            if not isinstance(conn, Reading):
+                conn = await conn
+            self._open.discard(conn)
+            await cast("Any", conn).aclose(True)
+
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        await asyncio.shield(task)
+        return task
 
-    async def wait(self) -> None:
-        """Wait until every connection is closed."""
+    async def _wait(self) -> None:
         while self._tasks:
             await asyncio.wait(self._tasks)
-
-
-async def _close_opening(opening: Awaitable[Reading]) -> None:
-    with suppress(apsw.Error):
-        await close(await opening)
-
-
-async def close(conn: Reading) -> None:
-    """Close *conn* after the work it is running."""
-    with suppress(apsw.Error):  # a connection that failed may fail again; it is closed anyway
-        await cast("Any", conn).aclose(True)
 
 
 def _do_nothing() -> None:

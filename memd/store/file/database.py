@@ -32,7 +32,7 @@ from memd.store.access import replies
 from memd.store.check.intact import Damage
 from memd.store.file import backup, connect, connections, page_sums
 from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_writer
-from memd.store.file.connections import Closer, Pool, close
+from memd.store.file.connections import Connections, Pool
 from memd.store.file.faults import translate
 from memd.store.file.migrate import STEPS, Step, migrate
 from memd.store.file.open_files import (
@@ -78,12 +78,11 @@ class Database:
         self._writer: Writing | None = None
         self._readers = Pool()
         self._scanners = Pool()
-        self._closer = Closer()
+        self._connections = Connections(path)
         self.waiting_writes = 0
         self._wal_pages = 0
         self._checkpoint: asyncio.Task[bool] | None = None
         self._reopening: asyncio.Task[None] | None = None
-        self._immutable = False
 
     # Reading and writing.
 
@@ -148,7 +147,7 @@ class Database:
                 return await self._read_on(conn, partial(work, conn))
             return await self._run(conn, connections.run_outside, conn, work)
         finally:
-            await self._closer.close(conn)
+            await self._connections.close(conn)
 
     async def _read_on(self, conn: Reading, work: Callable[[], T]) -> T:
         return await self._run(conn, connections.run_read, conn, work)
@@ -161,6 +160,7 @@ class Database:
             task.exception()  # retrieved, so that asyncio does not warn after a cancelled caller
 
     async def _run_write(self, transaction: Callable[[Writing, int], T]) -> T:
+        self._connections.require_open()
         if self._reopening is not None:
             await asyncio.shield(self._reopening)
         elif self._writer is None and self._last_failure.is_full:  # there may be room again
@@ -191,7 +191,7 @@ class Database:
         return self._last_failure.message
 
     def _is_moved(self) -> bool:
-        if self._moved is None and self._vfs is None and not self._immutable:
+        if self._moved is None and self._vfs is None and not self._connections.immutable:
             self._moved = self.files.find_moved()
             if self._moved is not None:
                 log.error("the store is not where it was", what=self._moved)
@@ -275,7 +275,8 @@ class Database:
         except ReadOnlyError:
             if not self.read_only:
                 raise
-            self._immutable = True  # until the next start: the file cannot change meanwhile
+            # Until the next start: the file cannot change meanwhile.
+            self._connections.immutable = True
             self._readers.add(await self._open_reader())
         for _ in range(READERS - 1):
             self._readers.add(await self._open_reader())
@@ -286,46 +287,22 @@ class Database:
 
     async def _open_writer(self) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        writer = await self._connect(Writing, flags, self._vfs or page_sums.vfs())
-        try:
+        vfs = self._vfs or page_sums.vfs()
+        async with self._connections.opening(Writing, flags, vfs) as writer:
+            writer.damage = self.damage.add
             version = await self._run(writer, prepare_writer, writer)
             await self._run(writer, lambda: migrate(writer, self.path, version, self._steps))
             await self._run(writer, page_sums.add_sums, writer)
             await self._run(writer, caches.ensure, writer)
-        except BaseException:
-            await close(writer)
-            raise
-        await self._run(writer, writer.set_wal_hook, self._count_wal)
-        self._writer = writer
+            await self._run(writer, writer.set_wal_hook, self._count_wal)
+            self._writer = writer
 
     async def _open_reader(self, *, mmap: bool = False, vfs: str | None = None) -> Reading:
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
-        reader = await self._connect(Reading, flags, self._vfs or vfs)
-        try:
+        async with self._connections.opening(Reading, flags, self._vfs or vfs) as reader:
+            reader.damage = self.damage.add
             await self._run(reader, lambda: prepare_reader(reader, mmap=mmap))
-        except BaseException:
-            await self._closer.close(reader)
-            raise
-        return reader
-
-    async def _connect(self, kind: type[T], flags: int, vfs: str | None = None) -> T:
-        name = str(self.path)
-        if self._immutable:
-            flags |= apsw.SQLITE_OPEN_URI
-            name = connect.immutable_uri(self.path)
-        opening = asyncio.ensure_future(
-            cast("Any", kind).as_async(name, flags=flags, vfs=vfs or self._vfs)
-        )
-        try:
-            conn = await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            # Its thread opens it regardless, and would keep the process alive.
-            await self._closer.close(opening)
-            raise
-        except apsw.Error as error:
-            raise translate(error) from error
-        cast("Reading", conn).damage = self.damage.add
-        return cast("T", conn)
+            return reader
 
     def _count_wal(self, _conn: object, _name: str, pages: int) -> int:
         self._wal_pages = pages
@@ -342,7 +319,7 @@ class Database:
         failed, self._writer = self._writer, None
         try:
             if failed is not None:
-                await close(failed)
+                await self._connections.close(failed)
             await self._open_writer()
             self.read_only = False
         except MemdError:
@@ -369,13 +346,8 @@ class Database:
         if self._reopening is not None:
             await self._reopening
         await self.checkpoint(truncate=True)
-        conns = [*self._readers.take_all(), *self._scanners.take_all()]
-        if self._writer is not None:
-            conns.append(self._writer)
-            self._writer = None
-        for conn in conns:
-            await close(conn)
-        await self._closer.wait()
+        self._writer = None
+        await self._connections.close_all()
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from memd.base.errors import (
     ForeignFileError,
     MemdError,
     ReadOnlyError,
+    StoppingError,
     StorageError,
 )
 
@@ -34,6 +35,10 @@ _WRITE_ERRORS = frozenset(
 )
 
 _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdError]], ...] = (
+    (
+        (apsw.ConnectionClosedError,),
+        lambda: StoppingError("the store is closed"),
+    ),
     (
         (apsw.BusyError, apsw.LockedError),
         lambda: BusyError("the file is locked by another program"),
