@@ -49,9 +49,9 @@ _GERMAN = frozenset(_GERMAN_ONLY.split())
 
 
 def capitals_name(words: frozenset[str]) -> bool:
-    """Return whether a capital letter within a sentence of *words*, casefolded, marks a name.
+    """Return whether a capital letter within a sentence marks a name; in German every noun has one.
 
-    In German every noun has one.
+    *words* are as written: "MIT" is no German word.
 
     >>> capitals_name(frozenset("wo ist der schlüssel".split()))
     False
