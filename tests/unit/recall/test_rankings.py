@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 from support.measured import a_candidate, asked, measured
 
 from memd.domain.enums import SearchMode
 from memd.recall.ranking.features import Measured
-from memd.recall.ranking.rankings import NOTE_BAR, answer_bar, gate, rank, rank_with_gate, signals
+from memd.recall.ranking.rankings import (
+    MANY,
+    NOTE_BAR,
+    answer_bar,
+    gate,
+    rank,
+    rank_with_gate,
+    signals,
+)
 from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights
 
 ABOUT = asked("Where is the red kite?")
@@ -151,9 +161,10 @@ def test_what_naps_composed_has_a_gate_of_its_own(
 
 
 def test_what_naps_composed_stands_among_the_others_by_its_relevance() -> None:
-    ranked, chance = rank_with_gate(
-        _mixed({1: 0.7, 2: 0.2, 3: 0.1, 11: 0.6, 12: 0.5, 13: 0.1}), HYBRID
-    )
+    cosines = {key: 0.7 - key / 300 for key in range(2 * MANY)}
+    candidates = [a_candidate(key, "a flying toy", is_composed=key % 2) for key in cosines]
+
+    ranked, chance = rank_with_gate(measured(ABOUT, candidates, cosines), HYBRID)
 
     relevances = [item.relevance for item in ranked]
     assert relevances == sorted(relevances, reverse=True)
@@ -161,6 +172,18 @@ def test_what_naps_composed_stands_among_the_others_by_its_relevance() -> None:
         gate([item for item in ranked if item.measured.candidate.is_composed], COMPOSED),
         gate([item for item in ranked if not item.measured.candidate.is_composed], HYBRID),
     )
+
+
+def test_a_few_notes_among_much_that_naps_composed_are_no_small_store() -> None:
+    notes = [a_candidate(key, "soup for lunch") for key in (1, 2, 3)]
+    composed = [a_candidate(key, "a car", is_composed=1) for key in range(4, 4 + MANY)]
+    cosines = dict.fromkeys((1, 2, 3), 0.25) | {each.memory_key: 0.3 for each in composed}
+
+    alone, _ = rank_with_gate(measured(ABOUT, notes, cosines), HYBRID)
+    among, _ = rank_with_gate(measured(ABOUT, [*notes, *composed], cosines), HYBRID)
+
+    assert alone[0].relevance >= alone[0].bar
+    assert {item.bar for item in among if not item.measured.candidate.is_composed} == {inf}
 
 
 def test_a_note_has_to_be_likelier_than_a_turn_and_the_same_however_sure_the_gate_is() -> None:
