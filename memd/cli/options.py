@@ -20,11 +20,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Option(NamedTuple):
-    """A named option. It takes a value unless the parameter is a bool."""
+    """A named option. It takes a value unless the parameter is a bool; a number from *least* on."""
 
     names: tuple[str, ...]
     help: str
     metavar: str | None = None
+    least: int | None = None
 
 
 class Argument(NamedTuple):
@@ -34,9 +35,14 @@ class Argument(NamedTuple):
     metavar: str | None = None
 
 
-def option(*names: str, help: str, metavar: str | None = None) -> Option:  # noqa: A002  # the field's word
+def option(
+    *names: str,
+    help: str,  # noqa: A002  # the field's word
+    metavar: str | None = None,
+    least: int | None = None,
+) -> Option:
     """Return the option with these *names*. A flag is True, one called ``--no-...`` False."""
-    return Option(names, help, metavar)
+    return Option(names, help, metavar, least)
 
 
 def examples(*lines: str) -> Callable[[Command], Command]:
@@ -196,6 +202,9 @@ def _store(parameter: Parameter, word: str, label: str, values: dict[str, Any]) 
         value = parameter.kind(word)
     except ValueError:
         raise InvalidError(f"{label} must be a whole number, not {word}") from None
+    least = parameter.declaration.least if isinstance(parameter.declaration, Option) else None
+    if least is not None and value < least:
+        raise InvalidError(f"{label} must be at least {least}, not {word}")
     if parameter.many:
         values.setdefault(parameter.name, []).append(value)
     else:
@@ -297,7 +306,7 @@ Until = Annotated[
     option("--until", metavar="TIME", help="Before this time; formats as for --since."),
 ]
 Budget = Annotated[
-    int | None, option("--budget", metavar="TOKENS", help="Maximum number of tokens.")
+    int | None, option("--budget", metavar="TOKENS", help="Maximum number of tokens.", least=1)
 ]
 Session = Annotated[str | None, option("--session", metavar="ID", help="Session id.")]
 Project = Annotated[str | None, option("--project", metavar="ID", help="Project id.")]

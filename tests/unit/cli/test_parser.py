@@ -77,6 +77,14 @@ def test_more_arguments_than_a_command_takes_are_refused() -> None:
         parse(COMMANDS["completion"].load(), ["bash", "b"])
 
 
+@pytest.mark.parametrize("name", ["brief", "inject", "recall", "synthesize"])
+def test_a_budget_that_holds_nothing_is_a_mistake(name: str) -> None:
+    """Over the socket it gives an empty prompt (decision 0054)."""
+    for word in ("0", "-1"):
+        with pytest.raises(InvalidError, match=f"--budget must be at least 1, not {word}"):
+            parse(COMMANDS[name].load(), ["x", f"--budget={word}"])
+
+
 @pytest.mark.parametrize("line", [["-h"], ["x", "--help"], ["--nope", "-h"][::-1]])
 def test_a_request_for_help_is_no_mistake(line: list[str]) -> None:
     assert parse(command, line) is None
@@ -136,7 +144,8 @@ def an_option(draw: st.DrawFn, parameter: Parameter, how: Option) -> tuple[list[
     name = draw(st.sampled_from(how.names))
     if parameter.kind is bool:
         return [name], not name.startswith("--no-")
-    value = draw(st.integers(-9, 99) if parameter.kind is int else TEXTS.map(parameter.kind))
+    least = -9 if how.least is None else how.least
+    value = draw(st.integers(least, 99) if parameter.kind is int else TEXTS.map(parameter.kind))
     spellings = [[name, str(value)]]
     if name.startswith("--"):
         spellings.append([f"{name}={value}"])
