@@ -32,7 +32,6 @@ from memd.sleep.distil.failures import has_failed
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.prose import sentences
 
-ENVIRONMENT_CHARS_MAX = 480
 _WORDS_MIN, _WORDS_MAX = 5, 45
 _STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
 _SCORE_MIN = 0.54
@@ -111,7 +110,7 @@ def environment(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what *exchanges* tell of where and how things run, in their order.
 
     At most one memory for each purpose of a command, and a sentence for each stretch of thirty
-    thousand tokens; ENVIRONMENT_CHARS_MAX characters each.
+    thousand tokens.
     """
     candidates = [*_sentences(exchanges), *commands(exchanges)]
     return sorted(candidates, key=lambda each: each.memory.places[0])

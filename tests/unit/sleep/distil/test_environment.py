@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_CHARS_MAX, environment
+from memd.sleep.distil.environment import COMMANDS_SLOT, environment
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
 
 
@@ -134,4 +134,4 @@ def test_no_session_is_an_error_and_no_memory_is_too_long(texts: list[tuple[str,
         for at, (user, answer) in enumerate(texts)
     ]
     for each in environment(exchanges):
-        assert len(each.memory.text) <= ENVIRONMENT_CHARS_MAX
+        assert len(each.memory.text) <= 480
