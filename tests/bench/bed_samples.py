@@ -56,20 +56,20 @@ class Asking:
         self, kind: str, fold: str, name: str, text: str, gold: Sequence[str], bed: str
     ) -> Sample:
         """Ask *text*; *gold* are the sources that answer it."""
-        found, sources = await self.candidates(text)
-        right = nearest_of_each(gold, found, sources)
-        prompt = await self.prompt(text, found, right)
-        return Sample(kind, fold, name, len(gold), found, right, bed, prompt)
+        candidates, sources = await self.candidates(text)
+        right = nearest_of_each(gold, candidates, sources)
+        prompt = await self.prompt(text, candidates, right)
+        return Sample(kind, fold, name, len(gold), candidates, right, bed, prompt)
 
     async def prompt(
-        self, text: str, found: Sequence[Measured], right: Sequence[bool]
+        self, text: str, candidates: Sequence[Measured], right: Sequence[bool]
     ) -> tuple[bool, ...] | None:
         """Return which entries of a default prompt answer."""
         if self._inject is None:
             return None
         good = {
             item.candidate.memory_id
-            for item, is_right in zip(found, right, strict=True)
+            for item, is_right in zip(candidates, right, strict=True)
             if is_right
         }
         caller = Caller(agent_id=self._agent, project_id=self._project, method="fit")
@@ -79,14 +79,14 @@ class Asking:
 
 
 def nearest_of_each(
-    gold: Sequence[str], found: Sequence[Measured], sources: Sequence[str | None]
+    gold: Sequence[str], candidates: Sequence[Measured], sources: Sequence[str | None]
 ) -> list[bool]:
-    """Return which of *found* answer: of a long text in pieces the piece that is nearest."""
+    """Return which of *candidates* answer: of a long text in pieces the piece that is nearest."""
     nearest: dict[str, int] = {}
     for at, source in enumerate(sources):
         if source is not None and source in gold:
             best = nearest.setdefault(source, at)
-            if found[at].features["cos"] > found[best].features["cos"]:
+            if candidates[at].features["cos"] > candidates[best].features["cos"]:
                 nearest[source] = at
     return [nearest.get(source or "") == at for at, source in enumerate(sources)]
 
@@ -206,12 +206,14 @@ async def composed(folder: Path, *, prompts: bool) -> AsyncIterator[Sample]:
         asking = Asking(recall, AGENT, rooms.inject if prompts else None, TEAM)
         for reading in fit_readings().values():
             for each in reading.items:
-                found, _ = await asking.candidates(each.asked)
-                right = [holds(measured.candidate.own, each) for measured in found]
+                candidates, _ = await asking.candidates(each.asked)
+                right = [holds(measured.candidate.own, each) for measured in candidates]
                 if any(holds(text, each) for text in team.stored.texts.values()):
-                    prompt = await asking.prompt(each.asked, found, right)
+                    prompt = await asking.prompt(each.asked, candidates, right)
                     gold = sum(holds(text, each) for text in set(team.stored.texts.values()))
-                    yield Sample("C", OWN_FOLD, "composed", gold, found, right, "coding", prompt)
+                    yield Sample(
+                        "C", OWN_FOLD, "composed", gold, candidates, right, "coding", prompt
+                    )
         strange = [*foreign.OTHER_DOMAINS, *strange_lines(folder)]
         for text in strange:
             yield await asking.sample("CX", OWN_FOLD, "composed, foreign", text, (), "coding")
@@ -250,11 +252,11 @@ def item(passage: Passage, project: str = TEAM) -> dict[str, Any]:
 
 def labelled(folder: Path, stored: Sequence[Passage]) -> list[Asked]:
     """Return the readers' questions to the passages of their sessions."""
-    found: list[Asked] = []
+    questions: list[Asked] = []
     for name, reading in fit_readings().items():
         own = [passage for passage in stored if passage.session == name]
-        found += coding.labelled(reading, session_lines(folder, [name])[name], own)
-    return found
+        questions += coding.labelled(reading, session_lines(folder, [name])[name], own)
+    return questions
 
 
 def strange_lines(folder: Path) -> list[str]:
@@ -285,8 +287,8 @@ def foreign_questions(
     sessions = sorted({passage.session for passage in stored})
     kept = [question for question in asked if question.name == "thing kept"]
     named = [line for line in lines if coding.named(line)]
-    told = [("A", line) for line in lines] + [("O", text) for text in foreign.OTHER_DOMAINS]
-    told += [("B", coding.swapped(line, ours, chance)) for line in named]
-    told += [("U", coding.swapped(q.text, theirs, chance)) for q in kept[:FOREIGN]]
-    for at, (kind, text) in enumerate(told):
+    texts = [("A", line) for line in lines] + [("O", text) for text in foreign.OTHER_DOMAINS]
+    texts += [("B", coding.swapped(line, ours, chance)) for line in named]
+    texts += [("U", coding.swapped(q.text, theirs, chance)) for q in kept[:FOREIGN]]
+    for at, (kind, text) in enumerate(texts):
         yield kind, Asked(text, "", sessions[at % len(sessions)], 0, ())

@@ -41,8 +41,11 @@ BEDS = ("dialogues", "coding", "everyday", *public.SOURCES)
 NEEDED = {"dialogues": "--dialogues FILE", "coding": "--transcripts DIR --public DIR"}
 HONEST = ("H", "G", "C")
 CUTS = (5, 10)
-UNMEASURED = frozenset({"weights.py", "rankings.py", "select.py", "answer.py", "apart.py"})
-"""Modules of ``memd.recall`` that rank what is measured already."""
+UNMEASURED = frozenset(
+    {"weights.py", "rankings.py", "select.py", "answer.py", "apart.py"}
+    | {"fit.py", "fitting.py", "beds.py"}
+)
+"""Modules of ``memd.recall`` that rank what is measured already, and those that use it here."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Sources:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.beds", description=__doc__)
+    parser.add_argument("--dialogues", type=Path, metavar="FILE")
     add_sources(parser)
     parser.add_argument("--beds", nargs="+", choices=BEDS, default=["coding", "everyday"])
     options = parser.parse_args(argv)
@@ -71,8 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where the texts are."""
-    parser.add_argument("--dialogues", type=Path, metavar="FILE")
+    """Add the options that say where the texts beside the dialogues are."""
     parser.add_argument("--transcripts", type=Path, metavar="DIR")
     parser.add_argument("--public", type=Path, metavar="DIR")
     parser.add_argument("--cache", type=Path, metavar="DIR")
@@ -93,11 +96,11 @@ def samples(bed: str, sources: Sources, *, prompts: bool = False) -> list[Sample
     kept_path = sources.cache / f"vectors-{bed}.pickle"
     kept: dict[str, bytes] = pickle.loads(kept_path.read_bytes()) if kept_path.exists() else {}  # noqa: S301  # the same
     try:
-        found = asyncio.run(_collected(bed, sources, kept, prompts=prompts))
+        collected = asyncio.run(_collected(bed, sources, kept, prompts=prompts))
     finally:
         _write(kept_path, kept)
-    _write(path, found)
-    return found
+    _write(path, collected)
+    return collected
 
 
 def _write(path: Path, value: object) -> None:
@@ -125,11 +128,11 @@ async def _collected(
         if bed in public.SOURCES:
             stores = public.stores(bed, folder)
             return await bed_samples.public_talk(embedder, bed, stores, prompts=prompts)
-        found = await bed_samples.coding_sessions(embedder, folder, prompts=prompts)
+        collected = await bed_samples.coding_sessions(embedder, folder, prompts=prompts)
         assert sources.public is not None
         others = bed_samples.other_teams(embedder, sources.public, prompts=prompts)
-        found += [each async for each in others]
-        return found + [each async for each in bed_samples.composed(folder, prompts=prompts)]
+        collected += [each async for each in others]
+        return collected + [each async for each in bed_samples.composed(folder, prompts=prompts)]
     finally:
         await embedder.close()
 
@@ -137,36 +140,22 @@ async def _collected(
 def _state(bed: str, sources: Sources) -> str:
     """Return a digest of what the samples depend on: texts, modules, the model."""
     product, benches = Path(memd.__path__[0]), Path(bench.__path__[0])
-    folders = (
-        "text",
-        "guard",
-        "extract",
-        "ingest",
-        "recall",
-        "store",
-        "sleep/nap",
-        "extract",
-        "sleep/distil",
-    )
+    folders = ("text", "guard", "extract", "ingest", "recall", "store", "sleep/nap", "sleep/distil")
     modules = [p for name in folders for p in sorted((product / name).rglob("*.*"))]
     modules += [*sorted(benches.glob("*.py")), *sorted(benches.glob("*.txt")), teams.QUESTIONS]
     digest = hashlib.sha256(f"{model_dir()} {sources.of(bed)} {bed}".encode())
     for path in modules:
-        if path.suffix in {".py", ".sql", ".txt", ".jsonl"} and path.name not in UNMEASURED | {
-            "fit.py",
-            "fitting.py",
-            "beds.py",
-        }:
+        if path.suffix in {".py", ".sql", ".txt", ".jsonl"} and path.name not in UNMEASURED:
             digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def table(bed: str, found: Sequence[Sample]) -> list[str]:
+def table(bed: str, samples: Sequence[Sample]) -> list[str]:
     """Return the bed's figures, a line each."""
-    kinds = Counter(sample.kind for sample in found)
-    names = Counter(f"{s.kind} {s.name}" for s in found if s.name and s.kind != "S")
+    kinds = Counter(sample.kind for sample in samples)
+    names = Counter(f"{s.kind} {s.name}" for s in samples if s.name and s.kind != "S")
     lines = [f"# {bed}: {dict(kinds)}", f"  {dict(names)}"]
-    honest = [sample for sample in found if sample.kind in HONEST and sample.gold]
+    honest = [sample for sample in samples if sample.kind in HONEST and sample.gold]
     groups: dict[str, list[Sample]] = {}
     for sample in honest:
         groups.setdefault(f"{sample.kind}", []).append(sample)
@@ -176,9 +165,9 @@ def table(bed: str, found: Sequence[Sample]) -> list[str]:
         lines.append(f"  {name}, {len(each)} questions")
         lines += [f"    {row}" for row in _rows(each)]
     for kind in sorted(set(kinds) - {*HONEST, "S"}):
-        strange = [sample for sample in found if sample.kind == kind]
-        told = [float(bool(sample.found) and _passes(sample)) for sample in strange]
-        lines.append(f"  {kind}: answered {100 * np.mean(told):.1f} %{_entries(strange)}")
+        strange = [sample for sample in samples if sample.kind == kind]
+        passed = [float(bool(sample.candidates) and _passes(sample)) for sample in strange]
+        lines.append(f"  {kind}: answered {100 * np.mean(passed):.1f} %{_entries(strange)}")
     return lines
 
 
@@ -210,23 +199,23 @@ def _entries(rows: Sequence[Sample]) -> str:
     gold = sum(sample.gold for sample in rows)
     share = f", {100 * useful / max(entries, 1):.1f} % useful" if gold else ""
     held = np.mean([sum(s.prompt) / s.gold for s in rows if s.gold and s.prompt is not None] or [0])
-    found = f", of the evidence {100 * held:.1f} %" if gold else ""
-    return f": {entries / len(prompts):.1f} entries{share}{found}"
+    evidence = f", of the evidence {100 * held:.1f} %" if gold else ""
+    return f": {entries / len(prompts):.1f} entries{share}{evidence}"
 
 
 def _product(sample: Sample, *, gated: bool) -> list[bool]:
-    right = {id(item): good for item, good in zip(sample.found, sample.right, strict=True)}
-    items, _ = rank_with_gate(sample.found, HYBRID, project_id=_project(sample))
+    right = {id(item): good for item, good in zip(sample.candidates, sample.right, strict=True)}
+    items, _ = rank_with_gate(sample.candidates, HYBRID, project_id=_project(sample))
     return [right[id(item.measured)] for item in items if item.passes or not gated]
 
 
 def _by(sample: Sample, mode: SearchMode) -> list[bool]:
-    right = {id(item): good for item, good in zip(sample.found, sample.right, strict=True)}
-    return [right[id(item.measured)] for item in rank(sample.found, HYBRID, mode)]
+    right = {id(item): good for item, good in zip(sample.candidates, sample.right, strict=True)}
+    return [right[id(item.measured)] for item in rank(sample.candidates, HYBRID, mode)]
 
 
 def _passes(sample: Sample) -> bool:
-    items, _ = rank_with_gate(sample.found, HYBRID, project_id=_project(sample))
+    items, _ = rank_with_gate(sample.candidates, HYBRID, project_id=_project(sample))
     return any(item.passes for item in items)
 
 

@@ -113,9 +113,9 @@ class Known:
     def is_rare(self, thing: str) -> bool:
         return 0 < len(self.holders.get(thing, ())) <= HOLDERS_MAX
 
-    def naming(self, wanted: Sequence[str], apart: frozenset[str]) -> list[int]:
+    def naming(self, names: Sequence[str], apart: frozenset[str]) -> list[int]:
         """Return the passages that hold one of the things and share what is said of it."""
-        places = sorted({at for thing in wanted for at in self.holders[thing]})
+        places = sorted({at for thing in names for at in self.holders[thing]})
         gold = [at for at in places if shared(self, at, apart) >= SHARED_SHARE]
         return gold if 2 * len(gold) >= len(places) else []
 
@@ -136,19 +136,19 @@ class Known:
 
 def passages(session: str, messages: Sequence[Message]) -> list[Passage]:
     """Return what a user and an assistant say in a session, passage by passage, each text once."""
-    found: list[Passage] = []
+    all_passages: list[Passage] = []
     part = start = 0
     for message in messages:
         if message["role"] not in {"user", "assistant"}:
             continue
-        if len(found) - start >= PART_PASSAGES:
-            part, start = part + 1, len(found)
+        if len(all_passages) - start >= PART_PASSAGES:
+            part, start = part + 1, len(all_passages)
         when = str(message.get("timestamp") or "").replace(" ", "T")
         for text in blocks(str(message["content"])):
-            order = len(found)
+            order = len(all_passages)
             place = f"{session}#{order}"
-            found.append(Passage(place, session, part, order, message["role"], text, when))
-    return found
+            all_passages.append(Passage(place, session, part, order, message["role"], text, when))
+    return all_passages
 
 
 def blocks(text: str) -> Iterator[str]:
@@ -168,10 +168,10 @@ def blocks(text: str) -> Iterator[str]:
             lines = lines[1:]
         if not lines or sum(bool(_MADE.match(line)) for line in lines) * 2 >= len(lines):
             continue
-        said = " ".join(_ITEM.sub("", line.strip()) for line in lines)
-        said = f"{heading}: {said}" if heading and len(heading) < 80 else said
-        if low <= len(said) <= high and is_prose(said) and not _PASTED.search(said):
-            yield said
+        paragraph = " ".join(_ITEM.sub("", line.strip()) for line in lines)
+        paragraph = f"{heading}: {paragraph}" if heading and len(heading) < 80 else paragraph
+        if low <= len(paragraph) <= high and is_prose(paragraph) and not _PASTED.search(paragraph):
+            yield paragraph
 
 
 def is_prose(text: str) -> bool:
@@ -198,12 +198,12 @@ def is_narration(text: str) -> bool:
 
 def named(text: str) -> frozenset[str]:
     """Return the things that *text* names: paths, symbols, errors, numbers, and ticked words."""
-    told = things(text)
-    found = told["paths"] | told["symbols"] | told["errors"]
-    found |= {number for number in told["numbers"] if len(number) > 3}  # ports, not lines
+    by_kind = things(text)
+    names = by_kind["paths"] | by_kind["symbols"] | by_kind["errors"]
+    names |= {number for number in by_kind["numbers"] if len(number) > 3}  # ports, not lines
     ticked = (quoted.strip() for quoted in _QUOTED.findall(text))
-    found |= {thing for thing in ticked if not (thing.isalpha() and thing.islower())}
-    return frozenset(thing for thing in found if len(thing) > 2)  # "go", "id"
+    names |= {thing for thing in ticked if not (thing.isalpha() and thing.islower())}
+    return frozenset(thing for thing in names if len(thing) > 2)  # "go", "id"
 
 
 def words(text: str) -> list[str]:
@@ -238,13 +238,13 @@ def stored(passage: Passage) -> bool:
 
 def in_parts(sessions: Mapping[str, Sequence[Message]]) -> list[list[Passage]]:
     """Return the parts of all sessions, in the order of the sessions' names."""
-    found = []
+    all_parts = []
     for name in sorted(sessions):
         parts: dict[int, list[Passage]] = defaultdict(list)
         for passage in passages(name, sessions[name]):
             parts[passage.part].append(passage)
-        found += [parts[number] for number in sorted(parts)]
-    return found
+        all_parts += [parts[number] for number in sorted(parts)]
+    return all_parts
 
 
 def asked(known: Known, part: Sequence[Passage]) -> list[Asked]:
@@ -253,7 +253,7 @@ def asked(known: Known, part: Sequence[Passage]) -> list[Asked]:
     Every second one is asked without what it shares with that passage, too, if it shares
     a thing, and only so, if it shares words.
     """
-    found: list[Asked] = []
+    questions: list[Asked] = []
     evidence: set[tuple[str, ...]] = set()
     for passage in part:
         rare = [t for t in sorted(named(passage.text)) if known.is_rare(t)]
@@ -261,19 +261,21 @@ def asked(known: Known, part: Sequence[Passage]) -> list[Asked]:
             variants = _questions(known, passage, text, [thing for thing in rare if thing in text])
             if variants and variants[0].gold not in evidence:
                 both = variants[0].name == "thing kept"
-                found += variants[not both :] if len(evidence) % 2 else variants[:1]
+                questions += variants[not both :] if len(evidence) % 2 else variants[:1]
                 evidence.add(variants[0].gold)
-    return found
+    return questions
 
 
-def _questions(known: Known, passage: Passage, text: str, wanted: Sequence[str]) -> list[Asked]:
+def _questions(
+    known: Known, passage: Passage, text: str, shared_things: Sequence[str]
+) -> list[Asked]:
     """Return a sentence as a question, then as one without what is shared; none without evidence.
 
     Of shared words, the rarer half is taken out.
     """
-    bare = without(text, wanted)
+    bare = without(text, shared_things)
     whole = frozenset(words(text))
-    by_thing = known.naming(wanted, frozenset(words(bare)))
+    by_thing = known.naming(shared_things, frozenset(words(bare)))
     gold = by_thing or ([] if _ASIDE.search(text) else known.telling(whole))
     if not 0 < len(gold) <= EVIDENCE_MAX or any(_same(known, at, whole) for at in gold):
         return []
@@ -286,9 +288,9 @@ def _questions(known: Known, passage: Passage, text: str, wanted: Sequence[str])
     answers = tuple(known.passages[at].place for at in gold)
     low, high = QUESTION_WORDS
     return [
-        Asked(said, f"{name} {how}", passage.session, passage.part, answers)
-        for how, said in (("kept", text), ("out", bare))
-        if low <= len(said.split()) <= high and is_prose(said)
+        Asked(question, f"{name} {how}", passage.session, passage.part, answers)
+        for how, question in (("kept", text), ("out", bare))
+        if low <= len(question.split()) <= high and is_prose(question)
     ]
 
 
@@ -312,13 +314,13 @@ def sentences(text: str) -> list[str]:
     >>> sentences("It reads app.py twice. Then it ends.")
     ['It reads app.py twice. Then it ends.']
     """
-    found: list[str] = []
+    pieces: list[str] = []
     for piece in re.split(r"(?<=[.!?])\s+(?=[A-Z*`(])", text):
-        if found and len(found[-1]) < PIECE_CHARS:
-            found[-1] += f" {piece}"
+        if pieces and len(pieces[-1]) < PIECE_CHARS:
+            pieces[-1] += f" {piece}"
         else:
-            found.append(piece)
-    return [piece for piece in found if len(piece) <= QUESTION_CHARS]
+            pieces.append(piece)
+    return [piece for piece in pieces if len(piece) <= QUESTION_CHARS]
 
 
 def without(text: str, taken: Sequence[str]) -> str:
@@ -334,20 +336,20 @@ def labelled(reading: Reading, lines: Sequence[str], known: Sequence[Passage]) -
     These are the passages that hold all of an item's keys, and of those in the item's lines
     the ones that hold half of them: the others only lead up to it.
     """
-    found = []
+    questions = []
     flat = {passage.place: _flat(passage.text) for passage in known}
     for item in reading.items:
-        told = [_flat(_ITEM.sub("", lines[line - 1].strip())) for line in sorted(item.lines)]
-        told = [line for line in told if len(line) >= PASSAGE_CHARS[0]]
+        long_lines = [_flat(_ITEM.sub("", lines[line - 1].strip())) for line in sorted(item.lines)]
+        long_lines = [line for line in long_lines if len(line) >= PASSAGE_CHARS[0]]
         gold = [
             passage.place
             for passage in known
             if (share := _held(passage.text, item)) == 1
-            or (share >= HALF and any(line in flat[passage.place] for line in told))
+            or (share >= HALF and any(line in flat[passage.place] for line in long_lines))
         ]
         if 0 < len(gold) <= HOLDERS_MAX:
-            found.append(Asked(item.asked, "labelled", reading.session, 0, tuple(gold)))
-    return found
+            questions.append(Asked(item.asked, "labelled", reading.session, 0, tuple(gold)))
+    return questions
 
 
 def _held(text: str, item: Item) -> float:

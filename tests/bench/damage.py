@@ -21,6 +21,7 @@ import apsw
 import structlog
 from support.damage import a_full_file, chance, flipped, live_bytes, repaired, texts, whole_rows
 
+from bench.stage import save_result
 from memd.store.file.connect import PAGE_BYTES
 
 FLIPS, CUTS, MEMORIES = 300, 100, 1_500
@@ -32,71 +33,71 @@ _TELL_EVERY = 10
 async def flips(folder: Path, count: int, memories: int, seed: int) -> Counter[str]:
     """Turn *count* single bits round, one after the other in a fresh copy."""
     path = folder / "memd.db"
-    said = await a_full_file(path, memories)
+    contents = await a_full_file(path, memories)
     whole, places = path.read_bytes(), live_bytes(path)
     kinds = _kinds(path)
     drawn = chance(seed)
-    told: Counter[str] = Counter(
+    counts: Counter[str] = Counter(
         dict.fromkeys(("found", "wrong text told unmarked", "start refused, not the header"), 0)
     )
-    some = dict(list(said.items())[:200])
+    some = dict(list(contents.items())[:200])
     for number in range(count):
         at, bit = drawn.choice(places), drawn.randrange(8)
         where = f"byte {at}, bit {bit}, {kinds.get(at // PAGE_BYTES + 1, 'free')}"
-        told["flips"] += 1
+        counts["flips"] += 1
         try:
             become = await asyncio.wait_for(flipped(path, whole, at, bit, some), CASE_S)
         except TimeoutError:
-            told["not ended"] += 1
+            counts["not ended"] += 1
             _tell(f"not ended: {where}")
             continue
-        told["found"] += become.found
-        told["wrong text told unmarked"] += become.wrong
-        told["start refused"] += become.refused
-        told["start refused, not the header"] += become.refused and at >= HEADER_BYTES
+        counts["found"] += become.found
+        counts["wrong text told unmarked"] += become.wrong
+        counts["start refused"] += become.refused
+        counts["start refused, not the header"] += become.refused and at >= HEADER_BYTES
         if become.wrong or become.refused or not become.found:
             _tell(f"{become}: {where}")
         _progress("flips", number, count)
-    return told
+    return counts
 
 
 async def cuts(folder: Path, count: int, memories: int, seed: int) -> Counter[str]:
     """Cut a file off at *count* places and repair each."""
     path = folder / "memd.db"
-    said = await a_full_file(path, memories)
+    contents = await a_full_file(path, memories)
     whole, drawn = path.read_bytes(), chance(seed)
-    ends = whole_rows(whole, said)
-    told: Counter[str] = Counter(
-        {"texts": len(said), "texts that stand in one piece": len(ends), "texts not back": 0}
+    ends = whole_rows(whole, contents)
+    counts: Counter[str] = Counter(
+        {"texts": len(contents), "texts that stand in one piece": len(ends), "texts not back": 0}
     )
     for number in range(count):
         for left in folder.iterdir():
             left.unlink()
         cut = drawn.randrange(PAGE_BYTES * 20, len(whole))
         path.write_bytes(whole[:cut])
-        wanted = {one for one, end in ends.items() if end <= cut}
+        whole_before = {one for one, end in ends.items() if end <= cut}
         done = repaired(path, f"cut{number}")
         back = texts(path)
-        told["cuts"] += 1
-        told["readable texts"] += len(wanted)
-        told["texts not back"] += len(wanted - set(back))
-        told["texts that are not as they were"] += sum(
-            said[one] != text for one, text in back.items()
+        counts["cuts"] += 1
+        counts["readable texts"] += len(whole_before)
+        counts["texts not back"] += len(whole_before - set(back))
+        counts["texts that are not as they were"] += sum(
+            contents[one] != text for one, text in back.items()
         )
-        told["files that still have problems"] += bool(done.remaining)
-        if done.remaining or wanted - set(back):
-            _tell(f"cut at {cut}: {len(wanted - set(back))} not back, {done.remaining[:3]}")
+        counts["files that still have problems"] += bool(done.remaining)
+        if done.remaining or whole_before - set(back):
+            _tell(f"cut at {cut}: {len(whole_before - set(back))} not back, {done.remaining[:3]}")
         _progress("cuts", number, count)
-    return told
+    return counts
 
 
 def _kinds(path: Path) -> dict[int, str]:
     conn = apsw.Connection(str(path))
-    found = {
+    kinds = {
         int(str(page)): str(name) for page, name in conn.execute("SELECT pageno, name FROM dbstat")
     }
     conn.close()
-    return found
+    return kinds
 
 
 def _progress(what: str, number: int, count: int) -> None:
@@ -124,8 +125,7 @@ async def _main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 result[run.__name__] = await run(Path(folder), count, given.memories, given.seed)
             print(json.dumps({run.__name__: result[run.__name__]}, indent=1))  # a command's answer
-    if given.out is not None:
-        given.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    save_result(result, given.out)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bench import foreign
-from bench.locomo import ADVERSARIAL, Dialogue
+from bench.locomo import Dialogue
 from bench.stage import Stage
-from memd.base.limits import PAGE_ITEMS_MAX
 
 BUDGET_TOKENS = 2_000
 
@@ -28,24 +26,28 @@ class Prompted:
 
 def measure(stage: Stage, dialogues: Sequence[Dialogue]) -> dict[str, dict[str, float]]:
     """Return the figures of the honest questions (H) and of each kind of foreign ones."""
-    sources = {dialogue.name: _sources(stage, dialogue.name) for dialogue in dialogues}
+    sources = {
+        dialogue.name: {
+            m["id"]: str(m["metadata"]["source"]) for m in stage.memories(dialogue.name)
+        }
+        for dialogue in dialogues
+    }
 
     def prompted(agent: str, text: str) -> Prompted:
-        told = {"query": text, "agent_id": agent, "token_budget": BUDGET_TOKENS}
-        made = stage.client.call("inject.prepare", told)
+        params = {"query": text, "agent_id": agent, "token_budget": BUDGET_TOKENS}
+        made = stage.client.call("inject.prepare", params)
         places = tuple(sources[agent][memory["id"]] for memory in made["memories"])
         return Prompted(places, made["tokens_used"])
 
     honest = [
         (prompted(dialogue.name, asked.text), asked.gold)
         for dialogue in dialogues
-        for asked in dialogue.questions
-        if asked.category != ADVERSARIAL
+        for asked in dialogue.honest
     ]
-    found: dict[str, dict[str, float]] = {"H": honest_figures(honest)}
+    figures: dict[str, dict[str, float]] = {"H": honest_figures(honest)}
     for kind, asked in foreign.questions(dialogues).items():
-        found[kind] = foreign_figures([prompted(agent, text) for agent, text in asked])
-    return found
+        figures[kind] = foreign_figures([prompted(agent, text) for agent, text in asked])
+    return figures
 
 
 def honest_figures(
@@ -76,15 +78,3 @@ def foreign_figures(prompts: Sequence[Prompted]) -> dict[str, float]:
         "tokens": round(sum(its.tokens for its in prompts) / len(prompts), 1),
         "answered": round(100 * sum(bool(its.places) for its in prompts) / len(prompts), 2),
     }
-
-
-def _sources(stage: Stage, agent: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    after = None
-    while True:
-        told: dict[str, Any] = {"agent_id": agent, "limit": PAGE_ITEMS_MAX}
-        page = stage.client.call("memory.list", {**told, **({"after": after} if after else {})})
-        found |= {each["id"]: str(each["metadata"]["source"]) for each in page["items"]}
-        after = page["next"]
-        if after is None:
-            return found

@@ -11,12 +11,11 @@ measured; nothing is fitted on them.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.stage import Stage, staged
+from bench.stage import Stage, save_result, staged
 
 NOTES = Path(__file__).with_suffix(".txt")
 FIRST, SHOWN = 1, 5
@@ -95,8 +94,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     with staged() as stage:
         result = measure(stage)
     print("\n".join(_lines(result)))
-    if options.out is not None:
-        options.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    save_result(result, options.out)
 
 
 def measure(stage: Stage) -> dict[str, Any]:
@@ -122,16 +120,16 @@ def _prompts(stage: Stage) -> dict[str, Any]:
         "other_words": OTHERWISE,
         "unanswerable": [Question(text, "") for text in UNANSWERABLE],
     }
-    told: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, questions in sets.items():
         prompts = {question.text: _prompt(stage, question.text) for question in questions}
         holds = {q.text: any(q.answer in text for text in prompts[q.text]) for q in questions}
-        told[name] = {
+        figures[name] = {
             "hold": sum(holds.values()),
             "entries": round(sum(map(len, prompts.values())) / len(prompts), 2),
             "lacking": [text for text, held in holds.items() if not held],
         }
-    return told
+    return figures
 
 
 def _prompt(stage: Stage, text: str) -> list[str]:
@@ -170,11 +168,11 @@ def _lines(result: dict[str, Any]) -> Iterator[str]:
         share = f"first {part['first']}, in the first five {part['first_five']}"
         yield f"{name.replace('_', ' ')}, {part['questions']} questions: answer {share}"
         yield from (f"  {rank or '-':>3}  {text}" for text, rank in part["ranks"].items())
-    for name, told in result["prompts"].items():
-        holds = f"{told['hold']} hold the answer, " if name != "unanswerable" else ""
-        yield f"prompts, {name.replace('_', ' ')}: {holds}{told['entries']} entries each"
+    for name, figures in result["prompts"].items():
+        holds = f"{figures['hold']} hold the answer, " if name != "unanswerable" else ""
+        yield f"prompts, {name.replace('_', ' ')}: {holds}{figures['entries']} entries each"
         if name != "unanswerable":
-            yield from (f"    -  {text}" for text in told["lacking"])
+            yield from (f"    -  {text}" for text in figures["lacking"])
     yield f"answered of {result['unanswerable']} that nothing answers: {len(result['answered'])}"
     yield from (f"       {text}" for text in result["answered"])
 

@@ -22,19 +22,19 @@ def excerpts(texts: Sequence[str], facts: Sequence[Fact], room_chars: int) -> di
     excerpt depends on nothing later, so that a longer session repeats it word for
     word. An earlier summary has none, nor has what lies very far back.
     """
-    told: defaultdict[int, list[str]] = defaultdict(list)
+    facts_at: defaultdict[int, list[str]] = defaultdict(list)
     for fact in facts:
-        told[fact.index].append(fact.text)
+        facts_at[fact.index].append(fact.text)
     named: set[str] = set()
-    found: dict[int, str] = {}
+    lines_at: dict[int, str] = {}
     first = max(0, len(texts) - LATEST_MESSAGES)
     for place, text in enumerate(texts[first:], first):
-        if place in told:
-            named.update(count_things("\n".join(told[place])))
+        if place in facts_at:
+            named.update(count_things("\n".join(facts_at[place])))
         excerpt = "" if text.startswith(HEADER) else _excerpt(text, named)
         if excerpt:
-            found[place] = excerpt
-    return _latest(found, room_chars)
+            lines_at[place] = excerpt
+    return _latest(lines_at, room_chars)
 
 
 def _excerpt(text: str, named: set[str]) -> str:
@@ -63,11 +63,11 @@ def naming(lines: Iterable[str], named: set[str]) -> Iterator[str]:
             yield line
 
 
-def _latest(found: dict[int, str], room_chars: int) -> dict[int, str]:
+def _latest(lines_at: dict[int, str], room_chars: int) -> dict[int, str]:
     kept: dict[int, str] = {}
-    for place in sorted(found, reverse=True):
-        room_chars -= len(found[place])
+    for place in sorted(lines_at, reverse=True):
+        room_chars -= len(lines_at[place])
         if room_chars < 0:
             break
-        kept[place] = found[place]
+        kept[place] = lines_at[place]
     return dict(sorted(kept.items()))

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from support.builders import a_row
 
 from bench.corpus import Made, made
 from bench.stage import model_dir
@@ -21,8 +22,7 @@ from memd.base.clock import SystemClock
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint
-from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
-from memd.domain.trust import Screened
+from memd.domain.enums import MemoryCategory
 from memd.embedding.embed import EmbedderThread
 from memd.store.access import names
 from memd.store.file.connect import Writing
@@ -69,10 +69,10 @@ async def _really(some: list[Made]) -> tuple[ModelFingerprint, np.ndarray[tuple[
         fingerprint = thread.fingerprint
         if fingerprint is None:
             raise SystemExit(f"no model in {model_dir()}; run: memd model install")
-        found = await thread.embed([each.text for each in some], bulk=True)
+        vectors_of = await thread.embed([each.text for each in some], bulk=True)
     finally:
         await thread.close()
-    return fingerprint, np.array([np.frombuffer(vector, "<f4") for vector in found])
+    return fingerprint, np.array([np.frombuffer(vector, "<f4") for vector in vectors_of])
 
 
 def _put(
@@ -87,17 +87,14 @@ def _put(
     model_key = vectors.ensure_cache(conn, fingerprint, now_us)
     agent_key = names.ensure_agent(conn, AGENT, now_us)
     rows = [
-        _row(conn, agent_key, start + at, each.text, ids.new(), now_us)
-        for at, each in enumerate(step)
+        _row(conn, agent_key, start + at, each.text, ids, now_us) for at, each in enumerate(step)
     ]
     keys = memories.insert_bare(conn, rows, now_us)
     vectors.store(conn, model_key, list(zip(keys, packed, strict=True)))
     memories.index_new(conn, keys)
 
 
-def _row(
-    conn: Writing, agent_key: int, place: int, text: str, memory_id: str, now_us: int
-) -> MemoryRow:
+def _row(conn: Writing, agent_key: int, place: int, text: str, ids: Ids, now_us: int) -> MemoryRow:
     session_key = names.ensure_session(
         conn,
         f"session-{place // SESSION_ROWS}",
@@ -106,33 +103,16 @@ def _row(
         project_key=None,
         now_us=now_us,
     )
-    return MemoryRow(
-        memory_id=memory_id,
+    return a_row(
+        ids,
+        text,
         agent_key=agent_key,
-        client_key=None,
         session_key=session_key,
-        project_key=None,
-        source_key=None,
-        namespace="default",
         category=MemoryCategory.EPISODIC,
-        level=MemoryLevel.PERSISTENT,
-        origin=Origin.PERSON,
-        trust=Trust.OWNER,
-        speaker=None,
-        content=Screened(text),
-        caption=None,
-        reference=None,
         ordinal=place % SESSION_ROWS,
-        part=0,
-        batch=None,
         token_count=30,
-        importance=0.5,
-        confidence=1.0,
         created_at_us=now_us,
-        occurred_at_us=None,
         salt=place.to_bytes(16, "big"),
-        state=MemoryState.ACTIVE,
-        expires_at_us=None,
     )
 
 

@@ -43,9 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--judge", choices=beds.BEDS)
     parser.add_argument("--table", action="store_true", help="print nothing but the tables")
     parser.add_argument("--keep-ranker", action="store_true", help="fit gate and calibration only")
-    parser.add_argument("--transcripts", type=Path, metavar="DIR")
-    parser.add_argument("--public", type=Path, metavar="DIR")
-    parser.add_argument("--cache", type=Path, metavar="DIR")
+    beds.add_sources(parser)
     options = parser.parse_args(argv)
     sources = beds.Sources(options.file, options.transcripts, options.cache, options.public)
     samples = [s for bed in options.beds for s in beds.samples(bed, sources) if s.kind in FITTED]
@@ -101,15 +99,15 @@ def report(samples: Sequence[Sample], reviewed: Weights, *, keep: bool) -> Itera
     dense = reviewed is HYBRID
     name = "HYBRID" if dense else "WITHOUT_VECTORS"
     chosen = list(samples) if dense else [without_vectors(sample) for sample in samples]
-    told = {
+    judgements = {
         "left out in turn": left_out(chosen, dense=dense, features=features),
         "as reviewed": told_by(reviewed, chosen),
     }
-    for how, found in told.items():
+    for how, judged in judgements.items():
         yield f"# {name}, {how}"
-        yield from table(found)
-        yield from selection(found, reviewed)
-        yield from reliability(found)
+        yield from table(judged)
+        yield from selection(judged, reviewed)
+        yield from reliability(judged)
     yield code(name, fitted(chosen, dense=dense, features=features))
 
 
@@ -117,16 +115,16 @@ def left_out(
     samples: Sequence[Sample], *, dense: bool, features: Mapping[str, float] | None = None
 ) -> list[Judged]:
     """Return every sample, judged by a table that was fitted without what is like it."""
-    found: list[Judged] = []
+    judged: list[Judged] = []
     for train, test in folds(samples):
-        found += told_by(fitted(train, dense=dense, features=features), test)
-    return found
+        judged += told_by(fitted(train, dense=dense, features=features), test)
+    return judged
 
 
 def told_by(weights: Weights, samples: Sequence[Sample]) -> list[Judged]:
     """Return the samples as *weights* ranks them; where nothing was found, the gate is shut."""
     return [
-        judge(sample, weights) if sample.found else Judged(sample, [], {}, [], 0.0)
+        judge(sample, weights) if sample.candidates else Judged(sample, [], {}, [], 0.0)
         for sample in samples
     ]
 
@@ -146,33 +144,33 @@ def fit_on(samples: Sequence[Sample], judge_bed: str) -> list[str]:
         "reviewed": told_by(HYBRID, own),
     }
     lines = [f"# judged on {judge_bed}, fitted on"]
-    return lines + [f"{name:11} {figures(found)}" for name, found in rows.items()]
+    return lines + [f"{name:11} {figures(judged)}" for name, judged in rows.items()]
 
 
 def crossed(own: Sequence[Sample], always: Sequence[Sample]) -> list[Judged]:
     """Return *own*, each fold judged by a table fitted on its other folds and on *always*."""
-    found: list[Judged] = []
+    judged: list[Judged] = []
     for train, test in folds(own):
-        found += told_by(fitted([*train, *always], dense=True), test)
-    return found
+        judged += told_by(fitted([*train, *always], dense=True), test)
+    return judged
 
 
-def figures(found: Sequence[Judged]) -> str:
+def figures(judged: Sequence[Judged]) -> str:
     """Return R@10 past the gate, what the gate costs, what foreign it lets through, the gap."""
-    honest = [each for each in found if each.sample.kind in HONEST]
+    honest = [each for each in judged if each.sample.kind in HONEST]
     past = _mean(each.recall for each in honest)
-    told = _mean(each.recall * (each.chance >= HYBRID.gate_min) for each in honest)
+    past_gate = _mean(each.recall * (each.chance >= HYBRID.gate_min) for each in honest)
     shares = [
         f"{kind} {_mean(each.chance >= HYBRID.gate_min for each in its):.0f}"
-        for kind, its in _by_kind(found).items()
+        for kind, its in _by_kind(judged).items()
         if kind not in HONEST
     ]
-    return f"R@10 {past:.1f}, lost to the gate {past - told:.1f}; answered: {' '.join(shares)}"
+    return f"R@10 {past:.1f}, lost to the gate {past - past_gate:.1f}; answered: {' '.join(shares)}"
 
 
-def table(found: Sequence[Judged]) -> Iterator[str]:
+def table(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield R@10 of honest questions and the shares of the others answered, by threshold."""
-    for bed, kind, its in _groups(found):
+    for bed, kind, its in _groups(judged):
         names = sorted({each.sample.name for each in its}) if kind == "S" else [""]
         for name in names:
             some = [each for each in its if name in ("", each.sample.name)]
@@ -187,13 +185,13 @@ def table(found: Sequence[Judged]) -> Iterator[str]:
 
 
 def _told(each: Judged, least: float) -> float:
-    told = each.chance >= least
-    return each.recall * told if each.sample.kind in HONEST else float(told)
+    passes = each.chance >= least
+    return each.recall * passes if each.sample.kind in HONEST else float(passes)
 
 
-def selection(found: Sequence[Judged], reviewed: Weights) -> Iterator[str]:
+def selection(judged: Sequence[Judged], reviewed: Weights) -> Iterator[str]:
     """Yield what a default prompt would hold of each kind at each bar, near-duplicates and all."""
-    for bed, kind, its in _groups(found):
+    for bed, kind, its in _groups(judged):
         if kind in {"G", "S"}:
             continue
         for bar in BARS:
@@ -219,26 +217,26 @@ def _worth(each: Judged, weights: Weights) -> list[bool]:
     return [right for item, right in pairs if item.relevance >= bar][:ENTRIES_MAX]
 
 
-def reliability(found: Sequence[Judged]) -> Iterator[str]:
+def reliability(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield, of ten bins of the relevance, how many entries fall in and how many answer.
 
     Beside the largest gap stands what chance alone makes of relevances that are all true.
     """
-    for bed, kind, its in _groups(found):
+    for bed, kind, its in _groups(judged):
         if kind != "H":
             continue
-        told = [
+        entries = [
             (item.relevance, right)
             for each in its
             for item, right in list(zip(each.items, each.right, strict=True))[:GATE_TOP]
         ]
         bins: dict[int, list[tuple[float, bool]]] = defaultdict(list)
-        for relevance, right in told:
+        for relevance, right in entries:
             bins[min(BINS - 1, int(BINS * relevance))].append((relevance, right))
         means = {at: np.array(rows, float).mean(0) for at, rows in sorted(bins.items())}
-        for at, (said, right) in means.items():
+        for at, (mean, right) in means.items():
             size = len(bins[at])
-            yield f"relevance {at / BINS:.1f}, {bed}: {size}, {said:.3f} told, {right:.3f} true"
+            yield f"relevance {at / BINS:.1f}, {bed}: {size}, {mean:.3f} told, {right:.3f} true"
         large = [abs(s - r) for at, (s, r) in means.items() if len(bins[at]) >= BIN_MIN]
         chance = gaps_by_chance([[s for s, _ in rows] for rows in bins.values()])
         half, most = np.percentile(chance, [50, 95])
@@ -249,34 +247,37 @@ def reliability(found: Sequence[Judged]) -> Iterator[str]:
 def gaps_by_chance(bins: Iterable[Sequence[float]]) -> list[float]:
     """Return the largest gaps that would be found if each of the relevances in *bins* were true."""
     chance = np.random.default_rng(SEED)
-    large = [np.array(told) for told in bins if len(told) >= BIN_MIN]
+    large = [np.array(relevances) for relevances in bins if len(relevances) >= BIN_MIN]
     return [
         max(
-            (abs(told.mean() - (chance.random(len(told)) < told).mean()) for told in large),
+            (
+                abs(relevances.mean() - (chance.random(len(relevances)) < relevances).mean())
+                for relevances in large
+            ),
             default=0.0,
         )
         for _ in range(DRAWS)
     ]
 
 
-def _groups(found: Sequence[Judged]) -> Iterator[tuple[str, str, list[Judged]]]:
+def _groups(judged: Sequence[Judged]) -> Iterator[tuple[str, str, list[Judged]]]:
     """Yield the samples by bed and kind."""
-    for bed in dict.fromkeys(each.sample.bed for each in found):
-        for kind, its in _by_kind([each for each in found if each.sample.bed == bed]).items():
+    for bed in dict.fromkeys(each.sample.bed for each in judged):
+        for kind, its in _by_kind([each for each in judged if each.sample.bed == bed]).items():
             yield bed, kind, its
 
 
-def _by_kind(found: Sequence[Judged]) -> dict[str, list[Judged]]:
+def _by_kind(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
     kinds: dict[str, list[Judged]] = defaultdict(list)
-    for each in found:
+    for each in judged:
         kinds[each.sample.kind].append(each)
     return kinds
 
 
 def _mean(values: Iterable[float]) -> float:
     """Return the mean in percent, 0 of nothing."""
-    found = list(values)
-    return 100 * sum(found) / len(found) if found else 0.0
+    numbers = list(values)
+    return 100 * sum(numbers) / len(numbers) if numbers else 0.0
 
 
 def code(name: str, weights: Weights) -> str:

@@ -62,26 +62,9 @@ ENTRY_BEDS = {
     "chats": 1.0,
     "small": 0.3,
 }
-GATE_WEIGHTS = {
-    "H": 1.0,
-    "G": 0.5,
-    "A": 0.3,
-    "B": 0.7,
-    "O": 0.3,
-    "U": 0.05,
-    "S+": 0.35,
-    "S-": 0.35,
-}
-ENTRY_WEIGHTS = {
-    "H": 1.0,
-    "G": 0.5,
-    "A": 0.035,
-    "B": 0.075,
-    "O": 0.035,
-    "U": 0.035,
-    "S+": 0.2,
-    "S-": 0.1,
-}
+_KINDS = ("H", "G", "A", "B", "O", "U", "S+", "S-")
+GATE_WEIGHTS = dict(zip(_KINDS, (1.0, 0.5, 0.3, 0.7, 0.3, 0.05, 0.35, 0.35), strict=True))
+ENTRY_WEIGHTS = dict(zip(_KINDS, (1.0, 0.5, 0.035, 0.075, 0.035, 0.035, 0.2, 0.1), strict=True))
 
 
 @dataclass(frozen=True)
@@ -102,15 +85,17 @@ class Judged:
 
 def without_vectors(sample: Sample) -> Sample:
     """Return *sample* as it is without a model: what holds none of the words is not found."""
-    at = [place for place, item in enumerate(sample.found) if item.features["bmx"] > 0]
-    found = [
+    at = [place for place, item in enumerate(sample.candidates) if item.features["bmx"] > 0]
+    candidates = [
         replace(
-            sample.found[place],
-            features={k: 0.0 if k in DENSE else v for k, v in sample.found[place].features.items()},
+            sample.candidates[place],
+            features={
+                k: 0.0 if k in DENSE else v for k, v in sample.candidates[place].features.items()
+            },
         )
         for place in at
     ]
-    return replace(sample, found=found, right=[sample.right[place] for place in at])
+    return replace(sample, candidates=candidates, right=[sample.right[place] for place in at])
 
 
 def fitted(
@@ -124,7 +109,7 @@ def fitted(
         names = [name for name in NAMES if dense or name not in DENSE]
         features = dict(zip(names, _ranker(samples, names).tolist(), strict=True))
     plain = replace(HYBRID if dense else WITHOUT_VECTORS, features=rounded(features, 2))
-    judged = [judge(sample, plain) for sample in samples if sample.found]
+    judged = [judge(sample, plain) for sample in samples if sample.candidates]
     gate, offset = fit_gate(judged, [name for name in SIGNALS if dense or name not in DENSE])
     gated = replace(plain, gate=rounded(gate, 2), gate_offset=round(offset, 2))
     return calibrated(judged, gated)
@@ -137,21 +122,21 @@ def rounded(values: Mapping[str, float], places: int) -> MappingProxyType[str, f
 
 def judge(sample: Sample, weights: Weights) -> Judged:
     """Return *sample* ranked as the product ranks it."""
-    right = {id(item): good for item, good in zip(sample.found, sample.right, strict=True)}
-    items = rank(sample.found, weights)
-    told = signals(items)
+    right = {id(item): good for item, good in zip(sample.candidates, sample.right, strict=True)}
+    items = rank(sample.candidates, weights)
+    measures = signals(items)
     rights = [right[id(item.measured)] for item in items]
-    return Judged(sample, items, told, rights, logistic(weights.gate_logit(told)))
+    return Judged(sample, items, measures, rights, logistic(weights.gate_logit(measures)))
 
 
 def _ranker(samples: Sequence[Sample], names: Sequence[str]) -> Array:
     """Fit the listwise softmax by Adam on features of unit spread."""
     used = [s for s in samples if s.kind in (*HONEST, "S") and any(s.right)]
-    rows = np.array([[m.features[n] for n in names] for s in used for m in s.found])
+    rows = np.array([[m.features[n] for n in names] for s in used for m in s.candidates])
     spread = np.maximum(rows.std(0), SPREAD_MIN)
     rows = (rows - rows.mean(0)) / spread
     good = np.array([float(g) for s in used for g in s.right])
-    sizes = [len(s.found) for s in used]
+    sizes = [len(s.candidates) for s in used]
     starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(used)), sizes)
     total = np.add.reduceat(good, starts)[owner]
     share = (bed_shares(used) * len(used))[owner]
@@ -211,10 +196,10 @@ def fit_gate(judged: Sequence[Judged], names: Sequence[str]) -> tuple[dict[str, 
     rows = np.array([[each.signals[name] for name in names] for each in judged])
     good = np.array([float(any(each.right[:GATE_TOP])) for each in judged])
     share = weighed([each.sample for each in judged], GATE_WEIGHTS, GATE_BEDS)
-    found = logistic_regression(rows, good, share * len(share) / share.sum())
-    gate = dict(zip(names, found[:-1].tolist(), strict=True))
+    fit = logistic_regression(rows, good, share * len(share) / share.sum())
+    gate = dict(zip(names, fit[:-1].tolist(), strict=True))
     right = [name for name in names if gate[name] * GATE_SIGNS.get(name, 0) >= 0]
-    return (gate, float(found[-1])) if right == list(names) else fit_gate(judged, right)
+    return (gate, float(fit[-1])) if right == list(names) else fit_gate(judged, right)
 
 
 def calibrated(judged: Sequence[Judged], weights: Weights) -> Weights:
@@ -229,21 +214,23 @@ def calibrated(judged: Sequence[Judged], weights: Weights) -> Weights:
             good.append(float(right))
             share.append(sample_share)
     weight = np.array(share)
-    found = logistic_regression(np.array(rows), np.array(good), weight * len(weight) / weight.sum())
-    table = dict(zip(CALIBRATION, found[:-1].tolist(), strict=True))
-    return replace(weights, calibration=rounded(table, 2), offset=round(float(found[-1]), 2))
+    fit = logistic_regression(np.array(rows), np.array(good), weight * len(weight) / weight.sum())
+    table = dict(zip(CALIBRATION, fit[:-1].tolist(), strict=True))
+    return replace(weights, calibration=rounded(table, 2), offset=round(float(fit[-1]), 2))
 
 
 def logistic_regression(rows: Array, good: Array, share: Array, ridge: float = 1e-2) -> Array:
     """Return weights and, last, the offset, by iteratively reweighted least squares."""
     full = np.hstack([rows, np.ones((len(rows), 1))])
-    found = np.zeros(full.shape[1])
+    weights = np.zeros(full.shape[1])
     for _ in range(30):
-        chance = 1 / (1 + np.exp(-np.clip(full @ found, -30, 30)))
+        chance = 1 / (1 + np.exp(-np.clip(full @ weights, -30, 30)))
         curve = full.T @ (full * (share * chance * (1 - chance))[:, None])
-        curve += ridge * np.eye(len(found))
-        found = found + np.linalg.solve(curve, full.T @ (share * (good - chance)) - ridge * found)
-    return found
+        curve += ridge * np.eye(len(weights))
+        weights = weights + np.linalg.solve(
+            curve, full.T @ (share * (good - chance)) - ridge * weights
+        )
+    return weights
 
 
 def _group(sample: Sample) -> str:

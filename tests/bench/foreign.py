@@ -12,7 +12,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 
-from bench.locomo import ADVERSARIAL, Asked, Dialogue
+from bench.locomo import Dialogue
 
 PER_DIALOGUE = 100
 SEED = 7
@@ -67,26 +67,26 @@ OTHER_DOMAINS = (
 def questions(dialogues: Sequence[Dialogue]) -> dict[str, list[tuple[str, str]]]:
     """Return for each kind which agent is asked which question; the same ones every time."""
     chance = random.Random(SEED)
-    found: dict[str, list[tuple[str, str]]] = {"A": [], "B": [], "O": [], "U": []}
+    by_kind: dict[str, list[tuple[str, str]]] = {"A": [], "B": [], "O": [], "U": []}
     for here in dialogues:
         others = [there for there in dialogues if there is not here]
-        asked = [(there, q.text) for there in others for q in _honest(there)]
+        asked = [(there, q.text) for there in others for q in there.honest]
         for there, text in chance.sample(asked, min(PER_DIALOGUE, len(asked))):
             strange = dict(zip(there.people, STRANGERS, strict=False))
             known = {
                 name: here.people[at % len(here.people)] for at, name in enumerate(there.people)
             }
             shared = {n: s for n, s in strange.items() if n in here.people}
-            found["A"].append((here.name, renamed(text, shared)))
-            found["B"].append((here.name, renamed(text, known)))
-        own = [q.text for q in _honest(here)]
+            by_kind["A"].append((here.name, renamed(text, shared)))
+            by_kind["B"].append((here.name, renamed(text, known)))
+        own = [q.text for q in here.honest]
         strange = dict(zip(here.people, STRANGERS, strict=False))
         swapped = [new for text in own if (new := renamed(text, strange)) != text]
-        found["U"] += [
+        by_kind["U"] += [
             (here.name, text) for text in chance.sample(swapped, min(PER_DIALOGUE, len(swapped)))
         ]
-        found["O"] += [(here.name, text) for text in OTHER_DOMAINS]
-    return found
+        by_kind["O"] += [(here.name, text) for text in OTHER_DOMAINS]
+    return by_kind
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
@@ -98,8 +98,4 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     if not names:
         return text
     pattern = r"\b(" + "|".join(map(re.escape, names)) + r")\b"
-    return re.sub(pattern, lambda found: names[found[1]], text)
-
-
-def _honest(dialogue: Dialogue) -> list[Asked]:
-    return [asked for asked in dialogue.questions if asked.category != ADVERSARIAL]
+    return re.sub(pattern, lambda match: names[match[1]], text)

@@ -103,14 +103,14 @@ class _Taken(NamedTuple):
     output_ms: float | None
 
 
-def timed(words: list[str], environ: dict[str, str], said: bytes = b"") -> _Taken:
+def timed(words: list[str], environ: dict[str, str], stdin: bytes = b"") -> _Taken:
     begun = time.perf_counter()
     command = [sys.executable, *words]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=environ, stdin=pipe, stdout=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(said)
+        process.stdin.write(stdin)
         process.stdin.close()
         printed = os.read(process.stdout.fileno(), 1)
         output_ms = _since(begun) if printed else None
@@ -129,19 +129,19 @@ def _in_turn(hooks: _Hooks, asked: list[str]) -> dict[str, Any]:
     """Return the quantiles of hooks and of interpreters that do nothing, one after the other."""
     environ = dict(os.environ)
     taken: dict[str, list[float]] = {"hook": [], **{name: [] for name in EMPTY}}
-    told = 0
+    answered = 0
     for text in asked:
         time.sleep(PAUSE_S)
         ms, some = hooks.prompt(text)
         taken["hook"].append(ms)
-        told += some
+        answered += some
         for name, words in EMPTY.items():
             taken[name].append(timed(words, environ).ms)
-    taken["output"] = hooks.output[-told:]
-    found: dict[str, Any] = {name: p50_p95(each) for name, each in taken.items()}
+    taken["output"] = hooks.output[-answered:]
+    figures: dict[str, Any] = {name: p50_p95(each) for name, each in taken.items()}
     for name in EMPTY:
-        found[f"ratio_to_{name}"] = round(found["hook"]["p50_ms"] / found[name]["p50_ms"], 2)
-    return {**found, "cpu": p50_p95(hooks.cpu), "told": told}
+        figures[f"ratio_to_{name}"] = round(figures["hook"]["p50_ms"] / figures[name]["p50_ms"], 2)
+    return {**figures, "cpu": p50_p95(hooks.cpu), "told": answered}
 
 
 def _prepared(stage: Stage, asked: list[str]) -> dict[str, float]:

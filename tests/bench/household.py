@@ -53,9 +53,9 @@ def read(page: str | None = None) -> tuple[list[Saying], list[Asked]]:
         elif line and not line.startswith("#"):
             key, language, rest = line.split(" | ", 2)
             if key in "?!":
-                told, text = rest.split(" | ", 1)
-                gold = tuple(told.split()) if key == "?" else ()
-                kind = "H" if gold else told
+                right, text = rest.split(" | ", 1)
+                gold = tuple(right.split()) if key == "?" else ()
+                kind = "H" if gold else right
                 questions.append(Asked(kind, topic, language, text, gold))
             else:
                 sayings.append(Saying(key, topic, language, rest.replace("\\n", "\n")))

@@ -76,16 +76,12 @@ def timed(ways: dict[str, Ask], asked: Sequence[str]) -> dict[str, dict[str, flo
     for turn, text in enumerate(asked):
         name = list(ways)[turn % len(ways)]
         begun = time.perf_counter()
-        found = ways[name](text)
+        answer = ways[name](text)
         if turn >= WARM_UP * len(ways):
             taken_ms[name].append(1_000 * (time.perf_counter() - begun))
-            answered[name] += bool(found["memories"])
+            answered[name] += bool(answer["memories"])
     return {
-        name: {
-            **p50_p95(taken),
-            "answered": answered[name],
-            "questions": len(taken),
-        }
+        name: {**p50_p95(taken), "answered": answered[name], "questions": len(taken)}
         for name, taken in taken_ms.items()
     }
 

@@ -38,6 +38,7 @@ from bench.kept_scores import (
 )
 from bench.readings import HELD, SECOND, SPLITS, WORTH, readings, session_lines, split
 from bench.scores import quantile
+from bench.stage import save_result
 from bench.transcripts import Message, exported, specstory
 from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import NapKind
@@ -77,8 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     result = measure(options.folder, options.split, keeping)
     print("\n".join(_lines(result)))
-    if options.json is not None:
-        options.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    save_result(result, options.json)
 
 
 def measure(folder: Path, which: str, keeping: Keeping) -> dict[str, Any]:
@@ -178,8 +178,8 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
             )
         kinds = rows["all"]["by_kind"]
         yield "  " + ", ".join(f"{kind} {_of(counts)}" for kind, counts in kinds.items())
-    for name, told in result["agreement"].items():
-        yield f"read twice: {name[:28]} {json.dumps(told)}"
+    for name, shares in result["agreement"].items():
+        yield f"read twice: {name[:28]} {json.dumps(shares)}"
     yield f"CPU ms per 30,000 tokens: {json.dumps(result['cpu_ms_per_30k'])}"
 
 

@@ -42,9 +42,9 @@ def summed(paths: Sequence[Path]) -> dict[str, Any]:
     Raises SystemExit for a line that is no mark, or a number that is marked twice.
     """
     judges = {path.name: read(path) for path in paths}
-    told = {name: _shares(Counter(marks.values())) for name, marks in judges.items()}
+    shares = {name: _shares(Counter(marks.values())) for name, marks in judges.items()}
     everything = Counter(mark for marks in judges.values() for mark in marks.values())
-    return told | {"all": _shares(everything)}
+    return shares | {"all": _shares(everything)}
 
 
 def read(path: Path) -> dict[int, str]:

@@ -49,30 +49,30 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--sessions", type=int, default=3)
     parser.add_argument("--timeout", type=int, default=120, help="seconds that one answer may take")
     parser.add_argument("--serve", type=int, metavar="PORT", help="serve the model of the packages")
-    said = parser.parse_args(argv)
-    if said.serve is not None:
-        serve(said.serve)
-    elif said.folder is None:
+    options = parser.parse_args(argv)
+    if options.serve is not None:
+        serve(options.serve)
+    elif options.folder is None:
         parser.error("DIR is missing")
     else:
-        print(json.dumps(asyncio.run(measure(said)), indent=1))
+        print(json.dumps(asyncio.run(measure(options)), indent=1))
 
 
-async def measure(said: argparse.Namespace) -> dict[str, Any]:
+async def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Return the scores by rule and with the model, and what the model was asked and wrote."""
     settings = LlmSettings.model_validate(
         {
             "provider": "openai_compatible",
-            "url": said.url,
-            "model": said.model,
-            "timeout_seconds": said.timeout,
+            "url": options.url,
+            "model": options.model,
+            "timeout_seconds": options.timeout,
             "night_tokens": NO_BOUND,
             "uses": {"naps": True},
         }
     )
-    marked = readings(said.split)
-    lines = session_lines(said.folder, list(marked))
-    names = sorted(marked, key=lambda name: sum(map(len, lines[name])))[: said.sessions]
+    marked = readings(options.split)
+    lines = session_lines(options.folder, list(marked))
+    names = sorted(marked, key=lambda name: sum(map(len, lines[name])))[: options.sessions]
     model = language_model(settings, SystemClock())
     scores: dict[str, dict[str, Score]] = {"by rule": {}, "with the model": {}}
     written = asked = 0
@@ -80,10 +80,10 @@ async def measure(said: argparse.Namespace) -> dict[str, Any]:
     try:
         for name in names:
             messages = specstory("\n".join(lines[name]), sidechains=False)
-            found = _extract(messages)
-            asked += len(split_windows(found.spoken))
-            wrote = await NapWriter(model).write(found, "bench")
-            for way, kept in (("by rule", found), ("with the model", wrote)):
+            by_rule = _extract(messages)
+            asked += len(split_windows(by_rule.spoken))
+            wrote = await NapWriter(model).write(by_rule, "bench")
+            for way, kept in (("by rule", by_rule), ("with the model", wrote)):
                 tokens = MemoryConsolidator.estimate_tokens(messages)
                 scores[way][name] = score(marked[name], lines[name], _memories(kept), tokens)
             written += sum(each.slot.startswith("written-") for each in wrote.distilled)
@@ -121,8 +121,8 @@ def _extract(messages: Sequence[Message]) -> NapExtract:
     return extract(messages, rule=MemoryConsolidator(), last=True, distils=True)
 
 
-def _memories(found: NapExtract) -> list[Memory]:
-    made: tuple[NapMemory, ...] = found.distilled
+def _memories(kept: NapExtract) -> list[Memory]:
+    made: tuple[NapMemory, ...] = kept.distilled
     return [Memory(each.text, each.kind, each.kind is NapKind.DIGEST) for each in made]
 
 

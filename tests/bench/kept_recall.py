@@ -45,7 +45,7 @@ from bench.readings import (
     project,
     session_lines,
 )
-from bench.stage import model_dir
+from bench.stage import model_dir, save_result
 from bench.transcripts import Message, exported
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.base.paths import Paths
@@ -118,8 +118,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     result = asyncio.run(measure(options.folder, which, labelled))
     for name, row in result.items():
         print(f"{name}: {json.dumps(row)}")
-    if options.out is not None:
-        options.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    save_result(result, options.out)
 
 
 async def measure(folder: Path, which: str, labelled: Labels) -> dict[str, Any]:
@@ -134,9 +133,9 @@ async def measure(folder: Path, which: str, labelled: Labels) -> dict[str, Any]:
 
 def dated(sessions: dict[str, list[Message]]) -> dict[str, list[Message]]:
     """Return the sessions whose names tell the second; of those of one second the longest."""
-    told = [name for name in sessions if DATED.match(name)]
-    told.sort(key=lambda name: len(sessions[name]))
-    last = {name[:MOMENT_CHARS]: name for name in told}
+    names = [name for name in sessions if DATED.match(name)]
+    names.sort(key=lambda name: len(sessions[name]))
+    last = {name[:MOMENT_CHARS]: name for name in names}
     return {name: sessions[name] for name in sorted(last.values())}
 
 
@@ -146,11 +145,11 @@ async def rooms_of(
     """Return the daemon's rooms below *made*, on the day of the first of *sessions*."""
     clock = MovedClock()
     _move(clock, _day(min(sessions)))
-    told = {"usage": {"transcript_roots": [str(made)]}}
+    settings = {"usage": {"transcript_roots": [str(made)]}}
     environ = {"MEMD_MODEL_DIR": str(model_dir())} | os.environ
     paths = Paths.resolve(home=made, environ=environ)
     paths.data_dir.mkdir(parents=True, mode=0o700)
-    return await built(Settings.model_validate(told), paths, clock, stack), clock
+    return await built(Settings.model_validate(settings), paths, clock, stack), clock
 
 
 @dataclass
@@ -181,7 +180,7 @@ class Team:
                     ]
             await self.end(name, sessions[name])
         _move(self.clock, _day(max(sessions)) + LATER)
-        asked, told = await self.questions()
+        asked, prompted = await self.questions()
         named = [*SPLITS, self.which]
         parts = {part: [each for each in asked if each.split == part] for part in named}
         tokens = sum(map(MemoryConsolidator.estimate_tokens, sessions.values()))
@@ -194,7 +193,7 @@ class Team:
                 "memories_per_30k": round(PER_TOKENS * memories / tokens, 1),
             },
             **{f"asked, {part}": recalled(rows) for part, rows in parts.items() if rows},
-            "asked, all": recalled(asked) | sizes(told),
+            "asked, all": recalled(asked) | sizes(prompted),
             **{
                 f"{way}, {part}": recalled(rows)
                 for way, each in needs.items()
@@ -251,24 +250,24 @@ class Team:
     async def questions(self) -> tuple[list[Asked], list[Prompt]]:
         """Ask for every item, from a session that has said nothing yet."""
         asked: list[Asked] = []
-        told: list[Prompt] = []
+        prompts: list[Prompt] = []
         for name, reading in self.labelled.readings.items():
             if self.which not in {self.labelled.parts[name], "all"}:
                 continue
             for item in reading.items:
-                prompt = await self.prompt(item.asked, f"a-new-session-{len(told)}")
-                told.append(prompt)
+                prompt = await self.prompt(item.asked, f"a-new-session-{len(prompts)}")
+                prompts.append(prompt)
                 asked.append(self._asked(self.labelled.parts[name], item, [prompt]))
-        return asked, told
+        return asked, prompts
 
     async def prompt(self, query: str, session: str) -> Prompt:
         caller = Caller(agent_id=AGENT, session_id=session, project_id=TEAM, method="bench")
         request = PrepareRequest(query=query, session_id=session, project_id=TEAM)
         made = await self.rooms.inject.prepare(caller, request)
-        said = "\n".join(message.content for message in made.messages)
+        shown = "\n".join(message.content for message in made.messages)
         texts = [self.stored.texts[each.id] for each in made.memories]
         prefers = [each.value for each in await self.rooms.recall.preferences(caller)]
-        texts += [text for text in prefers if text in said]
+        texts += [text for text in prefers if text in shown]
         [vector] = await self.rooms.embedder.embed([query])
         nearest = self.stored.nearest(np.frombuffer(vector, "<f4"), max(CUTS))
         return Prompt(tuple(texts), len(made.memories), nearest, made.tokens_used)
@@ -288,9 +287,9 @@ class Team:
     def _first(self, pair: Pair, messages: Sequence[Message]) -> list[str]:
         """Return the user's messages in which the pair's lines stand."""
         lines = session_lines(self.folder, [pair.session])[pair.session]
-        said = [str(each["content"]) for each in messages if each["role"] == "user"]
+        messages_of_user = [str(each["content"]) for each in messages if each["role"] == "user"]
         first = (lines[line - 1].strip() for line in pair.lines)
-        whole = (next((text for text in said if line in text), line) for line in first)
+        whole = (next((text for text in messages_of_user if line in text), line) for line in first)
         return list(dict.fromkeys(whole))
 
     def _asked(self, where: str, item: Item, prompts: Iterable[Prompt]) -> Asked:
@@ -306,14 +305,14 @@ class Team:
 def recalled(rows: Sequence[Asked]) -> dict[str, Any]:
     """Return by count and by weight how many items are stored, brought, and near."""
     weight = sum(row.item.importance for row in rows)
-    found = {
+    by_name = {
         "stored": [row.item for row in rows if row.there],
         "in_prompt": [row.item for row in rows if row.brought],
         **{f"cosine_{cut}": [row.item for row in rows if row.by_cosine[cut]] for cut in CUTS},
     }
     return {"items": len(rows)} | {
         name: [len(items), round(sum(item.importance for item in items) / max(weight, 1), 3)]
-        for name, items in found.items()
+        for name, items in by_name.items()
     }
 
 

@@ -122,8 +122,8 @@ def summed(scores: Iterable[Score]) -> Score:
 
 def figures(row: Score) -> dict[str, Any]:
     """Return the shares and what there is per 30,000 tokens."""
-    told = row.weight
-    kinds = sorted(name for name in told if f"{name} weight" in told and name != "all")
+    weight = row.weight
+    kinds = sorted(name for name in weight if f"{name} weight" in weight and name != "all")
     share = PER_TOKENS / max(row.tokens, 1)
     return {
         "tokens": row.tokens,
@@ -131,10 +131,10 @@ def figures(row: Score) -> dict[str, Any]:
         "memories_per_30k": round(share * row.memories, 1),
         "chars_per_30k": round(share * row.chars),
         "chars_with_digest_per_30k": round(share * (row.chars + row.digest_chars)),
-        "items": told["all"],
-        "covered": told["all covered"],
-        "weighted_coverage": _share(told["all weight covered"], told["all weight"]),
-        "by_kind": {name: [told[f"{name} covered"], told[name]] for name in kinds},
+        "items": weight["all"],
+        "covered": weight["all covered"],
+        "weighted_coverage": _share(weight["all weight covered"], weight["all weight"]),
+        "by_kind": {name: [weight[f"{name} covered"], weight[name]] for name in kinds},
         "junk_kept": [row.junk_kept, row.junk],
     }
 
@@ -176,8 +176,8 @@ def _found_in(one: Reading, other: Reading) -> int:
 
 
 def _alike(item: Item, other: Item) -> bool:
-    said = "\n".join((other.says, *(key for group in other.keys for key in group)))
-    return bool(item.lines & other.lines) or holds(said, item)
+    words_of_other = "\n".join((other.says, *(key for group in other.keys for key in group)))
+    return bool(item.lines & other.lines) or holds(words_of_other, item)
 
 
 def _users_sentences(text: str) -> Iterable[str]:

@@ -95,25 +95,25 @@ async def measured(folder: Path) -> dict[str, Any]:
     embedder = Remembered(EmbedderThread(folder))
     if embedder.fingerprint is None:
         raise SystemExit(f"no model in {folder}; see: memd model list")
-    told: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
     try:
         async with house_with(embedder) as house:
             for store, texts in stores(facts).items():
                 await ingested(house, store, [{"text": text} for text in texts])
             await house.queue.drain()
             for row, puts in questions(facts).items():
-                told[row] = _share([await asked(house, put) for put in puts])
+                rows[row] = _share([await asked(house, put) for put in puts])
             for store in stores(facts):
                 some = [
                     Put(store, text, None) for each, text in foreign if store in (each, "mixed")
                 ]
-                found = [await asked(house, put) for put in some]
-                told[store] |= {
-                    "foreign": round(sum(each["any"] for each in found) / len(found), 3)
+                answers = [await asked(house, put) for put in some]
+                rows[store] |= {
+                    "foreign": round(sum(each["any"] for each in answers) / len(answers), 3)
                 }
     finally:
         await embedder.close()
-    return told
+    return rows
 
 
 async def asked(house: Rooms, put: Put) -> dict[str, bool]:
@@ -134,11 +134,11 @@ async def asked(house: Rooms, put: Put) -> dict[str, bool]:
     }
 
 
-def _share(found: Sequence[dict[str, bool]]) -> dict[str, Any]:
+def _share(answers: Sequence[dict[str, bool]]) -> dict[str, Any]:
     names = ("first", "ten", "held")
     return {
-        "questions": len(found),
-        **{name: round(sum(each[name] for each in found) / len(found), 3) for name in names},
+        "questions": len(answers),
+        **{name: round(sum(each[name] for each in answers) / len(answers), 3) for name in names},
     }
 
 
@@ -148,8 +148,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     used = model_dir()
     for name in options.names or [used.name]:
-        told = asyncio.run(measured(used.with_name(name)))
-        print(json.dumps({name: told}, indent=1, ensure_ascii=False))
+        rows = asyncio.run(measured(used.with_name(name)))
+        print(json.dumps({name: rows}, indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":

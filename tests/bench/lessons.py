@@ -56,8 +56,8 @@ class FailedStep(NamedTuple):
     @property
     def kind(self) -> Sign | None:
         """The kind of its error, None where no rule knows it."""
-        found = kind_of_error(self.error)
-        return None if found is None else ("", found)
+        kind = kind_of_error(self.error)
+        return None if kind is None else ("", kind)
 
 
 class Score(NamedTuple):
@@ -67,13 +67,13 @@ class Score(NamedTuple):
     answerable: int
     first: int
     top: int
-    told: int
+    answered: int
 
 
 def steps_of(task: str, messages: list[Message]) -> list[FailedStep]:
     """Return the failed steps of a session, each error of a program once."""
     runs = [run for exchange in split_exchanges(messages) for run in exchange.runs]
-    found: dict[tuple[str, str], FailedStep] = {}
+    steps: dict[tuple[str, str], FailedStep] = {}
     for place, run in enumerate(runs):
         called = command(run)
         error = error_line(run.result or "")
@@ -84,8 +84,8 @@ def steps_of(task: str, messages: list[Message]) -> list[FailedStep]:
                      and now.about == called.about and not has_failed(each)
                      and now.line != called.line), "")  # fmt: skip
         step = FailedStep(task, called.about, sanitise_error(error), cure)
-        found.setdefault((step.about, step.error), step)
-    return list(found.values())
+        steps.setdefault((step.about, step.error), step)
+    return list(steps.values())
 
 
 def tasks_in(folder: Path) -> dict[str, list[FailedStep]]:
@@ -96,12 +96,12 @@ def tasks_in(folder: Path) -> dict[str, list[FailedStep]]:
     for name, messages in trajectories(folder).items():
         task = name.rpartition("install-")[2].partition("_")[2] or name
         steps[task] += steps_of(task, messages)
-    return {task: found for task, found in steps.items() if found}
+    return {task: steps_found for task, steps_found in steps.items() if steps_found}
 
 
 def report(stage: Stage, agent: str, step: FailedStep, number: int) -> str | None:
     """Report a step as a task that failed; return the id of its lesson."""
-    said = {
+    params = {
         "task_id": f"{number}",
         "task_title": f"Run {step.about}",
         "error_message": step.error,
@@ -109,7 +109,7 @@ def report(stage: Stage, agent: str, step: FailedStep, number: int) -> str | Non
         "agent_id": agent,
         **({"mended_by": step.cure} if step.cure else {}),
     }
-    made: str | None = stage.client.call("learn.failure", said)["id"]
+    made: str | None = stage.client.call("learn.failure", params)["id"]
     return made
 
 
@@ -131,14 +131,14 @@ def judged(
     known = set().union(*signs.values()) - {None}
     steps = [step for name in sorted(held) for step in tasks[name]]
     answerable = [step for step in steps if sign(step) in known]
-    first = top = told = 0
+    first = top = answered = 0
     for step in answerable:
-        found = asked(stage, agent, f"{step.about} {step.error}")
-        right = [sign(step) in signs[each] for each in found]
-        told += bool(found)
+        ids = asked(stage, agent, f"{step.about} {step.error}")
+        right = [sign(step) in signs[each] for each in ids]
+        answered += bool(ids)
         first += right[:1] == [True]
         top += any(right)
-    return Score(len(steps), len(answerable), first, top, told)
+    return Score(len(steps), len(answerable), first, top, answered)
 
 
 def asked(stage: Stage, agent: str, text: str) -> list[str]:
@@ -152,17 +152,17 @@ def by_hand(stage: Stage) -> Score:
     made: list[tuple[str, str]] = []
     for number, line in enumerate(lines):
         title, error, cure, later = (part.strip() for part in line.split(" | "))
-        said = {"task_id": f"hand-{number}", "task_title": title, "error_message": error}
-        said |= {"mended_by": cure, "agent_id": "by-hand"}
-        made.append((stage.client.call("learn.failure", said)["id"], later))
+        params = {"task_id": f"hand-{number}", "task_title": title, "error_message": error}
+        params |= {"mended_by": cure, "agent_id": "by-hand"}
+        made.append((stage.client.call("learn.failure", params)["id"], later))
     stage.settle()
-    found = [(lesson, asked(stage, "by-hand", later)) for lesson, later in made]
+    answers = [(lesson, asked(stage, "by-hand", later)) for lesson, later in made]
     return Score(
         steps=len(made),
         answerable=len(made),
-        first=sum(ids[:1] == [lesson] for lesson, ids in found),
-        top=sum(lesson in ids for lesson, ids in found),
-        told=sum(bool(ids) for _, ids in found),
+        first=sum(ids[:1] == [lesson] for lesson, ids in answers),
+        top=sum(lesson in ids for lesson, ids in answers),
+        answered=sum(bool(ids) for _, ids in answers),
     )
 
 

@@ -73,6 +73,11 @@ class Dialogue:
     turns: tuple[Turn, ...]
     questions: tuple[Asked, ...]
 
+    @property
+    def honest(self) -> list[Asked]:
+        """The questions that its turns answer."""
+        return [asked for asked in self.questions if asked.category != ADVERSARIAL]
+
 
 def read(path: Path) -> list[Dialogue]:
     """Return the dialogues of *path*, without questions whose evidence is not among the turns."""
@@ -98,23 +103,23 @@ def dialogue(sample: dict[str, Any]) -> Dialogue:
     return Dialogue(name, tuple(speakers), turns, tuple(asked))
 
 
-def evidence(told: object) -> list[str]:
-    """Return the turn ids in *told*, in one spelling.
+def evidence(ids: object) -> list[str]:
+    """Return the turn ids in *ids*, in one spelling.
 
     >>> evidence(["D8:6; D9:17", "D:11:26", "D30:05", "D"])
     ['D8:6', 'D9:17', 'D11:26', 'D30:5']
     """
-    texts = told if isinstance(told, list | tuple) else [told]
-    found = [f"D{m[1]}:{m[2]}" for text in texts for m in _TURN.finditer(str(text))]
-    return list(dict.fromkeys(found))
+    texts = ids if isinstance(ids, list | tuple) else [ids]
+    turns = [f"D{m[1]}:{m[2]}" for text in texts for m in _TURN.finditer(str(text))]
+    return list(dict.fromkeys(turns))
 
 
 def moment(talk: dict[str, Any], number: int) -> datetime | None:
     """Return when session *number* took place: its ISO time, or its date in words, or None."""
     for key in (f"session_{number}_iso", f"session_{number}_date_time"):
-        found = when(str(talk.get(key) or ""))
-        if found is not None:
-            return found
+        at = when(str(talk.get(key) or ""))
+        if at is not None:
+            return at
     return None
 
 
@@ -126,10 +131,10 @@ def when(text: str) -> datetime | None:
     """
     text = " ".join(text.split())
     try:
-        found = datetime.fromisoformat(text)
+        at = datetime.fromisoformat(text)
     except ValueError:
         return _in_words(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _in_words(text: str) -> datetime | None:
@@ -142,19 +147,19 @@ def _in_words(text: str) -> datetime | None:
 
 
 def _sessions(talk: dict[str, Any]) -> list[int]:
-    numbers = [int(found[1]) for key in talk if (found := _SESSION.fullmatch(key))]
+    numbers = [int(match[1]) for key in talk if (match := _SESSION.fullmatch(key))]
     return sorted(number for number in numbers if isinstance(talk[f"session_{number}"], list))
 
 
 def _turns(name: str, talk: dict[str, Any], number: int) -> list[Turn]:
-    told = moment(talk, number)
+    at = moment(talk, number)
     turns = []
-    for order, said in enumerate(talk[f"session_{number}"]):
-        ids = evidence(str(said.get("dia_id", ""))) or [f"D{number}:{order + 1}"]
-        caption = str(said.get("blip_caption") or "").strip() or None
-        text = str(said.get("text") or "").strip() or caption
+    for order, turn in enumerate(talk[f"session_{number}"]):
+        ids = evidence(str(turn.get("dia_id", ""))) or [f"D{number}:{order + 1}"]
+        caption = str(turn.get("blip_caption") or "").strip() or None
+        text = str(turn.get("text") or "").strip() or caption
         if text:
             session = f"{name}/session_{number}"
             place = f"{name}/{ids[0]}"
-            turns.append(Turn(place, session, order, str(said["speaker"]), text, caption, told))
+            turns.append(Turn(place, session, order, str(turn["speaker"]), text, caption, at))
     return turns

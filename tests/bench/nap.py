@@ -30,6 +30,7 @@ from typing import Any
 
 from bench.night import MovedClock, house
 from bench.scores import quantile
+from bench.stage import save_result
 from bench.things import KINDS, things
 from bench.transcripts import Message, exported, trajectories
 from bench.walk import Nap, Question, walked
@@ -53,13 +54,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.nap", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
-    result = asyncio.run(measure(said.folder))
-    for name, told in result.items():
+    options = parser.parse_args(argv)
+    result = asyncio.run(measure(options.folder))
+    for name, figures in result.items():
         for rules in ("documented", "with_mentions"):
-            print(f"{name} ({told['window_tokens']} tokens), {rules}: {json.dumps(told[rules])}")
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+            print(
+                f"{name} ({figures['window_tokens']} tokens), {rules}: {json.dumps(figures[rules])}"
+            )
+    save_result(result, options.out)
 
 
 async def measure(folder: Path) -> dict[str, Any]:

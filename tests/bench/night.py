@@ -31,7 +31,7 @@ from bench.recall import SESSION_BUDGET_TOKENS, SESSION_TOP_K, TOP_K
 from bench.scores import Graded, quantile, report
 from bench.stage import model_dir, write_result
 from memd.backends.rooms import Rooms, open_rooms
-from memd.base.clock import SystemClock
+from memd.base.clock import Clock, SystemClock
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
 from memd.domain.ingest import IngestManyRequest
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 @asynccontextmanager
-async def house(path: Path, clock: MovedClock) -> AsyncIterator[Rooms]:
+async def house(path: Path, clock: Clock) -> AsyncIterator[Rooms]:
     """Open the rooms over *path* with the installed model."""
     async with AsyncExitStack() as stack:
         embedder = EmbedderThread(model_dir())
@@ -188,9 +188,9 @@ def _archived(conn: Reading) -> int:
 
 
 def _count(conn: Reading, where: str) -> int:
-    found = conn.execute(f"SELECT count(*) FROM memory WHERE {where}").get
-    assert isinstance(found, int)
-    return found
+    count = conn.execute(f"SELECT count(*) FROM memory WHERE {where}").get
+    assert isinstance(count, int)
+    return count
 
 
 async def _asked(rooms: Rooms, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
@@ -200,11 +200,11 @@ async def _asked(rooms: Rooms, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
     for dialogue in dialogues:
         for asked in dialogue.questions:
             caller = Caller(agent_id=dialogue.name, method="bench")
-            found = await rooms.recall.recall(
+            answer = await rooms.recall.recall(
                 caller, RecallRequest(query=asked.text, top_k=TOP_K, include_compressed=True)
             )
-            turns.append(Graded(asked.category, asked.gold, _places(found)))
-            tokens.append(found.total_tokens)
+            turns.append(Graded(asked.category, asked.gold, _places(answer)))
+            tokens.append(answer.total_tokens)
             sessions.append(await _by_session(rooms, caller, dialogue, asked))
     return {
         "turn_compressed": report(turns, ADVERSARIAL),
@@ -213,18 +213,18 @@ async def _asked(rooms: Rooms, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
     }
 
 
-def _places(found: RecallResult) -> tuple[str, ...]:
-    return tuple(str(each.source) for each in found.memories if not each.preference)
+def _places(answer: RecallResult) -> tuple[str, ...]:
+    return tuple(str(each.source) for each in answer.memories if not each.preference)
 
 
 async def _by_session(rooms: Rooms, caller: Caller, dialogue: Dialogue, asked: Asked) -> Graded:
     session = {turn.place: turn.session for turn in dialogue.turns}
-    found = await rooms.recall.recall(
+    answer = await rooms.recall.recall(
         caller,
         RecallRequest(query=asked.text, top_k=SESSION_TOP_K, token_budget=SESSION_BUDGET_TOKENS),
     )
     gold = tuple(dict.fromkeys(session[place] for place in asked.gold))
-    places = (str(each.session_id) for each in found.memories if not each.preference)
+    places = (str(each.session_id) for each in answer.memories if not each.preference)
     return Graded(asked.category, gold, tuple(dict.fromkeys(places)))
 
 

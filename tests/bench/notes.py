@@ -12,13 +12,12 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from support import notebook
 
-from bench.stage import Stage, staged
+from bench.stage import Stage, save_result, staged
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, send_note
@@ -38,18 +37,6 @@ def brought(stage: Stage, agent: str, path: Path) -> list[FileOutcome]:
     return outcomes
 
 
-def memories(stage: Stage, agent: str) -> Iterator[dict[str, Any]]:
-    """Yield every visible memory of an agent."""
-    after = None
-    while True:
-        said = {"agent_id": agent, "limit": 1_000} | ({"after": after} if after else {})
-        page = stage.client.call("memory.list", said)
-        yield from page["items"]
-        after = page.get("next")
-        if after is None:
-            return
-
-
 def line_of(content: str) -> str:
     """Return some words of the longest line below a memory's headings."""
     longest = max(content.split("\n")[1:] or [content], key=len)
@@ -58,14 +45,14 @@ def line_of(content: str) -> str:
 
 def reached(stage: Stage, agent: str, memory: dict[str, Any], query: str) -> bool:
     """Return whether *memory* is among the first ten for *query*."""
-    found = stage.recall(agent, query[:QUERY_CHARS_MAX], top_k=SHOWN)["memories"]
-    return any(item["id"] == memory["id"] for item in found)
+    items = stage.recall(agent, query[:QUERY_CHARS_MAX], top_k=SHOWN)["memories"]
+    return any(item["id"] == memory["id"] for item in items)
 
 
 def missed(stage: Stage, agent: str) -> dict[str, list[str]]:
     """Return the memories that their own text, their line, or neither reaches."""
     missing: dict[str, list[str]] = {"text": [], "line": [], "neither": []}
-    for memory in memories(stage, agent):
+    for memory in stage.memories(agent):
         content = memory["content"]
         by_text = reached(stage, agent, memory, content)
         by_line = reached(stage, agent, memory, line_of(content))
@@ -94,7 +81,7 @@ def measure(stage: Stage, agent: str, path: Path) -> dict[str, Any]:
     return {
         "files": len(outcomes),
         "memories": new,
-        "visible": sum(1 for _ in memories(stage, agent)),
+        "visible": sum(1 for _ in stage.memories(agent)),
         "quarantined": sum(each.quarantined for each in outcomes),
         "told_s": round(told_s, 2),
         "told_per_s": round(new / told_s),
@@ -107,10 +94,10 @@ def measure(stage: Stage, agent: str, path: Path) -> dict[str, Any]:
 
 def a_large_text(path: Path) -> Path:
     """Write a text of 2 MB at *path*."""
-    said = [
+    paragraphs = [
         f"Entry {n}: {' '.join(f'word{n * k % 9973}' for k in range(1, 90))}." for n in range(3_000)
     ]
-    path.write_text("# Store\n\n" + "\n\n".join(said), "utf-8")
+    path.write_text("# Store\n\n" + "\n\n".join(paragraphs), "utf-8")
     return path
 
 
@@ -122,19 +109,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="memd-notes-") as made, staged() as stage:
         place = Path(made) / "notes"
         notebook.write(place, NOTES)
-        told = {
+        figures = {
             "notes": measure(stage, "notes", place),
             "documents": measure(stage, "documents", ROOT / "docs"),
         }
         began = time.monotonic()
         (large,) = brought(stage, "large", a_large_text(Path(made) / "large.md"))
         seconds = time.monotonic() - began
-        told["large"] = {"memories": large.new, "told_per_s": round(large.new / seconds)}
-    if to:
-        to.write_text(json.dumps(told, indent=1, ensure_ascii=False), "utf-8")
-    for each in told.values():
+        figures["large"] = {"memories": large.new, "told_per_s": round(large.new / seconds)}
+    save_result(figures, to)
+    for each in figures.values():
         each.pop("missed_texts", None)
-    print(json.dumps(told, indent=1))
+    print(json.dumps(figures, indent=1))
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ class Known:
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
         new = [one for one in texts if one not in self._known]
         if new:
-            found = await self._inner.embed(new, bulk=bulk)
-            self._known.update(zip(new, found, strict=True))
+            vectors = await self._inner.embed(new, bulk=bulk)
+            self._known.update(zip(new, vectors, strict=True))
         return [self._known[one] for one in texts]
 
     def __getattr__(self, name: str) -> Any:

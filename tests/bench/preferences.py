@@ -70,11 +70,11 @@ def measure(folder: Path, labelled_in: Path = LABELLED) -> dict[str, Any]:
 
 def labels(labelled_in: Path = LABELLED) -> dict[str, list[dict[str, Any]]]:
     """Return what is labelled, by session."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_session: dict[str, list[dict[str, Any]]] = {}
     for line in labelled_in.read_text("utf-8").splitlines():
         row = json.loads(line)
-        found.setdefault(row["session"], []).append(row)
-    return found
+        by_session.setdefault(row["session"], []).append(row)
+    return by_session
 
 
 def _item(row: dict[str, Any]) -> Item:

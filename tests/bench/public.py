@@ -100,7 +100,7 @@ def stores(bed: str, folder: Path) -> list[Store]:
 def _scenes(folder: Path) -> list[Store]:
     """Return a store of each half season, its scenes the sessions."""
     chance = random.Random(SEED)
-    found = []
+    dialogues = []
     for part in ("dev", "tst"):
         scenes = _json(folder / "dat" / f"friendsqa_{part}.json")["data"]
         for season in sorted({scene["title"][:3] for scene in scenes}):
@@ -112,25 +112,27 @@ def _scenes(folder: Path) -> list[Store]:
             turns = [turn for scene in own for turn in _scene_turns(name, scene)]
             asked = [each for scene in own for each in _scene_questions(name, scene, turns)]
             some = chance.sample(asked, min(SCENES_ASKED, len(asked)))
-            found.append(_dialogue(name, turns, some))
-    return _with_foreign(found)
+            dialogues.append(_dialogue(name, turns, some))
+    return _with_foreign(dialogues)
 
 
 def _scene_turns(name: str, scene: dict[str, Any]) -> Iterator[Turn]:
-    for said in scene["paragraphs"][0]["utterances:"]:
-        speaker = " and ".join(str(who).split()[0] for who in said["speakers"] if who[:1].isalpha())
-        text = as_written(said["utterance"])
+    for utterance in scene["paragraphs"][0]["utterances:"]:
+        speaker = " and ".join(
+            str(who).split()[0] for who in utterance["speakers"] if who[:1].isalpha()
+        )
+        text = as_written(utterance["utterance"])
         if text:
-            place = f"{name}/{scene['title']}:{said['uid']}"
+            place = f"{name}/{scene['title']}:{utterance['uid']}"
             session = f"{name}/{scene['title']}"
-            yield Turn(place, session, int(said["uid"]), speaker, text, None, None)
+            yield Turn(place, session, int(utterance["uid"]), speaker, text, None, None)
 
 
 def _scene_questions(name: str, scene: dict[str, Any], turns: Sequence[Turn]) -> Iterator[Asked]:
     places = {turn.place for turn in turns}
     for asked in scene["paragraphs"][0]["qas"]:
-        told = (f"{name}/{scene['title']}:{each['utterance_id']}" for each in asked["answers"])
-        gold = tuple(dict.fromkeys(place for place in told if place in places))
+        places_of = (f"{name}/{scene['title']}:{each['utterance_id']}" for each in asked["answers"])
+        gold = tuple(dict.fromkeys(place for place in places_of if place in places))
         if gold:
             yield Asked(as_written(asked["question"]), HONEST, gold)
 
@@ -144,22 +146,22 @@ def _committees(folder: Path) -> list[Store]:
         sittings.append((len(asked) / len(sitting["meeting_transcripts"]), path.stem, sitting))
     sittings.sort(key=lambda each: (-each[0], each[1]))
     chosen = sittings[: SITTINGS_A_STORE * COMMITTEE_STORES]
-    found = []
+    dialogues = []
     for at in range(COMMITTEE_STORES):
         name = f"committees-{at}"
         turns: list[Turn] = []
         asked_of: list[Asked] = []
         for _, stem, sitting in chosen[at::COMMITTEE_STORES]:
-            said = sitting["meeting_transcripts"]
+            speeches = sitting["meeting_transcripts"]
             session = f"{name}/{stem}"
             turns += [
                 Turn(f"{session}:{n}", session, n, _person(one["speaker"]), text, None, None)
-                for n, one in enumerate(said)
+                for n, one in enumerate(speeches)
                 if (text := as_written(one["content"]))
             ]
             asked_of += _committee_questions(session, sitting)
-        found.append(_dialogue(name, turns, asked_of))
-    return _with_foreign(found)
+        dialogues.append(_dialogue(name, turns, asked_of))
+    return _with_foreign(dialogues)
 
 
 def _length(asked: dict[str, Any]) -> int:
@@ -167,50 +169,50 @@ def _length(asked: dict[str, Any]) -> int:
 
 
 def _committee_questions(session: str, sitting: dict[str, Any]) -> Iterator[Asked]:
-    said = sitting["meeting_transcripts"]
+    speeches = sitting["meeting_transcripts"]
     for asked in sitting["specific_query_list"]:
         if not 0 < _length(asked) <= SPAN_MAX:
             continue
         gold = tuple(
             f"{session}:{n}"
             for first, last in asked["relevant_text_span"]
-            for n in range(int(first), min(int(last), len(said) - 1) + 1)
-            if len(said[n]["content"].split()) >= TOLD_WORDS_MIN
+            for n in range(int(first), min(int(last), len(speeches) - 1) + 1)
+            if len(speeches[n]["content"].split()) >= TOLD_WORDS_MIN
         )
         if gold:
             yield Asked(as_written(asked["query"]), HONEST, gold)
 
 
-def _person(told: str) -> str:
+def _person(speaker: str) -> str:
     """Return a speaker without the seat behind the name.
 
     >>> _person("Mr. Marc Dalton (Pitt MeadowsMaple Ridge, CPC)")
     'Mr. Marc Dalton'
     """
-    return told.partition("(")[0].strip()
+    return speaker.partition("(")[0].strip()
 
 
 def _chats(folder: Path) -> list[Store]:
     """Return a store of each chat: what the person says, its batches the sessions."""
-    found = []
+    stores_of = []
     for path in sorted((folder / "chats" / "100K").glob("*/chat.json")):
         name = f"chats-{path.parent.name}"
         turns = [turn for batch in _json(path) for turn in _chat_turns(name, batch)]
         places = {turn.place for turn in turns}
-        told = _json(path.parent / "probing_questions" / "probing_questions.json")
+        probes = _json(path.parent / "probing_questions" / "probing_questions.json")
         asked = []
         for kind in CHATS_ASKED:
-            for each in told[kind]:
+            for each in probes[kind]:
                 at = (f"{name}/{number}" for number in _numbers(each["source_chat_ids"]))
                 gold = tuple(dict.fromkeys(place for place in at if place in places))
                 if gold:
                     asked.append(Asked(each["question"], HONEST, gold))
-        unknown = tuple(("B", str(each["question"])) for each in told["abstention"])
-        found.append(Store(_dialogue(name, turns, asked), (*unknown, *_other_domains())))
-    others = [_of_others(found, store) for store in found]
+        unknown = tuple(("B", str(each["question"])) for each in probes["abstention"])
+        stores_of.append(Store(_dialogue(name, turns, asked), (*unknown, *_other_domains())))
+    others = [_of_others(stores_of, store) for store in stores_of]
     return [
         replace(store, foreign=(*store.foreign, *its))
-        for store, its in zip(found, others, strict=True)
+        for store, its in zip(stores_of, others, strict=True)
     ]
 
 
@@ -222,30 +224,30 @@ def _of_others(all_stores: Sequence[Store], here: Store) -> list[tuple[str, str]
 
 
 def _chat_turns(name: str, batch: dict[str, Any]) -> Iterator[Turn]:
-    said = [each for turn in batch["turns"] for each in turn]
-    anchors = [each["time_anchor"] for each in said if each.get("time_anchor")]
+    messages = [each for turn in batch["turns"] for each in turn]
+    anchors = [each["time_anchor"] for each in messages if each.get("time_anchor")]
     when = _day(anchors[0]) if anchors else None
     session = f"{name}/{batch['batch_number']}"
-    for order, each in enumerate(said):
+    for order, each in enumerate(messages):
         text = str(each["content"]).partition("->->")[0].strip()
         if each["role"] == "user" and text:
             yield Turn(f"{name}/{each['id']}", session, order, "", text, None, when)
 
 
-def _day(told: str) -> datetime | None:
+def _day(text: str) -> datetime | None:
     try:
-        return datetime.strptime(told.strip(), "%B-%d-%Y").replace(tzinfo=UTC)
+        return datetime.strptime(text.strip(), "%B-%d-%Y").replace(tzinfo=UTC)
     except ValueError:
         return None
 
 
-def _numbers(told: object) -> Iterator[int]:
-    if isinstance(told, int):
-        yield told
-    elif isinstance(told, dict):
-        yield from (number for each in told.values() for number in _numbers(each))
-    elif isinstance(told, list):
-        yield from (number for each in told for number in _numbers(each))
+def _numbers(ids: object) -> Iterator[int]:
+    if isinstance(ids, int):
+        yield ids
+    elif isinstance(ids, dict):
+        yield from (number for each in ids.values() for number in _numbers(each))
+    elif isinstance(ids, list):
+        yield from (number for each in ids for number in _numbers(each))
 
 
 def _channel(folder: Path) -> list[Store]:
@@ -258,17 +260,17 @@ def _channel(folder: Path) -> list[Store]:
     asked: dict[str, tuple[Asked, str]] = {}
     unknown: dict[str, None] = {}
     for at, talk in enumerate(talks):
-        said = [(each["speaker"], as_written(each["text"])) for each in talk["edus"]]
-        for order, line in enumerate(said):
+        spoken = [(each["speaker"], as_written(each["text"])) for each in talk["edus"]]
+        for order, line in enumerate(spoken):
             place = f"channel/{at}:{order}"
             lines.setdefault(line, Turn(place, f"channel/{at}", order, *line, None, None))
         for each in talk["qas"]:
             text = as_written(each["question"])
             if len(_meaning(text)) < MEANT_MIN:
                 continue
-            told = {as_written(answer["text"]) for answer in each["answers"]}
+            answers = {as_written(answer["text"]) for answer in each["answers"]}
             gold = tuple(
-                lines[line].place for line in said if any(answer in line[1] for answer in told)
+                lines[line].place for line in spoken if any(answer in line[1] for answer in answers)
             )
             if each["is_impossible"]:
                 unknown[text] = None
@@ -287,12 +289,14 @@ def _meaning(text: str) -> set[str]:
     return set(re.findall(r"[^\W_]+", text.casefold())) - FUNCTION_WORDS
 
 
-def _with_foreign(found: Sequence[Dialogue]) -> list[Store]:
-    """Return *found* with questions of the others with this one's names (B), and U and O."""
+def _with_foreign(dialogues: Sequence[Dialogue]) -> list[Store]:
+    """Return *dialogues* with questions of the others with this one's names (B), and U and O."""
     chance = random.Random(SEED)
     stores_of = []
-    for here in found:
-        others = [(there, q.text) for there in found if there is not here for q in there.questions]
+    for here in dialogues:
+        others = [
+            (there, q.text) for there in dialogues if there is not here for q in there.questions
+        ]
         known = [
             foreign.renamed(text, dict(zip(there.people, here.people, strict=False)))
             for there, text in chance.sample(others, min(50, len(others)))

@@ -39,11 +39,11 @@ SEARCH = {"name": "memory_search", "arguments": {"query": "which port does the p
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.pumps", description=__doc__)
     parser.add_argument("--pumps", type=int, default=PUMPS)
-    said = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as folder:
         home = Path(folder)
         with staged(home) as stage:
-            result = measured(home, stage, said.pumps)
+            result = measured(home, stage, options.pumps)
         result["cold_ms"] = _p50([_first_search_ms(home) for _ in range(COLD)])
         print(json.dumps(result, indent=1))
 

@@ -48,8 +48,8 @@ class Reading:
 
 def split() -> dict[str, str]:
     """Return by session whether it is ``fit`` or ``held``."""
-    told: dict[str, list[str]] = json.loads((LABELS / "split.json").read_text("utf-8"))
-    return {session: name for name in SPLITS for session in told[name]}
+    by_part: dict[str, list[str]] = json.loads((LABELS / "split.json").read_text("utf-8"))
+    return {session: name for name in SPLITS for session in by_part[name]}
 
 
 def readings(which: str = "all", folder: Path = LABELS) -> dict[str, Reading]:

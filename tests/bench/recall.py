@@ -10,7 +10,6 @@ and questions that the gate of recall left without an answer count as not found.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from typing import Any
 from bench import default_prompt, foreign, locomo, small_stores, tables
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.scores import Graded, block, quantile, report
-from bench.stage import Stage, staged
+from bench.stage import Stage, save_result, staged
 
 TOP_K = 20
 SESSION_TOP_K = 100
@@ -46,11 +45,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.recall", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
-    result = measure(locomo.read(said.file))
+    options = parser.parse_args(argv)
+    result = measure(locomo.read(options.file))
     print(tables.recall(result))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    save_result(result, options.out)
 
 
 def measure(dialogues: Sequence[Dialogue]) -> dict[str, Any]:
@@ -117,14 +115,14 @@ def _ask(stage: Stage, agent: str, asked: Asked, measured: Measured) -> None:
     start = time.perf_counter()
     answer = stage.recall(agent, asked.text, top_k=TOP_K)
     measured.latencies_ms.append(1_000 * (time.perf_counter() - start))
-    found = places(answer)
-    measured.graded.append(Graded(asked.category, asked.gold, found))
+    sources = places(answer)
+    measured.graded.append(Graded(asked.category, asked.gold, sources))
     measured.tokens.append(answer["total_tokens"])
-    measured.unanswered += not found and asked.category != ADVERSARIAL
+    measured.unanswered += not sources and asked.category != ADVERSARIAL
     by_words = places(stage.recall(agent, asked.text, top_k=TOP_K, search_mode="words"))
     measured.words.append(Graded(asked.category, asked.gold, by_words))
-    said = {"text": asked.text, "agent_id": agent, "limit": TOP_K}
-    rows = stage.client.call("memory.retrieve", said)
+    params = {"text": asked.text, "agent_id": agent, "limit": TOP_K}
+    rows = stage.client.call("memory.retrieve", params)
     past_gate = tuple(str(row["metadata"]["source"]) for row in rows)
     measured.open.append(Graded(asked.category, asked.gold, past_gate))
 
@@ -135,8 +133,8 @@ def _by_session(stage: Stage, agent: str, asked: Asked, dialogue: Dialogue) -> G
         agent, asked.text, top_k=SESSION_TOP_K, token_budget=SESSION_BUDGET_TOKENS
     )
     gold = tuple(dict.fromkeys(session[place] for place in asked.gold))
-    found = tuple(dict.fromkeys(session[place] for place in places(answer)))
-    return Graded(asked.category, gold, found)
+    sessions = tuple(dict.fromkeys(session[place] for place in places(answer)))
+    return Graded(asked.category, gold, sessions)
 
 
 def places(answer: dict[str, Any]) -> tuple[str, ...]:
@@ -148,16 +146,10 @@ def losses(stage: Stage, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
     """Return which shares of turns and of gold were turned away, or are working or procedural."""
     kinds = {}
     for dialogue in dialogues:
-        for memory in _listed(stage, dialogue.name):
+        for memory in stage.memories(dialogue.name):
             kinds[memory["metadata"]["source"]] = memory["category"]
     turns = [turn.place for dialogue in dialogues for turn in dialogue.turns]
-    gold = [
-        place
-        for dialogue in dialogues
-        for asked in dialogue.questions
-        if asked.category != ADVERSARIAL
-        for place in asked.gold
-    ]
+    gold = [place for each in dialogues for asked in each.honest for place in asked.gold]
     return {"turns": _shares(turns, kinds), "evidence": _shares(gold, kinds)}
 
 
@@ -165,18 +157,6 @@ def _shares(places: Sequence[str], kinds: dict[str, str]) -> dict[str, float]:
     counted = Counter(kinds.get(place, "turned_away") for place in places)
     names = ("turned_away", "working", "procedural")
     return {name: round(100 * counted[name] / len(places), 2) for name in names}
-
-
-def _listed(stage: Stage, agent: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    after = None
-    while True:
-        said = {"agent_id": agent, "limit": 1_000, **({"after": after} if after else {})}
-        page = stage.client.call("memory.list", said)
-        found.extend(page["items"])
-        after = page["next"]
-        if after is None:
-            return found
 
 
 def saying_nothing(
@@ -194,7 +174,7 @@ def saying_nothing(
     past_gate = [row for row in measured.open if row.category != ADVERSARIAL]
     adversarial = [row for row in measured.graded if row.category == ADVERSARIAL]
     with_gate, without = block(honest)["R@10"], block(past_gate)["R@10"]
-    answered = sum(bool(row.found) for row in adversarial) / max(1, len(adversarial))
+    answered = sum(bool(row.places) for row in adversarial) / max(1, len(adversarial))
     return {
         **shares,
         "adversarial": {"answered": round(100 * answered, 2), "questions": len(adversarial)},

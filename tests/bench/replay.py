@@ -18,14 +18,13 @@ Counted are the memories that were injected, over all prompts of a pass:
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.readings import split
-from bench.stage import Stage, staged
+from bench.stage import Stage, save_result, staged
 from bench.transcripts import Message, exported
 from memd.extract.passing import passing_kind
 
@@ -54,7 +53,7 @@ class Replay:
 
     stage: Stage
     heard: dict[str, Heard] = field(default_factory=dict)
-    said: set[tuple[str, str]] = field(default_factory=set)
+    in_window: set[tuple[str, str]] = field(default_factory=set)
     """Session and memory: what was said in it before, and so is in its window."""
     given: set[tuple[str, str]] = field(default_factory=set)
     shown: list[str] = field(default_factory=list)
@@ -68,22 +67,22 @@ class Replay:
         receipt = self.stage.client.call("memory.ingest", {"text": text, **more})
         for item in (item for kind in _KEPT for item in receipt.get(kind, ())):
             if item["id"] not in self.heard:
-                found = self.stage.client.call("memory.get", {"id": item["id"], "agent_id": AGENT})
-                self.heard[item["id"]] = Heard(session, role, found["content"])
-            self.said.add((session, item["id"]))
+                entry = self.stage.client.call("memory.get", {"id": item["id"], "agent_id": AGENT})
+                self.heard[item["id"]] = Heard(session, role, entry["content"])
+            self.in_window.add((session, item["id"]))
         self.stage.settle()
         return counts
 
     def _prepared(self, session: str, text: str) -> dict[str, int]:
-        said = {"query": text, "agent_id": AGENT, "session_id": session}
-        prompt: dict[str, Any] = self.stage.client.call("inject.prepare", said)
+        params = {"query": text, "agent_id": AGENT, "session_id": session}
+        prompt: dict[str, Any] = self.stage.client.call("inject.prepare", params)
         ids = [memory["id"] for memory in prompt["memories"]]
         counts = dict.fromkeys(COUNTED, 0)
         counts |= {"entries": len(ids), "tokens": prompt["tokens_used"]}
         counts["double"] = len(ids) - len({self.heard[each].text for each in ids})
         for each in ids:
             heard = self.heard[each]
-            counts["window"] += (session, each) in self.said
+            counts["window"] += (session, each) in self.in_window
             counts["own"] += heard.role == "user"
             counts["asked"] += heard.is_asked
             counts["again"] += (session, each) in self.given
@@ -107,8 +106,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.show:
         for text in dict.fromkeys(replay.shown):
             print(f"{replay.shown.count(text):4}  {' '.join(text.split())[:200]}")
-    if options.out is not None:
-        options.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    save_result(result, options.out)
 
 
 def measured(

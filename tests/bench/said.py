@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import random
 import tempfile
 import time
@@ -24,6 +23,7 @@ from support.clocks import HeldClock
 from support.fakes import HashEmbedder
 
 from bench.scores import quantile
+from bench.stage import write_result
 from bench.transcripts import exported
 from memd.backends.rooms import Rooms, open_rooms
 from memd.domain.caller import Caller
@@ -49,9 +49,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args(argv)
     figures = asyncio.run(_measured(given.folder, given.sessions))
-    print(json.dumps(figures, indent=2))
-    if given.json:
-        given.json.write_text(json.dumps(figures), encoding="utf-8")
+    write_result(figures, given.json)
 
 
 async def _measured(folder: Path, count: int) -> dict[str, float]:
@@ -65,8 +63,8 @@ async def _measured(folder: Path, count: int) -> dict[str, float]:
             texts: list[str] = []
             kept_s = 0.0
             for name, messages in _sessions(folder, count):
-                said = [str(message["content"]) for message in messages]
-                texts += [text for text in said if text.strip()]
+                contents = [str(message["content"]) for message in messages]
+                texts += [text for text in contents if text.strip()]
                 kept = [one for one in to_stored(messages) if one is not None]
                 kept_s += await _keep(house, name, kept)
             size = sum(len(text.encode()) for text in texts) / MEGA
@@ -130,9 +128,9 @@ async def _searched(house: Rooms, texts: Sequence[str]) -> dict[str, float]:
         words = content_words(chance.choice(texts))
         query = " ".join(chance.sample(words, min(2, len(words)))) or "copy1"
         began = time.perf_counter()
-        found = await house.sessions.search(BY, SessionQuery(query=query))
+        matches = await house.sessions.search(BY, SessionQuery(query=query))
         took.append(1_000 * (time.perf_counter() - began))
-        assert found, "words that were said are not found"
+        assert matches, "words that were said are not found"
     return {
         "search_p50_ms": quantile(took, 0.5),
         "search_p95_ms": quantile(took, 0.95),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import foreign, small_stores
-from bench.locomo import ADVERSARIAL, Dialogue
+from bench.locomo import Dialogue
 from bench.stage import model_dir
 from memd.backends.rooms import Rooms, open_store
 from memd.base.clock import SystemClock
@@ -39,7 +39,7 @@ EVERYBODY = "everybody"
 
 @dataclass(frozen=True)
 class Sample:
-    """One question. *found* are its candidates, *right* those that answer it.
+    """One question. *candidates* are all of it, *right* those that answer it.
 
     *kind* is H for an honest question to its own store, G for one to the store of
     everybody, A, B, O and U as in ``bench.foreign``, S for one to a small store; C and
@@ -51,7 +51,7 @@ class Sample:
     fold: str
     name: str
     gold: int
-    found: list[Measured]
+    candidates: list[Measured]
     right: list[bool]
     bed: str = "dialogues"
     prompt: tuple[bool, ...] | None = None
@@ -140,27 +140,26 @@ async def ingested(house: Rooms, agent: str, items: Sequence[dict[str, Any]]) ->
 async def _honest(house: Rooms, dialogues: Sequence[Dialogue], kind: str) -> AsyncIterator[Sample]:
     for dialogue in dialogues:
         agent = dialogue.name if kind == "H" else EVERYBODY
-        for asked in dialogue.questions:
-            if asked.category != ADVERSARIAL:
-                found, sources = await candidates_of(house.recall, agent, asked.text)
-                right = [source in asked.gold for source in sources]
-                yield Sample(kind, dialogue.name, "", len(asked.gold), found, right)
+        for asked in dialogue.honest:
+            candidates, sources = await candidates_of(house.recall, agent, asked.text)
+            right = [source in asked.gold for source in sources]
+            yield Sample(kind, dialogue.name, "", len(asked.gold), candidates, right)
 
 
 async def _foreign(house: Rooms, dialogues: Sequence[Dialogue]) -> AsyncIterator[Sample]:
     for kind, asked in foreign.questions(dialogues).items():
         for agent, text in asked:
-            found, _ = await candidates_of(house.recall, agent, text)
-            yield Sample(kind, agent, "", 0, found, [False] * len(found))
+            candidates, _ = await candidates_of(house.recall, agent, text)
+            yield Sample(kind, agent, "", 0, candidates, [False] * len(candidates))
 
 
 async def _small(house: Rooms) -> AsyncIterator[Sample]:
     for asked in small_stores.questions():
-        found, _ = await candidates_of(house.recall, asked.store, asked.text)
-        right = [item.candidate.own == asked.memory for item in found]
+        candidates, _ = await candidates_of(house.recall, asked.store, asked.text)
+        right = [item.candidate.own == asked.memory for item in candidates]
         name = f"{asked.kind}, {asked.store.partition('-')[0]}"
         gold = int(asked.memory is not None)
-        yield Sample("S", f"small-{asked.fold}", name, gold, found, right, bed="small")
+        yield Sample("S", f"small-{asked.fold}", name, gold, candidates, right, bed="small")
 
 
 async def candidates_of(
@@ -170,10 +169,10 @@ async def candidates_of(
     caller = Caller(agent_id=agent, method="fit")
     where = RecallFilter(MemoryFilter(), recall.clock.now_us())
     scopes = partial(caller_scopes, caller=caller, where=where, also_shared=False)
-    found = await recall.pipeline.run(scopes, Search(text), return_candidates)
-    if found is None:
+    ranked = await recall.pipeline.run(scopes, Search(text), return_candidates)
+    if ranked is None:
         return [], []
-    measured = [item.measured for item in found.items]
+    measured = [item.measured for item in ranked.items]
     keys = [item.candidate.memory_key for item in measured]
     rows = await recall.db.read(memories.by_keys, keys)
     return measured, [rows[key].reference for key in keys]

@@ -16,7 +16,7 @@ class Graded(NamedTuple):
 
     category: int
     gold: tuple[str, ...]
-    found: tuple[str, ...]
+    places: tuple[str, ...]
 
 
 def recall_at(graded: Graded, cut: int) -> float:
@@ -25,24 +25,24 @@ def recall_at(graded: Graded, cut: int) -> float:
     >>> recall_at(Graded(1, ("a", "b"), ("x", "a")), 5)
     0.5
     """
-    top = set(graded.found[:cut])
+    top = set(graded.places[:cut])
     return sum(place in top for place in graded.gold) / len(graded.gold)
 
 
 def hit_at(graded: Graded, cut: int) -> float:
     """Return 1 if any of the gold is among the first *cut*."""
-    return float(bool(set(graded.gold) & set(graded.found[:cut])))
+    return float(bool(set(graded.gold) & set(graded.places[:cut])))
 
 
 def reciprocal_rank(graded: Graded) -> float:
     """Return one over the rank of the first gold, 0 without one."""
-    return next((1 / rank for rank, p in enumerate(graded.found, 1) if p in graded.gold), 0.0)
+    return next((1 / rank for rank, p in enumerate(graded.places, 1) if p in graded.gold), 0.0)
 
 
 def ndcg_at(graded: Graded, cut: int = NDCG_CUT) -> float:
     """Return the normalised discounted gain of the first *cut*, each gold worth the same."""
     gains = [1 / math.log2(rank + 1) for rank in range(1, cut + 1)]
-    won = sum(g for g, place in zip(gains, graded.found, strict=False) if place in graded.gold)
+    won = sum(g for g, place in zip(gains, graded.places, strict=False) if place in graded.gold)
     return won / sum(gains[: len(graded.gold)])
 
 

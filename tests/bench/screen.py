@@ -8,13 +8,14 @@ Of the attacks (more is better) by kind and by language, of the honest texts (le
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from poison import sets
 from poison.sets import Text
+
+from bench.stage import save_result
 
 
 def main() -> None:
@@ -27,8 +28,7 @@ def main() -> None:
         print(f"{name}: {_of(each['all'])}")
         for what in ("language", "kind"):
             print(f"  by {what}: " + ", ".join(f"{k} {_of(v)}" for k, v in each[what].items()))
-    if options.json is not None:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    save_result(figures, options.json)
 
 
 _NAMES = (sets.ATTACKS, sets.SEALED, sets.NOTES, sets.DOCUMENTS)

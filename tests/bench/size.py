@@ -14,7 +14,7 @@ from pathlib import Path
 from bench import foreign, locomo
 from bench.filled import AGENT
 from bench.filled import main as filled
-from bench.locomo import ADVERSARIAL, Dialogue
+from bench.locomo import Dialogue
 from bench.recall import places
 from bench.scores import Graded, block
 from bench.stage import Stage, new_places, staged
@@ -49,16 +49,15 @@ def measured(dialogues: Sequence[Dialogue], rows: int) -> dict[str, float]:
 
 def _honest(stage: Stage, dialogues: Sequence[Dialogue]) -> dict[str, float]:
     gated, past = [], []
-    honest = [a for d in dialogues for a in d.questions if a.category != ADVERSARIAL]
-    for asked in honest[::EVERY]:
-        found = places(stage.recall(AGENT, asked.text, top_k=10))
-        gated.append(Graded(asked.category, asked.gold, found))
+    for asked in [asked for each in dialogues for asked in each.honest][::EVERY]:
+        sources = places(stage.recall(AGENT, asked.text, top_k=10))
+        gated.append(Graded(asked.category, asked.gold, sources))
         rows = stage.client.call(
             "memory.retrieve", {"text": asked.text, "agent_id": AGENT, "limit": 10}
         )
         sources = tuple(str(row["metadata"]["source"]) for row in rows)
         past.append(Graded(asked.category, asked.gold, sources))
-    answered = sum(bool(row.found) for row in gated) / len(gated)
+    answered = sum(bool(row.places) for row in gated) / len(gated)
     return {
         "R@10": block(gated)["R@10"],
         "R@10 without gate": block(past)["R@10"],
@@ -68,12 +67,12 @@ def _honest(stage: Stage, dialogues: Sequence[Dialogue]) -> dict[str, float]:
 
 def _foreign(stage: Stage, dialogues: Sequence[Dialogue]) -> dict[str, float]:
     kinds = foreign.questions(dialogues)
-    found = {}
+    shares = {}
     for kind in ("O", "U"):
         texts = list(dict.fromkeys(text for _, text in kinds[kind]))
-        told = [bool(stage.recall(AGENT, text)["memories"]) for text in texts]
-        found[f"{kind} answered"] = round(100 * sum(told) / len(told), 1)
-    return found
+        answered = [bool(stage.recall(AGENT, text)["memories"]) for text in texts]
+        shares[f"{kind} answered"] = round(100 * sum(answered) / len(answered), 1)
+    return shares
 
 
 if __name__ == "__main__":

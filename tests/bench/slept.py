@@ -29,7 +29,6 @@ from bench.filled import main as filled
 from bench.night import DAYS, MovedClock, house
 from bench.scores import p50_p95
 from bench.stage import Stage, new_places, staged, write_result
-from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
@@ -56,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def of_size(rows: int) -> dict[str, Any]:
     """Return the figures of a store of *rows* memories."""
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
-        before, after = (_home(Path(made) / name) for name in ("before", "after"))
+        before, after = (new_places(Path(made) / name) for name in ("before", "after"))
         texts = filled(before.database, rows)
         shutil.copy(before.database, after.database)
         night = asyncio.run(_slept(after.database))
@@ -66,10 +65,6 @@ def of_size(rows: int) -> dict[str, Any]:
             "in_process": asyncio.run(_in_process(before.database, after.database, asked)),
             "socket": asyncio.run(_over_sockets(Path(made), asked)),
         }
-
-
-def _home(home: Path) -> Paths:
-    return new_places(home)
 
 
 async def _slept(path: Path) -> dict[str, Any]:
@@ -157,19 +152,20 @@ async def _compared(asks: Sequence[Ask], asked: Sequence[str]) -> dict[str, Any]
     for number, text in enumerate(asked):
         for which in (0, 1) if number % 2 else (1, 0):
             begun = time.perf_counter()
-            found = await asks[which](text)
+            count = await asks[which](text)
             if number >= WARM_UP:
                 taken[which].append(1_000 * (time.perf_counter() - begun))
-                shown[which] += found
+                shown[which] += count
     ratios = [after / before for before, after in zip(*taken, strict=True)]
-    told = [
-        {
-            **p50_p95(times),
-            "memories_shown": round(count / len(times), 1),
-        }
+    figures = [
+        {**p50_p95(times), "memories_shown": round(count / len(times), 1)}
         for times, count in zip(taken, shown, strict=True)
     ]
-    return {"before": told[0], "after": told[1], "ratio_p50": round(statistics.median(ratios), 3)}
+    return {
+        "before": figures[0],
+        "after": figures[1],
+        "ratio_p50": round(statistics.median(ratios), 3),
+    }
 
 
 if __name__ == "__main__":

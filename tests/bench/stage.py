@@ -14,7 +14,7 @@ from typing import Any
 
 from support.daemon import Spawned, spawned
 
-from memd.base.limits import INGEST_ITEMS_MAX
+from memd.base.limits import INGEST_ITEMS_MAX, PAGE_ITEMS_MAX
 from memd.base.paths import Paths
 from memd.client import Client
 
@@ -39,9 +39,18 @@ class Stage:
             time.sleep(0.05)
 
     def recall(self, agent: str, query: str, **more: Any) -> dict[str, Any]:
-        said = {"query": query, "agent_id": agent, **more}
-        found: dict[str, Any] = self.client.call("memory.recall", said)
-        return found
+        params = {"query": query, "agent_id": agent, **more}
+        answer: dict[str, Any] = self.client.call("memory.recall", params)
+        return answer
+
+    def memories(self, agent: str) -> Iterator[dict[str, Any]]:
+        """Yield every visible memory of an agent."""
+        more: dict[str, Any] = {}
+        while more.get("after", True):
+            params = {"agent_id": agent, "limit": PAGE_ITEMS_MAX, **more}
+            page = self.client.call("memory.list", params)
+            yield from page["items"]
+            more = {"after": page["next"]}
 
     def rss_mb(self) -> float:
         return float(self.client.call("system.status")["rss_bytes"]) / 1e6
@@ -62,10 +71,14 @@ def new_places(home: Path) -> Paths:
 
 def write_result(result: Any, out: Path | None) -> None:
     """Print *result* as JSON, and write it to *out* where that is asked for."""
-    text = json.dumps(result, indent=1)
-    print(text)
+    print(json.dumps(result, indent=1))
+    save_result(result, out)
+
+
+def save_result(result: Any, out: Path | None) -> None:
+    """Write *result* as JSON to *out* where that is asked for."""
     if out is not None:
-        out.write_text(f"{text}\n", "utf-8")
+        out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def model_dir() -> Path:

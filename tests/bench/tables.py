@@ -14,23 +14,23 @@ def recall(result: Mapping[str, Any]) -> str:
     """Return the tables of the recall bench."""
     lines = [_row("turns (macro, %)", FIGURES), _rule(len(FIGURES))]
     for name in ("scoped", "global"):
-        told = result[name]
-        lines.append(_figures(name, told))
-        for key, figures in told["by_category"].items():
+        part = result[name]
+        lines.append(_figures(name, part))
+        for key, figures in part["by_category"].items():
             lines.append(
                 _figures(f"  {CATEGORIES.get(key, key)} ({figures['questions']})", figures)
             )
-        lines.append(_figures("  adversarial, apart", told["adversarial"]))
-        lines.append(_figures("  without the gate", told["without_gate"]))
-        lines.append(_figures("  BM25 alone", told["words_only"]))
+        lines.append(_figures("  adversarial, apart", part["adversarial"]))
+        lines.append(_figures("  without the gate", part["without_gate"]))
+        lines.append(_figures("  BM25 alone", part["words_only"]))
     lines += ["", _row("sessions", FIGURES), _rule(len(FIGURES))]
     lines.append(_figures("scoped", result["session"]))
     lines.append("")
     for name in ("scoped", "global"):
-        told = result[name]
+        part = result[name]
         lines.append(
-            f"{name}: {told['unanswered']} of {told['questions']} questions left without an answer,"
-            f" {told['tokens_returned']} tokens returned on average"
+            f"{name}: {part['unanswered']} of {part['questions']} questions left without an answer,"
+            f" {part['tokens_returned']} tokens returned on average"
         )
     lines += _silence(result["saying_nothing"])
     lines += _prompts(result["prompts"])
@@ -54,20 +54,20 @@ def small(result: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "", *(f"  {line}" for line in result["misjudged"])])
 
 
-def _silence(told: Mapping[str, Any]) -> list[str]:
+def _silence(result: Mapping[str, Any]) -> list[str]:
     lines = ["", _row("saying nothing: answered, %", ("answered", "questions")), _rule(2)]
-    for kind, figures in told.items():
+    for kind, figures in result.items():
         if isinstance(figures, Mapping):
             row = (figures["answered"], figures["questions"])
             lines.append(_row(f"{kind} {SILENT.get(kind, '')}".strip(), row))
     lines.append(
-        f"honest R@10 {told['R@10']}, without the gate {told['R@10_without_gate']}:"
-        f" {told['R@10_lost']} lost"
+        f"honest R@10 {result['R@10']}, without the gate {result['R@10_without_gate']}:"
+        f" {result['R@10_lost']} lost"
     )
     return lines
 
 
-def _prompts(told: Mapping[str, Mapping[str, float]]) -> list[str]:
+def _prompts(result: Mapping[str, Mapping[str, float]]) -> list[str]:
     names = ("evidence", "entries", "useful", "tokens", "answered")
     kinds = {"H": "honest", **SILENT}
     lines = [
@@ -77,20 +77,20 @@ def _prompts(told: Mapping[str, Mapping[str, float]]) -> list[str]:
     ]
     return lines + [
         _row(f"{kind} {kinds[kind]}", [figures.get(name, "-") for name in names])
-        for kind, figures in told.items()
+        for kind, figures in result.items()
     ]
 
 
-def _gold(told: Mapping[str, Any]) -> list[str]:
+def _gold(result: Mapping[str, Any]) -> list[str]:
     lines = ["", "share in %           turned away    working   procedural"]
-    for name, shares in told.items():
+    for name, shares in result.items():
         figures = "".join(f"{shares[k]:>12}" for k in ("turned_away", "working", "procedural"))
         lines.append(f"{name:<20}{figures}")
     return [*lines, ""]
 
 
-def _figures(name: str, told: Mapping[str, Any]) -> str:
-    return _row(name, [told.get(figure, "-") for figure in FIGURES])
+def _figures(name: str, figures: Mapping[str, Any]) -> str:
+    return _row(name, [figures.get(figure, "-") for figure in FIGURES])
 
 
 def _row(name: str, cells: Sequence[object]) -> str:

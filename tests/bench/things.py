@@ -40,7 +40,7 @@ def things(text: str) -> dict[str, set[str]]:
     {'parse_line'}
     """
     text = _MARGIN.sub("", text)
-    paths = {found.rstrip(".-") for found in _PATH.findall(text)}
+    paths = {path.rstrip(".-") for path in _PATH.findall(text)}
     rest = _PATH.sub(" ", text)
     errors = set(_ERROR.findall(rest))
     return {
@@ -51,6 +51,6 @@ def things(text: str) -> dict[str, set[str]]:
     }
 
 
-def _is_path(found: str) -> bool:
+def _is_path(path: str) -> bool:
     """Tell src/app.py and /opt from "either/or": an ending, two slashes, or a root."""
-    return "." in found or found.count("/") > 1 or found[0] in "/~"
+    return "." in path or path.count("/") > 1 or path[0] in "/~"

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import locomo
-from bench.locomo import ADVERSARIAL, Asked, Dialogue
+from bench.locomo import Asked, Dialogue
 from bench.samples import Remembered
 from bench.scores import Graded, block, quantile, recall_at, reciprocal_rank
-from bench.stage import model_dir
+from bench.stage import model_dir, save_result
 from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
@@ -83,7 +83,7 @@ class Measured:
     taken_ms: list[float] = field(default_factory=list)
     cpu_ms: list[float] = field(default_factory=list)
 
-    def told(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float]:
         return {
             **block(self.graded),
             "p50_ms": round(quantile(self.taken_ms, 0.5), 1),
@@ -97,7 +97,7 @@ class Pair:
 
     fold: str
     gold: tuple[str, ...]
-    found: tuple[str, ...]
+    places: tuple[str, ...]
     scores: tuple[float, ...]
     logits: tuple[float, ...]
 
@@ -107,17 +107,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--every", type=int, default=1, help="ask every N-th question only")
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
-    result = asyncio.run(measure(locomo.read(said.file), said.every))
+    options = parser.parse_args(argv)
+    result = asyncio.run(measure(locomo.read(options.file), options.every))
     print(table(result["rows"]))
     print(json.dumps(result["left_out"]))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    save_result(result, options.out)
 
 
 async def measure(dialogues: Sequence[Dialogue], every: int) -> dict[str, Any]:
     """Return a row for each way, scoped and global, over the same questions."""
-    asked = [(d.name, a) for d in dialogues for a in d.questions if a.category != ADVERSARIAL]
+    asked = [(dialogue.name, each) for dialogue in dialogues for each in dialogue.honest]
     asked = asked[::every]
     thread = RerankerThread(Paths.resolve().reranker_dir, answer_ms=60_000)
     embedder = Remembered(EmbedderThread(model_dir()))
@@ -167,7 +166,7 @@ async def _rows(
     ways = _ways(house, thread)
     for at, (name, find) in enumerate(ways.items(), 1):
         start = time.perf_counter()
-        rows[name] = (await _measured(find, asked, sources)).told()
+        rows[name] = (await _measured(find, asked, sources)).figures()
         took = time.perf_counter() - start
         _say(f"{at} of {len(ways)}: {name}, R@10 {rows[name]['R@10']}, {took:.0f} s")
     return rows
@@ -201,8 +200,8 @@ def _again(pair: Pair, weight: float, many: int) -> Graded:
     score = [
         logistic((1 - weight) * logit(pair.scores[at]) + weight * pair.logits[at]) for at in first
     ]
-    order = [*sorted(first, key=lambda at: -score[at]), *range(len(first), len(pair.found))]
-    return Graded(0, pair.gold, tuple(pair.found[at] for at in order))
+    order = [*sorted(first, key=lambda at: -score[at]), *range(len(first), len(pair.places))]
+    return Graded(0, pair.gold, tuple(pair.places[at] for at in order))
 
 
 def _ways(house: Rooms, thread: RerankerThread) -> dict[str, Find]:
@@ -236,8 +235,8 @@ async def _recalled(
     house: Rooms, more: dict[str, Any], agent: str, text: str, top_k: int = TOP_K
 ) -> list[str]:
     request = RecallRequest(query=text, top_k=top_k, token_budget=RECALL_BUDGET_TOKENS_MAX, **more)
-    found = await house.recall.recall(Caller(agent_id=agent, method="bench"), request)
-    return [chunk.id for chunk in found.memories if not chunk.preference]
+    answer = await house.recall.recall(Caller(agent_id=agent, method="bench"), request)
+    return [chunk.id for chunk in answer.memories if not chunk.preference]
 
 
 async def _injected(room: Inject, agent: str, text: str) -> list[str]:
@@ -265,8 +264,8 @@ async def _pair(
     house: Rooms, thread: RerankerThread, sources: dict[str, str], agent: str, asked: Asked
 ) -> Pair:
     request = RecallRequest(query=asked.text, top_k=40, token_budget=RECALL_BUDGET_TOKENS_MAX)
-    found = await house.recall.recall(Caller(agent_id=agent, method="bench"), request)
-    chunks = [chunk for chunk in found.memories if not chunk.preference]
+    answer = await house.recall.recall(Caller(agent_id=agent, method="bench"), request)
+    chunks = [chunk for chunk in answer.memories if not chunk.preference]
     texts = [f"{chunk.speaker}: {chunk.content}" for chunk in chunks[: max(LOOKED_AT)]]
     return Pair(
         agent,

@@ -38,16 +38,16 @@ def swe_agent(trajectory: dict[str, Any]) -> list[Message]:
     """Return the messages of one trajectory in the shape of ``tool_calls``."""
     messages: list[Message] = []
     action = ""
-    for number, said in enumerate(trajectory["history"]):
-        message = {"role": said["role"], "content": said["content"]}
-        if said.get("tool_calls"):
-            message["tool_calls"] = said["tool_calls"]
-        elif said["role"] == "tool":
-            message["tool_call_id"] = said["tool_call_ids"][0]
-        elif said["role"] == "assistant" and (action := str(said.get("action") or "").strip()):
+    for number, entry in enumerate(trajectory["history"]):
+        message = {"role": entry["role"], "content": entry["content"]}
+        if entry.get("tool_calls"):
+            message["tool_calls"] = entry["tool_calls"]
+        elif entry["role"] == "tool":
+            message["tool_call_id"] = entry["tool_call_ids"][0]
+        elif entry["role"] == "assistant" and (action := str(entry.get("action") or "").strip()):
             call = {"name": action.split()[0], "arguments": action}
             message["tool_calls"] = [{"id": f"call-{number}", "function": call}]
-        elif said["role"] == "user" and action:
+        elif entry["role"] == "user" and action:
             message |= {"role": "tool", "tool_call_id": f"call-{number - 1}"}
             action = ""
         messages.append(message)

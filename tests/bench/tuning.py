@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import locomo
-from bench.locomo import ADVERSARIAL, Dialogue
+from bench.locomo import Dialogue
 from bench.samples import Remembered, house_with, ingested
 from bench.scores import quantile
 from bench.stage import model_dir, write_result
@@ -54,16 +54,16 @@ class Gains:
     """R@10 by what was trained, question by question, and how long training took."""
 
     recall: dict[str, list[float]] = field(default_factory=dict)
-    told: dict[str, list[float]] = field(default_factory=dict)
+    answered: dict[str, list[float]] = field(default_factory=dict)
     entries: dict[str, list[float]] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
 
     def rows(self) -> dict[str, Any]:
         """Return the means."""
         return {
-            "R@10": {name: round(100 * mean(found), 2) for name, found in self.recall.items()},
-            "told": {name: round(100 * mean(found), 2) for name, found in self.told.items()},
-            "entries": {name: round(mean(found), 2) for name, found in self.entries.items()},
+            "R@10": {name: round(100 * mean(shares), 2) for name, shares in self.recall.items()},
+            "told": {name: round(100 * mean(shares), 2) for name, shares in self.answered.items()},
+            "entries": {name: round(mean(shares), 2) for name, shares in self.entries.items()},
             "questions": len(next(iter(self.recall.values()))),
             "train_s_max": round(max(self.seconds), 1),
         }
@@ -161,14 +161,16 @@ async def _test(stages: Stages, put: Sequence[Put], made: dict[str, Tuned], gain
         seen = await stages.rank_questions(asked, tuned, _unheard)
         for one, each in zip(put, seen, strict=True):
             keys = [item.measured.candidate.memory_key for item in each.items]
-            found = len(set(keys[:TOP]) & set(one.gold)) / one.evidence
-            gains.recall.setdefault(name, []).append(found)
+            recall = len(set(keys[:TOP]) & set(one.gold)) / one.evidence
+            gains.recall.setdefault(name, []).append(recall)
             entries = [
                 item.measured.candidate.memory_key
                 for item in each.items
                 if item.passes and item.relevance >= item.bar
             ]
-            gains.told.setdefault(name, []).append(len(set(entries) & set(one.gold)) / one.evidence)
+            gains.answered.setdefault(name, []).append(
+                len(set(entries) & set(one.gold)) / one.evidence
+            )
             gains.entries.setdefault(name, []).append(mean_entries([each]))
 
 
@@ -183,8 +185,8 @@ async def latency(house: Rooms, stages: Stages, put: Sequence[Put]) -> dict[str,
         for name, use in (("shipped", None), ("adapter", tuned)):
             times[name].append(await _timed(house.recall, one, use))
     return {
-        name: {"p50_ms": round(quantile(found, 0.5), 2), "p95_ms": round(quantile(found, 0.95), 2)}
-        for name, found in times.items()
+        name: {"p50_ms": round(quantile(taken, 0.5), 2), "p95_ms": round(quantile(taken, 0.95), 2)}
+        for name, taken in times.items()
     }
 
 
@@ -212,8 +214,7 @@ def _put(conn: Reading, dialogues: Sequence[Dialogue]) -> list[Put]:
             len(asked.gold),
         )
         for dialogue in dialogues
-        for asked in dialogue.questions
-        if asked.category != ADVERSARIAL
+        for asked in dialogue.honest
     ]
 
 

@@ -126,12 +126,12 @@ def transcript(size: int) -> list[str]:
     """Return the lines of a session of at least *size* bytes, the same each time."""
     chance = random.Random(SEED)
     lines: list[str] = []
-    told = False
+    has_fact = False
     written = 0
     for number, message in enumerate(_turns(chance)):
-        if not told and written > size // 2 and isinstance(message["content"], str):
+        if not has_fact and written > size // 2 and isinstance(message["content"], str):
             message["content"] = FACT
-            told = True
+            has_fact = True
         record = {
             "type": message["role"],
             "uuid": f"u{number}",

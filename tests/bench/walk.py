@@ -87,7 +87,7 @@ async def walked(
 ) -> list[Nap]:
     """Walk a session, consolidating whenever its window is full by *rule*; return the naps."""
     texts = [all_text(message) for message in messages]
-    said = [things(text) for text in texts]
+    things_of = [things(text) for text in texts]
     window: list[Message] = []
     naps = []
     for place, message in enumerate(messages, 1):
@@ -98,13 +98,15 @@ async def walked(
             continue
         pure_ms = _timed(rule, window)
         shorter, whole_ms = await napping.nap(window)
-        needed = _both(_union(said[: place - (len(window) - start)]), _union(said[place:]))
+        needed = _both(
+            _union(things_of[: place - (len(window) - start)]), _union(things_of[place:])
+        )
         kept = _both(needed, things("\n".join(map(all_text, shorter))))
         asked = _sample(needed, kept, chance)
         back = [
             (kind, thing)
             for kind, thing in asked
-            if await napping.brings_back(_question(kind, thing, texts[place:], said[place:]))
+            if await napping.brings_back(_question(kind, thing, texts[place:], things_of[place:]))
         ]
         after = rule.estimate_tokens(shorter)
         naps.append(
@@ -153,8 +155,8 @@ def _around(text: str, thing: str) -> str:
     return text[start : start + QUERY_CHARS].replace(thing, " ").strip()
 
 
-def _question(kind: str, thing: str, texts: Sequence[str], said: Sequence[Things]) -> Question:
-    text = next(text for text, has in zip(texts, said, strict=True) if thing in has[kind])
+def _question(kind: str, thing: str, texts: Sequence[str], things_of: Sequence[Things]) -> Question:
+    text = next(text for text, has in zip(texts, things_of, strict=True) if thing in has[kind])
     return Question(kind, thing, query_for(kind, thing, text))
 
 
@@ -180,9 +182,9 @@ def _both(one: Things, other: Things) -> Things:
     return {kind: one[kind] & other[kind] for kind in KINDS}
 
 
-def _count(found: Things) -> dict[str, int]:
-    return {kind: len(found.get(kind, ())) for kind in KINDS}
+def _count(of_kind: Things) -> dict[str, int]:
+    return {kind: len(of_kind.get(kind, ())) for kind in KINDS}
 
 
-def _by_kind(found: Sequence[tuple[str, str]]) -> dict[str, int]:
-    return {kind: sum(1 for each, _ in found if each == kind) for kind in KINDS}
+def _by_kind(pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
+    return {kind: sum(1 for each, _ in pairs if each == kind) for kind in KINDS}

@@ -11,22 +11,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.stage import model_dir
-from memd.backends.rooms import open_rooms
-from memd.base.clock import to_us
+from support.clocks import HeldClock
+
+from bench.night import house
+from bench.stage import save_result
 from memd.domain.caller import Caller
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.recall import RecallRequest
-from memd.domain.settings.settings import Settings
-from memd.embedding.embed import EmbedderThread
 
 SAYINGS = Path(__file__).with_suffix(".txt")
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)
@@ -125,43 +122,24 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     result = asyncio.run(measure())
     print("\n".join(_lines(result)))
-    if options.out is not None:
-        options.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
-class FixedClock:
-    """A clock that stands."""
-
-    def now_us(self) -> int:
-        return to_us(NOW)
-
-    def monotonic_us(self) -> int:
-        return to_us(NOW)
+    save_result(result, options.out)
 
 
 async def measure() -> dict[str, Any]:
     """Return the rank of each answer (None: not among them), and which nothing answers."""
-    embedder = EmbedderThread(model_dir())
-    try:
-        async with AsyncExitStack() as stack:
-            home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memd-when-")))
-            path, clock = home / "memd.db", FixedClock()
-            house = await open_rooms(
-                Settings(), path, clock, stack, embedder=embedder, model_dir=model_dir()
-            )
-            caller = Caller(agent_id="default", method="bench")
-            await house.ingest.ingest_many(caller, IngestManyRequest(items=tuple(_sayings())))
-            await house.queue.drain()
+    caller = Caller(agent_id="default", method="bench")
+    with tempfile.TemporaryDirectory(prefix="memd-when-") as folder:
+        async with house(Path(folder) / "memd.db", HeldClock(NOW)) as rooms:
+            await rooms.ingest.ingest_many(caller, IngestManyRequest(items=tuple(_sayings())))
+            await rooms.queue.drain()
 
             async def recalled(text: str) -> list[str]:
                 request = RecallRequest(query=text, top_k=20)
-                answer = await house.recall.recall(caller, request)
+                answer = await rooms.recall.recall(caller, request)
                 return [each.content for each in answer.memories if not each.preference]
 
             ranks = {q.text: _rank(await recalled(q.text), q.answer) for q in QUESTIONS}
             answered = [text for text in UNANSWERABLE if await recalled(text)]
-    finally:
-        await embedder.close()
     return {
         "questions": len(ranks),
         "first": sum(rank == 1 for rank in ranks.values()),

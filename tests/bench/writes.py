@@ -77,8 +77,8 @@ def kinds(house: Rooms, rows: int) -> dict[str, Callable[[int], Awaitable[object
 def text(number: int, characters: int) -> str:
     """Return a text that differs with *number*."""
     words = ("porch", "boat", "ledger", "garden", "kettle", "violin", "window", "saddle")
-    said = " ".join(words[number // 8**place % 8] for place in range(12))
-    return f"{number} {said}"[:characters]
+    words_of_it = " ".join(words[number // 8**place % 8] for place in range(12))
+    return f"{number} {words_of_it}"[:characters]
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.notes import brought, memories, missed
+from bench.notes import brought, missed
 from bench.stage import Stage
 from support import notebook
 from support.daemon import spawned, wait_until
@@ -31,7 +31,7 @@ def found_again(home: Path, model_dir: Path, folder: Path, *, quoting: bool = Fa
         wait_until(
             lambda: not client.call("system.status")["pending"], "all have vectors", seconds=600
         )
-        assert sum(1 for _ in memories(stage, "ada")) == new
+        assert sum(1 for _ in stage.memories("ada")) == new
         missing = missed(stage, "ada")
         assert missing["text"] == []
         assert missing["neither"] == []
