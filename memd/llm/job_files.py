@@ -168,7 +168,7 @@ class JobFiles:
 def jobs_in(folder: Path) -> list[dict[str, Any]]:
     """Return the records of the jobs in *folder*, newest first, without the texts."""
     folders = sorted(_folders(folder), key=lambda job: job.name, reverse=True)
-    return [_read_record(job) for job in folders]
+    return [_describe(job, _record(job)) for job in folders]
 
 
 def job_in(folder: Path, job_id: str) -> dict[str, Any] | None:
@@ -178,11 +178,10 @@ def job_in(folder: Path, job_id: str) -> dict[str, Any] | None:
         return None
     record = _record(folders[0])
     texts = {name: _read(folders[0] / name) for name in ("prompt", "answer", "errors")}
-    return {**_read_record(folders[0]), "schema": record.get("schema"), **texts}
+    return {**_describe(folders[0], record), "schema": record.get("schema"), **texts}
 
 
-def _read_record(folder: Path) -> dict[str, Any]:
-    record = _record(folder)
+def _describe(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     names = ("purpose", "state", "why", "command", "began_at", "exit_code", "duration_ms")
     sizes = {f"{name}_bytes": _size(folder / name) for name in ("prompt", "answer")}
     return {"id": folder.name, **{name: record.get(name) for name in names}, **sizes}
