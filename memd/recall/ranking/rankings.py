@@ -54,15 +54,14 @@ def rank(
     weights: Weights,
     mode: SearchMode = SearchMode.HYBRID,
     project_id: str | None = None,
-    request_us: int | None = None,
 ) -> list[Ranked]:
     """Return the candidates best first; ties by time, newest first, then by id.
 
-    Memories of *project_id* are lifted; for a request made at *request_us*, recent ones more.
+    Memories of *project_id* are lifted.
     In mode dense the score is the cosine (S1), in mode words the saturated BM25, and candidates
     without any of the words are left out.
     """
-    scored = _score_all(measured, weights, mode, project_id, request_us)
+    scored = _score_all(measured, weights, mode, project_id)
     if mode is not SearchMode.HYBRID:
         return [Ranked(item, score, min(1.0, max(0.0, score))) for score, item in scored]
     return _calibrate(scored, weights, project_id)[0]
@@ -133,7 +132,7 @@ def _score_all(
     weights: Weights,
     mode: SearchMode,
     project_id: str | None,
-    request_us: int | None,
+    request_us: int | None = None,
 ) -> list[Scored]:
     if mode is SearchMode.DENSE:
         return _sort([(item.features["cos"], item) for item in measured])

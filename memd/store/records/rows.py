@@ -69,12 +69,11 @@ def list_page(
     table: RecordTable,
     where: Sequence[Condition],
     *,
-    after: Sequence[Value] | None = None,
     limit: int = -1,
     offset: int = 0,
 ) -> list[Row]:
-    """Return the rows that match *where*, in order; *after* is a position in that order."""
-    return list(iter_rows(conn, table, where, after=after, limit=limit, offset=offset))
+    """Return the rows that match *where*, in order."""
+    return list(iter_rows(conn, table, where, limit=limit, offset=offset))
 
 
 def iter_rows(
@@ -86,9 +85,9 @@ def iter_rows(
     limit: int = -1,
     offset: int = 0,
 ) -> Iterator[Row]:
-    """Yield what :func:`list_page` returns, one by one.
+    """Yield what :func:`list_page` returns, one by one, from *after*, a position in that order.
 
-    The row at *after* may be deleted meanwhile: the next page begins behind its position.
+    The row there may be deleted meanwhile: the next page begins behind its position.
     """
     if not exists(conn, table):
         return iter(())
