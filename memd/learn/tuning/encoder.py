@@ -285,15 +285,23 @@ async def evaluate_model(
     texts: Sequence[MemoryText],
 ) -> Verdict:
     """Return the verdict on the model *name* for *questions*, compared to the one in use."""
-    answers = {question.memory_key for question in questions}
-    some = [text for text in texts if text.memory_key in answers]
-    others = [text for text in texts if text.memory_key not in answers]
-    some += others[-max(0, PASSAGES_MAX - len(some)) :]
+    some = choose_passages(questions, texts)
     keys = {text.memory_key for text in some}
     answered = [question for question in questions if question.memory_key in keys]
     before = await rank_answers(models, work, models.name, answered, some)
     after = await rank_answers(models, work, name, answered, some)
     return compare_ranks(before, after, errors=1.0)
+
+
+def choose_passages(
+    questions: Sequence[LabelledQuestion], texts: Sequence[MemoryText]
+) -> list[MemoryText]:
+    """Return the answers among *texts*, filled up with the last others to PASSAGES_MAX."""
+    answers = {question.memory_key for question in questions}
+    passages = [text for text in texts if text.memory_key in answers]
+    others = [text for text in texts if text.memory_key not in answers]
+    room = max(0, PASSAGES_MAX - len(passages))
+    return passages + others[max(0, len(others) - room) :]
 
 
 async def remove_model(models: SwitchableEmbedder, work: Work, name: str) -> None:

@@ -12,11 +12,12 @@ from pydantic import ValidationError
 from support.fakes import HashEmbedder
 
 from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage
-from memd.learn.tuning import adapter, tuning
+from memd.learn.tuning import adapter, encoder, tuning
 from memd.learn.tuning.adapter import ContrastivePairs, Matrix
 from memd.learn.tuning.documents import AdapterPipeline
-from memd.learn.tuning.evaluation import compare_ranks, ndcg
+from memd.learn.tuning.evaluation import LabelledQuestion, compare_ranks, ndcg
 from memd.learn.tuning.stages import CHOOSE, FIT, HELD_OUT, WEIGH, split_pairs
+from memd.store.learn.tunings import MemoryText
 
 
 def unit(rows: Any) -> Matrix:
@@ -180,3 +181,18 @@ def test_gains_are_shares_of_the_base_and_nothing_of_nothing() -> None:
     assert (nothing.base_ndcg, nothing.improvement_ndcg, nothing.improvement_recall) == (0, 0, 0)
     assert compare_ranks([2], [1]).improvement_recall == 0.0
     assert round(compare_ranks([3, 3], [1, 1]).improvement_ndcg, 6) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answers", "passages"),
+    [((3,), (3, 8, 9)), ((0, 1, 2), (0, 1, 2)), ((0, 1, 2, 3), (0, 1, 2, 3))],
+)
+def test_an_encoder_is_evaluated_on_the_answers_and_the_latest_others(
+    monkeypatch: pytest.MonkeyPatch, answers: tuple[int, ...], passages: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(encoder, "PASSAGES_MAX", 3)
+    texts = [MemoryText(key, "ada", None, "x", None, None, None) for key in range(10)]
+    questions = [LabelledQuestion(key, "ada", "?") for key in answers]
+    chosen = encoder.choose_passages(questions, texts)
+    assert tuple(text.memory_key for text in chosen) == passages
+    assert encoder.choose_passages(questions, texts[:2])[-1:] == texts[1:2]
