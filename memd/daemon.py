@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
-from memd.base.errors import MemdError, MemoryConfigError, UnsafePathError, unusable
+from memd.base.errors import (
+    AlreadyRunningError,
+    MemdError,
+    MemoryConfigError,
+    UnsafePathError,
+    unusable,
+)
 from memd.base.finish import finish
 from memd.base.lock import lock_store
 from memd.base.paths import DATA_DIR, Paths
@@ -169,13 +175,20 @@ def _open_socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
     """Take both locks and return the listening socket; *stack* releases all three."""
     for directory in (paths.data_dir, paths.socket.parent):
         socket_file.ensure_private_directory(directory)
-    stack.callback(lock_store(paths.lock, paths.database).close)
-    stack.callback(os.close, socket_file.lock_socket(paths.socket))
-    inherited = socket_file.inherit_socket()
-    if inherited is not None:
-        stack.callback(inherited.close)
-        return inherited
-    sock = socket_file.bind(paths.socket)
+    try:
+        stack.callback(lock_store(paths.lock, paths.database).close)
+        stack.callback(os.close, socket_file.lock_socket(paths.socket))
+        inherited = socket_file.inherit_socket()
+        if inherited is not None:
+            stack.callback(inherited.close)
+            return inherited
+        sock = socket_file.bind(paths.socket)
+    except AlreadyRunningError as error:
+        error.hint = (
+            f"stop it (Ctrl-C where it runs, or {paths.stop_command}), "
+            "or give this one another --profile or MEMD_HOME"
+        )
+        raise
     stack.callback(socket_file.remove, paths.socket, socket_file.file_identity(paths.socket))
     stack.callback(sock.close)
     return sock
@@ -323,7 +336,7 @@ def _report_failure(error: MemdError, code: int) -> int:
     with suppress(OSError):
         sys.stderr.write(f"memd: {error.message}\n")
         if error.hint:
-            sys.stderr.write(f"  {error.hint}\n")
+            sys.stderr.write(f"      {error.hint}\n")
     return code
 
 

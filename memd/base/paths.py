@@ -67,6 +67,12 @@ class Paths:
         return self.database.with_suffix(".audit")
 
     @property
+    def stop_command(self) -> str:
+        """The command that stops the profile's service under systemd."""
+        name = unit_name(self.profile)
+        return f"systemctl --user stop {name}.socket {name}.service"
+
+    @property
     def jobs_dir(self) -> Path:
         """The folder of a language model command's requests and answers (``llm.job_files``)."""
         return self.database.with_name(self.database.stem.replace("memd", "jobs", 1))
@@ -134,6 +140,15 @@ class Paths:
 
         folder = peek(find(self.config_file), os.environ, DATA_DIR)
         return self.with_data_dir(folder if isinstance(folder, str) else None)
+
+
+def unit_name(profile: str) -> str:
+    """Return the name of *profile*'s systemd units, without the suffix.
+
+    >>> unit_name("default"), unit_name("work")
+    ('memd', 'memd@work')
+    """
+    return "memd" if profile == DEFAULT_PROFILE else f"memd@{profile}"
 
 
 def expand_data_dir(data_dir: str) -> Path:

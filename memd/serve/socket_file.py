@@ -30,10 +30,6 @@ from memd.base.lock import lock
 _FIRST_PASSED_FD = 3
 _BACKLOG = 512
 _PROBE_S = 1.0  # a live daemon accepts at once, unless its queue is full
-_STOP_HINT = (
-    "stop it, or give this one another --profile or MEMD_HOME; "
-    "an installed service is stopped with: systemctl --user stop memd.socket memd.service"
-)
 
 
 def ensure_private_directory(directory: Path) -> None:
@@ -76,9 +72,7 @@ def lock_socket(path: Path) -> int:
     try:
         return lock(path.with_name(f"{path.name}.lock"))
     except AlreadyRunningError as error:
-        raise AlreadyRunningError(
-            f"{error.message}: it listens on {path}", hint=_STOP_HINT
-        ) from None
+        raise AlreadyRunningError(f"{error.message}: it listens on {path}") from None
 
 
 def bind(path: Path) -> socket.socket:
@@ -136,7 +130,7 @@ def _check_unused(path: Path) -> None:
         else:
             peer = peer_process(probe)
             who = f"another program (pid {peer.pid})" if peer and peer.pid else "another program"
-    raise AlreadyRunningError(f"{who} listens on {path} already", hint=_STOP_HINT)
+    raise AlreadyRunningError(f"{who} listens on {path} already")
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

@@ -214,3 +214,4 @@ def test_a_service_manager_that_refuses_is_quoted(login: Login) -> None:
     done = login.types("install")
     assert done.returncode == 1
     assert "no bus" in done.stderr
+    assert '"memd serve"' in done.stderr

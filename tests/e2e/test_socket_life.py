@@ -213,9 +213,10 @@ async def test_a_stop_waits_for_what_runs_no_longer_than_it_may(
 
 async def test_a_second_daemon_on_the_same_profile_leaves(home: Path, house: GatedRooms) -> None:
     async with running(home, house.build) as paths:
-        with pytest.raises(AlreadyRunningError, match=r"pid \d+"):
+        with pytest.raises(AlreadyRunningError, match=r"pid \d+") as refused:
             async with running(home, house.build):
                 pass
+        assert paths.stop_command in (refused.value.hint or "")
         async with AsyncClient(paths.socket) as client:
             assert await client.health_check()
 

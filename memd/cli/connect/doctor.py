@@ -44,7 +44,7 @@ def doctor(
         say.print_json({"findings": [problem._asdict() for problem in problems]})
     for problem in () if json else problems:
         say.out(f"{problem.assistant}: {problem.what}")
-        say.note(f"    {problem.help}")
+        say.note(f"      {problem.help}")
     if problems:
         raise say.CommandExit(say.Exit.DEGRADED)
     if not json:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from memd.base.errors import InvalidStateError
-from memd.base.paths import Paths
+from memd.base.paths import Paths, unit_name
 from memd.cli import options, say
 from memd.cli.daemon import units
 
@@ -162,7 +162,7 @@ def _folder() -> Path:
 
 
 def _name(paths: Paths) -> str:
-    return units.label(paths.profile) if LAUNCHD else f"{units.instance(paths.profile)}.service"
+    return units.label(paths.profile) if LAUNCHD else f"{unit_name(paths.profile)}.service"
 
 
 def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
@@ -173,7 +173,7 @@ def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
             return []
         _run(("launchctl", "bootout", f"{domain}/{name}"))
         return [("launchctl", "bootstrap", domain, str(_folder() / f"{name}.plist"))]
-    name = units.instance(paths.profile)
+    name = unit_name(paths.profile)
     pair = (f"{name}.socket", f"{name}.service")
     commands: list[Sequence[str]] = [
         ("systemctl", "--user", "daemon-reload"),
@@ -284,7 +284,8 @@ def _run_checked(command: Sequence[str]) -> None:
     if result.code:
         raise InvalidStateError(
             f"{' '.join(command)} failed: {result.text or result.code}",
-            hint="the files are written; run the command again in a login session of your own",
+            hint="the files are written: repeat this in a login session of your own, "
+            'or start the daemon with "memd serve"',
         )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memd.base.errors import InvalidStateError
-from memd.base.paths import DEFAULT_PROFILE, Paths
+from memd.base.paths import DEFAULT_PROFILE, Paths, unit_name
 
 LABEL = "dev.memd.memd"
 CARRIED = ("MEMD_HOME", "MEMD_MODEL_DIR")
@@ -32,25 +32,6 @@ def read_shipped(relative: str) -> str:
     raise InvalidStateError(f"the service file {relative} is missing", hint="reinstall memd")
 
 
-def instance(profile: str) -> str:
-    """Return the name of *profile*'s systemd units, without the suffix.
-
-    >>> instance("default"), instance("work")
-    ('memd', 'memd@work')
-    """
-    return "memd" if profile == DEFAULT_PROFILE else f"memd@{profile}"
-
-
-def stop_command(profile: str) -> str:
-    """Return what a person types to stop *profile*'s service under systemd.
-
-    >>> stop_command("work")
-    'systemctl --user stop memd@work.socket memd@work.service'
-    """
-    name = instance(profile)
-    return f"systemctl --user stop {name}.socket {name}.service"
-
-
 def stem(profile: str) -> str:
     """Return the prefix of *profile*'s files, formerly also the name of its units."""
     return "memd" if profile == DEFAULT_PROFILE else f"memd-{profile}"
@@ -60,7 +41,7 @@ def unit_files(profile: str) -> dict[str, list[str]]:
     """Return the units that any version of memd wrote for *profile*: name -> files."""
     return {
         name: [f"{name}.service", f"{name}.socket", f"{name}.service.d/{_SANDBOX}"]
-        for name in dict.fromkeys((instance(profile), stem(profile)))
+        for name in dict.fromkeys((unit_name(profile), stem(profile)))
     }
 
 
@@ -68,7 +49,7 @@ def systemd(
     command: Path, paths: Paths, environ: Mapping[str, str], *, sandbox: bool
 ) -> dict[str, str]:
     """Return the user units of *paths*' profile: file name in the unit folder -> text."""
-    name = instance(paths.profile)
+    name = unit_name(paths.profile)
     service = _set_values(
         read_shipped("systemd/memd.service"),
         {

@@ -24,7 +24,6 @@ from memd.base.errors import (
 from memd.base.lock import lock_store
 from memd.base.paths import Paths
 from memd.cli import options, say
-from memd.cli.daemon.units import stop_command
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 from memd.cli.upkeep.upkeep import call_or_run, run_offline
@@ -96,7 +95,7 @@ def hold_store(paths: Paths) -> Iterator[None]:
     except AlreadyRunningError as error:
         raise InvalidStateError(
             f"{error.message}; stop it first",
-            hint=f"{stop_command(paths.profile)}, or Ctrl-C where memd serve runs",
+            hint=f"{paths.stop_command}, or Ctrl-C where memd serve runs",
         ) from None
     with closing(lock):
         yield

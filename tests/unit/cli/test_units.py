@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memd.base.errors import InvalidStateError
-from memd.base.paths import Paths
+from memd.base.paths import Paths, unit_name
 from memd.cli.daemon import units
 
 HOME = {"HOME": "/home/ada", "XDG_RUNTIME_DIR": "/run/user/7"}
@@ -58,7 +58,7 @@ def test_another_profile_has_units_of_its_own() -> None:
 def test_what_an_instance_is_made_of_is_what_is_taken_away() -> None:
     for profile in ("default", "work"):
         rendered = units.systemd(COMMAND, places(profile), HOME, sandbox=True)
-        assert set(units.unit_files(profile)[units.instance(profile)]) == set(rendered)
+        assert set(units.unit_files(profile)[unit_name(profile)]) == set(rendered)
     assert list(units.unit_files("default")) == ["memd"]
 
 
