@@ -21,7 +21,11 @@ _SESSION = re.compile(
 
 # Older pages say "Assistant", or have no speaker where its text continues after a tool.
 _SPEAKER = re.compile(r"_\*\*((?:User|Agent|Assistant)\b)?([^*]*)\*\*_\s*")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z")
+# In the title or in the comment that names the session; the oldest pages have no more.
+_START = re.compile(
+    r"^(?:# |<!-- )[^\n]*?(\d{4}-\d\d-\d\d)([ T][\d:.]+)?Z?\)?(?: -->)?\s*$", re.MULTILINE
+)
 _TOOL = re.compile(r'<tool-use data-tool-type="[^"]*" data-tool-name="([^"]*)">(.*)')
 _DETAILS, _DETAILS_END = "<details>", "</details>"
 _TOOL_END = "</tool-use>"
@@ -47,7 +51,10 @@ def session(page: str) -> str | None:
 
 
 def messages(page: str, *, sidechains: bool = False) -> list[Message]:
-    """Return the messages of a page, without thoughts, with *sidechains* only on request."""
+    """Return the messages of a page, without thoughts, with *sidechains* only on request.
+
+    A message whose turn has no time has that of the turn before it, the first that of the page.
+    """
     transcript: list[Message] = []
     for who, at, tool, words in _parts(page):
         if who == "sidechain" and not sidechains:
@@ -64,7 +71,7 @@ def messages(page: str, *, sidechains: bool = False) -> list[Message]:
 
 
 def _parts(page: str) -> Iterator[_Part]:
-    who, at, tool, end, lines = "", "", "", "", list[str]()
+    who, at, tool, end, lines = "", _start_of(page), "", "", list[str]()
     for line in [*page.splitlines(), "_**User**_"]:
         speaker = None if tool else _SPEAKER.fullmatch(line)
         begins = None if tool else _TOOL.match(line)
@@ -84,7 +91,13 @@ def _parts(page: str) -> Iterator[_Part]:
         if speaker:
             who = "sidechain" if "sidechain" in speaker[2] else speaker[1] or "Agent"
             moment = _MOMENT.search(speaker[2])
-            at = moment[0] if moment else ""
+            at = moment[0] if moment else at
+
+
+def _start_of(page: str) -> str:
+    """Return when the session began, "" if the head does not tell."""
+    head = _START.search(page, 0, max(0, page.find("\n_**")))
+    return "" if head is None else f"{head[1]}{head[2] or ' 00:00'}Z"
 
 
 def _ends(line: str, end: str, above: list[str]) -> bool:
