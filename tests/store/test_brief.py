@@ -14,6 +14,7 @@ from support.org import wrote
 from support.store import ADA, BOB, OWNER, bytes_of, stored, tell
 
 from memd.base.errors import MemoryRetrievalError
+from memd.base.limits import BRIEF_SESSIONS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.ingest import IngestRequest
@@ -86,6 +87,21 @@ async def test_a_project_s_last_session_comes_first_then_what_stands(room: Room)
     assert "[digest of session, 2026-" in fenced
     assert "[untrusted: tool] [fix] The build broke" in fenced
     assert brief.tokens_used <= BRIEF_TOKENS + 20
+
+
+async def test_sessions_that_were_imported_later_are_no_later_sessions(room: Room) -> None:
+    ended = replace(ENDED, at="2025-11-03T10:00:00Z")
+    await napped(room.bed, replace(RULE, at=ended.at), ended, session_id="one", project_id=PROJECT)
+    for number in range(BRIEF_SESSIONS_MAX):
+        old = replace(
+            digest(f"Asked first: hive {number}"), at=f"2024-03-{number + 1:02}T10:00:00Z"
+        )
+        await napped(room.bed, old, session_id=f"old-{number}", project_id=PROJECT)
+
+    brief = await room.brief("two")
+
+    assert labels(brief) == ["digest", "preference"]
+    assert "[digest of session, 2025-11-03] Asked first: indent" in text(brief)
 
 
 async def test_what_a_person_said_in_the_words_of_the_nap_is_told(room: Room) -> None:

@@ -90,17 +90,22 @@ def _session(
 
 
 def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return key and start of the latest sessions that a nap made something of."""
+    """Return key and start of the latest sessions that a nap made something of.
+
+    The digest's time decides: a recorded session may be imported years after it ended.
+    """
     rows = conn.execute(
         """
         SELECT s.session_key, s.started_at_us
           FROM session AS s
+               LEFT JOIN nap_slot AS d ON d.session_key = s.session_key AND d.slot = 'digest'
+               LEFT JOIN memory AS m ON m.memory_key = d.memory_key
          WHERE s.agent_key = :agent_key
            AND (:project_key IS NULL OR s.project_key = :project_key)
            AND EXISTS (SELECT 1
                          FROM nap_slot AS t
                         WHERE t.session_key = s.session_key AND t.memory_key IS NOT NULL)
-         ORDER BY s.last_activity_us DESC, s.session_key DESC
+         ORDER BY coalesce(m.occurred_at_us, s.last_activity_us) DESC, s.session_key DESC
          LIMIT :most
         """,
         {**place, "most": BRIEF_SESSIONS_MAX},
