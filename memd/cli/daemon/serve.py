@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from memd import __version__
@@ -47,13 +48,31 @@ def status(json: options.Json = False) -> None:
         }
         for name in sorted(answer, key=_LAST.__contains__):
             value = answer[name]
-            _show(name, status_line(value) if name == "sleep" and value else value)
+            line = _LINES.get(name)
+            _show(name, line(value) if line and value else value)
         if answer.get("turned_away"):
             say.note(
                 "to list what was turned away: memd archive turned-away (--restore restores it)"
             )
     if answer.get("status", "ok") != "ok":
         raise say.CommandExit(say.Exit.DEGRADED)
+
+
+def check_line(check: dict[str, Any]) -> str:
+    """Format a ``SelfCheck`` for ``memd status``.
+
+    >>> check_line({"found": 0, "finished_at": None, "pages": 1_203, "pages_checked": 320})
+    'no damage; 320 of 1,203 pages read since the start'
+    """
+    if check["found"]:
+        return f"{say.count(check['found'], 'problem')}; to list them: memd check"
+    if check["finished_at"]:
+        return f"no damage; all pages read by {say.local_time(check['finished_at'])}"
+    return f"no damage; {check['pages_checked']:,} of {check['pages']:,} pages read since the start"
+
+
+_LINES: dict[str, Callable[[dict[str, Any]], str]] = {"sleep": status_line, "check": check_line}
+"""Nested fields that are one line."""
 
 
 @options.examples("memd version", "memd version --json")
