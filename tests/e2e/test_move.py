@@ -155,6 +155,8 @@ async def test_a_move_to_another_computer_brings_everything_with_its_dates_and_i
         done = memd(here, "export", str(file))
         assert done.code == 0, done.err
         left = dump(client)
+        memories = sum(record["kind"] == "memory" for record in left)
+        assert f"exported {memories} memories and {len(left) - memories} other" in done.err
     assert file.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     assert lines[0] == {"memd": "export", "v": 3}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -29,6 +30,8 @@ WHOLE_VERSION = 3
 WHOLE = {"memd": "export", "v": WHOLE_VERSION}
 """Header of a full export; version 1 has one agent's visible memories."""
 END = "end"
+MEMORY = "memory"
+"""The kind of a memory; an export of one agent has nothing else, and leaves it out."""
 
 
 def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
@@ -99,7 +102,7 @@ def export(
     "memd import" reads it, on this or another computer. Keys and the audit are not exported.
     """
     temporary = file.with_name(file.name + ".new") if file else None
-    count = 0
+    kinds: Counter[str] = Counter()
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         client.call("system.hello")  # fail before writing anything if no daemon runs
         lines = _everything(client) if agent is None else _visible(client, agent)
@@ -109,12 +112,14 @@ def export(
         with target as stream, nullcontext() if to_terminal else Progress("exporting") as progress:
             for line in lines:
                 stream.write(say.to_json(line) + "\n")
-                count += "memd" not in line and line.get("kind") != END
+                kinds[END if "memd" in line else line.get("kind", MEMORY)] += 1
                 if progress is not None:
-                    progress.at(count)
+                    progress.at(kinds.total() - kinds[END])
     if file and temporary:
         temporary.replace(file)
-    say.note(f"exported {count:,} {'records' if agent is None else 'memories'}")
+    others = kinds.total() - kinds[MEMORY] - kinds[END]
+    rest = f" and {say.count(others, 'other record')}" if others else ""
+    say.note(f"exported {say.count(kinds[MEMORY], 'memory')}{rest}")
 
 
 def _everything(client: Client) -> Iterator[dict[str, Any]]:
