@@ -44,6 +44,8 @@ def test_the_file_is_cared_for_without_a_daemon_too(tmp_path: Path) -> None:
     assert typed(tmp_path, "rebuild").returncode == 0
     report = json.loads(typed(tmp_path, "check", "--json").stdout)
     assert (report["ok"], report["figures"]["memories"]) == (True, 1)
+    line = next(x for x in typed(tmp_path, "check").stdout.splitlines() if x.startswith("vectors:"))
+    assert line.split(maxsplit=1)[1] == "0; to be computed while memd runs: 1"
     copy = tmp_path / "copy.db"
     assert typed(tmp_path, "backup", str(copy)).returncode == 0
     assert copy.stat().st_mode & 0o777 == 0o600

@@ -21,6 +21,8 @@ from memd.domain.caller import Caller
 from memd.store.check.upkeep import Upkeep
 from memd.store.file.database import open_database
 
+_LABELS = {"changes": "audit entries", "operations": "changes of facts"}
+
 
 @options.examples("memd check", "memd check --json")
 def check(json: options.Json = False) -> None:
@@ -29,8 +31,13 @@ def check(json: options.Json = False) -> None:
     if json:
         say.print_json(report)
     else:
-        for name, number in report["figures"].items():
-            say.out(f"{name.replace('_', ' ') + ':':<22} {number:,}")
+        figures = report["figures"]
+        left = figures.pop("pending", 0)
+        for name, number in figures.items():
+            more = (
+                f"; to be computed while memd runs: {left:,}" if name == "vectors" and left else ""
+            )
+            say.out(f"{_LABELS.get(name, name) + ':':<22} {number:,}{more}")
         say.out(f"{'problems:':<22} {len(report['problems']) or 'none'}")
         for problem in report["problems"]:
             say.out(f"  {say.line(problem)}")

@@ -22,7 +22,7 @@ from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.org import fact_index
-from memd.store.search import fulltext, vectors
+from memd.store.search import fulltext, pending, vectors
 from memd.store.session import message_index
 
 PROBLEMS_MAX = 100
@@ -60,8 +60,8 @@ def _caches(conn: Writing) -> Iterator[str]:
 
 
 def counts(conn: Reading) -> dict[str, int]:
-    """Return the numbers of rows to check."""
-    return {
+    """Return the numbers of rows to check, and of memories without a vector yet."""
+    rows = {
         name: conn.get_count(f"SELECT count(*) FROM {table}")  # noqa: S608  # four tables
         for name, table in (
             ("memories", "memory"),
@@ -70,6 +70,7 @@ def counts(conn: Reading) -> dict[str, int]:
             ("operations", "org_operation"),
         )
     }
+    return {**rows, "pending": pending.count_pending(conn)}
 
 
 def _page_sums(conn: Reading) -> Iterator[str]:
