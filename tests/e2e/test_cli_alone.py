@@ -12,6 +12,7 @@ import pytest
 from support import forked
 from support.daemon import environment, spawned
 from support.encoders import a_model_folder
+from support.store import tampering
 
 import memd
 from memd.base.paths import RERANKER_NAME
@@ -49,6 +50,23 @@ def test_the_file_is_cared_for_without_a_daemon_too(tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     assert typed(tmp_path, "backup", str(copy)).returncode == 0
     assert copy.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_check_says_of_a_stale_index_mends_it(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        client.call("memory.store", {"content": "the kettle is blue", "category": "semantic"})
+        daemon.stop()
+    with tampering(daemon.paths.database) as conn:
+        conn.execute("DELETE FROM fts_1_docsize")
+
+    broken = typed(tmp_path, "check")
+
+    remedies = {
+        line.rpartition("run: ")[2] for line in broken.stdout.splitlines() if "run:" in line
+    }
+    assert (broken.returncode, remedies) == (1, {"memd rebuild"})
+    assert typed(tmp_path, "rebuild").returncode == 0
+    assert typed(tmp_path, "check").returncode == 0
 
 
 @pytest.mark.parametrize("words", [["serve"], ["serve", "--foreground"], ["service", "install"]])

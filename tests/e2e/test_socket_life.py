@@ -104,6 +104,18 @@ async def test_a_request_is_cancelled_by_a_line_of_the_same_packet(
     assert house.began == house.cancelled
 
 
+async def test_a_request_is_cancelled_by_a_member_of_its_own_batch(
+    line: Wire, house: GatedRooms
+) -> None:
+    house.gate = asyncio.Event()
+    await line.send([req("memory.count", 1), cancel(1), cancel(2), req("memory.count", 2)])
+    await until(lambda: house.began - house.cancelled == 1, "one is left")
+    house.gate.set()
+    one, two = await line.frame()
+    assert (one["id"], one["error"]["code"]) == (1, -32800)
+    assert (two["id"], two["result"]) == (2, 0)  # it had not begun when it was cancelled
+
+
 async def test_an_id_in_flight_cannot_be_used_again(line: Wire, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
     await line.send(req("memory.count", 1))
