@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import shorten
@@ -49,6 +50,8 @@ KIND_WORTH: Mapping[str, float] = MappingProxyType(
     {"correction": 2.0, "preference": 2.0, "constraint": 2.0, "environment": 2.0, "decision": 1.5}
 )
 """Weight by kind: lasting kinds count more than the outcome of a request, which counts 1."""
+COMMANDS, PURPOSES = "commands", ("test", "check", "build", "run")
+"""Of a project's commands those that come first."""
 EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
 HALF_LIFE_SESSIONS = 3.0
 DIGEST, ENVIRONMENT = "digest", "environment"
@@ -202,22 +205,37 @@ class _BriefBuilder:
 def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
     """Return *rows* without digests, the most valuable first.
 
-    A row's value is its kind's, halved for every three later sessions of the project.
+    A row's value is its kind's, halved for every three later sessions of the project. Commands do
+    not age. Of rows of one session and kind, and of commands, the second counts two thirds of its
+    value, the third half, and so on: a brief tells of several things.
     """
     ends: dict[int, int] = {}
     for row in rows:
         if row.kind is not None and row.session_key is not None:
             ends[row.session_key] = max(row.at_us, ends.get(row.session_key, 0))
 
-    def worth(row: BriefRow) -> tuple[float, int]:
+    def worth(row: BriefRow) -> float:
         at_us = row.at_us
         if row.kind is not None and row.session_key is not None:
             at_us = ends[row.session_key]
-        later = sum(end_us > at_us for end_us in ends.values())
+        later = 0 if row.purpose else sum(end_us > at_us for end_us in ends.values())
         kind = EXPLICIT_WORTH if row.kind is None else KIND_WORTH.get(row.kind, 1.0)
-        return kind * 0.5 ** (later / HALF_LIFE_SESSIONS), row.at_us
+        return float(kind * 0.5 ** (later / HALF_LIFE_SESSIONS))
 
-    return sorted((row for row in rows if row.kind != DIGEST), key=worth, reverse=True)
+    worths = [(worth(row), row) for row in rows if row.kind != DIGEST]
+    worths.sort(key=lambda each: (each[0], _purpose_place(each[1]), each[1].at_us), reverse=True)
+    alike: Counter[object] = Counter()
+    ranked: list[tuple[float, BriefRow]] = []
+    for value, row in worths:
+        group = COMMANDS if row.purpose else (row.session_key, row.kind)
+        alike[group] += 1
+        ranked.append((value * 2 / (1 + alike[group]), row))
+    return [row for _, row in sorted(ranked, key=lambda each: each[0], reverse=True)]
+
+
+def _purpose_place(row: BriefRow) -> int:
+    """Return a number that is larger the earlier a command stands in PURPOSES; 0 for others."""
+    return len(PURPOSES) - PURPOSES.index(row.purpose) if row.purpose in PURPOSES else 0
 
 
 def drop_repeats(lines: Sequence[BriefLine], before: Sequence[BriefLine]) -> list[BriefLine]:

@@ -124,6 +124,22 @@ async def test_what_a_person_said_in_the_words_of_the_nap_is_told(room: Room) ->
     assert await room.bed.is_sound()
 
 
+async def test_commands_are_told_however_many_sessions_ago_they_ran(room: Room) -> None:
+    tests = Said("To run the tests here: make check", "env:commands:test", NapKind.ENVIRONMENT)
+    await napped(room.bed, tests, session_id="first", project_id=PROJECT)
+    other = replace(tests, text="To run the tests here: tox")
+    await napped(room.bed, other, session_id="other", project_id="/home/ada/other")
+    for number in range(BRIEF_SESSIONS_MAX):
+        decision = Said(f"Hive {number} stands in field {number}.", "one")
+        await napped(room.bed, decision, session_id=f"s{number}", project_id=PROJECT)
+
+    brief = await room.brief("next")
+
+    assert labels(brief)[0] == "environment"
+    assert "make check" in text(brief)
+    assert "tox" not in text(brief)
+
+
 async def test_another_project_s_and_another_agent_s_sessions_are_not_told(room: Room) -> None:
     await napped(room.bed, RULE, ENDED, session_id="one", project_id="/home/ada/other")
     await napped(room.bed, TABS, session_id="one", project_id=PROJECT, caller=BOB)

@@ -19,7 +19,10 @@ from memd.store.file.connect import Reading, keys_array
 
 
 class BriefRow(NamedTuple):
-    """A memory of a brief. *kind* is what a nap made it, None if stored; *at_us* its time."""
+    """A memory of a brief. *kind* is what a nap made it, None if stored; *at_us* its time.
+
+    *purpose* is what the commands are for that it tells, such as "test".
+    """
 
     memory_id: str
     kind: str | None
@@ -29,6 +32,7 @@ class BriefRow(NamedTuple):
     trust: int
     session_key: int | None
     at_us: int
+    purpose: str | None
 
 
 class BriefMaterial(NamedTuple):
@@ -114,6 +118,7 @@ def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
+    """Return what naps composed of the sessions, and the commands of the whole project."""
     if not keys:
         return []
     rows = conn.execute(
@@ -125,10 +130,19 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
                    AND g.tag IN (SELECT value FROM json_each(:kinds))
                  LIMIT 1),
                m.category, m.content, m.origin, m.trust, m.session_key,
-               coalesce(m.occurred_at_us, m.created_at_us)
+               coalesce(m.occurred_at_us, m.created_at_us),
+               iif(substr(t.slot, 1, 13) = 'env:commands:', substr(t.slot, 14), NULL)
           FROM nap_slot AS t
                JOIN memory AS m ON m.memory_key = t.memory_key
-         WHERE t.session_key IN (SELECT value FROM carray(:keys))
+         WHERE t.slot_key IN (SELECT slot_key
+                                FROM nap_slot
+                               WHERE session_key IN (SELECT value FROM carray(:keys))
+                               UNION
+                              SELECT slot_key
+                                FROM nap_slot
+                               WHERE slot >= 'env:commands:' AND slot < 'env:commands;')
+           AND (t.session_key IN (SELECT value FROM carray(:keys))
+                OR m.project_key = :project_key)
            AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
            AND (m.level <> 'project' OR m.project_key IS :project_key)
@@ -143,7 +157,7 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
     rows = conn.execute(
         """
         SELECT m.memory_id, NULL, m.category, m.content, m.origin, m.trust, m.session_key,
-               coalesce(m.occurred_at_us, m.created_at_us)
+               coalesce(m.occurred_at_us, m.created_at_us), NULL
           FROM (SELECT memory_key
                   FROM memory
                  WHERE agent_key = :agent_key

@@ -9,7 +9,7 @@ DAY = 86_400_000_000
 
 
 def row(name: str, kind: str | None, session: int | None = 1, day: int = 1) -> BriefRow:
-    return BriefRow(name, kind, "semantic", name, "person", 2, session, day * DAY)
+    return BriefRow(name, kind, "semantic", name, "person", 2, session, day * DAY, None)
 
 
 def names(*rows: BriefRow) -> list[str]:
@@ -26,7 +26,7 @@ def test_what_is_recent_comes_first_among_likes_and_a_digest_is_none_of_them() -
         row("old", "decision", 1, 1),
         row("digest", "digest", 2, 2),
         row("new", "decision", 2, 2),
-        row("newer", "decision", 2, 3),
+        row("newer", "decision", 3, 3),
     )
     assert order == ["newer", "new", "old"]
 
@@ -38,6 +38,25 @@ def test_a_rule_gives_way_to_an_outcome_once_enough_sessions_went_on() -> None:
     assert names(rule, *three)[0] == "o4"
     assert names(rule, *three).index("rule") == 1
     assert names(rule, *four).index("rule") == 2
+
+
+def test_no_session_takes_a_whole_brief_with_memories_of_one_kind() -> None:
+    """The second of a session and kind counts two thirds, the third half, the fourth 0.4."""
+    review = [row(f"c{n}", "correction", 2, n) for n in (2, 3, 4, 5)]
+    order = names(*review, row("decision", "decision", 2, 5), row("rule", "constraint", 1, 1))
+    assert order == ["c5", "rule", "decision", "c4", "c3", "c2"]
+
+
+def command(purpose: str, session: int) -> BriefRow:
+    return row(purpose, "environment", session, session)._replace(purpose=purpose)
+
+
+def test_commands_do_not_age_and_tests_come_first_of_them() -> None:
+    commands = [command("deploy", 2), command("test", 1), command("check", 1), command("run", 2)]
+    later = [row(f"o{n}", "outcome", n, n) for n in range(3, 15)]
+    order = names(*commands, *later)
+    assert order[:4] == ["test", "check", "run", "o14"]
+    assert order.index("deploy") < order.index("o10")
 
 
 def test_what_was_told_on_purpose_ages_with_the_sessions_after_it() -> None:
