@@ -95,8 +95,10 @@ def rank_with_gate(
     for candidates, table in kinds:
         moment_us = request_us if table is COMPOSED else None
         scored = _score_all(candidates, table, mode, project_id, moment_us)
-        # A few of one kind among many others are no small store.
-        of_kind, chance = _calibrate(scored, table, project_id, timed=True, count=len(measured))
+        # A few notes, or a few that wait for their vectors, are no small store; what naps composed
+        # may be few beside what was told.
+        count = None if table is COMPOSED else len(measured)
+        of_kind, chance = _calibrate(scored, table, project_id, timed=True, count=count)
         items += of_kind
         best = max(best, chance)
     items.sort(key=lambda item: -item.relevance)  # stable: each kind stays in its order
