@@ -150,9 +150,20 @@ def inner_line(memory: ScoredMemory) -> str:
     A memory that is not the owner's begins with a mark of its origin. The mark comes first, and
     no line of the memory may begin like a label, so a text cannot forge either.
     """
+    return _memory_line(memory)
+
+
+def dated_line(memory: ScoredMemory) -> str:
+    """Return :func:`inner_line` with the day of the memory: what was so may be so no longer."""
+    day = memory.entry.occurred_at or memory.entry.created_at
+    return _memory_line(memory, f" | {day:%Y-%m-%d}")
+
+
+def _memory_line(memory: ScoredMemory, more: str = "") -> str:
+    """Return the line of a memory, *more* at the end of its label."""
     entry = memory.entry
     return (
-        f"{_mark_of_scored(memory)}[{entry.category} | score: {memory.combined_score:.2f}] "
+        f"{_mark_of_scored(memory)}[{entry.category} | score: {memory.combined_score:.2f}{more}] "
         f"{body(entry.content, tags=(ENTRY_TAG,))}"
     )
 

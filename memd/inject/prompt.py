@@ -28,9 +28,9 @@ from memd.inject.format import (
     FormattedMemories,
     PackedMessages,
     PromptPart,
+    dated_line,
     directive,
     fence,
-    inner_line,
     knowledge_line,
     least_tokens,
     pack,
@@ -172,7 +172,7 @@ class Prompt:
         Memories may use what the shares leave.
         """
         content = self._drop_duplicates(content)
-        lines = list(map(inner_line, content.memories))
+        lines = list(map(dated_line, content.memories))
         packed = self._pack(content, lines)
         self.messages.extend(packed.messages)
         self.used += packed.tokens

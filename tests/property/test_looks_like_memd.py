@@ -28,7 +28,14 @@ from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import TRUST, mark, mark_of_preference
 from memd.inject import brief
 from memd.inject.brief import BriefLine
-from memd.inject.format import directive, fence, inner_line, knowledge_line, preference_line
+from memd.inject.format import (
+    dated_line,
+    directive,
+    fence,
+    inner_line,
+    knowledge_line,
+    preference_line,
+)
 from memd.inject.knowledge import FACT_LABELS, LESSON, PATTERN, KnowledgeItem
 from memd.inject.prompt import PreferenceLine, Prompt
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, render_line
@@ -71,6 +78,10 @@ def _name(text: str) -> str:
 
 def _entry(origin: Origin, text: str) -> str:
     return fence(inner_line(_scored(text, origin)))
+
+
+def _dated_entry(origin: Origin, text: str) -> str:
+    return fence(dated_line(_scored(text, origin)))
 
 
 def _tool_entry(origin: Origin, text: str) -> str:
@@ -131,6 +142,7 @@ def _folder(text: str) -> str:
 def _renderers() -> Iterator[tuple[str, Renderer]]:
     for origin in Origin:
         yield f"entry of {origin}", partial(_entry, origin)
+        yield f"dated entry of {origin}", partial(_dated_entry, origin)
         yield f"tool's entry of {origin}", partial(_tool_entry, origin)
         yield f"preference of {origin}", partial(_preference, origin)
     yield "shared", lambda text: fence(inner_line(_scored(text, Origin.WEB, shared=True)))

@@ -242,7 +242,7 @@ async def test_the_scores_told_are_those_in_the_fences(house: Rooms) -> None:
 
     (memory,) = prompt.memories
     assert (memory.id, memory.shared) == (memory_id, False)
-    assert f"[semantic | score: {memory.score:.2f}] The nginx port" in texts(prompt)[-1]
+    assert f"[semantic | score: {memory.score:.2f} | " in texts(prompt)[-1]
 
 
 async def test_categories_and_shared_knowledge_are_as_asked(house: Rooms) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -45,6 +46,19 @@ def a_prompt_of_all(
         PromptContent(RelevantKnowledge(facts=knowledge, lessons=knowledge), [NGINX])
     )
     return prompt
+
+
+def test_a_memory_in_a_prompt_tells_the_day_that_it_is_of() -> None:
+    told = a_scored("no ORM", 0.9, occurred_at=datetime(2025, 11, 3, tzinfo=UTC))
+    prompt = Prompt(1_000, ESTIMATOR)
+
+    prompt.add_content(PromptContent(RelevantKnowledge(), [NGINX, told]))
+
+    assert prompt.messages[-1].content == (
+        "<memory-entry>\n[semantic | score: 0.90 | 2026-03-17] nginx listens on 8080\n"
+        "</memory-entry>\n"
+        "<memory-entry>\n[semantic | score: 0.90 | 2025-11-03] no ORM\n</memory-entry>"
+    )
 
 
 def check_the_least(
