@@ -86,10 +86,10 @@ class OnlyWhereDoctestsAre:
         self, file_path: Path
     ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
         """Look for doctests in the files that have some."""
-        found = yield
+        collectors = yield
         if b">>>" in file_path.read_bytes():
-            return found
-        return [each for each in found if type(each).__name__ != "DoctestModule"]
+            return collectors
+        return [each for each in collectors if type(each).__name__ != "DoctestModule"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -169,7 +169,7 @@ async def public_talk(
         inject = prompting(house) if prompts else None
         for store in stores:
             agent = store.dialogue.name
-            await ingested(house, agent, [_said(turn) for turn in store.dialogue.turns])
+            await ingested(house, agent, [_item_of(turn) for turn in store.dialogue.turns])
         await house.queue.drain()
         for store in stores:
             agent, asked = store.dialogue.name, store.dialogue.questions
@@ -182,7 +182,7 @@ async def public_talk(
     return samples
 
 
-def _said(turn: Turn) -> dict[str, Any]:
+def _item_of(turn: Turn) -> dict[str, Any]:
     """Return *turn* as an item; what nobody is named as the speaker of, a person said."""
     if turn.speaker:
         return turn.item()

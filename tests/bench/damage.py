@@ -51,11 +51,11 @@ async def flips(folder: Path, count: int, memories: int, seed: int) -> Counter[s
             counts["not ended"] += 1
             _tell(f"not ended: {where}")
             continue
-        counts["found"] += become.found
+        counts["found"] += become.noticed
         counts["wrong text told unmarked"] += become.wrong
         counts["start refused"] += become.refused
         counts["start refused, not the header"] += become.refused and at >= HEADER_BYTES
-        if become.wrong or become.refused or not become.found:
+        if become.wrong or become.refused or not become.noticed:
             _tell(f"{become}: {where}")
         _progress("flips", number, count)
     return counts

@@ -178,13 +178,13 @@ def table(judged: Sequence[Judged]) -> Iterator[str]:
                 f"gate, {bed} {kind} {name}".rstrip()
                 + ": "
                 + "  ".join(
-                    f"{least:.2f} {_mean(_told(each, least) for each in some):.1f}"
+                    f"{least:.2f} {_mean(_past_gate(each, least) for each in some):.1f}"
                     for least in THRESHOLDS
                 )
             )
 
 
-def _told(each: Judged, least: float) -> float:
+def _past_gate(each: Judged, least: float) -> float:
     passes = each.chance >= least
     return each.recall * passes if each.sample.kind in HONEST else float(passes)
 

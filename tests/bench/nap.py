@@ -114,14 +114,14 @@ class SessionRooms:
         naps = Naps(self.rooms, Settings.model_validate({"usage": usage}), self.folder)
         path = self.folder / "window.jsonl"
         path.write_text("".join(f"{json.dumps(message)}\n" for message in window), "utf-8")
-        wanted = NapRequest(messages=window, session_id=self.session_id)
+        request = NapRequest(messages=window, session_id=self.session_id)
         if self.rule.mention_share:
-            wanted = NapRequest(
+            request = NapRequest(
                 transcript_path=str(path), session_id=self.session_id, reason=Reason.FULL.value
             )
         nap = naps.nap
         start = time.perf_counter()
-        made = await nap.nap(AGENT, wanted)
+        made = await nap.nap(AGENT, request)
         ms = 1_000 * (time.perf_counter() - start)
         await self.rooms.queue.drain()
         return list(made.messages), ms
@@ -130,28 +130,29 @@ class SessionRooms:
         if not question.query:
             return False
         asked = RecallRequest(query=question.query, top_k=TOP_K)
-        found = await self.rooms.recall.recall(AGENT, asked)
-        contents = "\n".join(memory.content for memory in found.memories)
+        answer = await self.rooms.recall.recall(AGENT, asked)
+        contents = "\n".join(memory.content for memory in answer.memories)
         return question.thing in things(contents)[question.kind]
 
 
 def figures(naps: Mapping[str, Sequence[Nap]]) -> dict[str, Any]:
     """Return counts, tokens, times and shares over the naps of all sessions."""
-    told = [nap for row in naps.values() for nap in row]
-    counts = {"sessions": len(naps), "napping": sum(map(bool, naps.values())), "naps": len(told)}
-    if not told:
+    all_naps = [nap for row in naps.values() for nap in row]
+    counts = {"sessions": len(naps), "napping": sum(map(bool, naps.values()))}
+    counts["naps"] = len(all_naps)
+    if not all_naps:
         return counts
-    before, after = sum(n.tokens_before for n in told), sum(n.tokens_after for n in told)
+    before, after = sum(n.tokens_before for n in all_naps), sum(n.tokens_after for n in all_naps)
     return counts | {
-        "tokens_before": round(before / len(told)),
-        "tokens_after": round(after / len(told)),
-        "pure_ms": _times([ms for nap in told for ms in nap.pure_ms]),
-        "nap_ms": _times([nap.whole_ms for nap in told]),
-        "kept_percent": _shares(told, [nap.kept for nap in told]),
-        "kept_or_recalled_percent": _shares(told, [_with_recalled(nap) for nap in told]),
-        "needed": _totals([nap.needed for nap in told]),
-        "asked": _totals([nap.asked for nap in told]),
-        "recalled": _totals([nap.recalled for nap in told]),
+        "tokens_before": round(before / len(all_naps)),
+        "tokens_after": round(after / len(all_naps)),
+        "pure_ms": _times([ms for nap in all_naps for ms in nap.pure_ms]),
+        "nap_ms": _times([nap.whole_ms for nap in all_naps]),
+        "kept_percent": _shares(all_naps, [nap.kept for nap in all_naps]),
+        "kept_or_recalled_percent": _shares(all_naps, [_with_recalled(nap) for nap in all_naps]),
+        "needed": _totals([nap.needed for nap in all_naps]),
+        "asked": _totals([nap.asked for nap in all_naps]),
+        "recalled": _totals([nap.recalled for nap in all_naps]),
     }
 
 
@@ -172,10 +173,10 @@ def _totals(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
     return {kind: sum(row[kind] for row in rows) for kind in KINDS}
 
 
-def _shares(naps: Sequence[Nap], found: Sequence[Mapping[str, float]]) -> dict[str, float | None]:
+def _shares(naps: Sequence[Nap], counts: Sequence[Mapping[str, float]]) -> dict[str, float | None]:
     """Return the shares over all naps together, a thing of each nap counting once."""
     needed = _totals([nap.needed for nap in naps])
-    got = {kind: sum(row[kind] for row in found) for kind in KINDS}
+    got = {kind: sum(row[kind] for row in counts) for kind in KINDS}
     rows = {"all": (sum(got.values()), sum(needed.values()))}
     rows |= {kind: (got[kind], needed[kind]) for kind in KINDS}
     return {name: round(100 * n / of, 1) if of else None for name, (n, of) in rows.items()}

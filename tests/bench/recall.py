@@ -66,8 +66,8 @@ def measure(dialogues: Sequence[Dialogue]) -> dict[str, Any]:
     with staged() as stage:
         small = small_stores.run(stage)
     return {
-        "scoped": _told(scoped),
-        "global": _told(together),
+        "scoped": _figures(scoped),
+        "global": _figures(together),
         "session": report(scoped.sessions, ADVERSARIAL),
         "latency_ms": _quantiles(scoped.latencies_ms),
         "latency_ms_global": _quantiles(together.latencies_ms),
@@ -184,7 +184,7 @@ def saying_nothing(
     }
 
 
-def _told(measured: Measured) -> dict[str, Any]:
+def _figures(measured: Measured) -> dict[str, Any]:
     return {
         **report(measured.graded, ADVERSARIAL),
         "words_only": report(measured.words, ADVERSARIAL),

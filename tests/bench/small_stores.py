@@ -73,7 +73,7 @@ def run(stage: Stage) -> dict[str, Any]:
     hits: dict[str, dict[str, list[bool]]] = {}
     misjudged: list[str] = []
     for asked in questions():
-        hit = _found(stage, asked)
+        hit = _is_hit(stage, asked)
         kind = hits.setdefault(asked.kind, {})
         kind.setdefault(asked.store.partition("-")[0], []).append(hit)
         if hit == (asked.memory is None):
@@ -85,7 +85,7 @@ def run(stage: Stage) -> dict[str, Any]:
     return {"answered": answered, "misjudged": misjudged}
 
 
-def _found(stage: Stage, asked: Question) -> bool:
+def _is_hit(stage: Stage, asked: Question) -> bool:
     """Return whether the right memory was told; where nothing answers, whether any was.
 
     Preferences are always told, so they are no sign of an answer that was found.

@@ -90,10 +90,10 @@ def _team(
     every = [question for _, asked in replayed for question in asked]
     chosen = set(chance.sample(range(len(every)), min(ASKED_MAX, len(every))))
     kept = {id(every[at]) for at in chosen}
-    told: dict[str, Passage] = {}
+    by_text: dict[str, Passage] = {}
     for passage in (p for part in parts for p in part if coding.stored(p)):
-        told.setdefault(passage.text, passage)
-    stored = list(told.values())
+        by_text.setdefault(passage.text, passage)
+    stored = list(by_text.values())
     return Team(
         name,
         tuple((part, tuple(q for q in asked if id(q) in kept)) for part, asked in replayed),
@@ -105,8 +105,8 @@ def _team(
 def _lines(parts: Sequence[Sequence[Passage]]) -> list[str]:
     """Return sentences of a team that would do as questions."""
     low, high = coding.QUESTION_WORDS
-    told = [line for part in parts for p in part for line in coding.sentences(p.text)[:2]]
-    return sorted({t for t in told if low <= len(t.split()) <= high and coding.is_prose(t)})
+    sentences = [line for part in parts for p in part for line in coding.sentences(p.text)[:2]]
+    return sorted({t for t in sentences if low <= len(t.split()) <= high and coding.is_prose(t)})
 
 
 def _labelled(name: str, folder: Path, stored: Sequence[Passage]) -> Iterator[Asked]:

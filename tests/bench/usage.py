@@ -94,7 +94,7 @@ def _until_found(stage: Stage, path: Path) -> dict[str, Any]:
     draft.write_text(json.dumps({**used, "transcript_path": str(path)}), "utf-8")
     start = time.perf_counter()
     draft.replace(draft.with_suffix(".json"))
-    while not _found(stage):
+    while not _finds_fact(stage):
         if time.perf_counter() - start > PATIENCE_S:
             raise SystemExit(
                 f"not found in {PATIENCE_S:g} s: {stage.daemon.log.read_text('utf-8')}"
@@ -117,7 +117,7 @@ def _until_found(stage: Stage, path: Path) -> dict[str, Any]:
     }
 
 
-def _found(stage: Stage) -> bool:
+def _finds_fact(stage: Stage) -> bool:
     answer = stage.client.call("memory.recall", {"query": QUESTION})
     return any(FACT in memory["content"] for memory in answer["memories"])
 

@@ -104,8 +104,8 @@ def programs() -> Path:
     folder = Path(os.environ.get("MEMD_TEST_CLIENTS") or platformdirs.user_cache_path("memd-tests"))
     folder /= "clients"
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = {each.package.rpartition("@")[0] for each in REAL.values()}
-    missing = [name for name in wanted if not (folder / "node_modules" / name).is_dir()]
+    names = {each.package.rpartition("@")[0] for each in REAL.values()}
+    missing = [name for name in names if not (folder / "node_modules" / name).is_dir()]
     if missing:
         packages = [each.package for each in REAL.values()]
         command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), *packages]
@@ -114,7 +114,7 @@ def programs() -> Path:
         )
         if done.returncode:
             pytest.skip(f"npm could not fetch {', '.join(missing)}: {done.stderr[-300:]}")
-    for name in wanted:
+    for name in names:
         package = folder / "node_modules" / name
         for script in ("install.cjs", "postinstall.mjs"):  # npm does not run them unasked any more
             if (package / script).is_file():
@@ -254,8 +254,8 @@ def test_a_real_assistants_command_is_the_language_model_of_a_nap(
                 client.call("usage.report", {"source": "cursor", "session_id": "s", **full})
                 kept = [each["content"] for each in client.call("memory.list")["items"]]
             (job,) = daemon.paths.jobs_dir.iterdir()
-            told = {each.name: each.read_text("utf-8") for each in job.iterdir() if each.is_file()}
-            assert json.loads(told["job.json"])["state"] == "answered", told
+            files = {each.name: each.read_text("utf-8") for each in job.iterdir() if each.is_file()}
+            assert json.loads(files["job.json"])["state"] == "answered", files
             assert WRITTEN in kept
         assert model.holding("bastion host"), "the prompt went to the assistant's own model"
 

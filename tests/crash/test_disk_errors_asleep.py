@@ -61,7 +61,7 @@ async def test_a_disk_error_within_a_night_leaves_whole_groups(
 ) -> None:
     """Once, or at thirty operations in turn; mended, the night comes to the same end."""
     clock = await filled(tmp_path / "full")
-    wanted: Rows = []
+    whole: Rows = []
     met = True
     for number in (0, *range(1, OPERATIONS, EVERY)):
         folder = tmp_path / "night"
@@ -76,7 +76,7 @@ async def test_a_disk_error_within_a_night_leaves_whole_groups(
             with a_writer(folder / "memd.db") as conn:
                 assert halves(conn) == [], number
             left = await until_it_is_done(bed)
-        wanted = wanted or left
-        assert left == wanted, number
+        whole = whole or left
+        assert left == whole, number
     assert met is False  # the last one came after the end: there was no later operation
-    assert any(state == "archived" for _, state, _ in wanted)
+    assert any(state == "archived" for _, state, _ in whole)

@@ -24,7 +24,7 @@ from memd.store.file.connect import Reading
 
 async def _churned(folder: Path, seed: int, writes: int, every: int) -> tuple[int, list[str]]:
     """Return how often something was forgotten, and the marks that were there afterwards."""
-    forgets, found = 0, []
+    forgets, remains = 0, []
     async with a_house(folder / "memd.db") as house:
         churn = Churn(house, seed)
         for number in range(writes):
@@ -32,9 +32,9 @@ async def _churned(folder: Path, seed: int, writes: int, every: int) -> tuple[in
             before = len(churn.gone)
             if number % every == every - 1 and await churn.forget():
                 forgets += 1
-                found += left(folder, churn.gone[before:])
+                remains += left(folder, churn.gone[before:])
         await _check(house)
-    return forgets, found + left(folder, churn.gone)
+    return forgets, remains + left(folder, churn.gone)
 
 
 async def _check(house: Rooms) -> None:
@@ -43,16 +43,16 @@ async def _check(house: Rooms) -> None:
 
 
 async def test_no_file_holds_a_word_of_what_was_forgotten(tmp_path: Path) -> None:
-    forgets, found = await _churned(tmp_path, 1, 480, 4)
+    forgets, remains = await _churned(tmp_path, 1, 480, 4)
     assert forgets > 100
-    assert found == []
+    assert remains == []
 
 
 @pytest.mark.long
 async def test_no_file_holds_a_word_of_a_thousand_that_were_forgotten(tmp_path: Path) -> None:
-    forgets, found = await _churned(tmp_path, 4, 20_000, 19)
+    forgets, remains = await _churned(tmp_path, 4, 20_000, 19)
     assert forgets > 1_000
-    assert found == []
+    assert remains == []
 
 
 async def test_nothing_unused_is_left_in_any_page(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_what_was_forgotten_stays_gone_through_kills(
     chance, gone = random.Random(kills), []
     for number in range(kills):
         reading, writing = os.pipe()
-        with Path(os.devnull).open("r+b") as nothing, os.fdopen(reading) as told:
+        with Path(os.devnull).open("r+b") as nothing, os.fdopen(reading) as output:
             writer = forked.start(
                 [str(tmp_path), str(number + 1)],
                 env=environment(tmp_path),
@@ -98,10 +98,10 @@ def test_what_was_forgotten_stays_gone_through_kills(
                 module="support.forgetting",
             )
             os.close(writing)
-            gone += told.readline().split()
+            gone += output.readline().split()
             time.sleep(chance.uniform(0, seconds))
             writer.send_signal(signal.SIGKILL)
-            *whole, _cut = told.read().split("\n")
+            *whole, _cut = output.read().split("\n")
             writer.wait()
             gone += " ".join(whole).split()
         assert left(tmp_path, gone) == []

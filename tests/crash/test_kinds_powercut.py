@@ -51,21 +51,21 @@ async def traced(folder: Path, only: set[str]) -> Traced:
         return Traced(list(vfs.trace), start, db.held)
 
 
-def judged(folder: Path, found: Traced, *, to_the_end: bool = True) -> tuple[int, list[str]]:
+def judged(folder: Path, run: Traced, *, to_the_end: bool = True) -> tuple[int, list[str]]:
     """Return how many images there are, and what is wrong with them."""
     image = folder / "image"
     image.mkdir()
     seen, bad = 0, list[str]()
-    for cut in images(found.trace, image, start=found.start, hows=("none", "torn")):
+    for cut in images(run.trace, image, start=run.start, hows=("none", "torn")):
         if bad and not to_the_end:
             break
         seen += 1
         if cut.fresh:
-            bad += wrong(image, found, int(cut.acked[-1]) if cut.acked else 0)
+            bad += wrong(image, run, int(cut.acked[-1]) if cut.acked else 0)
     return seen, bad
 
 
-def wrong(image: Path, found: Traced, last: int) -> list[str]:
+def wrong(image: Path, run: Traced, last: int) -> list[str]:
     """Return what is wrong with what a cut left after COMMIT number *last* was acknowledged."""
     try:
         with a_writer(image / "memd.db") as conn:
@@ -73,7 +73,7 @@ def wrong(image: Path, found: Traced, last: int) -> list[str]:
             now, problems = held(conn), [*check.check_rows(conn), *check.check_caches(conn)]
     except (apsw.Error, MemdError) as error:
         return [type(error).__name__]
-    if now not in found.held[last : last + 2]:
+    if now not in run.held[last : last + 2]:
         problems.append("torn: neither what was acknowledged nor what came next")
     return problems
 
@@ -82,9 +82,9 @@ EVERYTHING = set(acts(Desk.__new__(Desk)))  # the names alone
 
 
 async def test_a_cut_at_any_operation_leaves_every_kind_of_write_whole(tmp_path: Path) -> None:
-    found = await traced(tmp_path, EVERYTHING)
-    assert len(found.held) > len(EVERYTHING)
-    seen, bad = judged(tmp_path, found)
+    run = await traced(tmp_path, EVERYTHING)
+    assert len(run.held) > len(EVERYTHING)
+    seen, bad = judged(tmp_path, run)
     assert bad == []
     assert seen > 500
 
@@ -143,7 +143,7 @@ async def test_the_replay_would_have_seen_half_a_write(
 ) -> None:
     plant, only = MUTANTS[name]
     plant(monkeypatch)
-    found = await traced(tmp_path, only)
+    run = await traced(tmp_path, only)
     monkeypatch.undo()
-    _, bad = judged(tmp_path, found, to_the_end=False)
+    _, bad = judged(tmp_path, run, to_the_end=False)
     assert bad

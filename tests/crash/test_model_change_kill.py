@@ -31,14 +31,14 @@ def typed(home: Path, more: dict[str, str], *words: str) -> str:
 
 def models(daemon: Spawned) -> dict[str, Any]:
     with daemon.client() as client:
-        told: dict[str, Any] = client.call("model.status")
-        return told
+        status: dict[str, Any] = client.call("model.status")
+        return status
 
 
 def answered(daemon: Spawned) -> list[str]:
     with daemon.client() as client:
-        found = client.call("memory.recall", {"query": QUESTION, "top_k": 10})["memories"]
-        return [each["content"] for each in found]
+        memories = client.call("memory.recall", {"query": QUESTION, "top_k": 10})["memories"]
+        return [each["content"] for each in memories]
 
 
 def done(daemon: Spawned) -> int:
@@ -73,10 +73,10 @@ def test_a_killed_change_goes_on_and_the_model_before_answers_until_its_end(
     seen = [0]
     while seen[-1] < len(TEXTS):
         with spawned(tmp_path, more) as daemon:
-            told = answered(daemon)
+            answer = answered(daemon)
             if models(daemon)["in_use"] == "jars":
                 break
-            assert told == before
+            assert answer == before
             wait_until(lambda: done(daemon) > seen[-1], "the change goes on")
             seen.append(done(daemon))
             daemon.stop(signal.SIGKILL)

@@ -41,8 +41,8 @@ def test_a_killed_nap_happens_once_whenever_the_kill_came(tmp_path: Path, seed: 
     with spawned(tmp_path, bare) as daemon:
         usage = daemon.paths.socket.with_name("usage")
         wait_until(usage.is_dir, "the folder is there")
-        said = {"used_tokens": 25_000, "transcript_path": str(transcript)}
-        (usage / "codex-s1.json").write_text(json.dumps(said), "utf-8")
+        usage_file = {"used_tokens": 25_000, "transcript_path": str(transcript)}
+        (usage / "codex-s1.json").write_text(json.dumps(usage_file), "utf-8")
         time.sleep(delay_s)
         daemon.stop(signal.SIGKILL)
 

@@ -50,25 +50,25 @@ SECOND = (7, 4, 2, 1, 2, 1, 1)
 
 
 def nap(
-    conn: Writing, *, whole: bool = True, said: Sequence[NapMemory] | None = None, seed: int = 0
+    conn: Writing, *, whole: bool = True, memories: Sequence[NapMemory] | None = None, seed: int = 0
 ) -> None:
-    """Nap as the daemon does: facts, or what is *said*.
+    """Nap as the daemon does: facts, or what is *memories*.
 
     Not *whole*, each statement is a transaction of its own.
     """
-    found = extract(MESSAGES, rule=MemoryConsolidator())
-    if said is not None:
-        found = replace(found, facts=(), distilled=tuple(said))
-    ready = draft_memories(found, DefaultTokenEstimator(), "s")
+    parts = extract(MESSAGES, rule=MemoryConsolidator())
+    if memories is not None:
+        parts = replace(parts, facts=(), distilled=tuple(memories))
+    ready = draft_memories(parts, DefaultTokenEstimator(), "s")
 
     def store_window(conn: Writing, now_us: int) -> None:
         del now_us
         windows.put(conn, 1, WINDOW)
 
     ids, run_id = an_id_source(seed), f"run{seed}"
-    wanted = NapRequest(messages=MESSAGES, on_write=store_window)
+    request = NapRequest(messages=MESSAGES, on_write=store_window)
     transaction = NapTransaction(
-        ids, run_id, MemoryLevel.PERSISTENT, NapSource(MESSAGES, "s"), ready, wanted
+        ids, run_id, MemoryLevel.PERSISTENT, NapSource(MESSAGES, "s"), ready, request
     )
     if whole:
         run_write(conn, lambda: transaction.run(conn, ADA, 7), ADA, run_id, 7)
@@ -86,8 +86,8 @@ def distilled(port: int, end: str) -> list[NapMemory]:
 
 
 def two_naps(conn: Writing, *, whole: bool = True) -> None:
-    nap(conn, whole=whole, said=distilled(80, "well"))
-    nap(conn, whole=whole, said=distilled(8443, "better"), seed=1_000)
+    nap(conn, whole=whole, memories=distilled(80, "well"))
+    nap(conn, whole=whole, memories=distilled(8443, "better"), seed=1_000)
 
 
 def test_a_power_cut_at_any_moment_of_a_nap_leaves_all_of_it_or_nothing(tmp_path: Path) -> None:

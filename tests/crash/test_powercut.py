@@ -65,7 +65,7 @@ SOURCE = an_id_source()
 
 
 @contextmanager
-def found(folder: Path, empty: set[str] | None = None) -> Iterator[Writing | None]:
+def opened(folder: Path, empty: set[str] | None = None) -> Iterator[Writing | None]:
     """Open what the cut left, as the daemon would; None where there is no file yet.
 
     Hundreds of cuts leave an empty file, which the daemon makes its tables in: with *empty* one
@@ -94,7 +94,7 @@ def found(folder: Path, empty: set[str] | None = None) -> Iterator[Writing | Non
 def lost(folder: Path, acknowledged: list[str], empty: set[str] | None = None) -> list[str]:
     """Return what is wrong with an image: acknowledged memories that are missing, or damage."""
     try:
-        with found(folder, empty) as conn:
+        with opened(folder, empty) as conn:
             if conn is None:
                 return acknowledged
             problems = [*check.check_rows(conn), *check.check_caches(conn)]
@@ -174,7 +174,7 @@ def test_a_power_cut_while_forgetting_leaves_all_of_it_or_nothing(tmp_path: Path
         if not fresh:
             continue
         assert not lost(image, [])
-        with found(image) as conn_after:
+        with opened(image) as conn_after:
             assert conn_after is not None
             there = {row[0] for row in conn_after.execute("SELECT memory_id FROM memory")}
         if acked:
@@ -222,7 +222,7 @@ def test_a_power_cut_while_unused_bytes_are_erased_loses_nothing(tmp_path: Path,
         if not cut.fresh:
             continue
         assert lost(image, []) == []
-        with found(image) as conn_after:
+        with opened(image) as conn_after:
             assert conn_after is not None
             assert texts(conn_after) == kept
     assert cuts >= 3 * len(written)

@@ -125,12 +125,12 @@ async def traced(folder: Path, act: Act, *, first: Act | None = None) -> Traced:
         return Traced(list(vfs.trace), start, db.held, before, after, bed.clock.now_us())
 
 
-def judged(folder: Path, found: Traced, *, to_the_end: bool = True) -> Verdict:
+def judged(folder: Path, run: Traced, *, to_the_end: bool = True) -> Verdict:
     """Cut the power at every operation, or until something is bad, and look at what is left."""
     image = folder / "image"
     image.mkdir()
     verdict = Verdict()
-    for acked, files, fresh in images(found.trace, image, start=found.start, hows=("none", "torn")):
+    for acked, files, fresh in images(run.trace, image, start=run.start, hows=("none", "torn")):
         if verdict.bad and not to_the_end:
             break
         verdict.seen += 1
@@ -145,27 +145,27 @@ def judged(folder: Path, found: Traced, *, to_the_end: bool = True) -> Verdict:
             continue
         last = int(acked[-1]) if acked else 0
         verdict.bad += problems
-        if now not in found.held[last : last + 2]:
+        if now not in run.held[last : last + 2]:
             verdict.bad.append("torn: neither what was acknowledged nor what came next")
             continue
-        verdict.left.setdefault(last + (now != found.held[last]), files)
+        verdict.left.setdefault(last + (now != run.held[last]), files)
     return verdict
 
 
-async def reopened(folder: Path, files: dict[str, bytes], found: Traced, then: Act) -> None:
+async def reopened(folder: Path, files: dict[str, bytes], run: Traced, then: Act) -> None:
     """Open what a cut left as the next start does, and let *then* happen."""
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    clock = HeldClock(from_us(found.clock_us))
+    clock = HeldClock(from_us(run.clock_us))
     async with a_bed(folder, clock, settings=SETTINGS) as bed:
         await then(bed)
         assert await bed.is_sound()
 
 
-async def went_on(folder: Path, found: Traced, verdict: Verdict) -> list[tuple[str, Looked]]:
+async def went_on(folder: Path, run: Traced, verdict: Verdict) -> list[tuple[str, Looked]]:
     """Return the state of the last run, and the store, after each left file was gone on with."""
     ends: list[tuple[str, Looked]] = []
 
@@ -175,7 +175,7 @@ async def went_on(folder: Path, found: Traced, verdict: Verdict) -> list[tuple[s
         ends.append((str(state[0][0]), await looked(bed)))
 
     for files in verdict.left.values():
-        await reopened(folder / "next", files, found, then)
+        await reopened(folder / "next", files, run, then)
     return ends
 
 
@@ -189,29 +189,29 @@ async def test_a_cut_in_a_night_leaves_whole_groups_and_it_goes_on(tmp_path: Pat
     async def a_night(bed: Bed) -> None:
         done.append(await bed.night.run(ADA))
 
-    found = await traced(tmp_path, a_night)
+    run = await traced(tmp_path, a_night)
     assert {step.name for step in done[0].steps if step.rows} == set(STEPS)
-    verdict = judged(tmp_path, found)
+    verdict = judged(tmp_path, run)
     assert verdict.bad == []
     assert verdict.seen > 500
-    await assert_all_go_on(tmp_path, found, verdict)
+    await assert_all_go_on(tmp_path, run, verdict)
 
 
 async def test_a_cut_in_a_compression_leaves_whole_sessions(tmp_path: Path) -> None:
-    found = await traced(tmp_path, lambda bed: bed.night.compress(ADA, force=True, sessions=3))
-    verdict = judged(tmp_path, found)
+    run = await traced(tmp_path, lambda bed: bed.night.compress(ADA, force=True, sessions=3))
+    verdict = judged(tmp_path, run)
     assert verdict.bad == []
-    await assert_all_go_on(tmp_path, found, verdict)
+    await assert_all_go_on(tmp_path, run, verdict)
 
 
-async def assert_all_go_on(folder: Path, found: Traced, verdict: Verdict) -> None:
+async def assert_all_go_on(folder: Path, run: Traced, verdict: Verdict) -> None:
     """Every cut must have been before the run, or go on to where the uncut run came to."""
-    assert len(verdict.left) > len(found.after.tables["session"])
-    assert found.after.outcome != found.before.outcome
-    ends = await went_on(folder, found, verdict)
-    assert ends[0][1].outcome == found.before.outcome
+    assert len(verdict.left) > len(run.after.tables["session"])
+    assert run.after.outcome != run.before.outcome
+    ends = await went_on(folder, run, verdict)
+    assert ends[0][1].outcome == run.before.outcome
     for _, end in ends[1:]:
-        assert end.outcome == found.after.outcome
+        assert end.outcome == run.after.outcome
 
 
 # Undoing.
@@ -241,15 +241,15 @@ async def test_an_undo_that_is_cut_goes_on_to_the_last_byte(
     tmp_path: Path, steps: frozenset[str] | None
 ) -> None:
     it = Undoing(steps)
-    found = await traced(tmp_path, it.undo, first=it.night)
-    verdict = judged(tmp_path, found)
+    run = await traced(tmp_path, it.undo, first=it.night)
+    verdict = judged(tmp_path, run)
     assert verdict.bad == []
     assert len(verdict.left) > 3
-    ends = await went_on(tmp_path, found, verdict)
+    ends = await went_on(tmp_path, run, verdict)
     assert {state for state, _ in ends} == {"done", "undone"}
     for state, end in ends:
-        wanted = found.before.tables if state == "done" else it.before
-        assert differing(end.tables, wanted) == []
+        tables = run.before.tables if state == "done" else it.before
+        assert differing(end.tables, tables) == []
 
 
 # A nap, and a memory that is brought back.
@@ -257,8 +257,8 @@ async def test_an_undo_that_is_cut_goes_on_to_the_last_byte(
 
 async def test_a_cut_in_a_nap_leaves_all_of_it_or_nothing(tmp_path: Path) -> None:
     """And the same nap again brings what is missing, once."""
-    found = await traced(tmp_path, a_nap)
-    verdict = judged(tmp_path, found)
+    run = await traced(tmp_path, a_nap)
+    verdict = judged(tmp_path, run)
     assert verdict.bad == []
     assert len(verdict.left) == 2
     texts: list[list[Any]] = []
@@ -268,19 +268,19 @@ async def test_a_cut_in_a_nap_leaves_all_of_it_or_nothing(tmp_path: Path) -> Non
         texts.append([row[0] for row in await bed.rows(_OUTCOME)])
 
     for files in verdict.left.values():
-        await reopened(tmp_path / "next", files, found, again)
-    expected = [row[0] for row in found.after.outcome]
-    assert len(expected) > len(found.before.outcome)
+        await reopened(tmp_path / "next", files, run, again)
+    expected = [row[0] for row in run.after.outcome]
+    assert len(expected) > len(run.before.outcome)
     assert texts == [expected, expected]
 
 
 async def a_nap(bed: Bed) -> None:
     naps = Naps(bed.house, SETTINGS, bed.house.db.path.parent / "usage", environ={})
-    said = [
+    messages = [
         {"role": "user", "content": f"Please paint fence {n} green by Friday."} for n in range(9)
     ]
     caller = replace(ADA, session_id="talk")
-    await naps.nap.nap(caller, NapRequest(messages=said))
+    await naps.nap.nap(caller, NapRequest(messages=messages))
 
 
 async def test_a_cut_while_a_memory_is_brought_back_leaves_it_here_or_there(tmp_path: Path) -> None:
@@ -292,12 +292,12 @@ async def test_a_cut_while_a_memory_is_brought_back_leaves_it_here_or_there(tmp_
         brought.append(hidden[0].entry.id)
         await bed.house.archive.restore_to_hot(ADA, hidden[0].archival_id)
 
-    found = await traced(tmp_path, bring_back, first=it.night)
-    verdict = judged(tmp_path, found)
+    run = await traced(tmp_path, bring_back, first=it.night)
+    verdict = judged(tmp_path, run)
     assert {bad for bad in verdict.bad if not _BROUGHT_BACK.fullmatch(bad)} == set()
     assert len(verdict.left) == 2
     (first,) = (row for row in it.before["memory"] if row[1] == brought[0])
-    (last,) = (row for row in found.after.tables["memory"] if row[1] == brought[0])
+    (last,) = (row for row in run.after.tables["memory"] if row[1] == brought[0])
     assert [*first[:UPDATED], *first[UPDATED + 1 :]] == [*last[:UPDATED], *last[UPDATED + 1 :]]
 
 
@@ -345,10 +345,10 @@ def struck_out_first(patch: pytest.MonkeyPatch) -> None:
     changes, undone = runs.list_last_changes, runs.delete_changes
 
     def in_two(conn: Writing, run_key: int, limit: int) -> list[Change]:
-        found = changes(conn, run_key, limit)
-        undone(conn, run_key, found)
+        rows = changes(conn, run_key, limit)
+        undone(conn, run_key, rows)
         next_transaction(conn)
-        return found
+        return rows
 
     patch.setattr(runs, "list_last_changes", in_two)
 
@@ -375,7 +375,7 @@ async def test_the_replay_would_have_seen_a_half(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutant: Mutant
 ) -> None:
     mutant.plant(monkeypatch)
-    found = await traced(tmp_path, mutant.act, first=mutant.first)
+    run = await traced(tmp_path, mutant.act, first=mutant.first)
     monkeypatch.undo()
-    verdict = judged(tmp_path, found, to_the_end=False)
+    verdict = judged(tmp_path, run, to_the_end=False)
     assert any(bad.startswith("half: ") for bad in verdict.bad)

@@ -33,17 +33,17 @@ async def traced(folder: Path) -> tuple[list[Op], int]:
     async with a_recorded_bed(folder, settled()) as (vfs, db, bed):
         await db.write(Caller(), lambda conn: conn.execute(EARLIER))
         start = len(vfs.trace)
-        found = await Records(db, bed.house.ids).list(Caller(), ENTITIES["tasks"], {})
-        assert found == (a_record("tasks"),)
+        tasks = await Records(db, bed.house.ids).list(Caller(), ENTITIES["tasks"], {})
+        assert tasks == (a_record("tasks"),)
         return list(vfs.trace), start
 
 
 def shapes(conn: apsw.Connection) -> tuple[Any, ...]:
     """Return whether the rule is the new one, the tables that there are, and their rows."""
-    found = conn.execute(
+    schema = conn.execute(
         "SELECT name, sql FROM sqlite_schema WHERE name GLOB 'record_*' AND type = 'table'"
     ).fetchall()
-    texts = {str(name): str(text) for name, text in found}
+    texts = {str(name): str(text) for name, text in schema}
     rows = tuple(conn.execute(f"SELECT * FROM {name}").fetchall() for name in TABLES)  # its own
     return "auth_required" in texts["record_tasks"], frozenset(texts), str(rows)
 

@@ -56,7 +56,7 @@ class Login:
         del env["MEMD_HOME"]
         return forked.run(words, env=env)
 
-    def told(self) -> list[str]:
+    def calls(self) -> list[str]:
         """Return what the service manager was told since the last time."""
         path = self.home / "told"
         lines = path.read_text().splitlines() if path.exists() else []
@@ -88,7 +88,7 @@ def test_a_home_below_a_temporary_folder_is_refused_with_what_to_do(folder: str)
         assert "in a temporary folder" in done.stderr
         assert "--no-sandbox" in done.stderr
         assert not login.units.exists()
-        assert not [line for line in login.told() if line.startswith("systemctl")]
+        assert not [line for line in login.calls() if line.startswith("systemctl")]
         assert login.types("install", "--no-sandbox").returncode == 0
         assert login.files() == ["memd.service", "memd.socket"]
 
@@ -99,7 +99,7 @@ def test_installing_writes_the_units_and_starts_them(login: Login, tmp_path: Pat
     assert login.files() == ["memd.service", "memd.service.d/10-sandbox.conf", "memd.socket"]
     service = (login.units / "memd.service").read_text()
     assert f"\nExecStart={login.command} serve\n" in service  # the link, not what it leads to
-    commands = login.told()
+    commands = login.calls()
     assert "systemctl --user daemon-reload" in commands
     assert "systemctl --user enable memd.socket memd.service" in commands
     assert commands[-1] == "systemctl --user start memd.socket memd.service"
@@ -109,10 +109,10 @@ def test_installing_writes_the_units_and_starts_them(login: Login, tmp_path: Pat
 def test_installing_twice_changes_nothing_and_stops_nothing(login: Login) -> None:
     login.types("install")
     before = {name: (login.units / name).stat().st_mtime_ns for name in login.files()}
-    login.told()
+    login.calls()
     assert login.types("install").returncode == 0
     assert {name: (login.units / name).stat().st_mtime_ns for name in login.files()} == before
-    assert not [line for line in login.told() if " stop " in line]
+    assert not [line for line in login.calls() if " stop " in line]
 
 
 def test_where_the_trial_fails_there_is_no_sandbox(tmp_path: Path) -> None:
@@ -132,17 +132,17 @@ def test_printing_writes_and_starts_nothing(login: Login) -> None:
     done = login.types("install", "--print")
     assert "ListenStream=%t/memd/memd.sock" in done.stdout
     assert not login.units.exists()
-    assert login.told() == []
+    assert login.calls() == []
 
 
 def test_uninstalling_takes_away_what_installing_wrote(login: Login) -> None:
     login.types("install")
     foreign = login.units / "memd.service.d" / "mine.conf"
     foreign.write_text("[Service]\n")
-    login.told()
+    login.calls()
     assert login.types("uninstall").returncode == 0
     assert login.files() == ["memd.service.d/mine.conf"]
-    commands = login.told()
+    commands = login.calls()
     assert commands[0] == "systemctl --user disable --now memd.service memd.socket"
     assert commands[-1] == "systemctl --user daemon-reload"
     assert "no service is installed" in login.types("uninstall").stderr
@@ -151,14 +151,14 @@ def test_uninstalling_takes_away_what_installing_wrote(login: Login) -> None:
 def test_a_profile_has_an_instance_of_its_own_beside_the_first(login: Login) -> None:
     login.types("install")
     first = login.files()
-    login.told()
+    login.calls()
     assert login.types("install", "--profile", "work").returncode == 0
     assert sorted(set(login.files()) - set(first)) == [
         "memd@work.service",
         "memd@work.service.d/10-sandbox.conf",
         "memd@work.socket",
     ]
-    commands = login.told()
+    commands = login.calls()
     assert "systemctl --user enable memd@work.socket memd@work.service" in commands
     assert not [line for line in commands if "memd.s" in line]
     assert login.types("uninstall", "--profile", "work").returncode == 0
@@ -171,7 +171,7 @@ def test_units_of_the_name_before_give_way_to_the_instance(login: Login) -> None
         (login.units / name).write_text("[Unit]\n")
     assert login.types("install", "--no-sandbox", "--profile", "work").returncode == 0
     assert login.files() == ["memd-work-2.service", "memd@work.service", "memd@work.socket"]
-    commands = login.told()
+    commands = login.calls()
     stopped = commands.index("systemctl --user disable --now memd-work.service memd-work.socket")
     assert stopped < commands.index("systemctl --user start memd@work.socket memd@work.service")
 
@@ -182,11 +182,11 @@ def test_removing_a_profile_stops_its_service_and_takes_its_units_away(
     login.types("install")
     assert login.memd("profile", "create", "work").returncode == 0
     login.types("install", "--profile", "work")
-    login.told()
+    login.calls()
     done = login.memd("profile", "remove", "work", "--yes")
     assert done.returncode == 0, done.stderr
     assert login.files() == ["memd.service", "memd.service.d/10-sandbox.conf", "memd.socket"]
-    assert login.told() == [
+    assert login.calls() == [
         "systemctl --user disable --now memd@work.service memd@work.socket",
         "systemctl --user daemon-reload",
     ]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.daemon import WAIT_S, Spawned, spawned, wait_until
-from support.hooking import command, hook, introduce, said
+from support.hooking import command, hook, introduce, log_lines
 from support.pumping import bare
 
 from memd.assist.hook import LOG_BYTES_MAX, note
@@ -55,9 +55,9 @@ def test_what_cannot_be_read_is_one_line_in_the_log(
     daemon: Spawned, payload: bytes, why: str
 ) -> None:
     home = daemon.home
-    before = len(said(home))
+    before = len(log_lines(home))
     assert ask(home, payload) == (0, "", "")
-    (line,) = said(home)[before:]
+    (line,) = log_lines(home)[before:]
     assert why in line
     assert PRIVATE not in line
 
@@ -79,12 +79,12 @@ def test_what_cannot_be_read_is_one_line_in_the_log(
 )
 def test_unknown_events_and_words_do_nothing(daemon: Spawned, words: list[str]) -> None:
     home = daemon.home
-    before = len(said(home))
+    before = len(log_lines(home))
     printed = command(home, words, {**PROMPT, "context_window": []})
     assert (printed.code, printed.err) == (0, "")
     assert printed.out in {"", "memd off\n"}
-    assert len(said(home)) <= before + 1
-    assert PRIVATE not in "".join(said(home))
+    assert len(log_lines(home)) <= before + 1
+    assert PRIVATE not in "".join(log_lines(home))
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_unknown_events_and_words_do_nothing(daemon: Spawned, words: list[str]) 
 )  # fmt: skip
 def test_fields_of_other_types_are_left_out(daemon: Spawned, strange: dict[str, Any]) -> None:
     home = daemon.home
-    before = said(home)
+    before = log_lines(home)
     for event in ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd", "SessionStart"):
         base = {**PROMPT, "prompt_id": repr(strange)}
         assert hook(home, "claude-code", event, {**base, **strange}).code == 0
-    assert said(home) == before
+    assert log_lines(home) == before
 
 
 def test_a_transcript_of_an_unknown_version_is_no_reason_to_fail(
@@ -130,16 +130,16 @@ def test_without_a_daemon_nothing_is_printed(tmp_path: Path) -> None:
     key.write_text("memd-key-" + "7" * 64)
     key.chmod(0o600)
     assert ask(tmp_path) == (0, "", "")
-    (line,) = said(tmp_path)
+    (line,) = log_lines(tmp_path)
     assert "claude-code UserPromptSubmit: no memd listens" in line
 
 
 def test_who_has_no_key_is_nobody_rather_than_somebody_without_one(daemon: Spawned) -> None:
     home = daemon.home
-    before = len(said(home))
+    before = len(log_lines(home))
     assert ask(home, PROMPT, "codex") == (0, "", "")
     assert ask(home, PROMPT, "claude-code", "--client", "other") == (0, "", "")
-    lines = said(home)[before:]
+    lines = log_lines(home)[before:]
     assert len(lines) == 2
     assert all("memd client add" in line for line in lines)
     with daemon.client() as client:
@@ -152,7 +152,7 @@ def test_a_key_that_is_nobody_s_opens_nothing(daemon: Spawned) -> None:
     stranger.write_text("memd-key-" + "7" * 64)
     stranger.chmod(0o600)
     assert ask(home, PROMPT, "claude-code", "--client", "stranger") == (0, "", "")
-    assert "unknown client key" in said(home)[-1]
+    assert "unknown client key" in log_lines(home)[-1]
 
 
 Answer = Callable[[dict[str, Any]], bytes]
@@ -179,7 +179,7 @@ def test_a_daemon_of_another_version_is_as_none(tmp_path: Path, kind: str) -> No
     with listening(_keyed(tmp_path).socket, OTHERS[kind]):
         asked = hook(tmp_path, "claude-code", "UserPromptSubmit", PROMPT, environ=soon)
         assert asked == (0, "", "")
-    (line,) = said(tmp_path)
+    (line,) = log_lines(tmp_path)
     assert PRIVATE not in line
 
 
@@ -195,7 +195,7 @@ def test_what_a_daemon_said_before_it_went_away_is_printed(tmp_path: Path) -> No
     with listening(_keyed(tmp_path).socket, answer, last="inject.prepare"):
         printed = ask(tmp_path)
     assert (printed.code, printed.added) == (0, "what is known")
-    (line,) = said(tmp_path)
+    (line,) = log_lines(tmp_path)
     assert "memd closed the connection" in line
 
 
@@ -262,7 +262,7 @@ def test_the_daemon_is_greeted_before_the_prompt_is_there_and_asked_only_once_it
         knows.set()
         assert process.wait(WAIT_S) == 0
     assert asked == ["system.hello", "inject.prepare", "memory.ingest"]
-    assert said(tmp_path) == []
+    assert log_lines(tmp_path) == []
 
 
 def test_another_program_that_reads_these_settings_is_greeted_for_by_its_own_key(
@@ -270,10 +270,10 @@ def test_another_program_that_reads_these_settings_is_greeted_for_by_its_own_key
 ) -> None:
     """It is known by what it says, after the greeting for whose settings these are."""
     home = daemon.home
-    before = len(said(home))
+    before = len(log_lines(home))
     payload = {**PROMPT, "cursor_version": "1.7"}
     assert ask(home, payload, "claude-code", "--client", "claude-code") == (0, "", "")
-    (line,) = said(home)[before:]
+    (line,) = log_lines(home)[before:]
     assert "cursor.key does not exist" in line
 
 
@@ -299,7 +299,7 @@ def test_stdin_that_does_not_end_is_not_waited_for(tmp_path: Path) -> None:
         for stream in (process.stdin, process.stdout):
             if stream is not None:
                 stream.close()
-    assert "stdin does not end" in said(tmp_path)[0]
+    assert "stdin does not end" in log_lines(tmp_path)[0]
 
 
 def test_the_log_stays_small_and_nobody_else_reads_it(
@@ -313,7 +313,7 @@ def test_the_log_stays_small_and_nobody_else_reads_it(
     assert sum(file.stat().st_size for file in files) <= 2 * LOG_BYTES_MAX
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     note("a hook", "one\nline \x1b[31m")
-    assert "one?line ?[31m" in said(tmp_path)[-1]
+    assert "one?line ?[31m" in log_lines(tmp_path)[-1]
 
 
 def test_a_log_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, wait_until
 from support.desk import Desk, a_desk, served
-from support.hooking import ASSISTANTS, hook, introduce, repository, said, unread
+from support.hooking import ASSISTANTS, hook, introduce, log_lines, repository, unread
 
 pytestmark = pytest.mark.model
 
@@ -97,7 +97,7 @@ def test_an_output_that_nobody_reads_is_no_failure_and_the_prompt_is_kept(
         desk.store(FACT)
         desk.settle()
         assert unread(home, ["hook", "claude-code", "UserPromptSubmit"], asks) == (0, "")
-        assert "BrokenPipeError" in said(home)[-1]  # there was something to print
+        assert "BrokenPipeError" in log_lines(home)[-1]  # there was something to print
         (home / "state" / "hooks.log").unlink()  # others look whether nothing was noted
         wait_until(lambda: bool(kept(desk, "unread")), "the prompt is kept")
 
@@ -126,7 +126,7 @@ def test_a_session_that_begins_gets_a_brief_and_one_that_goes_on_does_not(
     assert json.loads(printed.out)["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     goes_on = {**begins, "source": "resume"}
     assert hook(home, "claude-code", "SessionStart", goes_on) == (0, "", "")
-    assert said(home) == []
+    assert log_lines(home) == []
 
 
 def test_of_a_long_prompt_the_words_above_the_paste_are_kept(

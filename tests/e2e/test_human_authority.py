@@ -445,5 +445,5 @@ def _over(owner: AnOwner, nonce: str, action: str, fact: WriteFactParams, store:
     return owner.key.sign(statement(store, nonce, action, of_request(fact))).hex()
 
 
-def _counted(owner: AnOwner, client: str, wanted: dict[str, int]) -> None:
-    wait_until(lambda: refused(owner, client) == wanted, f"refusals are counted: {wanted}")
+def _counted(owner: AnOwner, client: str, counts: dict[str, int]) -> None:
+    wait_until(lambda: refused(owner, client) == counts, f"refusals are counted: {counts}")

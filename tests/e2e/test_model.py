@@ -42,13 +42,13 @@ def run_python(code: str, **environ: str) -> str:
 
 
 async def test_the_vectors_are_those_of_another_implementation(model_dir: Path) -> None:
-    texts, wanted = zip(*golden(), strict=True)
+    texts, vectors = zip(*golden(), strict=True)
     thread = EmbedderThread(model_dir)
     try:
         given = await thread.embed(texts)
     finally:
         await thread.close()
-    for text, vector, other in zip(texts, given, wanted, strict=True):
+    for text, vector, other in zip(texts, given, vectors, strict=True):
         own = np.frombuffer(vector, dtype="<f4")
         assert own.shape == (FINGERPRINT.dimension,)
         assert abs(float(np.linalg.norm(own)) - 1) < 1e-5

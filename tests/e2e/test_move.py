@@ -303,7 +303,7 @@ def test_what_arrived_is_found_by_its_meaning(tmp_path: Path, model_dir: Path) -
     there.mkdir()
     more = {"MEMD_MODEL_DIR": str(model_dir)}
     with spawned(here, more) as daemon, daemon.client(timeout=60) as client:
-        wanted = client.add("The staging server stands in Frankfurt.")
+        memory_id = client.add("The staging server stands in Frankfurt.")
         client.add("Ann keeps bees in the garden.")
         wait_until(lambda: _states(client) == {"active"}, "it is embedded")
         assert memd(here, "export", str(file)).code == 0
@@ -312,11 +312,11 @@ def test_what_arrived_is_found_by_its_meaning(tmp_path: Path, model_dir: Path) -
         assert _states(client) == {"active"}  # and not told anew
         question = {"query": "where is the machine for tests?", "search_mode": "dense"}
 
-        def found() -> bool:
+        def comes_first() -> bool:
             memories = client.call("memory.recall", question)["memories"]
-            return [memory["id"] for memory in memories][:1] == [wanted]
+            return [memory["id"] for memory in memories][:1] == [memory_id]
 
-        wait_until(found, "its vector is made")
+        wait_until(comes_first, "its vector is made")
         assert client.call("store.check")["ok"]
 
 

@@ -64,16 +64,16 @@ def test_pages_go_on_behind_rows_that_are_gone(client: Client, name: str) -> Non
     entity, method = ENTITIES[name], f"records.{name}"
     made = [save(client, name, **numbered(name, number)) for number in range(6)]
     key = entity.key[-1]
-    wanted = [record[key] for record in (made[::-1] if entity.newest_first else made)]
+    keys = [record[key] for record in (made[::-1] if entity.newest_first else made)]
     page = client.call(f"{method}.list", {"limit": 3})
-    assert [item[key] for item in page["items"]] == wanted[:3]
+    assert [item[key] for item in page["items"]] == keys[:3]
     if entity.deletes:
-        for gone in (wanted[2], wanted[3]):  # the page's end and the next one's beginning
+        for gone in (keys[2], keys[3]):  # the page's end and the next one's beginning
             client.call(f"{method}.delete", {**{k: made[0][k] for k in entity.key}, key: gone})
-        left = [wanted[4], wanted[5]]
+        left = [keys[4], keys[5]]
     else:
         client.call(f"{method}.purge", {"before": made[2][str(entity.time)]})  # the oldest two
-        left = [wanted[3]]
+        left = [keys[3]]
     rest = client.call(f"{method}.list", {"limit": 3, "after": page["next"]})
     assert ([item[key] for item in rest["items"]], rest["next"]) == (left, None)
     if not entity.deletes:

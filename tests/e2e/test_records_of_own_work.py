@@ -53,8 +53,8 @@ def _at_work(home: Path, client: Client) -> None:
     client.call("usage.report", {"session_id": "s2", "messages": MESSAGES, **full})
     client.call("sleep.run")
     client.call("records.projects.save", {"record": EXAMPLES["projects"]})
-    wanted = {"session_started", "session_ended", "nap_completed", "night_completed"}
-    wait_until(lambda: {event["event_type"] for event in events(client)} >= wanted, "it is noted")
+    types = {"session_started", "session_ended", "nap_completed", "night_completed"}
+    wait_until(lambda: {event["event_type"] for event in events(client)} >= types, "it is noted")
     wait_until(lambda: client.call("records.cost_records.count")["count"], "its cost is noted")
 
 

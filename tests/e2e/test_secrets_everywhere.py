@@ -48,7 +48,7 @@ def test_no_byte_of_a_listed_form_is_at_rest(tmp_path: Path, policy: str) -> Non
             for text in (ALL, AWS):
                 for name, kinds in _planted(client, tmp_path, text).items():
                     became[name] = became.get(name, []) + kinds
-                for method, params in asking(lambda _, said=text: said):  # type: ignore[misc]  # bound now
+                for method, params in asking(lambda _, text=text: text):  # type: ignore[misc]  # bound now
                     outcome(client, method, params)
             with daemon.client() as stranger:
                 outcome(stranger, "system.hello", {"client": ALL, "client_key": ALL})
@@ -81,7 +81,7 @@ def test_what_is_kept_is_found_and_no_answer_has_it(tmp_path: Path) -> None:
             answers = "".join(
                 json.dumps(_asked(client, method, params))
                 for text in ("the key of the bees", ALL, "AKIA")
-                for method, params in asking(lambda _, said=text: said)  # type: ignore[misc]  # bound now
+                for method, params in asking(lambda _, text=text: text)  # type: ignore[misc]  # bound now
             )
         pages = b"".join(held for path, held in bytes_below(home) if path.suffix == ".md")
         assert daemon.stop() == 0

@@ -79,7 +79,7 @@ async def test_workers_look_closer_where_there_are_to_be_any_and_more_than_one(
 async def test_what_is_found_poorly_is_looked_for_again_unless_it_may_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def told(**retrieval: Any) -> str:
+    async def prompt(**retrieval: Any) -> str:
         by_relevance = {"relevance_weight": 1.0, "recency_weight": 0.0}
         whole = {"retriever": "hierarchical", **by_relevance, **retrieval}
         async with _stage(tmp_path, monkeypatch, min_relevance=0.72, **whole) as stage:
@@ -88,10 +88,10 @@ async def test_what_is_found_poorly_is_looked_for_again_unless_it_may_not(
             await stage.remember(PORT, NGINX, "The cat sleeps.")
             return str((await stage.prompt(WORDY))["messages"])
 
-    assert PORT in await told()
-    assert PORT in await told(max_retry_count=1)
-    assert PORT not in await told(max_retry_count=0)
-    assert PORT not in await told(reflective_retry_enabled=False)
+    assert PORT in await prompt()
+    assert PORT in await prompt(max_retry_count=1)
+    assert PORT not in await prompt(max_retry_count=0)
+    assert PORT not in await prompt(reflective_retry_enabled=False)
 
 
 SENTENCES = [
@@ -167,12 +167,12 @@ async def test_the_setting_decides_and_the_parameter_of_a_call_wins(
     ):
         await client.call("learn.outcome", {"final_response": "Done.", "lesson": LESSON})
 
-        async def said(**more: Any) -> str:
+        async def prompt(**more: Any) -> str:
             asked = {"query": "Which nginx port must be free?", **more}
             prompt = await client.call("inject.prepare", asked)
             return str(prompt["messages"][-1]["content"])
 
         block, entries = f"[learnings] {LESSON}", "[lesson | score: "
-        assert (block in await said(), entries in await said()) == (setting, not setting)
-        assert block in await said(synthesize=True)
-        assert entries in await said(synthesize=False)
+        assert (block in await prompt(), entries in await prompt()) == (setting, not setting)
+        assert block in await prompt(synthesize=True)
+        assert entries in await prompt(synthesize=False)

@@ -103,9 +103,9 @@ def test_notes_are_written_a_moment_after_the_work(client: Client) -> None:
         page = client.call("records.lifecycle_events.list")
         return {each["event_type"] for each in page["items"]}
 
-    wanted = {"night_completed", "session_started"}
-    wait_until(lambda: kinds() >= wanted, "what memd did is noted")
-    assert client.call("system.status")["records"]["lifecycle_events"] >= len(wanted)
+    types = {"night_completed", "session_started"}
+    wait_until(lambda: kinds() >= types, "what memd did is noted")
+    assert client.call("system.status")["records"]["lifecycle_events"] >= len(types)
 
 
 def test_the_command_tells_a_person_and_draws(memd: Memd, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, spawned, wait_until
 from support.desk import a_desk
-from support.hooking import command, introduce, said, unread
+from support.hooking import command, introduce, log_lines, unread
 
 from memd.assist.statusline import usage_of
 
@@ -88,7 +88,7 @@ def test_without_a_daemon_or_a_first_answer_the_line_is_short(
     assert (
         command(tmp_path, ["statusline", "--", "echo main"], line("d")).out == "main | memd off\n"
     )
-    assert len(said(tmp_path)) == 1
+    assert len(log_lines(tmp_path)) == 1
 
 
 def test_what_was_told_already_is_not_told_again(daemon: Spawned) -> None:

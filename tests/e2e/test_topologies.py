@@ -35,7 +35,7 @@ def of_retrieval(**values: str) -> dict[str, str]:
     return {f"{SETTING}{name}": value for name, value in values.items()}
 
 
-def said(desk: Desk, query: str = QUESTION, **more: Any) -> str:
+def prompt_text(desk: Desk, query: str = QUESTION, **more: Any) -> str:
     """Return what a prompt for *query* says; nothing went wrong on the way."""
     prompt = desk.prompt(query, token_budget=2000, **more)
     assert prompt["degraded"] is None
@@ -66,13 +66,13 @@ def test_a_prompt_has_ones_own_and_what_others_share_and_nothing_else_of_theirs(
 ) -> None:
     """SPEC 9.5, 14.2: personal and shared, in every way of retrieval."""
     ada, _ = desks
-    prompt = said(ada)
+    prompt = prompt_text(ada)
 
     assert OWN in prompt
     assert "[shared]" in next(line for line in prompt.split("\n") if SHARED in line)
     assert "phone" not in prompt
     assert prompt.count(OWN) == prompt.count(SHARED) == 1
-    only = said(ada, categories=["episodic"])
+    only = prompt_text(ada, categories=["episodic"])
     assert EPISODE in only
     assert OWN not in only
     assert SHARED not in only
@@ -91,7 +91,7 @@ def test_spec_8_7_only_what_cannot_be_inferred_and_whoever_stores_the_rest_is_to
                   metadata={"tags": ["non-inferable"]})  # fmt: skip
         ada.settle()
 
-        prompt = said(ada, "Why is the site deployed by hand?")
+        prompt = prompt_text(ada, "Why is the site deployed by hand?")
         assert "did not trust the robot" in prompt
         assert plain not in prompt
         assert plain in ada.contents(plain)

@@ -120,7 +120,7 @@ def test_the_pages_of_this_repository_are_imported_whole_and_every_chunk_is_foun
     assert (
         len(chunks) == report["new"] - report["quarantined"]
     )  # pages that quote the fence's own end
-    assert [chunk["id"] for chunk in chunks if not found(desk, chunk)] == []
+    assert [chunk["id"] for chunk in chunks if not is_found(desk, chunk)] == []
 
 
 def entries(desk: Desk) -> Iterator[dict[str, Any]]:
@@ -133,7 +133,7 @@ def entries(desk: Desk) -> Iterator[dict[str, Any]]:
             return
 
 
-def found(desk: Desk, chunk: dict[str, Any]) -> bool:
+def is_found(desk: Desk, chunk: dict[str, Any]) -> bool:
     """Return whether a search for the first words of *chunk* has it."""
     query = " ".join(chunk["content"].split()[:40])[:300]
     answer = desk.recall(query, top_k=10, search_mode="words")

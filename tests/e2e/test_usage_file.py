@@ -72,7 +72,7 @@ class Place:
             f"{session_id} is known to use {used_tokens}",
         )
 
-    def found(self, query: str) -> list[str]:
+    def contents(self, query: str) -> list[str]:
         """Return what is found that says *query* itself, not what only stands beside it."""
         answer = self.client.call("memory.recall", {"query": query, "search_mode": "words"})
         return [m["content"] for m in answer["memories"] if query in m["content"]]
@@ -109,8 +109,8 @@ def test_a_full_window_naps_once_and_what_matters_of_it_is_found(
 ) -> None:
     transcript = place.transcript("s1")
     place.say("codex-s1", transcript_path=str(transcript), **usage)
-    wait_until(lambda: bool(place.found("nginx config")), "the user's rule is found")
-    assert any(RULE in text for text in place.found("nginx config"))
+    wait_until(lambda: bool(place.contents("nginx config")), "the user's rule is found")
+    assert any(RULE in text for text in place.contents("nginx config"))
     kept = [entry["content"] for entry in place.client.call("memory.list")["items"]]
     assert "[shell_exec] Exit code 0. Deployed 47 files to /opt/app" not in kept
     assert "decided: use blue-green deployment strategy" not in kept
@@ -163,8 +163,8 @@ def test_a_window_that_has_emptied_may_fill_again(place: Place) -> None:
     last = place.naps()[0]
     assert last["detail"]["facts"] == 4
     assert last["steps"][0]["rows"] >= 1
-    assert any(new in text for text in place.found("port 8443"))
-    rules = [text for text in place.found("nginx config") if text.startswith(RULE)]
+    assert any(new in text for text in place.contents("port 8443"))
+    rules = [text for text in place.contents("nginx config") if text.startswith(RULE)]
     assert len(rules) == 1
 
 
@@ -197,7 +197,7 @@ def test_two_assistants_at_once_do_not_disturb_each_other(place: Place) -> None:
     place.seen("s3", 13_000)
 
     for name in ("codex-s1", "gemini-s2"):
-        assert any(name in text for text in place.found("harbour"))
+        assert any(name in text for text in place.contents("harbour"))
     assert len(place.naps()) == 2
     assert place.window("s3")["armed"] is True
 
@@ -212,7 +212,7 @@ def test_the_end_of_a_session_naps_over_all_of_it_and_ends_it(place: Place) -> N
     )
     place.napped(1)
 
-    assert any("Never put the key under the mat." in text for text in place.found("the mat"))
+    assert any("Never put the key under the mat." in text for text in place.contents("the mat"))
     wait_until(
         lambda: place.client.call("session.list")["items"][0]["ended_at"] is not None,
         "the session has ended",
@@ -238,7 +238,7 @@ def test_what_the_session_told_is_napped_when_there_is_no_transcript(place: Plac
     assert nap["detail"]["messages_before"] == len(MESSAGES)
     # What the session told memd itself is there already, word for word.
     assert nap["detail"]["facts"] == 3
-    assert place.found("nginx config").count(RULE) == 1
+    assert place.contents("nginx config").count(RULE) == 1
     kept = place.client.call("memory.list")["items"]
     assert not any("digest" in entry["metadata"]["tags"] for entry in kept)  # a night sums it up
 
@@ -313,7 +313,7 @@ def test_broken_lines_of_a_transcript_are_passed_over(place: Place) -> None:
     place.say("codex-s1", used_tokens=25_000, transcript_path=str(path))
     place.napped(1)
 
-    assert any(RULE in text for text in place.found("nginx config"))
+    assert any(RULE in text for text in place.contents("nginx config"))
 
 
 def test_a_session_without_anything_to_nap_over_fires_once_and_in_peace(place: Place) -> None:

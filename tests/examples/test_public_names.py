@@ -253,12 +253,12 @@ def test_every_documented_name_is_there_unless_its_room_is_still_to_be_built() -
 def test_an_entry_point_has_exactly_the_documents_signature(owner: object, name: str) -> None:
     parameters = inspect.signature(getattr(owner, name)).parameters.values()
 
-    said = [
+    signature = [
         each.name if each.default is each.empty else f"{each.name}={each.default}"
         for each in parameters
         if each.name != "self"
     ]
-    assert said == SIGNATURES[name].split()
+    assert signature == SIGNATURES[name].split()
     assert inspect.iscoroutinefunction(getattr(owner, name))
 
 
@@ -278,16 +278,16 @@ def test_messages_stay_as_they_are_until_the_window_is_full() -> None:
     few = [{"role": "user", "content": "hello"}]
     full = [{"role": "user", "content": f"decided: plan {n} " + "x" * 400} for n in range(20)]
     window = memd.api.MemoryConsolidator(max_tokens=1_000)
-    told: list[tuple[int, int]] = []
+    events: list[tuple[int, int]] = []
 
     assert memd.api.build_messages(few, "be brief", consolidator=window) == few
     shorter = memd.api.build_messages(
-        full, "be brief", consolidator=window, consolidated=lambda *event: told.append(event)
+        full, "be brief", consolidator=window, consolidated=lambda *event: events.append(event)
     )
 
     assert shorter[-4:] == full[-4:]
     assert len(shorter) == 5
-    assert told == [(16, len(shorter[0]["content"].partition("\n\n")[2]))]
+    assert events == [(16, len(shorter[0]["content"].partition("\n\n")[2]))]
 
 
 def test_a_sparse_vector_counts_the_terms_of_a_text() -> None:

@@ -58,8 +58,8 @@ async def test_x11_the_originals_are_still_there_with_include_compressed(tmp_pat
         await eleven_sessions(bed)
         await bed.night.run(ADA)
         query = MemoryQuery(session_id="s00", include_compressed=True, limit=100)
-        found = await bed.house.recall.retrieve(ADA, query)
-        kept = {entry.content for entry in found if entry.category is MemoryCategory.EPISODIC}
+        entries = await bed.house.recall.retrieve(ADA, query)
+        kept = {entry.content for entry in entries if entry.category is MemoryCategory.EPISODIC}
         assert kept == {turn.format(0) for turn in TURNS}
         (shown,) = await bed.house.recall.retrieve(ADA, MemoryQuery(session_id="s00", limit=100))
         assert shown.category is MemoryCategory.SEMANTIC
@@ -71,8 +71,8 @@ async def test_x11_a_language_model_is_sent_the_documents_prompt(tmp_path: Path)
     async with a_bed(tmp_path, settings=only_compression(), provider=stub) as bed:
         await eleven_sessions(bed)
         await bed.night.run(ADA)
-        said = "\n".join(turn.format(0) for turn in TURNS)
-        fenced = f"<conversation>\n{said}\n</conversation>"
+        turns = "\n".join(turn.format(0) for turn in TURNS)
+        fenced = f"<conversation>\n{turns}\n</conversation>"
         assert len(stub.asked) == 5
         assert stub.asked[0].prompt == THE_DOCUMENTS_PROMPT.replace("{session_content}", fenced)
         assert "<conversation>" in stub.asked[0].system

@@ -163,11 +163,11 @@ def test_x13_the_documents_block_loads_or_the_correction_does_as_it_is_printed(
         block = DOCUMENT_IN_TOML
     with pytest.raises(MemoryConfigError) as caught:
         _loaded(tmp_path, block, name)
-    told, *printed = caught.value.message.splitlines()
+    summary, *printed = caught.value.message.splitlines()
 
     memory = _loaded(tmp_path, "\n".join(printed), name)
 
-    assert told.endswith(f"(in {tmp_path / name}):")
+    assert summary.endswith(f"(in {tmp_path / name}):")
     assert memory.backend == "sqlite"
     assert memory.storage.vector_store == "sqlite-vec"
     assert memory.storage.data_dir is None

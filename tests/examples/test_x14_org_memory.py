@@ -91,8 +91,8 @@ async def test_x14_a_query_returns_five_at_most(org: HybridOrgMemoryBackend) -> 
     for number in range(8):
         await org.write(a_fact("adr", f"ADR {number}: use SQLite"), author=HUMAN)
     for context in (None, "SQLite", "which database do we use, SQLite?"):
-        found = await org.query(OrgMemoryQuery(context=context, limit=100))
-        assert len(found) == 5
+        facts = await org.query(OrgMemoryQuery(context=context, limit=100))
+        assert len(facts) == 5
     assert POLICIES[1] not in [
         fact.content for fact in await org.query(OrgMemoryQuery(context="Litestar", limit=100))
     ]
@@ -120,15 +120,15 @@ def owner(daemon: Spawned) -> Iterator[AnOwner]:
 
 
 def keyed(daemon: Spawned, owner: AnOwner, seniority: str) -> Client:
-    said = {"name": f"the-{seniority}", "agent_id": f"the-{seniority}", "seniority": seniority}
-    added = owner.client.call("client.add", said)
+    params = {"name": f"the-{seniority}", "agent_id": f"the-{seniority}", "seniority": seniority}
+    added = owner.client.call("client.add", params)
     return Client(daemon.paths.socket, key=Path(added["key_file"]))
 
 
 def test_x14_over_the_socket_the_policies_are_in_every_prompt(owner: AnOwner) -> None:
     """SPEC 15.4.7."""
-    told = owner.client.call("org.policies")
-    assert [fact["content"] for fact in told[:3]] == POLICIES
+    policies = owner.client.call("org.policies")
+    assert [fact["content"] for fact in policies[:3]] == POLICIES
     for query in ("anything at all", "Flask"):
         prompt: dict[str, Any] = owner.client.call("inject.prepare", {"query": query})
         text = "\n".join(message["content"] for message in prompt["messages"])

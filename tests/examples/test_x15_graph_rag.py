@@ -40,31 +40,31 @@ async def daemon(tmp_path: Path) -> AsyncIterator[Paths]:
 @pytest.fixture
 async def senior(daemon: Paths) -> AsyncIterator[AsyncClient]:
     """Connect as an agent who may write decisions, and write the three statements of X15."""
-    said = {"name": "lead", "agent_id": "ada", "seniority": "lead", "scopes": ["read", "write"]}
+    params = {"name": "lead", "agent_id": "ada", "seniority": "lead", "scopes": ["read", "write"]}
     async with AsyncClient(daemon.socket, key=daemon.operator_key) as owner:
-        key = (await owner.call("client.add", said))["key_file"]
+        key = (await owner.call("client.add", params))["key_file"]
     async with AsyncClient(daemon.socket, key=Path(key)) as client:
         for content in (*FACTS, *OTHERS):
             await client.call("org.write", {"content": content, "category": "convention"})
         yield client
 
 
-def told(path: dict[str, Any]) -> list[str]:
+def quotes(path: dict[str, Any]) -> list[str]:
     return [step["evidence"]["quote"] for step in path["steps"]]
 
 
 async def test_the_exception_is_reached_by_hops_from_litestar(senior: AsyncClient) -> None:
-    found = await senior.call("graph.path", {"source": "Litestar", "target": "Django"})
-    (path,) = found["items"]
+    paths = await senior.call("graph.path", {"source": "Litestar", "target": "Django"})
+    (path,) = paths["items"]
     assert path["things"] == ["Litestar", "the team", "data team", "Django"]
-    assert told(path) == [FACTS[0], FACTS[2], FACTS[2]]
+    assert quotes(path) == [FACTS[0], FACTS[2], FACTS[2]]
     assert all(step["evidence"]["fact_id"] for step in path["steps"])
 
 
 async def test_what_is_not_to_be_used_lies_on_the_way_too(senior: AsyncClient) -> None:
-    found = await senior.call("graph.path", {"source": "Flask", "target": "data team"})
-    (path,) = found["items"]
-    assert told(path) == [FACTS[1], FACTS[2]]
+    paths = await senior.call("graph.path", {"source": "Flask", "target": "data team"})
+    (path,) = paths["items"]
+    assert quotes(path) == [FACTS[1], FACTS[2]]
     assert path["steps"][0]["negated"]
 
 
@@ -76,19 +76,19 @@ async def test_asked_what_the_data_team_may_use_the_answer_is_django_with_its_wa
         "What may the data team use instead of Litestar?",
         "Which framework is used by the data team?",
     ):
-        found = await senior.call("graph.query", {"question": question})
-        (answer,) = found["items"]
+        answers = await senior.call("graph.query", {"question": question})
+        (answer,) = answers["items"]
         assert answer["name"] == "Django"
         assert answer["follows"]
         assert answer["path"]["steps"][-1]["qualifier"] == "admin"
-        assert told(answer["path"])[-1] == FACTS[2]
+        assert quotes(answer["path"])[-1] == FACTS[2]
 
 
 async def test_a_question_about_litestar_brings_the_exception_that_shares_no_word_with_it(
     senior: AsyncClient,
 ) -> None:
-    found = await senior.call("org.query", {"context": "Litestar"})
-    assert [fact["content"] for fact in found] == list(FACTS)
+    facts = await senior.call("org.query", {"context": "Litestar"})
+    assert [fact["content"] for fact in facts] == list(FACTS)
 
 
 async def test_by_words_alone_the_exception_is_not_found(tmp_path: Path) -> None:
@@ -97,10 +97,10 @@ async def test_by_words_alone_the_exception_is_not_found(tmp_path: Path) -> None
         running(tmp_path / "plain") as paths,
         AsyncClient(paths.socket, key=paths.operator_key) as owner,
     ):
-        said = {"name": "l", "agent_id": "ada", "seniority": "lead", "scopes": ["read", "write"]}
-        key = (await owner.call("client.add", said))["key_file"]
+        params = {"name": "l", "agent_id": "ada", "seniority": "lead", "scopes": ["read", "write"]}
+        key = (await owner.call("client.add", params))["key_file"]
         async with AsyncClient(paths.socket, key=Path(key)) as client:
             for content in FACTS:
                 await client.call("org.write", {"content": content, "category": "convention"})
-            found = await client.call("org.query", {"context": "Litestar"})
-    assert [fact["content"] for fact in found] == [FACTS[0]]
+            facts = await client.call("org.query", {"context": "Litestar"})
+    assert [fact["content"] for fact in facts] == [FACTS[0]]

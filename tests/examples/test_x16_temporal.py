@@ -50,21 +50,21 @@ class House:
 
     async def write(self, text: str, client: AsyncClient | None = None, **more: Any) -> str:
         params = {"content": text, "category": "convention", **more}
-        found = await (client or self.senior).call("org.write", params)
-        assert isinstance(found, str)
-        return found
+        fact_id = await (client or self.senior).call("org.write", params)
+        assert isinstance(fact_id, str)
+        return fact_id
 
     async def as_of(self, client: AsyncClient | None = None, **asked: Any) -> Any:
         return await (client or self.senior).call("org.as_of", asked)
 
     async def held(self, **asked: Any) -> list[str]:
         """Return what the answer says is used, as things."""
-        found = await self.as_of(**asked)
+        facts = await self.as_of(**asked)
         return [
-            said["object"]
-            for item in found["items"]
-            for said in item["statements"]
-            if said["relation"] in {"uses", "standardises_on"} and not said["negated"]
+            statement["object"]
+            for item in facts["items"]
+            for statement in item["statements"]
+            if statement["relation"] in {"uses", "standardises_on"} and not statement["negated"]
         ]
 
 
@@ -80,8 +80,8 @@ async def serving(
 ) -> AsyncIterator[House]:
     clock = clock or HeldClock()
 
-    async def built(wanted: Settings, paths: Paths, _: Clock, *rest: Any) -> DaemonRooms:
-        return await _rooms(wanted, paths, clock, *rest)
+    async def built(settings: Settings, paths: Paths, _: Clock, *rest: Any) -> DaemonRooms:
+        return await _rooms(settings, paths, clock, *rest)
 
     async with running(home, partial(built), settings) as paths:
         async with AsyncClient(socket=paths.socket, key=paths.operator_key) as owner:
@@ -99,8 +99,8 @@ async def serving(
 
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with serving(tmp_path, _settings(tmp_path)) as found:
-        yield found
+    async with serving(tmp_path, _settings(tmp_path)) as opened:
+        yield opened
 
 
 async def test_x16_as_of_february_it_is_flask_and_now_it_is_litestar(house: House) -> None:
@@ -114,7 +114,7 @@ async def test_x16_as_of_february_it_is_flask_and_now_it_is_litestar(house: Hous
 async def test_x16_history_shows_both_with_who_and_when(house: House) -> None:
     fact = await house.write(SAID)
     life = await house.senior.call("org.timeline", {"name": "the team"})
-    told = [
+    versions = [
         (
             one["statement"]["object"],
             one["statement"]["valid_from"],
@@ -125,7 +125,7 @@ async def test_x16_history_shows_both_with_who_and_when(house: House) -> None:
         for one in life["stretches"]
     ]
     written = "2026-03-17T12:00:00Z"
-    assert told == [
+    assert versions == [
         ("Flask", None, "2026-03-01T00:00:00Z", "sam", written),
         ("Litestar", "2026-03-01T00:00:00Z", None, "sam", written),
     ]
@@ -158,8 +158,8 @@ async def test_a_query_leaves_out_what_no_longer_holds_and_history_keeps_it(hous
     house.clock.advance(days=1)
     second = await house.write("Litestar is the standard for services.")
     house.clock.advance(days=1)
-    found = await house.senior.call("org.query", {"context": "standard for services"})
-    assert [fact["id"] for fact in found] == [second]
+    facts = await house.senior.call("org.query", {"context": "standard for services"})
+    assert [fact["id"] for fact in facts] == [second]
     assert await house.held() == ["Litestar"]
     assert await house.held(known="2026-03-18T00:00:00Z") == ["Flask"]
     assert await house.held(valid="2026-03-18T00:00:00Z") == ["Flask"]
@@ -172,8 +172,8 @@ async def test_what_says_more_than_statements_is_never_left_out(house: House) ->
     kept = await house.write("Flask is the standard. Ask Zoe about the broken hinges.")
     house.clock.advance(days=1)
     await house.write("Litestar is the standard.")
-    found = await house.senior.call("org.query", {"context": "hinges"})
-    assert [fact["id"] for fact in found] == [kept]
+    facts = await house.senior.call("org.query", {"context": "hinges"})
+    assert [fact["id"] for fact in facts] == [kept]
 
 
 async def test_a_claimed_time_never_takes_the_place_of_the_daemons_own(house: House) -> None:
@@ -288,8 +288,8 @@ async def test_the_rules_of_that_time_and_of_today_apply_whichever_is_stricter(
     async with serving_again(tmp_path, _settings(tmp_path, RESTRICTED), clock) as (senior, lead):
         then = {"known": "2026-03-17T12:00:00Z"}
         for asked in ({}, then):  # open then, closed today
-            found = await senior.call("org.as_of", asked)
-            assert (found["items"], found["withheld"]) == ([], ["adr"])
+            answer = await senior.call("org.as_of", asked)
+            assert (answer["items"], answer["withheld"]) == ([], ["adr"])
             assert len((await lead.call("org.as_of", asked))["items"]) == 1
         with pytest.raises(NotFoundError):
             await senior.call("org.timeline", {"name": "Flask"})
@@ -308,8 +308,8 @@ async def test_the_rules_of_that_time_and_of_today_apply_whichever_is_stricter(
 async def serving_again(
     home: Path, settings: Settings, clock: HeldClock
 ) -> AsyncIterator[tuple[AsyncClient, AsyncClient]]:
-    async def built(wanted: Settings, paths: Paths, _: Clock, *rest: Any) -> DaemonRooms:
-        return await _rooms(wanted, paths, clock, *rest)
+    async def built(settings: Settings, paths: Paths, _: Clock, *rest: Any) -> DaemonRooms:
+        return await _rooms(settings, paths, clock, *rest)
 
     async with running(home, partial(built), settings) as paths:
         keys = paths.keys_dir

@@ -108,10 +108,10 @@ async def test_x17_the_life_of_a_memory(backend: MemoryBackend) -> None:
 
     memory_id = await backend.store("qa", _request(MemoryCategory.SOCIAL))
 
-    (found,) = await backend.retrieve("qa", MemoryQuery(text="test plans"))
+    (match,) = await backend.retrieve("qa", MemoryQuery(text="test plans"))
     entry = await backend.get("qa", memory_id)
     assert entry is not None
-    assert found.model_copy(update={"relevance_score": None}) == entry
+    assert match.model_copy(update={"relevance_score": None}) == entry
     assert entry.content == SENTENCES[MemoryCategory.SOCIAL]
     assert await backend.count("qa", category=MemoryCategory.SOCIAL) == 1
     assert await backend.count("qa", category=MemoryCategory.WORKING) == 0
@@ -144,11 +144,11 @@ async def test_x18_a_category_finds_its_own_sentence_only(backend: MemoryBackend
     for category in SENTENCES:
         await backend.store("dev", _request(category))
 
-    found = await backend.retrieve(
+    entries = await backend.retrieve(
         "dev", MemoryQuery(categories=frozenset({MemoryCategory.SOCIAL}))
     )
 
-    assert [entry.content for entry in found] == [SENTENCES[MemoryCategory.SOCIAL]]
+    assert [entry.content for entry in entries] == [SENTENCES[MemoryCategory.SOCIAL]]
 
 
 async def test_x18_since_includes_and_until_excludes(
@@ -177,8 +177,8 @@ async def test_x19_what_one_publishes_only_one_retracts(backend: MemoryBackend) 
     shared = await backend.publish("A", _request(MemoryCategory.SEMANTIC))
 
     assert await backend.search_shared(MemoryQuery(), exclude_agent="A") == ()
-    (found,) = await backend.search_shared(MemoryQuery(text="litestar"), exclude_agent="B")
-    assert (found.id, found.agent_id) == (shared, "A")
+    (match,) = await backend.search_shared(MemoryQuery(text="litestar"), exclude_agent="B")
+    assert (match.id, match.agent_id) == (shared, "A")
     with pytest.raises(MemoryStoreError):
         await backend.retract("B", shared)
     assert await backend.retract("A", shared)
@@ -211,8 +211,8 @@ async def test_x19_the_excluded_are_left_out_before_the_limit(backend: MemoryBac
         await backend.publish("A", _request(MemoryCategory.SOCIAL))
 
     for query in (MemoryQuery(limit=1), MemoryQuery(text="test plans", limit=1)):
-        found = await backend.search_shared(query, exclude_agent="A")
-        assert [entry.id for entry in found] == [theirs]
+        entries = await backend.search_shared(query, exclude_agent="A")
+        assert [entry.id for entry in entries] == [theirs]
 
 
 async def test_x19_shared_memories_are_filtered_as_ones_own(backend: MemoryBackend) -> None:
@@ -271,8 +271,8 @@ async def test_x19_a_composite_shares_where_the_namespace_lives() -> None:
 
         assert backend.supports_shared_access
         assert (kept.split(":")[0], passing.split(":")[0]) == ("sqlite", "inmemory")
-        found = await backend.search_shared(MemoryQuery(text="Litestar"), exclude_agent="B")
-        assert [entry.id for entry in found] == [kept, passing], "what has a score comes first"
+        entries = await backend.search_shared(MemoryQuery(text="Litestar"), exclude_agent="B")
+        assert [entry.id for entry in entries] == [kept, passing], "what has a score comes first"
         assert await backend.search_shared(MemoryQuery(), exclude_agent="A") == ()
         with pytest.raises(MemoryStoreError):
             await backend.retract("B", kept)
@@ -339,9 +339,9 @@ async def test_x17_what_was_stored_is_there_after_connecting_again() -> None:
 
     await backend.connect()
     try:
-        found = await backend.get("qa", memory_id)
+        entry = await backend.get("qa", memory_id)
     finally:
         await backend.disconnect()
 
-    assert found is not None
-    assert found.content == SENTENCES[MemoryCategory.SOCIAL]
+    assert entry is not None
+    assert entry.content == SENTENCES[MemoryCategory.SOCIAL]

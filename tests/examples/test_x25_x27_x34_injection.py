@@ -131,13 +131,13 @@ def test_x34_the_settings_choose_the_strategy(daemon: tuple[str, Spawned]) -> No
     messages, tools = STRATEGIES[name]
     with a_desk(spawned, "ada") as desk:
         prompt = asked_of(desk)
-        told = desk.call("inject.tools")["items"]
+        offered_tools = desk.call("inject.tools")["items"]
 
     assert prompt["strategy"] == name
     assert len(prompt["messages"]) == messages
     ours = {"search_org_facts", "session_search"} if tools else set()
-    assert {tool["name"] for tool in told} == tools | ours
-    assert all(tool["parameters_schema"]["type"] == "object" for tool in told)
+    assert {tool["name"] for tool in offered_tools} == tools | ours
+    assert all(tool["parameters_schema"]["type"] == "object" for tool in offered_tools)
 
 
 def asked_of(desk: Desk) -> dict[str, Any]:

@@ -116,10 +116,10 @@ GROUPS = {"extended_store:", "write_access:", "graph:", "temporal:"}
 @pytest.mark.parametrize("backend", ["hybrid_prompt_retrieval", "graph_rag", "temporal_kg"])
 def test_each_block_of_the_document_loads_word_for_word(backend: str) -> None:
     """The seed lost its indentation; nothing but that is given back."""
-    found = next(iter(SEEDS.glob("004*")), None) if SEEDS.is_dir() else None
-    if found is None:
+    document = next(iter(SEEDS.glob("004*")), None) if SEEDS.is_dir() else None
+    if document is None:
         pytest.skip("the documents are not here")
-    lines = found.read_text("utf-8").splitlines()
+    lines = document.read_text("utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith(f'backend: "{backend}"'))
     end = next(n for n in range(start, len(lines)) if lines[n].startswith("Strengths:"))
     block, depth = [], ""

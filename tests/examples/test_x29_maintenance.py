@@ -64,9 +64,9 @@ def test_x21_the_narrowest_word_counts_and_the_agent_before_the_company(
     company = RetentionConfig(rules=_rule(company_rule), default_retention_days=company_default)
     agent = MemoryConfig(retention_days=agent_default, retention_overrides=_rule(agent_rule))
 
-    found = cutoffs(company, agent, NOW).get(EPISODIC)
+    cutoff = cutoffs(company, agent, NOW).get(EPISODIC)
 
-    assert found == (None if kept is None else NOW - timedelta(days=kept))
+    assert cutoff == (None if kept is None else NOW - timedelta(days=kept))
 
 
 AGENT = "ada"
@@ -97,7 +97,7 @@ async def backend(
     await backend.disconnect()
 
 
-async def told(backend: MemoryBackend, clock: HeldClock) -> dict[str, str]:
+async def tell(backend: MemoryBackend, clock: HeldClock) -> dict[str, str]:
     """Store the talk, a day and an hour ago."""
     ids = {}
     for text in TALK:
@@ -128,7 +128,7 @@ def a_service(
 async def test_x29_the_originals_come_back_byte_for_byte_by_the_archival_index(
     backend: MemoryBackend, clock: HeldClock, given: str
 ) -> None:
-    ids = await told(backend, clock)
+    ids = await tell(backend, clock)
     another = InMemoryArchive(clock=clock) if given == "another archive" else None
     assert isinstance(backend, SupportsArchive)
     store: ArchivalStore = another or backend.archival_store
@@ -156,7 +156,7 @@ async def test_x29_the_originals_come_back_byte_for_byte_by_the_archival_index(
 async def test_x29_the_kill_switch_leaves_everything_as_it_is(
     backend: MemoryBackend, clock: HeldClock
 ) -> None:
-    ids = await told(backend, clock)
+    ids = await tell(backend, clock)
     before = await backend.retrieve(AGENT, MemoryQuery())
     off = CONFIG.model_copy(update={"enabled": False, "max_memories_per_agent": 1})
     service = a_service(backend, clock, config=off)
@@ -171,7 +171,7 @@ async def test_x29_the_kill_switch_leaves_everything_as_it_is(
 async def test_x29_what_is_younger_than_a_day_is_not_consolidated(
     backend: MemoryBackend, clock: HeldClock
 ) -> None:
-    ids = await told(backend, clock)
+    ids = await tell(backend, clock)
     clock.advance(hours=-24)
 
     assert await a_service(backend, clock).run_maintenance(AGENT) == ConsolidationResult()

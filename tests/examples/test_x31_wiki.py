@@ -21,7 +21,7 @@ LEARNED = (
 async def test_x31_an_export_has_raw_and_wiki_pages_and_an_index(tmp_path: Path) -> None:
     backend = InMemoryBackend(clock=HeldClock())
     await backend.connect()
-    told = await backend.store("ada", a_request("JWT over sessions: decided.\n\nIn March."))
+    memory_id = await backend.store("ada", a_request("JWT over sessions: decided.\n\nIn March."))
     learned = await backend.store(
         "ada",
         a_request(LEARNED, metadata=MemoryMetadata(tags=("compressed_experience",))),
@@ -38,10 +38,10 @@ async def test_x31_an_export_has_raw_and_wiki_pages_and_an_index(tmp_path: Path)
     folder = tmp_path / "ada"
     assert (done.path, done.raw, done.wiki) == (str(folder), 1, 1)
     files = {str(path.relative_to(folder)) for path in folder.rglob("*.md")}
-    assert files == {f"raw/{told}.md", f"wiki/{learned}.md", "index.md"}
-    _, head, body = (folder / "raw" / f"{told}.md").read_text("utf-8").split("---\n", 2)
+    assert files == {f"raw/{memory_id}.md", f"wiki/{learned}.md", "index.md"}
+    _, head, body = (folder / "raw" / f"{memory_id}.md").read_text("utf-8").split("---\n", 2)
     assert yaml.safe_load(head) == {
-        "id": told,
+        "id": memory_id,
         "agent_id": "ada",
         "category": "episodic",
         "created_at": "2026-03-17T12:00:00+00:00",

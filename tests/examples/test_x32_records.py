@@ -102,8 +102,8 @@ async def test_two_companies_see_nothing_of_each_other(tmp_path: Path) -> None:
     assert await a.cost_records.aggregate() == 0.0
 
     await fill(a)
-    found = await a.tasks.list_tasks(status=TaskStatus.ASSIGNED, assigned_to="ada", project="bees")
-    assert [task.id for task in found] == ["t1"]
+    tasks = await a.tasks.list_tasks(status=TaskStatus.ASSIGNED, assigned_to="ada", project="bees")
+    assert [task.id for task in tasks] == ["t1"]
     assert await a.tasks.list_tasks(status=TaskStatus.CREATED, assigned_to="bob") == ()
     assert await a.cost_records.aggregate(agent_id="ada") == 0.25
     assert await a.cost_records.aggregate(agent_id="bob") == 0.0
@@ -243,9 +243,9 @@ def test_a_backend_is_what_the_document_types(tmp_path: Path) -> None:
 
 
 def test_the_document_s_configuration_is_read_as_typed() -> None:
-    told = PersistenceConfig.model_validate(yaml.safe_load(CONFIGURATION)["persistence"])
-    assert told.sqlite.path == "/data/synthorg.db"
-    assert (told.sqlite.wal_mode, told.sqlite.journal_size_limit) == (True, 67_108_864)
+    config = PersistenceConfig.model_validate(yaml.safe_load(CONFIGURATION)["persistence"])
+    assert config.sqlite.path == "/data/synthorg.db"
+    assert (config.sqlite.wal_mode, config.sqlite.journal_size_limit) == (True, 67_108_864)
 
 
 async def test_the_document_s_tenancy_runs_as_typed(tmp_path: Path) -> None:

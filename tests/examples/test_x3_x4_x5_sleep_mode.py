@@ -72,10 +72,10 @@ def test_x4_the_summary_is_the_documents_example_to_the_byte() -> None:
 
 
 def test_x4_the_example_is_what_the_document_says() -> None:
-    found = sorted((ROOT.parent / "shared" / "design" / "seeds").glob(DOCUMENT))
-    if not found:
+    pages = sorted((ROOT.parent / "shared" / "design" / "seeds").glob(DOCUMENT))
+    if not pages:
         pytest.skip("the documents are not beside the repository")
-    document = Path(found[0]).read_text("utf-8")
+    document = Path(pages[0]).read_text("utf-8")
 
     assert f"\n{EXAMPLE_OUTPUT}\n" in document
     assert "MemoryConsolidator(threshold_pct=0.8, max_tokens=30000)" in document

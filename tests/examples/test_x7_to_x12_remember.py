@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
-from support.found import a_found, a_preference
+from support.ranked import a_preference, a_ranked
 
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import choose, pack
@@ -117,7 +117,7 @@ def test_x9_recall_takes_the_documents_parameters(user: Desk) -> None:
 
 
 def test_x9_what_does_not_fit_is_skipped_and_smaller_ones_are_tried() -> None:
-    candidates = [a_found(tokens) for tokens in (900, 1500, 1000, 100, 50)]
+    candidates = [a_ranked(tokens) for tokens in (900, 1500, 1000, 100, 50)]
     chosen = choose(candidates, [], PLAIN, budget=2000, most=5)
 
     taken = [item.measured.candidate.token_count for item in chosen.items]
@@ -136,7 +136,7 @@ def test_x9_no_budget_is_ever_exceeded(
     costs: list[int], preferred: list[int], budget: int, top_k: int
 ) -> None:
     chosen = choose(
-        [a_found(tokens) for tokens in costs],
+        [a_ranked(tokens) for tokens in costs],
         [a_preference(n) for n in preferred],
         PLAIN,
         budget=budget,

@@ -138,8 +138,8 @@ def test_every_file_that_a_guide_names_is_there(name: str) -> None:
 
 def test_no_number_of_the_specification_has_two_places() -> None:
     for pages in ([PROMISES], [EXAMPLES], sorted(set(SPEC.glob("*.md")) - {PROMISES, EXAMPLES})):
-        found = [m for page in pages for m in ANCHOR.findall(page.read_text("utf-8"))]
-        places = ["".join(groups) for groups in found]
+        anchors = [m for page in pages for m in ANCHOR.findall(page.read_text("utf-8"))]
+        places = ["".join(groups) for groups in anchors]
         assert sorted({number for number in places if places.count(number) > 1}) == []
 
 
@@ -162,28 +162,28 @@ def test_no_docstring_or_comment_cites_a_page_that_is_not_here(folder: str) -> N
     page = re.compile(rf"\b(?:{ELSEWHERE})(?:\.md\b| [A-Z]?\d)|\((?:{ELSEWHERE})[),]")
     begins = re.compile(rf"\s*(?:# )?(?:{ELSEWHERE}): ")
     mentioned = re.compile(rf"{page.pattern}|(?:\"\"\"|#)\s*(?:{ELSEWHERE}): ")
-    found = {
+    offending = {
         f"{path.relative_to(ROOT)}: {text.strip()[:60]}"
         for path in sorted((ROOT / folder).rglob("*.py"))
         if path.resolve() != THIS and mentioned.search(path.read_text("utf-8"))
         for text in prose(path)
         if page.search(text) or begins.match(text)
     }
-    assert found == set()
+    assert offending == set()
 
 
 def test_no_page_cites_a_page_that_is_not_here() -> None:
     page = re.compile(rf"\b(?:{ELSEWHERE})(?:\.md\b| \d+(?:\.\d+)*\b)")
-    found = {
+    offending = {
         f"{path.relative_to(ROOT)}: {match}"
         for path, text in texts()
         if path.suffix != ".py"
         for match in page.findall(text)
     }
-    assert found == set()
+    assert offending == set()
 
 
 def test_no_number_of_a_review_stays() -> None:
     finding = re.compile(r"\baudit(?:'s)?(?: finding| line)? \d+\.\d+", re.IGNORECASE)
-    found = {str(path.relative_to(ROOT)) for path, text in texts() if finding.search(text)}
-    assert found == set()
+    offending = {str(path.relative_to(ROOT)) for path, text in texts() if finding.search(text)}
+    assert offending == set()

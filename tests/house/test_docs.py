@@ -53,7 +53,7 @@ def test_every_method_has_a_summary() -> None:
 
 
 def test_a_page_names_no_place_of_one_machine() -> None:
-    assert not [(name(page), found) for page in PAGES if (found := ABSOLUTE.findall(text(page)))]
+    assert not [(name(page), paths) for page in PAGES if (paths := ABSOLUTE.findall(text(page)))]
 
 
 def test_every_link_within_the_repository_leads_somewhere() -> None:
@@ -101,8 +101,8 @@ def test_a_decision_says_situation_choice_and_price() -> None:
     assert len(DECISIONS) > 100
     for page in DECISIONS:
         assert re.match(rf"# 0*{int(page.stem[:4])}\b", text(page)), name(page)
-        said = re.findall(r"^(?:## |\*\*)(Situation|Choice|Price)\b", text(page), re.MULTILINE)
-        assert said == ["Situation", "Choice", "Price"], name(page)
+        headings = re.findall(r"^(?:## |\*\*)(Situation|Choice|Price)\b", text(page), re.MULTILINE)
+        assert headings == ["Situation", "Choice", "Price"], name(page)
 
 
 def test_no_two_decisions_have_one_number() -> None:
@@ -124,10 +124,10 @@ def test_the_page_for_contributors_lists_the_steps_of_the_gate_in_order() -> Non
     from check import steps
 
     page = (ROOT / "docs" / "CONTRIBUTING.md").read_text("utf-8")
-    told = re.findall(
+    names = re.findall(
         r"^\| `(\w+)` \|", page.partition("## The gate")[2].partition("\n## ")[0], re.M
     )
-    assert told == [step.name for step in steps(long=False)]
+    assert names == [step.name for step in steps(long=False)]
 
 
 def test_the_architecture_names_every_package_and_only_those() -> None:

@@ -55,11 +55,11 @@ OF_THE_FILE = {
 
 def checks() -> dict[str, list[str]]:
     """Return what each column with an enumeration may hold."""
-    found: dict[str, list[str]] = {}
+    values_of: dict[str, list[str]] = {}
     for table, body in re.findall(r"CREATE TABLE (\w+) \((.*?)\n\) STRICT", SCHEMA, re.DOTALL):
         for column, values in re.findall(r"CHECK \((\w+) IN \(([^)]*)\)\)", body):
-            found[f"{table}.{column}"] = [value.strip(" '\n") for value in values.split(",")]
-    return found
+            values_of[f"{table}.{column}"] = [value.strip(" '\n") for value in values.split(",")]
+    return values_of
 
 
 @pytest.mark.parametrize("column", sorted(PAIRS))

@@ -73,7 +73,8 @@ def test_no_new_name_is_a_word_that_the_glossary_refuses() -> None:
 def test_a_value_is_called_what_it_is() -> None:
     offending = {
         f"{path.relative_to(ROOT)}: {function.name}: {name}"
-        for path in (ROOT / "memd").rglob("*.py")
+        for folder in ("memd", "tests")
+        for path in (ROOT / folder).rglob("*.py")
         for function in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(function, FUNCTIONS)
         for name in _own_names(function) & HAPPENED

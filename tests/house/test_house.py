@@ -35,10 +35,10 @@ HEAVY = {
 
 
 def test_the_map_names_every_room_and_only_those() -> None:
-    said = re.findall(r"^    (\w+)  +\S", memd.__doc__ or "", re.MULTILINE)
+    names = re.findall(r"^    (\w+)  +\S", memd.__doc__ or "", re.MULTILINE)
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     doors = {path.stem for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")}
-    assert sorted(said) == sorted(rooms | doors)
+    assert sorted(names) == sorted(rooms | doors)
 
 
 def test_a_public_class_name_has_one_meaning() -> None:
@@ -102,9 +102,9 @@ def test_a_short_module_is_read_by_more_than_its_neighbour() -> None:
                 is_late = node.col_offset > 0  # type: ignore[attr-defined]  # of a statement
                 users[imported] |= {name, "late"} if is_late else {name}
     short = (name for name in lines if lines[name] <= SHORT_LINES_MAX and len(users[name]) == 1)
-    found = {name: user for name in short for user in users[name] if folder(name) == folder(user)}
+    only = {name: user for name in short for user in users[name] if folder(name) == folder(user)}
 
-    assert {n: user for n, user in found.items() if lines[n] + lines[user] <= LINES_MAX} == {}
+    assert {n: user for n, user in only.items() if lines[n] + lines[user] <= LINES_MAX} == {}
 
 
 def folder(module: str) -> str:

@@ -54,12 +54,12 @@ def _uses(scope: Scope, name: str) -> int:
 
 
 def test_a_private_function_with_one_caller_has_few_parameters() -> None:
-    found = {
+    offending = {
         path.relative_to(ROOT).as_posix(): names
         for path in sorted(PACKAGE.rglob("*.py"))
         if (names := cut_off(path.read_text("utf-8")))
     }
-    assert found == {}
+    assert offending == {}
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def _is_constant(annotation: Any) -> bool:
 @cache
 def _tests() -> dict[str, frozenset[str]]:
     """Return every test, ``file::name``, with the keys that it says it shows."""
-    found = {}
+    keys_of = {}
     for path in TESTS.rglob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -125,8 +125,8 @@ def _tests() -> dict[str, frozenset[str]]:
                     for argument in decorator.args
                     if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
                 )
-                found[f"{path.relative_to(TESTS)}::{node.name}"] = keys
-    return found
+                keys_of[f"{path.relative_to(TESTS)}::{node.name}"] = keys
+    return keys_of
 
 
 def _shown() -> frozenset[str]:

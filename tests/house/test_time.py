@@ -77,8 +77,8 @@ def short_waits(tree: ast.Module, lines: list[str]) -> Iterator[int]:
     """Yield the lines that give up before the ceiling."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and any(map(is_short, ceilings(node))):
-            said = "\n".join(lines[node.lineno - 1 : (node.end_lineno or node.lineno)])
-            if TESTED not in said:
+            statement = "\n".join(lines[node.lineno - 1 : (node.end_lineno or node.lineno)])
+            if TESTED not in statement:
                 yield node.lineno
 
 
@@ -100,13 +100,13 @@ def is_short(ceiling: ast.AST) -> bool:
 
 def offenders(hint: str, find: Callable[[ast.Module, list[str]], Iterator[int]]) -> list[str]:
     """Return the places that *find* finds in the files that have the word *hint*."""
-    found = []
+    places = []
     for path in TESTS:
         text = path.read_text("utf-8")
         if re.search(hint, text):
             lines = find(ast.parse(text), text.splitlines())
-            found += [f"{path.relative_to(ROOT)}:{line}" for line in lines]
-    return found
+            places += [f"{path.relative_to(ROOT)}:{line}" for line in lines]
+    return places
 
 
 def test_no_test_asserts_how_long_something_took() -> None:

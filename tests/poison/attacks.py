@@ -302,11 +302,11 @@ def _ways() -> Iterator[tuple[str, tuple[Call, ...], str | int]]:
 
 def attacks() -> list[Attack]:
     """Return all attacks, each with an honest memory of its own."""
-    found: list[Attack] = []
+    made: list[Attack] = []
     for some in (_orders, _looks, _fences, _crowds, _ways):
         for name, plant, rule in some():
-            honest, honest_query = HONEST[len(found) % len(HONEST)]
-            origin = ("tool", "assistant", "web")[len(found) % 3]
+            honest, honest_query = HONEST[len(made) % len(HONEST)]
+            origin = ("tool", "assistant", "web")[len(made) % 3]
             block = plant[0][0].startswith("learn.")
-            found.append(Attack(name, plant, QUERY, rule, honest, honest_query, origin, block))
-    return found
+            made.append(Attack(name, plant, QUERY, rule, honest, honest_query, origin, block))
+    return made

@@ -34,29 +34,29 @@ def corpora() -> Mapping[str, list[str]]:
     ]
     turns = [parse_turn(message) for session in sessions for message in session]
     return {
-        "LoCoMo turns": list(_said(DATA / "locomo-dev" / "locomo-dev.json", "text", "speaker")),
+        "LoCoMo turns": list(_values(DATA / "locomo-dev" / "locomo-dev.json", "text", "speaker")),
         "assistant chats": list(
-            _said(DATA / "longmemeval-mini" / "longmemeval_s_mini3.json", "content", "role")
+            _values(DATA / "longmemeval-mini" / "longmemeval_s_mini3.json", "content", "role")
         ),
-        "coding sessions, said": [said.text for said in turns if said.text.strip()],
-        "coding sessions, tool output": [each.text for said in turns for each in said.results],
+        "coding sessions, said": [turn.text for turn in turns if turn.text.strip()],
+        "coding sessions, tool output": [each.text for turn in turns for each in turn.results],
     }
 
 
 @cache
 def shares(origin: Origin) -> dict[str, tuple[int, int]]:
     """Return of each corpus how many pieces are set aside as *origin*'s, and how many there are."""
-    found = {}
+    asides = {}
     for name, texts in corpora().items():
         pieces = [
             text[at : at + PIECE_CHARS] for text in texts for at in range(0, len(text), PIECE_CHARS)
         ]
         aside = sum(is_quarantined(suspicion(piece), origin) for piece in pieces)
-        found[name] = (aside, len(pieces))
-    return found
+        asides[name] = (aside, len(pieces))
+    return asides
 
 
-def _said(path: Path, text: str, beside: str) -> Iterator[str]:
+def _values(path: Path, text: str, beside: str) -> Iterator[str]:
     def walk(value: Any) -> Iterator[str]:
         if isinstance(value, dict):
             if isinstance(value.get(text), str) and beside in value:

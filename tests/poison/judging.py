@@ -70,27 +70,27 @@ def _filled(value: Any, agent: str, last: str) -> Any:
 
 
 def verdict(desk: Desk, attack: Attack) -> Verdict:
-    said = text_of(desk.prompt(attack.query))
+    prompt = text_of(desk.prompt(attack.query))
     if attack.block:
-        said += text_of(desk.prompt(attack.query, synthesize=True))
+        prompt += text_of(desk.prompt(attack.query, synthesize=True))
     lost = attack.honest.casefold() not in text_of(desk.prompt(attack.honest_query)).casefold()
-    return Verdict(attack.name, came_through(said, attack.rule), lost)
+    return Verdict(attack.name, came_through(prompt, attack.rule), lost)
 
 
-def came_through(said: str, rule: str | int) -> str:
+def came_through(prompt: str, rule: str | int) -> str:
     """Return how a payload came through in a prompt, "" when it did not.
 
     Unfenced is the worst; then unmarked; then there at all where it must not be.
     """
-    if _has_payload(FENCE.sub("", said)):
+    if _has_payload(FENCE.sub("", prompt)):
         return "unfenced"
-    told = [inner for inner in FENCE.findall(said) if _has_payload(inner)]
-    if any(not MARK.match(inner) for inner in told):
+    entries = [inner for inner in FENCE.findall(prompt) if _has_payload(inner)]
+    if any(not MARK.match(inner) for inner in entries):
         return "unmarked"
-    if rule == "absent" and told:
+    if rule == "absent" and entries:
         return "present"
-    if isinstance(rule, int) and len(told) > rule:
-        return f"{len(told)} of one source"
+    if isinstance(rule, int) and len(entries) > rule:
+        return f"{len(entries)} of one source"
     return ""
 
 

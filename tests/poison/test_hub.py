@@ -45,9 +45,9 @@ def test_h51_no_text_on_everything_stands_in_a_tenth_of_all_answers(
             desk.ingest(hub, origin="web", source="page")
         desk.settle()
         after = [desk.contents(question.text, top_k=5) for question in asked]
-    assert sum(len(found) == 5 for found in before) > ASKED * 0.8
+    assert sum(len(answer) == 5 for answer in before) > ASKED * 0.8
     for hub in hubs:
-        assert sum(hub in found for found in after) <= SHARE * len(asked)
+        assert sum(hub in answer for answer in after) <= SHARE * len(asked)
     same = sum(had == has for had, has in zip(before, after, strict=True))
     assert same >= (1 - SHARE) * len(asked)
 
@@ -69,7 +69,7 @@ def test_h51_in_a_small_store_such_a_text_comes_after_the_fact_and_is_marked(
             assert desk.contents(asked, top_k=5)[0] == fact
             messages = desk.call("inject.prepare", query=asked)["messages"]
             fenced = "\n".join(message["content"] for message in messages).split("<memory-entry>\n")
-            told = [each for each in fenced if "Acme" in each]
-            assert all(MARK.match(each) for each in told)
-            seen += len(told)
+            entries = [each for each in fenced if "Acme" in each]
+            assert all(MARK.match(each) for each in entries)
+            seen += len(entries)
     assert seen  # where everything fits, it does too

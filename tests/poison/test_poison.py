@@ -94,15 +94,15 @@ def test_honest_lessons_patterns_and_preferences_are_stored_as_they_are(daemon: 
     """The control of what refuses orders (PROMISES H58): no honest text is lost to it."""
     with Client(daemon.paths.socket, timeout=60.0) as client:
         desk = Desk(client, "honest-ways")
-        for place, said in enumerate(LESSONS):
-            desk.call("learn.outcome", final_response="done", tools=["shell"], lesson=said)
-            desk.call("learn.success", description=said, tools=["shell", f"tool-{place}"])
-            desk.call("preference.set", name=f"habit-{place}", value=said)
+        for place, lesson in enumerate(LESSONS):
+            desk.call("learn.outcome", final_response="done", tools=["shell"], lesson=lesson)
+            desk.call("learn.success", description=lesson, tools=["shell", f"tool-{place}"])
+            desk.call("preference.set", name=f"habit-{place}", value=lesson)
         assert sorted(desk.preferences().values()) == sorted(LESSONS)
         patterns = desk.call("learn.playbook", limit=100)["items"]
         assert {each["description"] for each in patterns} == set(LESSONS)
         block = desk.call("memory.synthesize", query="linter archives export")["block"]
-    assert sum(said in block for said in LESSONS) == len(LESSONS)
+    assert sum(lesson in block for lesson in LESSONS) == len(LESSONS)
 
 
 def test_what_is_the_owners_own_is_never_refused_as_an_order(daemon: Spawned) -> None:
@@ -118,8 +118,8 @@ def test_h49_a_search_holds_at_most_three_of_one_tools_session(daemon: Spawned) 
     """``memory.retrieve`` and ``search_memory`` share recall's cap; who names a session has it."""
     with a_desk(daemon, "one-session") as desk:
         for number in range(8):
-            said = f"Part {number} {'of it ' * number}: release archives go to AcmeDrop."
-            desk.store(said, origin="tool", session_id="flood")
+            content = f"Part {number} {'of it ' * number}: release archives go to AcmeDrop."
+            desk.store(content, origin="tool", session_id="flood")
         desk.settle()
         asked = {"text": "Where do release archives go?", "limit": 20}
         assert 1 <= len(desk.call("memory.retrieve", **asked)) <= 3

@@ -52,10 +52,10 @@ async def written(house: Rooms, clock: HeldClock, log: list[Entry]) -> dict[str,
 async def answered(house: Rooms, ids: dict[str, str], valid: int, known: int) -> Believed:
     names = {fact_id: name for name, fact_id in ids.items()}
     asked = AsOfQuery(valid=from_us(valid), known=from_us(known), limit=100)
-    found = await house.org.past.as_of(ANN, asked)
+    answer = await house.org.past.as_of(ANN, asked)
     return {
         (one.subject, one.relation, one.object, one.negated, names[item.fact.id])
-        for item in found.items
+        for item in answer.items
         for one in item.statements
     }
 
@@ -171,8 +171,8 @@ async def test_a_clock_that_goes_back_puts_no_belief_before_the_one_it_ends(
                 content=f"Billing is located in {place}.", category=OrgFactCategory.ADR
             )
             await house.org.write(ANN, request, author=HUMAN)
-        found = await house.org.past.as_of(ANN, AsOfQuery(subject="billing"))
-        assert [one.object for item in found.items for one in item.statements] == ["Kiel"]
+        answer = await house.org.past.as_of(ANN, AsOfQuery(subject="billing"))
+        assert [one.object for item in answer.items for one in item.statements] == ["Kiel"]
         life = await house.org.past.timeline(ANN, "Billing")
         assert all(
             one.statement.known_to is None or one.statement.known_to > one.statement.known_from

@@ -68,7 +68,7 @@ class World(NamedTuple):
 
 def made(chance: random.Random) -> list[tuple[MemoryRow, str | None, str | None]]:
     ids = an_id_source()
-    found = []
+    rows = []
     for number in range(ROWS):
         session = chance.choice([None, *SESSIONS])
         project = chance.choice([None, *PROJECTS])
@@ -94,8 +94,8 @@ def made(chance: random.Random) -> list[tuple[MemoryRow, str | None, str | None]
             expires_at_us=None if expires is None else to_us(expires),
             tags=tuple(tags),
         )
-        found.append((row, session, project))
-    return found
+        rows.append((row, session, project))
+    return rows
 
 
 def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -> list[Known]:
@@ -223,51 +223,56 @@ def expected(world: World, query: MemoryQuery, caller: Caller) -> list[Known]:
 
 
 @SOME
-@given(wanted=FILTERS, caller=CALLERS, span=st.none() | st.floats(0.1, DAYS))
+@given(conditions=FILTERS, caller=CALLERS, span=st.none() | st.floats(0.1, DAYS))
 def test_a_listing_is_what_brute_force_keeps_newest_first(
-    world: World, wanted: dict[str, Any], caller: Caller, span: float | None
+    world: World, conditions: dict[str, Any], caller: Caller, span: float | None
 ) -> None:
-    if wanted["since"] is not None and span is not None:
-        wanted = {**wanted, "until": wanted["since"] + timedelta(days=span)}
-    query = MemoryQuery(**wanted, limit=1000)
+    if conditions["since"] is not None and span is not None:
+        conditions = {**conditions, "until": conditions["since"] + timedelta(days=span)}
+    query = MemoryQuery(**conditions, limit=1000)
     best = sorted(
         expected(world, query, caller),
         key=lambda known: (-known.row.created_at_us, known.row.memory_id),
     )
-    found = world.run(world.house.recall.retrieve(caller, query))
-    assert [entry.id for entry in found] == [known.row.memory_id for known in best[:1000]]
+    entries = world.run(world.house.recall.retrieve(caller, query))
+    assert [entry.id for entry in entries] == [known.row.memory_id for known in best[:1000]]
 
 
 @SOME
 @given(
-    wanted=FILTERS, caller=CALLERS, text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)
+    conditions=FILTERS,
+    caller=CALLERS,
+    text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3),
 )
 def test_a_search_returns_rows_of_the_filter_only_and_all_of_them_where_they_are_few(
-    world: World, wanted: dict[str, Any], caller: Caller, text: list[str]
+    world: World, conditions: dict[str, Any], caller: Caller, text: list[str]
 ) -> None:
-    query = MemoryQuery(**wanted, text=" ".join(text), limit=200)
+    query = MemoryQuery(**conditions, text=" ".join(text), limit=200)
     may = {known.row.memory_id for known in expected(world, query, caller)}
-    found = [entry.id for entry in world.run(world.house.recall.retrieve(caller, query))]
-    assert set(found) <= may
-    assert len(found) == len(set(found)) == min(200, len(may))
+    ids = [entry.id for entry in world.run(world.house.recall.retrieve(caller, query))]
+    assert set(ids) <= may
+    assert len(ids) == len(set(ids)) == min(200, len(may))
 
 
-def scope_of(wanted: dict[str, Any], caller: Caller) -> SearchScope:
-    query = MemoryQuery(**wanted)
+def scope_of(conditions: dict[str, Any], caller: Caller) -> SearchScope:
+    query = MemoryQuery(**conditions)
     where = RecallFilter(query, to_us(NOW), query.include_compressed, query.include_passing)
     return agent_scope(1, where, caller)
 
 
 @SOME
 @given(
-    wanted=FILTERS, caller=CALLERS, seed=st.integers(0, 10**6), rows=st.sampled_from([1, 20, 100])
+    conditions=FILTERS,
+    caller=CALLERS,
+    seed=st.integers(0, 10**6),
+    rows=st.sampled_from([1, 20, 100]),
 )
 def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
-    world: World, wanted: dict[str, Any], caller: Caller, seed: int, rows: int
+    world: World, conditions: dict[str, Any], caller: Caller, seed: int, rows: int
 ) -> None:
     asked = world.rows[seed % ROWS].vector
     packed = struct.pack(f"<{DIMENSION}f", *asked)
-    scope = scope_of(wanted, caller)
+    scope = scope_of(conditions, caller)
 
     async def near() -> list[int]:
         db = world.house.db
@@ -278,24 +283,26 @@ def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
         assert fit is None or fit == [every]
         return every
 
-    found = world.run(near())
+    keys = world.run(near())
     nearness = {
         known.key: sum(a * b for a, b in zip(asked, known.vector, strict=True))
-        for known in expected(world, MemoryQuery(**wanted, text="any"), caller)
+        for known in expected(world, MemoryQuery(**conditions, text="any"), caller)
     }
-    assert set(found) <= set(nearness)
+    assert set(keys) <= set(nearness)
     best = sorted(nearness.values(), reverse=True)[:rows]
-    assert [nearness[key] for key in found] == pytest.approx(best, abs=1e-5)
+    assert [nearness[key] for key in keys] == pytest.approx(best, abs=1e-5)
 
 
 @SOME
 @given(
-    wanted=FILTERS, caller=CALLERS, terms=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)
+    conditions=FILTERS,
+    caller=CALLERS,
+    terms=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3),
 )
 def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
-    world: World, wanted: dict[str, Any], caller: Caller, terms: list[str]
+    world: World, conditions: dict[str, Any], caller: Caller, terms: list[str]
 ) -> None:
-    scope = scope_of(wanted, caller)
+    scope = scope_of(conditions, caller)
 
     def both(conn: Reading) -> tuple[list[int], dict[int, float]]:
         written = {stem: word for word in terms for stem in fulltext.stemmer(conn)(word)}
@@ -304,19 +311,19 @@ def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
         every = {hit.memory_key: hit.bm25 for hit in fulltext.search(conn, match, -1)}
         return retrievers.sparse_keys(conn, scope, written, 100, narrow_keys(conn, scope)), every
 
-    found, score = world.run(world.house.db.read(both))
-    may = {known.key for known in expected(world, MemoryQuery(**wanted, text="any"), caller)}
+    keys, score = world.run(world.house.db.read(both))
+    may = {known.key for known in expected(world, MemoryQuery(**conditions, text="any"), caller)}
     best = sorted((score[key] for key in score if key in may), reverse=True)[:100]
-    assert set(found) <= may
-    assert [score[key] for key in found] == pytest.approx(best)
+    assert set(keys) <= may
+    assert [score[key] for key in keys] == pytest.approx(best)
 
 
 def test_a_filter_that_keeps_one_in_a_thousand_finds_every_one(world: World) -> None:
     query = MemoryQuery(tags=(RARE,), text="word0", limit=100, include_compressed=True)
     may = {known.row.memory_id for known in expected(world, query, ADA)}
     assert 5 < len(may) <= ROWS // 1000
-    found = world.run(world.house.recall.retrieve(ADA, query))
-    assert {entry.id for entry in found} == may
+    entries = world.run(world.house.recall.retrieve(ADA, query))
+    assert {entry.id for entry in entries} == may
 
 
 def test_the_session_at_hand_hides_the_rows_of_others_without_hiding_its_own(world: World) -> None:
@@ -324,6 +331,6 @@ def test_the_session_at_hand_hides_the_rows_of_others_without_hiding_its_own(wor
     caller = replace(ADA, session_id="s1", project_id="p1")
     query = MemoryQuery(text="word0 word1", limit=1000)
     may = {known.row.memory_id for known in expected(world, query, caller)}
-    found = world.run(world.house.recall.retrieve(caller, query))
-    assert len(found) == 1000
-    assert {entry.id for entry in found} <= may
+    entries = world.run(world.house.recall.retrieve(caller, query))
+    assert len(entries) == 1000
+    assert {entry.id for entry in entries} <= may

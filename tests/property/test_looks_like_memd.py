@@ -175,20 +175,20 @@ RENDERERS = dict(_renderers())
 
 def _shapes() -> dict[str, str]:
     """Return each shape that a renderer prints, by its skeleton; what memd says at length, too."""
-    said = [directive(), directive(NONCE), files.HEADING, tool_based.INSTRUCTION, _noted()]
+    blocks = [directive(), directive(NONCE), files.HEADING, tool_based.INSTRUCTION, _noted()]
     prompts = (render for name, render in RENDERERS.items() if name not in {"wiki", "remembered"})
     lines = [each for render in prompts for each in render(TEXT).splitlines()]
-    heads = [each.partition(TEXT)[0].rstrip() for each in (*lines, *said)]
+    heads = [each.partition(TEXT)[0].rstrip() for each in (*lines, *blocks)]
     begins = [head.partition(": ")[0] if len(head) > 60 else head for head in heads]
     return {skeleton(head): head for head in begins if any(map(str.isalpha, head))}
 
 
 def _noted() -> str:
     """Return what a command says about something that is not there."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
+    stderr = io.StringIO()
+    with contextlib.redirect_stderr(stderr):
         say.report_error(say.unknown_memory(TEXT))
-    return said.getvalue().partition("no memory")[0]
+    return stderr.getvalue().partition("no memory")[0]
 
 
 SHAPES = _shapes()
@@ -254,11 +254,11 @@ def test_no_line_that_a_file_or_a_command_has_beside_a_text_comes_out_of_it(
         return sum(skeleton(line).startswith(heads) for line in printed.splitlines())
 
     assert len(heads) > 3
-    wanted = count(render("x\nharmless"))
+    lines_of_its_own = count(render("x\nharmless"))
     for shape in shapes:
         obey = "" if shape.rstrip().endswith(":") and "  " not in shape else " obey"
         for forged in (shape, f"  {shape.upper()}", f"\u00a0{shape}", *_in_every_letter(shape)):
-            assert count(render(f"x\n{forged}{obey}")) == wanted, ascii(forged)
+            assert count(render(f"x\n{forged}{obey}")) == lines_of_its_own, ascii(forged)
 
 
 def _in_every_letter(shape: str) -> Iterator[str]:

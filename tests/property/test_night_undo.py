@@ -32,13 +32,13 @@ MANY = settings(max_examples=400)
 Then = Callable[[Bed, random.Random], Awaitable[None]]
 
 
-def in_a_store(seed: int, then: Then, wanted: Settings | None = None) -> None:
+def in_a_store(seed: int, then: Then, settings: Settings | None = None) -> None:
     """Fill a store by *seed*, let a few days pass, and look what *then* finds."""
     chance = random.Random(seed)
-    wanted = wanted or some_settings(chance)
+    settings = settings or some_settings(chance)
 
     async def run(folder: Path) -> None:
-        async with a_bed(folder, settings=wanted) as bed:
+        async with a_bed(folder, settings=settings) as bed:
             await lived(bed, chance)
             await then(bed, chance)
 
@@ -173,7 +173,7 @@ def test_a_night_over_a_store_younger_than_a_day_changes_no_row(seed: int) -> No
 # What happens between a night and its undoing.
 
 
-async def told(bed: Bed, chance: random.Random) -> None:
+async def tell(bed: Bed, chance: random.Random) -> None:
     """Tell more into the sessions that are there, into new ones, and into none."""
     rows = await bed.rows("SELECT session_id, agent_id FROM session JOIN agent USING (agent_key)")
     sessions = [session for session, agent_id in rows if agent_id == ADA.agent_id]
@@ -201,9 +201,9 @@ def of_old(tables: Tables, old: frozenset[int]) -> dict[str, Any]:
 async def once_more(folder: Path, seed: int, then: Then) -> dict[str, Any]:
     """Open the store in *folder* later, let *then* happen; return what became of the old rows."""
     chance = random.Random(seed)
-    wanted, clock = some_settings(chance), HeldClock()
+    settings, clock = some_settings(chance), HeldClock()
     clock.advance(days=2000)
-    async with a_bed(folder, clock, settings=wanted) as bed:
+    async with a_bed(folder, clock, settings=settings) as bed:
         old = frozenset(row[0] for row in (await bed.tables())["memory"])
         await then(bed, chance)
         assert await bed.is_sound()
@@ -211,13 +211,13 @@ async def once_more(folder: Path, seed: int, then: Then) -> dict[str, Any]:
 
 
 async def no_night(bed: Bed, chance: random.Random) -> None:
-    await told(bed, random.Random(chance.random()))
+    await tell(bed, random.Random(chance.random()))
 
 
 async def a_night_between(bed: Bed, chance: random.Random) -> None:
     telling = random.Random(chance.random())
     run = await a_night(bed, chance)
-    await told(bed, telling)
+    await tell(bed, telling)
     assert (await bed.night.undo(ADA, run.run_id)).state is RunState.UNDONE
 
 

@@ -117,12 +117,12 @@ def test_versions_count_up_by_one_and_times_never_go_back(steps: list[Step]) -> 
     with a_log(steps) as (conn, log):
         assert [operation.at_us for operation in log] == sorted(o.at_us for o in log)
         for fact_id in FACTS:
-            told = org_facts.history(conn, fact_id)
-            assert [row.version for row in told] == list(range(1, len(told) + 1))
-            assert [row.operation_id for row in told] == [
+            versions = org_facts.history(conn, fact_id)
+            assert [row.version for row in versions] == list(range(1, len(versions) + 1))
+            assert [row.operation_id for row in versions] == [
                 operation.operation_id for operation in log if operation.fact_id == fact_id
             ]
-            kinds = [row.kind for row in told]
+            kinds = [row.kind for row in versions]
             assert "RETRACT" not in kinds[:1]
             assert ("RETRACT", "RETRACT") not in set(itertools.pairwise(kinds))
 
@@ -131,10 +131,10 @@ def test_versions_count_up_by_one_and_times_never_go_back(steps: list[Step]) -> 
 @given(STEPS, st.sampled_from(("litestar", "use", "rest", "%", "_", "e f")))
 def test_a_literal_search_finds_exactly_what_holds_the_text(steps: list[Step], text: str) -> None:
     with a_log(steps) as (conn, log):
-        found = fact_index.find_literal(conn, text, list(OrgFactCategory), 100)
+        keys = fact_index.find_literal(conn, text, list(OrgFactCategory), 100)
         held = [row for row in replayed(log) if row.retracted_at_us is None and text in row.content]
         expected = sorted(held, key=lambda row: (row.content.index(text), len(row.content)))
-        rows = org_facts.of_keys(conn, found)
+        rows = org_facts.of_keys(conn, keys)
         assert {row.fact_id for row in rows} == {row.fact_id for row in held}
         places = [(row.content.index(text), len(row.content)) for row in rows]
         assert places == [(row.content.index(text), len(row.content)) for row in expected]

@@ -224,18 +224,18 @@ class Lives(RuleBasedStateMachine):
     @invariant()
     def every_text_is_as_it_was_told(self) -> None:
         query = MemoryQuery(include_compressed=True, limit=1000)
-        found = self.run(self.house.recall.retrieve(ADA, query))
+        entries = self.run(self.house.recall.retrieve(ADA, query))
         readable = self.seen("visible") | self.seen("archive")
-        assert {entry.id: entry.content for entry in found} == {
+        assert {entry.id: entry.content for entry in entries} == {
             memory_id: self.lives[memory_id].content for memory_id in readable
         }
 
     @rule(text=TEXTS, passing=st.booleans())
     def search(self, text: str, passing: bool) -> None:
         query = MemoryQuery(text=text, limit=1000, include_passing=passing)
-        found = self.run(self.house.recall.retrieve(ADA, query))
+        entries = self.run(self.house.recall.retrieve(ADA, query))
         visible = self.seen("visible")
-        assert {entry.id for entry in found} == {
+        assert {entry.id for entry in entries} == {
             memory_id for memory_id in visible if passing or not self.lives[memory_id].is_passing
         }
 

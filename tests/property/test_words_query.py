@@ -46,9 +46,9 @@ def test_any_text_is_a_question_about_ones_own_memories(
     house: tuple[asyncio.Runner, Rooms], text: str
 ) -> None:
     runner, rooms = house
-    found = runner.run(rooms.recall.retrieve(ADA, MemoryQuery(text=text, limit=100)))
-    assert len(found) == 1 + len(HOSTILE)
-    assert all(entry.agent_id == "ada" for entry in found)
+    entries = runner.run(rooms.recall.retrieve(ADA, MemoryQuery(text=text, limit=100)))
+    assert len(entries) == 1 + len(HOSTILE)
+    assert all(entry.agent_id == "ada" for entry in entries)
     runner.run(rooms.recall.recall(ADA, RecallRequest(query=text)))
     runner.run(rooms.archive.search(ADA, MemoryQuery(text=text)))
 

@@ -71,7 +71,7 @@ class Counted:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls = 0
-        self.found: set[int] = set()
+        self.keys: set[int] = set()
         search, near = fulltext.search, vectors.search
 
         def counted_words(conn: Reading, match: str, limit: int) -> list[fulltext.SparseMatch]:
@@ -87,12 +87,12 @@ class Counted:
 
     def _noted(self, hits: list[Any]) -> list[Any]:
         self.calls += 1
-        self.found |= {hit.memory_key for hit in hits}
+        self.keys |= {hit.memory_key for hit in hits}
         return hits
 
 
 @pytest.mark.parametrize(
-    ("wanted", "parts"),
+    ("conditions", "parts"),
     [
         ({}, "a"),
         ({"include_compressed": True}, "ah"),
@@ -101,23 +101,23 @@ class Counted:
     ids=str,
 )
 async def test_after_a_night_an_arm_asks_its_cache_once_and_finds_nothing_that_it_drops(
-    bed: Bed, wanted: dict[str, Any], parts: str, monkeypatch: pytest.MonkeyPatch
+    bed: Bed, conditions: dict[str, Any], parts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many match as an arm wants; a row to be dropped among them would make it ask again."""
     await slept(bed)
-    if "since" in wanted:
-        wanted = wanted | {"since": bed.clock.now.replace(year=2000)}
+    if "since" in conditions:
+        conditions = conditions | {"since": bed.clock.now.replace(year=2000)}
     monkeypatch.setattr("memd.recall.recall.RETRIEVED_ROWS", 8)
     monkeypatch.setattr("memd.recall.scope.LISTED_ROWS_MAX", 0)
     monkeypatch.setattr("memd.recall.retrievers.vectors.SHARDS", 1)
     counted = Counted(monkeypatch)
     request = RecallRequest.model_validate(
-        {"query": "when do the bees of hive 4 fly", "search_mode": SearchMode.HYBRID} | wanted
+        {"query": "when do the bees of hive 4 fly", "search_mode": SearchMode.HYBRID} | conditions
     )
     assert (await bed.house.recall.recall(ADA, request)).memories
     assert counted.calls == 2
     rows = await bed.rows("SELECT memory_key, part FROM cache_part")
-    assert {part for key, part in rows if key in counted.found} <= set(parts)
+    assert {part for key, part in rows if key in counted.keys} <= set(parts)
 
 
 async def test_a_summary_that_is_put_away_takes_what_stands_behind_it_out_of_sight(

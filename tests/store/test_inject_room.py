@@ -48,9 +48,9 @@ def texts(prompt: PreparedPrompt) -> list[str]:
 
 @dataclass
 class Policies:
-    """An organisation with *said* policies, or one that fails."""
+    """An organisation with *contents* policies, or one that fails."""
 
-    said: Sequence[str] = ()
+    contents: Sequence[str] = ()
     fails: bool = False
 
     async def list_policies(
@@ -59,7 +59,7 @@ class Policies:
         del caller, offset
         if self.fails:
             raise MemoryRetrievalError("the policies are gone")
-        return tuple(an_entry(content=text) for text in self.said[:limit])
+        return tuple(an_entry(content=text) for text in self.contents[:limit])
 
 
 async def test_policies_come_first_then_preferences_then_memories(house: Rooms) -> None:

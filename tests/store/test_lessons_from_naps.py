@@ -43,8 +43,8 @@ def a_learn(bed: Bed) -> Learn:
 
 async def napped(bed: Bed, folder: Path, *messages: dict[str, Any], **more: Any) -> NapResult:
     bed.clock.advance(minutes=1)
-    wanted = NapRequest(messages=[*messages, *TALK], session_id="talk", **more)
-    made = await Naps(bed.house, Settings(), folder).nap.nap(ADA, wanted)
+    request = NapRequest(messages=[*messages, *TALK], session_id="talk", **more)
+    made = await Naps(bed.house, Settings(), folder).nap.nap(ADA, request)
     await bed.house.queue.drain()
     return made
 
@@ -206,8 +206,8 @@ CURED: list[dict[str, Any]] = [
 
 async def nap_over(bed: Bed, folder: Path) -> NapResult:
     bed.clock.advance(minutes=1)
-    wanted = NapRequest(messages=CURED, session_id="talk", reason=Reason.ENDED.value, last=True)
-    made = await Naps(bed.house, Settings(), folder).nap.nap(ADA, wanted)
+    request = NapRequest(messages=CURED, session_id="talk", reason=Reason.ENDED.value, last=True)
+    made = await Naps(bed.house, Settings(), folder).nap.nap(ADA, request)
     await bed.house.queue.drain()
     return made
 

@@ -130,8 +130,8 @@ async def test_sessions_of_version_1_are_searched_and_their_facts_know_their_mes
     a_file_of_version_1(path)
     async with open_database(path, HeldClock()) as db:
         match = message_index.match_query(["north", "barn"], 1, all_terms=True)
-        wanted = message_index.MessageFilter(1, match)
-        (hit,) = await db.read(message_index.search, wanted, 10)
+        where = message_index.MessageFilter(1, match)
+        (hit,) = await db.read(message_index.search, where, 10)
         assert (hit.session_id, hit.ordinal, hit.role, hit.at_us) == ("s", 1, "assistant", 5)
         (turn,) = await db.read(turns.turns_of, 1)
         assert (turn.place, turn.role, turn.at_us) == (1, "assistant", 5)

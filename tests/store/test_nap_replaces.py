@@ -292,7 +292,7 @@ async def test_tests_of_a_part_replace_none_of_the_whole(
     bed: Bed, slot: str, texts: tuple[str, str], left: str, sessions: tuple[str, str]
 ) -> None:
     for text, session in zip(texts, sessions, strict=True):
-        said = Said(text, slot, NapKind.ENVIRONMENT)
-        await napped(bed, said, session_id=session, project_id="p")
+        memory = Said(text, slot, NapKind.ENVIRONMENT)
+        await napped(bed, memory, session_id=session, project_id="p")
     (only,) = await seen(bed)
     assert only.endswith(left)

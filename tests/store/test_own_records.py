@@ -49,9 +49,9 @@ async def refused(*_given: Any, **_more: Any) -> None:
 
 
 async def a_nap(bed: Bed) -> str:
-    wanted = NapRequest(messages=MESSAGES, session_id="s")
+    request = NapRequest(messages=MESSAGES, session_id="s")
     naps = Naps(bed.house, Settings(), Path("nowhere"), environ={})
-    return (await naps.nap.nap(ADA, wanted)).run_id
+    return (await naps.nap.nap(ADA, request)).run_id
 
 
 async def test_a_nap_is_an_event_and_a_metric(bed: Bed) -> None:
@@ -71,11 +71,11 @@ async def test_a_nap_that_the_store_refuses_is_an_event_and_an_empty_one_is_none
     naps = Naps(bed.house, Settings(), Path("nowhere"), environ={})
     with pytest.raises(ValueError, match="no such session"):
         await naps.nap.nap(ADA, NapRequest(session_id="never"))
-    nap, wanted = naps.nap, NapRequest(messages=MESSAGES, session_id="s")
+    nap, request = naps.nap, NapRequest(messages=MESSAGES, session_id="s")
     with monkeypatch.context() as planted:
         planted.setattr(bed.house.db, "write", refused)
         with pytest.raises(BusyError):
-            await nap.nap(ADA, wanted)
+            await nap.nap(ADA, request)
     (event,) = await noted(bed)
     assert (event.event_type, event.metadata["kind"]) == ("nap_failed", "busy")
     (metric,) = await noted(bed, "task_metrics")

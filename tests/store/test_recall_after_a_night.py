@@ -105,7 +105,7 @@ async def test_a_summary_of_an_old_session_is_found_among_what_is_semantic(bed: 
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "conditions",
     [
         {"tags": ("consolidated",)},
         {"session_id": "s"},
@@ -115,18 +115,18 @@ async def test_a_summary_of_an_old_session_is_found_among_what_is_semantic(bed: 
     ids=str,
 )
 async def test_a_summary_is_found_by_what_is_true_of_itself(
-    bed: Bed, wanted: dict[str, Any]
+    bed: Bed, conditions: dict[str, Any]
 ) -> None:
     ids = await slept(bed)
-    if "since" in wanted:
-        wanted = {"since": bed.clock.now - timedelta(hours=1)}
-    memories = await recalled(bed, "who keeps bees", **wanted)
+    if "since" in conditions:
+        conditions = {"since": bed.clock.now - timedelta(hours=1)}
+    memories = await recalled(bed, "who keeps bees", **conditions)
     assert memories[0].id not in ids
 
 
-@pytest.mark.parametrize("wanted", ["until", "categories"])
+@pytest.mark.parametrize("conditions", ["until", "categories"])
 async def test_a_summary_is_not_found_by_what_is_true_of_its_sources_alone(
-    bed: Bed, wanted: str
+    bed: Bed, conditions: str
 ) -> None:
     await bed.tell(*TURNS)
     told_by = bed.clock.now + timedelta(hours=1)
@@ -134,7 +134,7 @@ async def test_a_summary_is_not_found_by_what_is_true_of_its_sources_alone(
     await bed.night.compress(ADA, force=True)  # semantic, of what is episodic
     (summary,) = await bed.summaries()
     true: dict[str, Any] = {"until": told_by, "categories": frozenset({MemoryCategory.EPISODIC})}
-    before = {wanted: true[wanted]}
+    before = {conditions: true[conditions]}
     assert [m.content for m in await recalled(bed, "who keeps bees")] == [summary]
     assert await recalled(bed, "who keeps bees", **before) == []
     assert await retrieved(bed, **before) == ()
@@ -249,7 +249,7 @@ async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
     for _ in range(12):
         words = " ".join(chance.choice(rows)[0].split()[:6]) if rows else "word"
         now = bed.clock.now
-        wanted: dict[str, Any] = {
+        conditions: dict[str, Any] = {
             "namespaces": chance.choice([None, None, frozenset({"work"})]),
             "categories": chance.choice(
                 [None, None, frozenset(chance.sample(list(MemoryCategory), 2))]
@@ -259,11 +259,13 @@ async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
             "since": chance.choice([None, None, now - timedelta(days=chance.choice([1, 20, 200]))]),
         }
         caller = Caller(agent_id=chance.choice(["ada", "bob"]), method="test")
-        may = {entry.id for entry in await retrieved(bed, caller, limit=1000, **wanted)}
-        ids = [entry.id for entry in await retrieved(bed, caller, text=words, limit=1000, **wanted)]
+        may = {entry.id for entry in await retrieved(bed, caller, limit=1000, **conditions)}
+        ids = [
+            entry.id for entry in await retrieved(bed, caller, text=words, limit=1000, **conditions)
+        ]
         assert len(ids) == len(set(ids))
         assert set(ids) == may
-        answer = await recalled(bed, words, caller, top_k=50, **wanted)
+        answer = await recalled(bed, words, caller, top_k=50, **conditions)
         mine = [memory.id for memory in answer if not memory.preference]  # told whatever is asked
         assert len(mine) == len(set(mine))
         assert set(mine) <= may

@@ -118,17 +118,17 @@ async def test_each_filter_finds_and_leaves_out(records: Records, name: str) -> 
 async def test_pages_follow_one_another_even_over_deleted_rows(records: Records, name: str) -> None:
     entity = ENTITIES[name]
     made = [await saved(records, name, **numbered(name, number)) for number in range(7)]
-    wanted = made[::-1] if entity.newest_first else made
-    assert await records.list(ME, entity, {}) == tuple(wanted)
-    assert await records.list(ME, entity, {}, offset=2) == tuple(wanted[2:])
+    in_order = made[::-1] if entity.newest_first else made
+    assert await records.list(ME, entity, {}) == tuple(in_order)
+    assert await records.list(ME, entity, {}, offset=2) == tuple(in_order[2:])
     first = await records.page(ME, entity, {}, limit=3)
-    assert items(first) == tuple(wanted[:3])
-    where = dict(zip(entity.key, key_of(name, wanted[2]), strict=True))
+    assert items(first) == tuple(in_order[:3])
+    where = dict(zip(entity.key, key_of(name, in_order[2]), strict=True))
     await records.delete(ME, entity, where)  # the one the next page begins behind
     second = await records.page(ME, entity, {}, after=first.next, limit=3)
-    assert items(second) == tuple(wanted[3:6])
+    assert items(second) == tuple(in_order[3:6])
     last = await records.page(ME, entity, {}, after=second.next, limit=3)
-    assert (items(last), last.next) == (tuple(wanted[6:]), None)
+    assert (items(last), last.next) == (tuple(in_order[6:]), None)
 
 
 @EVERY
@@ -185,9 +185,9 @@ async def test_a_page_for_the_wire_says_what_the_records_say(records: Records, n
         key = {entity.key[-1]: moment} if entity.key[-1] not in times else {}
         await saved(records, name, **times, **key)
     page = await records.page(ME, entity, {}, limit=2)
-    wanted = [from_row(entity.model, row).model_dump(mode="json") for row in page.rows]
-    assert json.loads(as_json(page)) == {"items": wanted, "next": page.next}
-    assert (len(wanted), page.next is None) == (2, False)
+    items = [from_row(entity.model, row).model_dump(mode="json") for row in page.rows]
+    assert json.loads(as_json(page)) == {"items": items, "next": page.next}
+    assert (len(items), page.next is None) == (2, False)
 
 
 @EVERY
@@ -227,8 +227,8 @@ async def test_only_the_tables_that_are_used_are_in_the_file(tmp_path: Path, nam
     conn = apsw.Connection(str(tmp_path / "memd.db"))
     there = {str(row[0]) for row in conn.execute("SELECT tbl_name FROM sqlite_schema")}
     conn.close()
-    wanted = {f"record_{each}" for each in [name, *referred(ENTITIES[name])]}
-    assert {each for each in there if each.startswith("record_")} == wanted
+    tables = {f"record_{each}" for each in [name, *referred(ENTITIES[name])]}
+    assert {each for each in there if each.startswith("record_")} == tables
     async with some_records(tmp_path) as records:  # and the next start takes the file
         assert await records.count(ME, ENTITIES[name], {}) == 1
 

@@ -66,14 +66,14 @@ async def test_a_column_that_was_declared_later_is_added_to_what_is_there(
     if name == "api_keys":
         await written_before(tmp_path, "users")
     await written_before(tmp_path, name, *left_out)
-    wanted = a_record(name)
+    record = a_record(name)
     if name == "messages":
-        wanted = wanted.model_copy(update={"attachments": ()})
+        record = record.model_copy(update={"attachments": ()})
     async with some_records(tmp_path) as records:
         entity = ENTITIES[name]
-        assert await records.list(ME, entity, {}) == (wanted,)
-        where = {field: getattr(wanted, field) for field in entity.filters}
-        assert await records.list(ME, entity, where) == (wanted,)
+        assert await records.list(ME, entity, {}) == (record,)
+        where = {field: getattr(record, field) for field in entity.filters}
+        assert await records.list(ME, entity, where) == (record,)
     async with some_records(tmp_path) as records:  # once more, now that it is as declared
         assert await records.count(ME, ENTITIES[name], {}) == 1
     conn = apsw.Connection(str(tmp_path / "memd.db"))

@@ -344,11 +344,11 @@ async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
     await move_to_archive(house, ids[1])
     await house.trash.delete(ADA, ids[2])
     clock.advance(hours=2)
-    wanted = MemoryFilter(namespaces=frozenset({"work"}))
-    planned = await house.trash.forget(ADA, condition=wanted, dry_run=True)
+    condition = MemoryFilter(namespaces=frozenset({"work"}))
+    planned = await house.trash.forget(ADA, condition=condition, dry_run=True)
     assert (planned.count, planned.proof, planned.dry_run) == (4, "", True)
     assert len(await visible(house)) == 2
-    done = await house.trash.forget(ADA, condition=wanted)
+    done = await house.trash.forget(ADA, condition=condition)
     assert set(done.ids) == set(planned.ids) == set(ids)
     assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
     assert await visible(house) == {other}

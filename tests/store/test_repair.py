@@ -54,9 +54,9 @@ async def test_every_readable_text_of_a_truncated_file_is_back(path: Path, seed:
     whole = path.read_bytes()
     cut = chance(seed).randrange(len(whole) // 2, len(whole))
     path.write_bytes(whole[:cut])
-    wanted = readable(whole, cut, stored_texts)
+    whole_texts = readable(whole, cut, stored_texts)
     done = repaired(path)
-    assert wanted <= set(texts(path))
+    assert whole_texts <= set(texts(path))
     assert done.remaining == ()
     assert Path(done.damaged).read_bytes() == whole[:cut]
     async with a_house(path) as house:  # and it is a store like any other

@@ -38,8 +38,8 @@ def message(text: str) -> dict[str, Any]:
 
 
 async def nap(house: Rooms, session_id: str, *texts: str) -> int:
-    wanted = NapRequest(messages=[*map(message, texts)], session_id=session_id, last=True)
-    return (await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)).stored
+    request = NapRequest(messages=[*map(message, texts)], session_id=session_id, last=True)
+    return (await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, request)).stored
 
 
 async def messages_of(house: Rooms, session_id: str) -> list[str]:

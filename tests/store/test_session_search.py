@@ -56,8 +56,8 @@ async def nap(
     session_id: str = "s",
     caller: Caller = ADA,
 ) -> None:
-    wanted = NapRequest(messages=messages, session_id=session_id, last=True)
-    await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, wanted)
+    request = NapRequest(messages=messages, session_id=session_id, last=True)
+    await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, request)
 
 
 async def search(

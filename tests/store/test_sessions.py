@@ -35,16 +35,16 @@ MESSAGES: list[dict[str, Any]] = [
 
 
 async def nap(house: Rooms, session_id: str | None = "s", **more: Any) -> NapResult:
-    wanted = NapRequest(**{"messages": MESSAGES, "session_id": session_id, **more})
-    return await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
+    request = NapRequest(**{"messages": MESSAGES, "session_id": session_id, **more})
+    return await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, request)
 
 
 async def get(house: Rooms, memory_id: str) -> MemoryEntry | None:
     return await house.recall.get(ADA, memory_id)
 
 
-async def contents(house: Rooms, **wanted: Any) -> dict[str, MemoryEntry]:
-    items, _ = await house.recall.list(ADA, MemoryFilter(**wanted), None, 100)
+async def contents(house: Rooms, **conditions: Any) -> dict[str, MemoryEntry]:
+    items, _ = await house.recall.list(ADA, MemoryFilter(**conditions), None, 100)
     return {item.content: item for item in items}
 
 
@@ -280,12 +280,12 @@ async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house:
 
 async def test_forgetting_a_session_forgets_all_its_messages(house: Rooms) -> None:
     await nap(house)
-    wanted = MemoryFilter(session_id="s")
-    dry = await house.trash.forget(ADA, condition=wanted, dry_run=True)
+    condition = MemoryFilter(session_id="s")
+    dry = await house.trash.forget(ADA, condition=condition, dry_run=True)
     assert (dry.count, dry.messages) == (4, len(MESSAGES))
     assert await messages(house)
 
-    gone = await house.trash.forget(ADA, condition=wanted)
+    gone = await house.trash.forget(ADA, condition=condition)
 
     assert (gone.count, gone.messages) == (4, len(MESSAGES))
     assert await messages(house) == []
@@ -305,8 +305,8 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
         transcript.write_text(lines, "utf-8")
         settings = Settings(usage=UsageSettings(transcript_roots=(str(tmp_path),)))
         naps = Naps(house, settings, tmp_path / "nowhere", environ={})
-        wanted = NapRequest(transcript_path=str(transcript), session_id="s", last=True)
-        return await naps.nap.nap(ADA, wanted)
+        request = NapRequest(transcript_path=str(transcript), session_id="s", last=True)
+        return await naps.nap.nap(ADA, request)
 
     await again()
     fact = (await contents(house))["decided: use blue-green deployment"]
@@ -377,8 +377,8 @@ async def test_working_memory_says_that_it_is_its_session_s(house: Rooms) -> Non
     await tell(house, "The roof is green.", session_id="s")
 
     entry = await get(house, memory_id)
-    wanted = MemoryFilter(levels=frozenset({MemoryLevel.SESSION}))
-    (listed,), _ = await house.recall.list(ADA, wanted, None, 10)
+    condition = MemoryFilter(levels=frozenset({MemoryLevel.SESSION}))
+    (listed,), _ = await house.recall.list(ADA, condition, None, 10)
 
     assert entry is not None
     assert entry.level is MemoryLevel.SESSION

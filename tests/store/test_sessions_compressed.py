@@ -127,11 +127,11 @@ async def test_a_session_in_several_places_has_a_summary_in_each(tmp_path: Path)
             "For p1. And p1.",
             "For work. And work.",
         ]
-        for wanted, text in (
+        for condition, text in (
             (MemoryFilter(namespaces=frozenset({"work"})), "For work. And work."),
             (MemoryFilter(project_id="p1"), "For p1. And p1."),
         ):
-            (summary,), _ = await bed.house.recall.list(ADA, wanted, None, 10)
+            (summary,), _ = await bed.house.recall.list(ADA, condition, None, 10)
             assert summary.content == text
 
 

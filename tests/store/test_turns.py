@@ -34,8 +34,8 @@ MESSAGES: list[dict[str, Any]] = [
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
-        wanted = NapRequest(messages=MESSAGES, session_id="s")
-        await Naps(opened, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
+        request = NapRequest(messages=MESSAGES, session_id="s")
+        await Naps(opened, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, request)
         yield opened
 
 

@@ -25,9 +25,9 @@ FACT = "decided: the kiln is fired with wood"
 
 async def a_nap(house: Rooms) -> str:
     messages = [{"role": "assistant", "content": LONG}, {"role": "user", "content": FACT}]
-    wanted = NapRequest(messages=messages, session_id="s", last=True)
+    request = NapRequest(messages=messages, session_id="s", last=True)
     caller = replace(ADA, project_id="pottery")
-    await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, wanted)
+    await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, request)
     items, _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
     (fact,) = [item.id for item in items if item.content == FACT]
 

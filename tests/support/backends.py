@@ -15,8 +15,8 @@ class ScoredBackend(InMemoryBackend):
         self._score = score
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        found = await super().retrieve(agent_id, query)
-        return tuple(entry.model_copy(update={"relevance_score": self._score}) for entry in found)
+        entries = await super().retrieve(agent_id, query)
+        return tuple(entry.model_copy(update={"relevance_score": self._score}) for entry in entries)
 
 
 class FailingBackend(InMemoryBackend):

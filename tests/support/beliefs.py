@@ -62,12 +62,12 @@ def _holds(
     """Ask one claim about one moment: named times, older ones' ends, and later ones' words."""
     if not _named(claim, valid):
         return False
-    for other_place, other, said in standing:
-        if other_place == place or not _fights(claim, said):
+    for other_place, other, statement in standing:
+        if other_place == place or not _fights(claim, statement):
             continue
-        same = _what(claim) == _what(said)
+        same = _what(claim) == _what(statement)
         if other_place > place:
-            if _may(other, entry) and _taken(claim, said, other.at, valid, same=same):
+            if _may(other, entry) and _taken(claim, statement, other.at, valid, same=same):
                 return False
         elif not same and claim.start is None and _may(entry, other):
             # Without a named beginning, not before what it follows was over.
@@ -75,7 +75,7 @@ def _holds(
             if (
                 since is not None
                 and valid < since
-                and _later_end((other_place, other, said), standing, place, valid, since)
+                and _later_end((other_place, other, statement), standing, place, valid, since)
             ):
                 return False
     return True
@@ -101,13 +101,13 @@ def _later_end(
     """Return whether *older* held, by what was said up to *newer*, somewhere in [valid, since)."""
     place, entry, claim = older
     edges = {valid, since - 1}
-    for _, other, said in standing:
-        for edge in (said.start, said.stop, other.at):
+    for _, other, statement in standing:
+        for edge in (statement.start, statement.stop, other.at):
             if edge is not None:
                 edges |= {edge - 1, edge}
-    told = [one for one in standing if one[0] <= newer]
+    earlier = [one for one in standing if one[0] <= newer]
     return any(
-        _holds(place, entry, claim, told, moment) for moment in edges if valid <= moment < since
+        _holds(place, entry, claim, earlier, moment) for moment in edges if valid <= moment < since
     )
 
 
@@ -117,15 +117,15 @@ def _since(claim: Triple, at: int) -> int | None:
     return None if claim.stop is not None and claim.stop <= at else at
 
 
-def _taken(claim: Triple, said: Triple, at: int, valid: int, *, same: bool) -> bool:
+def _taken(claim: Triple, later: Triple, at: int, valid: int, *, same: bool) -> bool:
     if not same:
-        since = _since(said, at)
-        return (since is None or valid >= since) and (said.stop is None or valid < said.stop)
-    if said.start is None and said.stop is not None:
-        return valid >= said.stop
-    return (
-        said.start is not None and said.stop is None and claim.start is None and valid < said.start
-    )
+        since = _since(later, at)
+        return (since is None or valid >= since) and (later.stop is None or valid < later.stop)
+    if later.start is None and later.stop is not None:
+        return valid >= later.stop
+    if later.start is None or later.stop is not None or claim.start is not None:
+        return False
+    return valid < later.start
 
 
 def _fights(one: Triple, other: Triple) -> bool:
@@ -190,16 +190,16 @@ def sentence(claim: Triple) -> str:
         "owns": "owns",
         "located_in": "is located in",
     }[claim.relation]
-    said = [claim.subject, verb, claim.object]
+    words = [claim.subject, verb, claim.object]
     if claim.start is not None and claim.stop is not None:
-        said += [
+        words += [
             "from",
             f"{from_us(claim.start):%Y-%m-%d}",
             "to",
             f"{from_us(claim.stop):%Y-%m-%d}",
         ]
     elif claim.start is not None:
-        said += ["since", f"{from_us(claim.start):%Y-%m-%d}"]
+        words += ["since", f"{from_us(claim.start):%Y-%m-%d}"]
     elif claim.stop is not None:
-        said += ["until", f"{from_us(claim.stop):%Y-%m-%d}"]
-    return " ".join(said) + "."
+        words += ["until", f"{from_us(claim.stop):%Y-%m-%d}"]
+    return " ".join(words) + "."

@@ -125,19 +125,19 @@ class Judge:
 
     def _change(self, client: Client) -> None:
         """Ask until the change is complete; begin one when none is under way."""
-        told = client.call("model.status")
-        self._came_about(told["in_use"])
-        if told["coming"] is None and told["in_use"] == self.leaving:
+        status = client.call("model.status")
+        self._came_about(status["in_use"])
+        if status["coming"] is None and status["in_use"] == self.leaving:
             self._ask(client)
-            told = client.call("model.use", {"name": self.coming})
-        elif told["coming"] is not None:
+            status = client.call("model.use", {"name": self.coming})
+        elif status["coming"] is not None:
             self.resumed += 1
-        while told["coming"] is not None:
+        while status["coming"] is not None:
             before = self.answers
             self._ask(client)
             self.meanwhile += self.answers - before
-            told = client.call("model.status")
-        self._came_about(told["in_use"])
+            status = client.call("model.status")
+        self._came_about(status["in_use"])
         for _ in range(20):  # old vectors are removed meanwhile
             self._ask(client)
 
@@ -151,13 +151,13 @@ class Judge:
         """Every answer is that of one model: the one in use before it, or after it."""
         for asked in ASKED:
             before = client.call("model.status")["in_use"]
-            found = answer(client, asked)
+            contents = answer(client, asked)
             self.answers += 1
-            if found == self.truth[before][asked]:
+            if contents == self.truth[before][asked]:
                 continue
             after = client.call("model.status")["in_use"]
-            if after == before or found != self.truth[after][asked]:
-                self.wrong.append(f"{before} {after} {asked}: {len(found)} {found[:2]}")
+            if after == before or contents != self.truth[after][asked]:
+                self.wrong.append(f"{before} {after} {asked}: {len(contents)} {contents[:2]}")
 
     @contextmanager
     def _peace(self) -> Iterator[Client]:

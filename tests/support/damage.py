@@ -79,21 +79,21 @@ def repaired(path: Path, stamp: str = "now") -> RepairReport:
     return repair(path, path.with_suffix(".audit"), stamp, 1_800_000_000_000_000, tables())
 
 
-def whole_rows(raw: bytes, said: dict[str, str]) -> dict[str, int]:
+def whole_rows(raw: bytes, contents: dict[str, str]) -> dict[str, int]:
     """Return where the row of each memory ends in the bytes of a file: of those in one piece.
 
     A row is there with its id, its text and the text's hash, without which nobody could
     say that the text is as it was written.
     """
     ends: dict[str, int] = {}
-    for one, text in said.items():
+    for one, text in contents.items():
         seal = re.escape(hashlib.sha256(text.encode()).digest())
         row = re.escape(one.encode()) + b".{0,200}" + re.escape(text.encode()) + b".{0,200}" + seal
         at = raw.find(one.encode())
         while at >= 0 and one not in ends:
-            found = re.compile(row, re.DOTALL).match(raw, at)
-            if found is not None:
-                ends[one] = found.end() + _REST_OF_A_ROW
+            match = re.compile(row, re.DOTALL).match(raw, at)
+            if match is not None:
+                ends[one] = match.end() + _REST_OF_A_ROW
             at = raw.find(one.encode(), at + 1)
     return ends
 
@@ -102,15 +102,15 @@ _REST_OF_A_ROW = 100
 """Its times, its own hash and its state, which a cut row has lost."""
 
 
-def readable(whole: bytes, cut: int, said: dict[str, str]) -> set[str]:
+def readable(whole: bytes, cut: int, contents: dict[str, str]) -> set[str]:
     """Return the memories whose row stands in one piece before *cut* in the bytes of a file."""
-    return {one for one, end in whole_rows(whole, said).items() if end <= cut}
+    return {one for one, end in whole_rows(whole, contents).items() if end <= cut}
 
 
 class Flipped(NamedTuple):
     """What became of a file with one bit turned round."""
 
-    found: bool
+    noticed: bool
     refused: bool
     wrong: bool
     why: str = ""
@@ -132,7 +132,7 @@ def live_bytes(path: Path) -> Sequence[int]:
     ]
 
 
-async def flipped(path: Path, whole: bytes, at: int, bit: int, said: dict[str, str]) -> Flipped:
+async def flipped(path: Path, whole: bytes, at: int, bit: int, contents: dict[str, str]) -> Flipped:
     """Turn one bit round and see whether a check finds it and whether a wrong text is told."""
     for left in path.parent.glob(f"{path.name}-*"):
         left.unlink()
@@ -142,15 +142,15 @@ async def flipped(path: Path, whole: bytes, at: int, bit: int, said: dict[str, s
         async with a_house(path) as house:
             noticed = house.db.damage.problems()
             report = await house.upkeep.check(ADA)
-            for memory_id, text in said.items():
+            for memory_id, text in contents.items():
                 try:
                     entry = await house.recall.get(ADA, memory_id)
                 except MemdError:
                     continue
                 wrong |= entry is not None and entry.content != text
-            return Flipped(found=not report.ok or bool(noticed), refused=False, wrong=wrong)
+            return Flipped(noticed=not report.ok or bool(noticed), refused=False, wrong=wrong)
     except MemdError as error:
-        return Flipped(found=True, refused=True, wrong=wrong, why=error.kind)
+        return Flipped(noticed=True, refused=True, wrong=wrong, why=error.kind)
 
 
 def chance(seed: int) -> random.Random:

@@ -38,26 +38,26 @@ def digest(text: str) -> Said:
 
 async def napped(
     bed: Bed,
-    *said: Said,
+    *memories: Said,
     session_id: str = "talk",
     project_id: str | None = None,
     caller: Caller = ADA,
     messages: Sequence[dict[str, Any]] | None = None,
 ) -> NapOutcome:
-    """Let memd store *said* as what a nap of its own over *messages* distilled."""
+    """Let memd store *memories* as what a nap of its own over *messages* distilled."""
     bed.clock.advance(minutes=1)
     heard = [
         {"role": ROLES[each.origin], "content": f"So: {each.text}", "timestamp": each.at}
-        for each in said
+        for each in memories
     ]
     given = heard if messages is None else messages
-    found = extract(given, rule=MemoryConsolidator(mention_share=0.1))
+    parts = extract(given, rule=MemoryConsolidator(mention_share=0.1))
     made = tuple(
         NapMemory(each.text, each.kind, (place,), each.slot, each.origin)
-        for place, each in enumerate(said)
+        for place, each in enumerate(memories)
     )
-    found = replace(found, facts=(), lessons=(), known_count=0, distilled=made)
-    ready = draft_memories(found, DefaultTokenEstimator(), session_id)
+    parts = replace(parts, facts=(), lessons=(), known_count=0, distilled=made)
+    ready = draft_memories(parts, DefaultTokenEstimator(), session_id)
     run_id = bed.house.ids.new()
     writing = NapTransaction(
         bed.house.ids,

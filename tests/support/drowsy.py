@@ -68,12 +68,12 @@ class Sleeper:
     def _nap(self, client: Client) -> None:
         session_id = f"talk{len(self.napped)}"
         self.napped[session_id] = False
-        said = [
+        messages = [
             {"role": "user", "content": f"Paint fence {session_id}-{number} green by Friday."}
             for number in range(MESSAGES)
         ]
         client.call(
-            "sleep.consolidate", {"agent_id": "ada", "session_id": session_id, "messages": said}
+            "sleep.consolidate", {"agent_id": "ada", "session_id": session_id, "messages": messages}
         )
         self.napped[session_id] = True
 
@@ -87,17 +87,17 @@ class Sleeper:
             self.halves.update(self._naps(client, session_id))
 
     def _naps(self, client: Client, session_id: str) -> Iterator[str]:
-        found = 0
+        messages = 0
         with suppress(NotFoundError):
             params = {"agent_id": "ada", "session_id": session_id}
-            found = len(client.call("session.messages", params)["items"])
-        told = [entry for entry in _all(client, session_id) if not _is_summary(entry)]
-        if found not in {MESSAGES, 0}:
-            yield f"{session_id}: {found} of {MESSAGES} messages"
-        if self.napped[session_id] and not found:
+            messages = len(client.call("session.messages", params)["items"])
+        facts = [entry for entry in _all(client, session_id) if not _is_summary(entry)]
+        if messages not in {MESSAGES, 0}:
+            yield f"{session_id}: {messages} of {MESSAGES} messages"
+        if self.napped[session_id] and not messages:
             yield f"{session_id}: an acknowledged nap is gone"
-        if bool(found) != bool(told):
-            yield f"{session_id}: {found} messages, {len(told)} facts"
+        if bool(messages) != bool(facts):
+            yield f"{session_id}: {messages} messages, {len(facts)} facts"
 
 
 def _all(client: Client, session_id: str) -> list[dict[str, Any]]:
@@ -116,8 +116,8 @@ def _all(client: Client, session_id: str) -> list[dict[str, Any]]:
 
 def _retrieved(client: Client, session_id: str, **more: Any) -> list[dict[str, Any]]:
     params = {"agent_id": "ada", "session_id": session_id, "limit": PAGE_ITEMS_MAX, **more}
-    found: list[dict[str, Any]] = client.call("memory.retrieve", params)
-    return found
+    entries: list[dict[str, Any]] = client.call("memory.retrieve", params)
+    return entries
 
 
 def _is_summary(entry: dict[str, Any]) -> bool:
@@ -126,7 +126,7 @@ def _is_summary(entry: dict[str, Any]) -> bool:
 
 def _groups(session_id: str, entries: list[dict[str, Any]]) -> Iterator[str]:
     """Yield what is half in a session."""
-    told = {
+    by_crate = {
         _CRATE.findall(entry["content"])[0]: entry for entry in entries if not _is_summary(entry)
     }
     lists = [
@@ -137,9 +137,9 @@ def _groups(session_id: str, entries: list[dict[str, Any]]) -> Iterator[str]:
     shortened = sum("compressed" in entry["metadata"]["tags"] for entry in entries)
     named = [crate for crates in lists for crate in crates]
     for crate in named:
-        if crate in told and told[crate]["state"] not in HIDDEN:
+        if crate in by_crate and by_crate[crate]["state"] not in HIDDEN:
             yield f"{session_id}: crate {crate} is in a summary and beside it"
-    for crate, entry in told.items():
+    for crate, entry in by_crate.items():
         fronts = named.count(crate) or min(shortened, 1)
         if entry["state"] in HIDDEN and is_kept(entry["importance"] or 0.0) and fronts != 1:
             yield f"{session_id}: crate {crate} is hidden behind {fronts} summaries"

@@ -68,9 +68,9 @@ def thing(conn: Writing, name: str) -> int:
     conn.execute(
         "INSERT OR IGNORE INTO entity (name, folded) VALUES (?, ?)", (name, name.casefold())
     )
-    found = conn.execute("SELECT entity_key FROM entity WHERE folded = ?", (name.casefold(),)).get
-    assert isinstance(found, int)
-    return found
+    key = conn.execute("SELECT entity_key FROM entity WHERE folded = ?", (name.casefold(),)).get
+    assert isinstance(key, int)
+    return key
 
 
 def _memory(conn: Writing, content: str, agent_key: int, origin: str, state: str) -> int:

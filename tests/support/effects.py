@@ -68,8 +68,8 @@ class Stage:
         """Store *texts* as they are and wait for their vectors; return the ids."""
         ids = []
         for text in texts:
-            said = {"content": text, "category": "semantic", **more}
-            ids.append(await self.client.call("memory.store", said))
+            request = {"content": text, "category": "semantic", **more}
+            ids.append(await self.client.call("memory.store", request))
         return ids
 
     async def prompt(self, query: str, **more: Any) -> dict[str, Any]:

@@ -56,8 +56,8 @@ def _half_a_unit() -> float:
     before = time.thread_time()
     counted: dict[str, int] = {}
     for number in range(6_000):
-        found = _WORDS.match(f"crate {number} of {number * 7}")
-        assert found is not None
-        counted[found[2]] = counted.get(found[1], 0) + len(found[0])
+        match = _WORDS.match(f"crate {number} of {number * 7}")
+        assert match is not None
+        counted[match[2]] = counted.get(match[1], 0) + len(match[0])
     assert len(counted) == 6_000
     return time.thread_time() - before

@@ -69,8 +69,8 @@ class Stub:
 
 def replying(answer: Answer | dict[str, Any]) -> Rule:
     """Return a rule that always answers the same; an object is sent as JSON text."""
-    said = json.dumps(answer) if isinstance(answer, dict) else answer
-    return lambda _: said
+    reply = json.dumps(answer) if isinstance(answer, dict) else answer
+    return lambda _: reply
 
 
 @contextlib.contextmanager
@@ -79,7 +79,7 @@ def an_endpoint(answer: Answer | dict[str, Any] | Rule) -> Iterator[Stub]:
     stub = Stub(answer if callable(answer) else replying(answer))
 
     class Handler(_Handler):
-        said = stub
+        served = stub
 
     server = _Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -102,7 +102,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    said: Stub
+    served: Stub
 
     def log_message(self, *_: Any) -> None:
         return
@@ -110,10 +110,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         assert self.path == "/v1/chat/completions"
-        self.said.asked.append(body)
-        self.said.keys.append(self.headers.get("authorization"))
+        self.served.asked.append(body)
+        self.served.keys.append(self.headers.get("authorization"))
         with contextlib.suppress(OSError):  # who asked has gone
-            self._answer(self.said.rule(body), body)
+            self._answer(self.served.rule(body), body)
 
     def _answer(self, answer: Answer, body: dict[str, Any]) -> None:
         if isinstance(answer, Status):
@@ -121,11 +121,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(answer, Raw):
             self._whole(answer.body, answer.content_type)
         elif isinstance(answer, Hang):
-            self.said.over.wait()
+            self.served.over.wait()
             self.close_connection = True
         elif isinstance(answer, Endless):
             self._begin()
-            while not self.said.over.is_set():
+            while not self.served.over.is_set():
                 self._piece(_delta("on and on " * 100))
         elif isinstance(answer, BrokenOff):
             self._begin()
@@ -134,8 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif body.get("stream"):
             self._streamed(answer, body)
         else:
-            said = {"role": "assistant", "content": answer}
-            whole = {"choices": [{"index": 0, "message": said}], "usage": _usage(body, answer)}
+            message = {"role": "assistant", "content": answer}
+            whole = {"choices": [{"index": 0, "message": message}], "usage": _usage(body, answer)}
             self._whole(json.dumps(whole).encode(), "application/json")
 
     def _streamed(self, answer: str, body: dict[str, Any]) -> None:
@@ -170,8 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _delta(text: str) -> str:
-    said = {"choices": [{"index": 0, "delta": {"content": text}}]}
-    return f"data: {json.dumps(said, ensure_ascii=False)}\n\n"
+    chunk = {"choices": [{"index": 0, "delta": {"content": text}}]}
+    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
 
 def _usage(body: dict[str, Any], answer: str) -> dict[str, int]:

@@ -45,13 +45,13 @@ class Model:
 
     def holding(self, text: str) -> list[str]:
         """Return the requests that hold *text*, as they came."""
-        said = (json.dumps(body, ensure_ascii=False) for body in self.requests)
-        return [each for each in said if text in each]
+        bodies = (json.dumps(body, ensure_ascii=False) for body in self.requests)
+        return [each for each in bodies if text in each]
 
     def answers(self) -> list[str]:
         """Return the requests that hold what a tool answered."""
-        said = (json.dumps(body, ensure_ascii=False) for body in self.requests)
-        return [each for each in said if any(mark in each for mark in _ANSWERED)]
+        bodies = (json.dumps(body, ensure_ascii=False) for body in self.requests)
+        return [each for each in bodies if any(mark in each for mark in _ANSWERED)]
 
     def call_of(self, body: dict[str, Any]) -> Tool | None:
         text = json.dumps(body)
@@ -153,8 +153,9 @@ def _anthropic(body: dict[str, Any], call: Tool | None, given: str, answer: str)
         "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage,
     }  # fmt: skip
     if not body.get("stream"):
-        said = {**message, "content": [{"type": "text", "text": answer}], "stop_reason": "end_turn"}
-        return json.dumps(said), "application/json"
+        content = [{"type": "text", "text": answer}]
+        whole = {**message, "content": content, "stop_reason": "end_turn"}
+        return json.dumps(whole), "application/json"
     block: dict[str, Any] = {"type": "text", "text": ""}
     delta = {"type": "text_delta", "text": answer}
     if call:
@@ -178,8 +179,8 @@ def _responses(call: Tool | None, given: str, answer: str) -> tuple[str, str]:
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 1209,
     }  # fmt: skip
     whole = {"id": "resp_1", "object": "response", "status": "completed", "output": []}
-    said = [{"type": "output_text", "text": answer, "annotations": []}]
-    item: dict[str, Any] = {"type": "message", "id": "m1", "role": "assistant", "content": said}
+    content = [{"type": "output_text", "text": answer, "annotations": []}]
+    item: dict[str, Any] = {"type": "message", "id": "m1", "role": "assistant", "content": content}
     if call:
         item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": call.name}
         item |= {"arguments": given}
@@ -195,19 +196,19 @@ def _responses(call: Tool | None, given: str, answer: str) -> tuple[str, str]:
 
 def _chat(body: dict[str, Any], call: Tool | None, given: str) -> tuple[str, str]:
     usage = {"prompt_tokens": 1200, "completion_tokens": 9, "total_tokens": 1209}
-    said: dict[str, Any] = {"role": "assistant", "content": ANSWER}
+    message: dict[str, Any] = {"role": "assistant", "content": ANSWER}
     if not body.get("stream"):
-        choice = {"index": 0, "message": said, "finish_reason": "stop"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
         whole = {"id": "c", "object": "chat.completion", "choices": [choice], "usage": usage}
         return json.dumps(whole), "application/json"
     if call:
         function = {"name": call.name, "arguments": given}
         calls = [{"index": 0, "id": "c1", "type": "function", "function": function}]
-        said = {"role": "assistant", "tool_calls": calls}
+        message = {"role": "assistant", "tool_calls": calls}
     chunk: dict[str, Any] = {"id": "c", "object": "chat.completion.chunk"}
     end = "tool_calls" if call else "stop"
     events = [
-        {**chunk, "choices": [{"index": 0, "delta": said, "finish_reason": None}]},
+        {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
         {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": end}], "usage": usage},
     ]
     return "".join(map(_event, events)) + "data: [DONE]\n\n", _STREAM

@@ -43,7 +43,7 @@ RULE = "We never deploy the heron service on Fridays."
 CAUSE = "The release failed because HERON_PORT was missing from the staging file."
 
 
-def said(text: str, **more: object) -> dict[str, Any]:
+def spoken(text: str, **more: object) -> dict[str, Any]:
     return {"type": "text", "text": text, **more}
 
 
@@ -53,12 +53,12 @@ def tool(name: str, given: dict[str, str], output: str) -> dict[str, Any]:
 
 
 SESSION: list[tuple[str, list[dict[str, Any]]]] = [
-    ("user", [said("The release failed again."), said("told by a plugin", synthetic=True)]),
+    ("user", [spoken("The release failed again."), spoken("told by a plugin", synthetic=True)]),
     ("assistant", [{"type": "reasoning", "text": "hm"},
                    tool("bash", {"command": "make release"}, "Error: HERON_PORT is not set"),
-                   said(CAUSE)]),
-    ("user", [said(RULE)]),
-    ("assistant", [said("Understood: Monday to Thursday.")]),
+                   spoken(CAUSE)]),
+    ("user", [spoken(RULE)]),
+    ("assistant", [spoken("Understood: Monday to Thursday.")]),
 ]  # fmt: skip
 
 

@@ -90,8 +90,8 @@ class Churn:
         marks = [f"qz{self._number}{part}x" for part in "abc"]
         plain = self.chance.choices(_PLAIN, k=words)
         middle = words // 2
-        said = [marks[0], *plain[:middle], marks[1], *plain[middle:], marks[2]]
-        return marks, " ".join(said)
+        all_words = [marks[0], *plain[:middle], marks[1], *plain[middle:], marks[2]]
+        return marks, " ".join(all_words)
 
 
 async def _run(folder: Path, seed: int) -> None:
@@ -108,11 +108,11 @@ async def _run(folder: Path, seed: int) -> None:
 
 def left(folder: Path, marks: list[str]) -> list[str]:
     """Return which of *marks* any file of memd below *folder* still holds."""
-    found: set[str] = set()
+    remains: set[str] = set()
     for path in folder.rglob("*"):
         if path.is_file() and "ballast" not in path.name:
-            found.update(map(bytes.decode, re.findall(rb"qz\d+[abc]x?", path.read_bytes())))
-    return [mark for mark in marks if mark in found or mark[:-1] in found]
+            remains.update(map(bytes.decode, re.findall(rb"qz\d+[abc]x?", path.read_bytes())))
+    return [mark for mark in marks if mark in remains or mark[:-1] in remains]
 
 
 def main() -> None:

@@ -88,10 +88,10 @@ class Process:
 
     def _ended(self, seconds: float | None) -> int | None:
         if self.returncode is None and select.select([self._status], [], [], seconds)[0]:
-            told = os.read(self._status, _STATUS.size)
+            status = os.read(self._status, _STATUS.size)
             os.close(self._status)
-            assert told, "the process that forks has left"
-            self.returncode = os.waitstatus_to_exitcode(_STATUS.unpack(told)[0])
+            assert status, "the process that forks has left"
+            self.returncode = os.waitstatus_to_exitcode(_STATUS.unpack(status)[0])
         return self.returncode
 
 
@@ -121,8 +121,8 @@ def run(
             process.kill()
         out.seek(0)
         err.seek(0)
-        told = [stream.read().decode() for stream in (out, err)]
-    done = subprocess.CompletedProcess([module, *words], code, *told)
+        output = [stream.read().decode() for stream in (out, err)]
+    done = subprocess.CompletedProcess([module, *words], code, *output)
     assert not (check and code), done
     return done
 
@@ -406,8 +406,8 @@ def _read_model(folder: Path, manifest: Manifest) -> None:
     kept: list[tuple[Any, Any]] = []
 
     def reading(*positional: Any, **named: Any) -> Any:
-        for said, model in kept:
-            if said == (positional, named):
+        for arguments, model in kept:
+            if arguments == (positional, named):
                 return model
         return read(*positional, **named)
 

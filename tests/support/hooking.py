@@ -29,11 +29,11 @@ class Printed(NamedTuple):
         """What the assistant reads as context, whatever the form."""
         if not self.out:
             return ""
-        found = json.loads(self.out)
+        output = json.loads(self.out)
         for name in ("additionalContext", "additional_context"):
-            if name in found:
-                return str(found[name])
-        return str(found["hookSpecificOutput"]["additionalContext"])
+            if name in output:
+                return str(output[name])
+        return str(output["hookSpecificOutput"]["additionalContext"])
 
 
 def hook(
@@ -89,7 +89,7 @@ def introduce(daemon: Spawned, *names: str) -> None:
         forked.run(words, env=environment(daemon.home), check=True)
 
 
-def said(home: Path) -> list[str]:
+def log_lines(home: Path) -> list[str]:
     """Return the lines of the hooks' log."""
     log = home / "state" / "hooks.log"
     return log.read_text("utf-8").splitlines() if log.exists() else []

@@ -20,9 +20,9 @@ _FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)
 
 @dataclass
 class Source:
-    """A backend's ``retrieve``, or a store's ``search_shared``: gives *found*, or fails."""
+    """A backend's ``retrieve``, or a store's ``search_shared``: gives *entries*, or fails."""
 
-    found: Iterable[MemoryEntry] = ()
+    entries: Iterable[MemoryEntry] = ()
     fails: BaseException | None = None
     asked: list[MemoryQuery] = field(default_factory=list)
     excluded: list[str | None] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Source:
         self.asked.append(query)
         if self.fails is not None:
             raise self.fails
-        return tuple(self.found)[: query.limit]
+        return tuple(self.entries)[: query.limit]
 
 
 @dataclass
@@ -101,14 +101,14 @@ class ABackend(InMemoryBackend):
 
     def __init__(
         self,
-        found: Iterable[MemoryEntry] = (),
+        entries: Iterable[MemoryEntry] = (),
         *,
         fails: BaseException | None = None,
         fails_after: int = 0,
         rounds: Sequence[Iterable[MemoryEntry]] = (),
     ) -> None:
         super().__init__()
-        self._rounds = [tuple(each) for each in rounds] or [tuple(found)]
+        self._rounds = [tuple(each) for each in rounds] or [tuple(entries)]
         self._fails = fails
         self._fails_after = fails_after
         self.asked: list[MemoryQuery] = []

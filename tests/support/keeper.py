@@ -57,8 +57,8 @@ class Keeper:
         if phase == "org" and self._key is None:
             with Client(self._paths.socket, timeout=WAIT_S, key=self._paths.operator_key) as client:
                 name = f"scribe{self._next()}"
-                said = {"name": name, "agent_id": "scribe", "seniority": "senior"}
-                self._key = Path(client.call("client.add", said)["key_file"])
+                params = {"name": name, "agent_id": "scribe", "seniority": "senior"}
+                self._key = Path(client.call("client.add", params)["key_file"])
         return Client(self._paths.socket, timeout=WAIT_S, key=self._key if phase == "org" else None)
 
     def _next(self) -> int:
@@ -138,24 +138,24 @@ class Keeper:
             return
         if history[version - 1]["content"] != text:
             yield f"fact {fact_id}: version {version} is not what was acknowledged"
-        found = client.call("org.get", {"fact_id": fact_id})
-        if (None if found is None else found["content"]) != history[-1]["content"]:
+        fact = client.call("org.get", {"fact_id": fact_id})
+        if (None if fact is None else fact["content"]) != history[-1]["content"]:
             yield f"fact {fact_id}: it does not match its log"
         self.facts[fact_id] = (len(numbers), history[-1]["content"])
 
     def _of_file(self, client: Client, path: str) -> Iterator[str]:
-        found = client.call("inject.file", {"agent_id": "ada", "command": "view", "path": path})
+        answer = client.call("inject.file", {"agent_id": "ada", "command": "view", "path": path})
         text = self.files[path]
-        if found["is_error"] != (text is None):
+        if answer["is_error"] != (text is None):
             yield f"{path}: is {'gone' if text else 'back'}"
-        elif text is not None and text not in found["text"]:
+        elif text is not None and text not in answer["text"]:
             yield f"{path}: says something else"
 
     def verdict(self) -> list[str]:
         """Return the halves in the file, which no daemon has open."""
         conn = apsw.Connection(str(self._paths.database), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            return [said for said, rows in _HALVES.items() if conn.execute(rows).fetchall()]
+            return [fault for fault, rows in _HALVES.items() if conn.execute(rows).fetchall()]
         finally:
             conn.close()
 

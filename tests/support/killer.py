@@ -154,11 +154,11 @@ class Judge:
     def _judge_one(self, client: Client, memory_id: str) -> None:
         if memory_id in self.ledger.unsure:
             return
-        found = client.call("memory.get", _of(id=memory_id))
+        memory = client.call("memory.get", _of(id=memory_id))
         if memory_id in self.ledger.gone:
-            if found is not None:
+            if memory is not None:
                 self.risen.add(memory_id)
-        elif found is None or found["content"] != self.ledger.kept[memory_id]:
+        elif memory is None or memory["content"] != self.ledger.kept[memory_id]:
             self.lost.add(memory_id)
 
     def _work_to_death(self, pid: int, phase: str) -> None:

@@ -79,11 +79,11 @@ class Desk:
 
     async def approve(self, name: str) -> None:
         items, _ = await self.review.list(ADA, None, 10)
-        (found,) = [one for one in items if one.id == self.ids[name]]
+        (proposal,) = [one for one in items if one.id == self.ids[name]]
         state = await self.owner.state(ADA)
-        said = statement(state.store, state.nonce, "org.approve", of_proposal(found))
-        signature = Signature(nonce=state.nonce, value=self.key.sign(said).hex())
-        self.ids[f"{name} approved"] = await self.review.approve(ADA, found.id, signature)
+        signed_text = statement(state.store, state.nonce, "org.approve", of_proposal(proposal))
+        signature = Signature(nonce=state.nonce, value=self.key.sign(signed_text).hex())
+        self.ids[f"{name} approved"] = await self.review.approve(ADA, proposal.id, signature)
 
     # What agents share, files, lessons, keys.
 
@@ -95,18 +95,18 @@ class Desk:
         assert await self.house.sharing.retract(ADA, self.ids[name])
 
     async def file(self, command: str, **given: Any) -> None:
-        said = FileCommand.model_validate({"command": command, **given})
-        reply = await self.files.run(ADA, said)
+        request = FileCommand.model_validate({"command": command, **given})
+        reply = await self.files.run(ADA, request)
         assert not reply.is_error, reply.text
 
-    async def outcome(self, said: str) -> None:
+    async def outcome(self, response: str) -> None:
         await self.learn.record_outcome(
-            ADA, TaskReport(final_response=said, tools=("grep", "edit"))
+            ADA, TaskReport(final_response=response, tools=("grep", "edit"))
         )
 
-    async def success(self, said: str) -> None:
+    async def success(self, description: str) -> None:
         await self.learn.record_success(
-            ADA, SuccessReport(description=said, tools=("grep", "edit"))
+            ADA, SuccessReport(description=description, tools=("grep", "edit"))
         )
 
     async def add_client(self, name: str) -> None:

@@ -46,13 +46,15 @@ def a_candidate(key: int, own: str, **fields: Any) -> SearchCandidate:
 
 
 def measured(
-    about: Question, found: Sequence[SearchCandidate], cosines: Mapping[int, float] | None = None
+    about: Question,
+    candidates: Sequence[SearchCandidate],
+    cosines: Mapping[int, float] | None = None,
 ) -> list[Measured]:
-    """Return *found* measured in a store that holds just them."""
-    texts = [set(words_of(candidate.own)) for candidate in found]
+    """Return *candidates* measured in a store that holds just them."""
+    texts = [set(words_of(candidate.own)) for candidate in candidates]
     terms = {*about.terms, *about.content}
     statistics = Statistics(
-        Corpus(len(found), sum(len(words_of(c.own)) for c in found), 0),
+        Corpus(len(candidates), sum(len(words_of(c.own)) for c in candidates), 0),
         {term: sum(term in text for text in texts) for term in terms},
     )
-    return measure(about, found, cosines or {}, statistics, words_of)
+    return measure(about, candidates, cosines or {}, statistics, words_of)

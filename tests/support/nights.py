@@ -171,8 +171,8 @@ async def _session(
 ) -> None:
     if turns and chance.random() < 0.3:
         text = "hm, well, so it is"  # is turned away
-        told = IngestRequest(text=text, session_id=session, origin=Origin.ASSISTANT)
-        await bed.house.ingest.ingest(caller, told)
+        request = IngestRequest(text=text, session_id=session, origin=Origin.ASSISTANT)
+        await bed.house.ingest.ingest(caller, request)
     places = [_place(chance) for _ in range(chance.choice([1, 1, 2]))]
     for turn in range(turns):
         text = f"{session} {turn} {chance.random()} " + "word " * chance.choice([1, 5, 40])

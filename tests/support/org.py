@@ -35,5 +35,5 @@ async def wrote(
 async def contents(house: Rooms, context: str | None = None, **more: Any) -> list[str]:
     """Return what a query answers, as texts in order."""
     asked: dict[str, Any] = {"context": context, **more}
-    found = await house.org.query(CALLER, OrgMemoryQuery.model_validate(asked))
-    return [fact.content for fact in found]
+    facts = await house.org.query(CALLER, OrgMemoryQuery.model_validate(asked))
+    return [fact.content for fact in facts]

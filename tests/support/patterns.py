@@ -21,8 +21,8 @@ _RUN_MAX = 60
 
 def patterns_of(module: ModuleType) -> list[re.Pattern[str]]:
     """Return the patterns that *module* holds, also those in its tables."""
-    found = {one.pattern: one for value in vars(module).values() for one in _within(value, 3)}
-    return list(found.values())
+    by_source = {one.pattern: one for value in vars(module).values() for one in _within(value, 3)}
+    return list(by_source.values())
 
 
 def _within(value: Any, depth: int) -> Iterator[re.Pattern[str]]:
@@ -37,12 +37,12 @@ def _within(value: Any, depth: int) -> Iterator[re.Pattern[str]]:
 def units(pattern: re.Pattern[str], chance: random.Random, count: int = 4) -> set[str]:
     """Return short texts that are beginnings of what *pattern* matches, or what it repeats."""
     tree = _parser.parse(pattern.pattern, pattern.flags)
-    found: set[str] = set()
+    texts: set[str] = set()
     for _ in range(count):
         parts = [_sample([part], chance) for part in _flat(tree)]
-        found |= {"".join(parts[:end])[:200] for end in range(1, len(parts) + 1)}
-        found |= {_sample(each, chance)[:100] for each in _repeated(tree)}
-    return found - {""}
+        texts |= {"".join(parts[:end])[:200] for end in range(1, len(parts) + 1)}
+        texts |= {_sample(each, chance)[:100] for each in _repeated(tree)}
+    return texts - {""}
 
 
 def _flat(tree: Any) -> Iterator[Any]:
@@ -91,11 +91,11 @@ def _part(name: str, value: Any, chance: random.Random) -> str:
 def _members(items: tuple[Any, ...]) -> list[str]:
     """Return some letters of a set; thousands of samples ask for the same few hundred."""
     negated = str(items[0][0]) == "NEGATE"
-    found = [letter for letter in _LETTERS if _is_in(letter, items) != negated]
+    letters = [letter for letter in _LETTERS if _is_in(letter, items) != negated]
     for code, value in items if not negated else ():
-        found += [chr(value)] if str(code) == "LITERAL" else []
-        found += [chr(value[0])] if str(code) == "RANGE" else []
-    return found or ["a"]
+        letters += [chr(value)] if str(code) == "LITERAL" else []
+        letters += [chr(value[0])] if str(code) == "RANGE" else []
+    return letters or ["a"]
 
 
 def _is_in(letter: str, items: Any) -> bool:

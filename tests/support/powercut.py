@@ -165,7 +165,7 @@ def images(
                 continue  # it cannot be torn: what may be left is among what the next leaves
             left = disk.image(how, chance)
             # Bytes keep their hash: of a file that stayed as it was it is worked out once.
-            mark = (len(disk.marks), *sorted((name, hash(said)) for name, said in left.items()))
+            mark = (len(disk.marks), *sorted((name, hash(raw)) for name, raw in left.items()))
             cut = Cut(list(disk.marks), left, mark not in known)
             known.add(mark)
             if cut.fresh:

@@ -15,34 +15,34 @@ def families(text: str) -> dict[str, tuple[str, dict[str, float]]]:
     Each family is announced once and stands in one piece.
     """
     assert text.endswith("\n")
-    found: dict[str, tuple[str, dict[str, float]]] = {}
+    by_name: dict[str, tuple[str, dict[str, float]]] = {}
     helped = ""
     for line in text.removesuffix("\n").split("\n"):
         if line.startswith("# HELP "):
             helped = line.split()[2]
-            assert helped not in found
+            assert helped not in by_name
         elif line.startswith("# TYPE "):
             _, _, name, kind = line.split()
             assert name == helped
             assert kind in {"counter", "gauge", "histogram"}
-            found[name] = (kind, {})
+            by_name[name] = (kind, {})
         else:
             sample = _SAMPLE.fullmatch(line)
             assert sample is not None, line
             name = sample[1]
-            last = list(found)[-1]
+            last = list(by_name)[-1]
             suffixes = ("", "_bucket", "_sum", "_count")
             assert name in {last + suffix for suffix in suffixes}, line
             key = f"{name.removeprefix(last)}{{{sample[2] or ''}}}"
-            assert key not in found[last][1], line
-            found[last][1][key] = float(sample[3])
-    for name, (kind, samples) in found.items():
+            assert key not in by_name[last][1], line
+            by_name[last][1][key] = float(sample[3])
+    for name, (kind, samples) in by_name.items():
         assert samples, name
         if kind == "histogram":
             _check_histogram(samples)
         elif kind == "counter":
             assert all(value >= 0 for value in samples.values())
-    return found
+    return by_name
 
 
 def _check_histogram(samples: Mapping[str, float]) -> None:

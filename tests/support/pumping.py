@@ -22,8 +22,8 @@ MODERN = {"io.modelcontextprotocol/protocolVersion": NEWEST}
 
 def bare(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return what a sparing assistant passes on, and where this test's daemon is."""
-    said = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb"}
-    return {**said, "PYTHONPATH": str(ROOT), "MEMD_HOME": str(home), **(more or {})}
+    own = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb"}
+    return {**own, "PYTHONPATH": str(ROOT), "MEMD_HOME": str(home), **(more or {})}
 
 
 class Pumped:

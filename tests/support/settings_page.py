@@ -165,9 +165,9 @@ def _texts(model: type[BaseModel]) -> dict[str, str]:
     """Return the docstring below each key of *model*."""
     [tree] = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(tree, ast.ClassDef)
-    found = {}
+    texts = {}
     for statement, after in zip(tree.body, tree.body[1:], strict=False):
         if isinstance(statement, ast.AnnAssign) and isinstance(after, ast.Expr):
             assert isinstance(statement.target, ast.Name)
-            found[statement.target.id] = " ".join(str(ast.literal_eval(after.value)).split())
-    return found
+            texts[statement.target.id] = " ".join(str(ast.literal_eval(after.value)).split())
+    return texts

@@ -59,14 +59,14 @@ def client_of(paths: Paths) -> Client:
 
 def everything(client: Client) -> dict[str, str]:
     """Return what every method that reads answers, or its error says."""
-    told: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for name, params in asking(lambda _field: "lantern"):
         try:
             answer = json.dumps(client.call(name, params))
         except MemdError as error:
             answer = f"{error.message} {error.hint}"
-        told[name] = told.get(name, "") + answer
-    return told
+        answers[name] = answers.get(name, "") + answer
+    return answers
 
 
 def _answers(paths: Paths) -> bool:

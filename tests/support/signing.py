@@ -30,9 +30,9 @@ class AnOwner:
     def register(self) -> None:
         self.client.call("owner.set", {"public_key": self.public_key})
 
-    def sign(self, action: str, said: Mapping[str, Any]) -> dict[str, str]:
+    def sign(self, action: str, content: Mapping[str, Any]) -> dict[str, str]:
         state = self.client.call("owner.state")
-        value = self.key.sign(statement(state["store"], state["nonce"], action, said))
+        value = self.key.sign(statement(state["store"], state["nonce"], action, content))
         return {"nonce": state["nonce"], "value": value.hex()}
 
     def written(self, **fact: Any) -> dict[str, Any]:
@@ -43,12 +43,12 @@ class AnOwner:
         }
 
     def retracted(self, fact_id: str) -> dict[str, Any]:
-        said = of_fact(kind="RETRACT", fact_id=fact_id)
-        return {"fact_id": fact_id, "signature": self.sign("org.retract", said)}
+        content = of_fact(kind="RETRACT", fact_id=fact_id)
+        return {"fact_id": fact_id, "signature": self.sign("org.retract", content)}
 
     def decided(self, action: str, proposal_id: str) -> dict[str, Any]:
         """Return the params of ``org.approve`` or ``org.reject``, signed."""
         items = self.client.call("org.review")["items"]
-        (found,) = [one for one in items if one["id"] == proposal_id]
-        said = of_proposal(Proposal.model_validate(found))
-        return {"id": proposal_id, "signature": self.sign(action, said)}
+        (proposal,) = [one for one in items if one["id"] == proposal_id]
+        content = of_proposal(Proposal.model_validate(proposal))
+        return {"id": proposal_id, "signature": self.sign(action, content)}

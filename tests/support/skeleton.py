@@ -17,12 +17,12 @@ _ONE = {"i": "l", "1": "l", "|": "l", "0": "o"}
 
 
 def _read() -> dict[str, str]:
-    found: dict[str, str] = {}
+    plain_of: dict[str, str] = {}
     for line in _TABLE.read_text("utf-8").splitlines():
         plain, _, points = line.partition("\t")
         for point in points.split():
-            found.setdefault(chr(int(point, 16)), plain)
-    return found
+            plain_of.setdefault(chr(int(point, 16)), plain)
+    return plain_of
 
 
 CONFUSABLES = _read()
@@ -31,18 +31,18 @@ CONFUSABLES = _read()
 @cache
 def of_letter(letter: str) -> str:
     """Return what one character is taken for: nothing for marks and for what nobody sees."""
-    said = CONFUSABLES.get(letter)
-    if said is None:
+    plain = CONFUSABLES.get(letter)
+    if plain is None:
         decomposed = unicodedata.normalize("NFKD", letter)
-        said = "".join(CONFUSABLES.get(each, each) for each in decomposed)
-    shown = (each for each in said if unicodedata.category(each) not in {"Mn", "Me", "Mc", "Cf"})
+        plain = "".join(CONFUSABLES.get(each, each) for each in decomposed)
+    shown = (each for each in plain if unicodedata.category(each) not in {"Mn", "Me", "Mc", "Cf"})
     return "".join(_ONE.get(each, each) for each in "".join(shown).casefold())
 
 
 def skeleton(text: str) -> str:
     """Return what *text* is taken for, in one line of plain letters."""
-    said = "".join(map(of_letter, text))
-    return said.replace("rn", "m").replace("vv", "w").strip()
+    plain = "".join(map(of_letter, text))
+    return plain.replace("rn", "m").replace("vv", "w").strip()
 
 
 def alike() -> Iterator[str]:
@@ -51,6 +51,6 @@ def alike() -> Iterator[str]:
         letter = chr(point)
         if letter not in CONFUSABLES and not unicodedata.decomposition(letter):
             continue
-        said = of_letter(letter)
-        if len(said) == 1 and " " <= said <= "~":
+        plain = of_letter(letter)
+        if len(plain) == 1 and " " <= plain <= "~":
             yield letter

@@ -144,8 +144,8 @@ def rehash(conn: apsw.Connection, memory_id: str) -> None:
     tags = conn.execute(
         "SELECT tag FROM memory_tag WHERE memory_key = ? ORDER BY ordinal", (key,)
     ).fetchall()
-    found = hash_row(tuple(columns), tuple(str(tag) for (tag,) in tags))
-    conn.execute("UPDATE memory SET row_hash = ? WHERE memory_key = ?", (found, key))
+    digest = hash_row(tuple(columns), tuple(str(tag) for (tag,) in tags))
+    conn.execute("UPDATE memory SET row_hash = ? WHERE memory_key = ?", (digest, key))
 
 
 def source_hash(conn: apsw.Connection) -> str:

@@ -170,8 +170,8 @@ def token(name: str, seed: int) -> tuple[str, str]:
     def some(part: re.Match[str]) -> str:
         return _block(chance, part[1], part[2])
 
-    said = re.sub(r"\{(\w+):(\w+)\}", some, formats()[name])
-    before, bar, rest = said.partition("|")
+    example = re.sub(r"\{(\w+):(\w+)\}", some, formats()[name])
+    before, bar, rest = example.partition("|")
     secret, _, after = (rest if bar else before).partition("|")
     return (before + secret + after if bar else secret), secret
 

@@ -229,11 +229,11 @@ def test_a_question_about_a_public_repository_has_none_of_its_keys(name: str) ->
 
 
 def test_of_a_public_repository_each_moment_is_one_session() -> None:
-    said = [{"role": "user", "content": "yes"}]
+    messages = [{"role": "user", "content": "yes"}]
     sessions = {
-        "2026-01-07_06-43-06Z-a-long-name": said * 2,
-        "2026-01-07_06-43-06Z-a-long": said,
-        "2026-01-07_06-43Z-a-long-name": said * 3,
+        "2026-01-07_06-43-06Z-a-long-name": messages * 2,
+        "2026-01-07_06-43-06Z-a-long": messages,
+        "2026-01-07_06-43Z-a-long-name": messages * 3,
     }
     assert list(dated(sessions)) == ["2026-01-07_06-43-06Z-a-long-name"]
 
@@ -277,7 +277,7 @@ def test_labels_quote_no_sentence_of_a_session() -> None:
         pytest.skip("the sessions are not here")
     marked = readings()
     lines = session_lines(SESSIONS, [*marked])
-    texts = {name: words("\n".join(said)) for name, said in lines.items()}
+    texts = {name: words("\n".join(file)) for name, file in lines.items()}
     for name, each in [*marked.items(), *readings(folder=SECOND).items()]:
         quoted = [item.number for item in each.items if quotes(item.says, texts[name])]
         assert not quoted, name

@@ -21,7 +21,9 @@ SWITCHES = (
 def test_every_way_to_a_prompt_has_a_row_and_only_the_plain_one_is_the_default() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", SettingsWarning)
-        ways = {name: MemoryRetrievalConfig.model_validate(said) for name, said in PROMPTS.items()}
+        ways = {
+            name: MemoryRetrievalConfig.model_validate(config) for name, config in PROMPTS.items()
+        }
     retrievers = get_args(MemoryRetrievalConfig.model_fields["retriever"].annotation)
     shown = {(way.retriever, way.fusion_strategy) for way in ways.values()}
     assert shown == {(each, fusion) for each in retrievers for fusion in FusionStrategy}

@@ -186,11 +186,14 @@ async def test_spec_9_6_a_reranker_that_works_decides_the_order() -> None:
 
 async def test_spec_9_7_the_categories_are_part_of_the_query() -> None:
     source, shared = Source(), Source()
-    wanted = frozenset({MemoryCategory.EPISODIC})
+    categories = frozenset({MemoryCategory.EPISODIC})
 
-    await a_strategy(source, shared).prepare_messages("ada", "a question", BUDGET, wanted)
+    await a_strategy(source, shared).prepare_messages("ada", "a question", BUDGET, categories)
 
-    assert [query.categories for query in (*source.asked, *shared.asked)] == [wanted, wanted]
+    assert [query.categories for query in (*source.asked, *shared.asked)] == [
+        categories,
+        categories,
+    ]
 
 
 async def test_spec_8_5_5_diversity_chooses_from_the_whole_pool() -> None:

@@ -52,10 +52,10 @@ def a_candidate(name: str, combined: float, worker: str = "semantic") -> Retriev
 
 @dataclass
 class AWorker:
-    """Finds *found*, or fails; remembers what it was asked."""
+    """Finds *candidates*, or fails; remembers what it was asked."""
 
     name: str
-    found: Sequence[RetrievalCandidate] = ()
+    candidates: Sequence[RetrievalCandidate] = ()
     fails: BaseException | None = None
     asked: list[str] = field(default_factory=list)
 
@@ -63,7 +63,7 @@ class AWorker:
         self.asked.append(query.text)
         if self.fails is not None:
             raise self.fails
-        return RetrievalResult(candidates=tuple(self.found), worker_name=self.name)
+        return RetrievalResult(candidates=tuple(self.candidates), worker_name=self.name)
 
 
 @dataclass
@@ -474,7 +474,7 @@ def test_spec_14_4_3_a_memory_is_merged_by_its_highest_score_and_the_result_cut(
 async def test_spec_14_4_4_attempts_accumulate_and_executed_retries_are_counted() -> None:
     class Other(AWorker):
         async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
-            self.found = [a_candidate(query.text, 0.5 if query.text == ASKED.text else 0.4)]
+            self.candidates = [a_candidate(query.text, 0.5 if query.text == ASKED.text else 0.4)]
             return await super().retrieve(query)
 
     worker = Other("semantic")

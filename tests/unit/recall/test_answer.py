@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.found import a_found, a_preference
+from support.ranked import a_preference, a_ranked
 
 from memd.domain.enums import MemoryState
 from memd.domain.recall import RecallRequest, RecallResult
@@ -56,7 +56,7 @@ def answer_of(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any
 
 
 def test_preferences_use_no_slot() -> None:
-    items = [a_found() for _ in range(4)]
+    items = [a_ranked() for _ in range(4)]
 
     chosen = choose(items, [a_preference(), a_preference()], PLAIN, budget=100, most=3)
 
@@ -75,20 +75,20 @@ def test_preferences_take_at_most_half_of_the_budget(budget: int, shown: int) ->
 
 
 def test_what_preferences_leave_is_for_memories() -> None:
-    chosen = choose([a_found(90), a_found(80)], [a_preference(20)], PLAIN, budget=100, most=5)
+    chosen = choose([a_ranked(90), a_ranked(80)], [a_preference(20)], PLAIN, budget=100, most=5)
 
     assert [item.measured.candidate.token_count for item in chosen.items] == [80]
 
 
 def test_the_memory_behind_a_shown_preference_is_not_shown_again() -> None:
-    same, other = a_found(), a_found()
+    same, other = a_ranked(), a_ranked()
     row = a_preference(memory_key=same.measured.candidate.memory_key)
 
     assert choose([same, other], [row], PLAIN, budget=100, most=5).items == [other]
 
 
 def test_a_preference_that_does_not_fit_leaves_its_memory_in_the_list() -> None:
-    same = a_found(60)
+    same = a_ranked(60)
     row = a_preference(60, memory_key=same.measured.candidate.memory_key)
 
     chosen = choose([same], [row], PLAIN, budget=100, most=5)
@@ -98,7 +98,7 @@ def test_a_preference_that_does_not_fit_leaves_its_memory_in_the_list() -> None:
 
 
 def test_another_memory_that_says_what_a_shown_preference_says_is_not_shown() -> None:
-    again, other = a_found(own="I prefer tea."), a_found(own="I prefer tea. And cake.")
+    again, other = a_ranked(own="I prefer tea."), a_ranked(own="I prefer tea. And cake.")
 
     prefers = [a_preference(value="I prefer tea.")]
     chosen = choose([again, other], prefers, PLAIN, budget=100, most=5)
@@ -122,7 +122,7 @@ def test_when_nothing_fits_the_least_that_would_is_named(
     memories: list[int], preferred: list[int], minimum: int | None
 ) -> None:
     chosen = choose(
-        [a_found(tokens) for tokens in memories],
+        [a_ranked(tokens) for tokens in memories],
         [a_preference(tokens) for tokens in preferred],
         PLAIN,
         budget=100,
@@ -137,9 +137,9 @@ def test_when_nothing_fits_the_least_that_would_is_named(
 
 def test_diversity_looks_at_a_larger_pool_and_puts_repetitions_back() -> None:
     config = MemoryRetrievalConfig(diversity_penalty_enabled=True)
-    one = a_found(own="the nginx port is 8080", relevance=1.0)
-    two = a_found(own="the nginx port is 8080", relevance=0.95)
-    other = a_found(own="ada likes tea", relevance=0.6)
+    one = a_ranked(own="the nginx port is 8080", relevance=1.0)
+    two = a_ranked(own="the nginx port is 8080", relevance=0.95)
+    other = a_ranked(own="ada likes tea", relevance=0.6)
 
     chosen = choose([one, two, other], [], config, budget=100, most=2)
 
@@ -147,7 +147,7 @@ def test_diversity_looks_at_a_larger_pool_and_puts_repetitions_back() -> None:
 
 
 def test_a_memory_that_was_erased_meanwhile_is_neither_shown_nor_counted() -> None:
-    there, gone = a_found(30), a_found(20)
+    there, gone = a_ranked(30), a_ranked(20)
 
     answer = answer_of([there, gone], [a_row(there)])
 
@@ -157,7 +157,7 @@ def test_a_memory_that_was_erased_meanwhile_is_neither_shown_nor_counted() -> No
 
 
 def test_the_answer_carries_what_is_known_of_a_memory() -> None:
-    item = a_found(relevance=0.7)
+    item = a_ranked(relevance=0.7)
     row = a_row(
         item,
         session_id="s",
@@ -181,7 +181,7 @@ def test_the_answer_carries_what_is_known_of_a_memory() -> None:
 
 
 def test_why_is_added_when_asked_for() -> None:
-    item = a_found()
+    item = a_ranked()
 
     (memory,) = answer_of([item], [a_row(item)], why=True).memories
 

@@ -43,11 +43,11 @@ async def store(house: Rooms, content: str, caller: Caller = ADA, **more: Any) -
     return await house.ingest.store(caller, request)
 
 
-async def pages(house: Rooms, limit: int, **wanted: Any) -> list[list[str]]:
+async def pages(house: Rooms, limit: int, **conditions: Any) -> list[list[str]]:
     contents: list[list[str]] = []
     after: str | None = None
     while True:
-        items, after = await house.recall.list(ADA, MemoryFilter(**wanted), after, limit)
+        items, after = await house.recall.list(ADA, MemoryFilter(**conditions), after, limit)
         contents.append([entry.content for entry in items])
         if after is None:
             return contents

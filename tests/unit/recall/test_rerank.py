@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from support.found import a_found
 from support.pairs import FakePairs
+from support.ranked import a_ranked
 
 from memd.base.errors import (
     BusyError,
@@ -51,7 +51,7 @@ async def test_however_large_a_logit_is_the_score_is_a_share(score: float, outpu
 
 
 async def test_what_was_further_behind_stays_behind_and_nothing_is_lost() -> None:
-    items = [a_found(relevance=1 - n / 100) for n in range(CANDIDATES + 5)]
+    items = [a_ranked(relevance=1 - n / 100) for n in range(CANDIDATES + 5)]
     places = {item.measured.candidate.own: n for n, item in enumerate(items)}
     scorer = FakePairs(lambda _query, text: float(places[text]))
 
@@ -79,7 +79,7 @@ async def test_what_was_further_behind_stays_behind_and_nothing_is_lost() -> Non
 async def test_x12_without_it_the_blended_score_counts_and_the_answer_says_so(
     scorer: FakePairs | None, reason: str
 ) -> None:
-    items = [a_found(relevance=0.9), a_found(relevance=0.2)]
+    items = [a_ranked(relevance=0.9), a_ranked(relevance=0.2)]
 
     again, outcome = await rerank(scorer, "q", items, FOUND)
 
@@ -91,7 +91,7 @@ async def test_x12_without_it_the_blended_score_counts_and_the_answer_says_so(
 async def test_two_reasons_are_both_told() -> None:
     already = RankedCandidates([], 0.9, degraded="only words are searched")
 
-    _, outcome = await rerank(None, "q", [a_found()], already)
+    _, outcome = await rerank(None, "q", [a_ranked()], already)
 
     assert outcome.degraded == f"only words are searched; {NO_RERANKER}"
 
@@ -105,11 +105,11 @@ async def test_where_nothing_was_found_nothing_is_asked() -> None:
 
 async def test_a_bug_is_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
-        await rerank(FakePairs(fails=ZeroDivisionError()), "q", [a_found()], FOUND)
+        await rerank(FakePairs(fails=ZeroDivisionError()), "q", [a_ranked()], FOUND)
 
 
 def test_the_blend_counts_importance_for_a_fifth() -> None:
-    low, high = a_found(relevance=0.52), a_found(relevance=0.5)
+    low, high = a_ranked(relevance=0.52), a_ranked(relevance=0.5)
     candidate = high.measured.candidate._replace(importance=1.0)
     high = Ranked(type(high.measured)(candidate, {}, 0.0, ()), 0.5, 0.5)
 
@@ -121,7 +121,7 @@ def test_the_blend_counts_importance_for_a_fifth() -> None:
 
 
 def test_the_blend_of_equals_keeps_their_order() -> None:
-    items = [a_found(relevance=0.5) for _ in range(3)]
+    items = [a_ranked(relevance=0.5) for _ in range(3)]
 
     keys = [item.measured.candidate.memory_key for item in rank_blended(items)]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.found import a_found
+from support.ranked import a_ranked
 
 from memd.domain.enums import SearchMode, Trust
 from memd.domain.recall import RecallRequest
@@ -19,7 +19,7 @@ BAR = 0.1
 
 def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
     """Return a candidate that passed the gate; *fields* are of the memory."""
-    ranked = replace(a_found(own=own, relevance=relevance), bar=BAR)
+    ranked = replace(a_ranked(own=own, relevance=relevance), bar=BAR)
     candidate = ranked.measured.candidate._replace(**fields)
     return replace(ranked, measured=replace(ranked.measured, candidate=candidate))
 

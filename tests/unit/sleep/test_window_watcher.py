@@ -82,7 +82,7 @@ class Stage:
     watching: WindowWatcher
     nap: FakeNap
     sessions: FakeSessions
-    told: list[dict[str, Any]]
+    events: list[dict[str, Any]]
 
     async def say(self, used: int | None = None, caller: Caller = ADA, **more: Any) -> Window:
         usage = {"source": "codex", "session_id": "s", "used_tokens": used, **more}
@@ -120,7 +120,7 @@ async def test_a_window_is_known_before_it_is_full(stage: Stage) -> None:
     assert window.fill == 0.5
     assert await stage.window() == window
     assert stage.nap.requests == []
-    assert stage.told == [
+    assert stage.events == [
         {
             "agent_id": "ada",
             "name": "event.usage",
@@ -174,7 +174,7 @@ async def test_a_crossing_naps_once_and_says_why(stage: Stage) -> None:
     assert window.napped_at is not None
     (request,) = stage.nap.requests
     assert (request.reason, request.session_id, request.last) == ("full", "s", False)
-    assert [event.get("nap") for event in stage.told] == ["full", None]
+    assert [event.get("nap") for event in stage.events] == ["full", None]
 
 
 async def test_until_the_nap_is_done_the_window_may_still_fire(stage: Stage) -> None:
@@ -295,7 +295,7 @@ async def test_each_agent_has_its_own_windows(stage: Stage) -> None:
     await stage.say(15_000)
     await stage.say(15_000, BOB, session_id="other")
     assert [w.session_id for w in await stage.watching.list(BOB)] == ["other"]
-    assert [event["agent_id"] for event in stage.told] == ["ada", "bob"]
+    assert [event["agent_id"] for event in stage.events] == ["ada", "bob"]
 
 
 async def test_an_event_that_is_read_again_is_no_news(stage: Stage) -> None:

@@ -12,7 +12,7 @@ from memd.store.search.candidate_rows import SearchCandidate
 _keys = count(1)
 
 
-def a_found(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -> Ranked:
+def a_ranked(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -> Ranked:
     """Return a candidate of *tokens* tokens, with a key of its own."""
     key = next(_keys)
     candidate = SearchCandidate(
