@@ -205,7 +205,7 @@ async def test_a_command_that_fails_leaves_it_to_the_rules(
 ) -> None:
     expected = await by_rule(tmp_path / "rule", monkeypatch)
     home = tmp_path / "desk"
-    limits = {"timeout_seconds": 10 if mode == "hangs" else 60, "answer_bytes": 40_000}
+    limits = {"timeout_seconds": 3 if mode == "hangs" else 60, "answer_bytes": 40_000}
     async with a_desk(home, monkeypatch, mode, **limits) as stage:
         assert await napped(stage) == expected
         folder, record = the_job(stage)
@@ -217,7 +217,7 @@ async def test_a_command_that_fails_leaves_it_to_the_rules(
         assert len(pids(home)) == 2
         for pid in pids(home):
             wait_until(partial(gone, pid), "the command and its children are killed")
-    why = {"hangs": "within 10 s", "floods": "over 40000 bytes", "fails": "exit code 1"}
+    why = {"hangs": "within 3 s", "floods": "over 40000 bytes", "fails": "exit code 1"}
     assert why.get(mode, "") in (record["why"] or "")
     assert (folder / "answer").stat().st_size <= 2 * 40_000  # of what is no UTF-8, a mark a byte
     if mode == "fails":

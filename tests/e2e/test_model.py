@@ -6,22 +6,25 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from memd.base.errors import ModelError
-from memd.embedding.embed import EmbedderThread, load_encoder
+from memd.embedding.embed import EmbedderThread, Encoder, load_encoder
 from memd.embedding.install import COSINE_MIN, export, install, parse_references, verify
 from memd.embedding.model_files import FINGERPRINT, read_manifest, status
 from memd.text.tokens import counter_for
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.model
+Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
+Embed = Callable[..., Awaitable[list[Vector]]]
 
 
-def golden() -> list[tuple[str, np.ndarray[tuple[int], np.dtype[np.float32]]]]:
+def golden() -> list[tuple[str, Vector]]:
     raw = (ROOT / "tests" / "golden" / "reference_vectors.json").read_text("utf-8")
     return [(text, np.frombuffer(vector, dtype="<f4")) for text, vector in parse_references(raw)]
 
@@ -41,56 +44,57 @@ def run_python(code: str, **environ: str) -> str:
     return done.stdout.strip()
 
 
-async def test_the_vectors_are_those_of_another_implementation(model_dir: Path) -> None:
+@pytest.fixture(scope="module")
+def encoder(model_dir: Path) -> Encoder:
+    """Return the model in memory, which is read once."""
+    manifest = read_manifest(model_dir)
+    assert manifest is not None
+    return load_encoder(model_dir, manifest)
+
+
+@pytest.fixture
+def embed(model_dir: Path, encoder: Encoder) -> Embed:
+    """Return what embeds texts in a thread of its own, which remembers no vector."""
+
+    async def embedded(*texts: str) -> list[Vector]:
+        thread = EmbedderThread(model_dir, loader=lambda _folder, _manifest: encoder)
+        try:
+            return [np.frombuffer(vector, "<f4") for vector in await thread.embed(texts)]
+        finally:
+            await thread.close()
+
+    return embedded
+
+
+async def test_the_vectors_are_those_of_another_implementation(embed: Embed) -> None:
     texts, vectors = zip(*golden(), strict=True)
-    thread = EmbedderThread(model_dir)
-    try:
-        given = await thread.embed(texts)
-    finally:
-        await thread.close()
-    for text, vector, other in zip(texts, given, vectors, strict=True):
-        own = np.frombuffer(vector, dtype="<f4")
+    for text, own, other in zip(texts, await embed(*texts), vectors, strict=True):
         assert own.shape == (FINGERPRINT.dimension,)
         assert abs(float(np.linalg.norm(own)) - 1) < 1e-5
         assert float(own @ other) >= 0.99999, text
 
 
-async def test_the_vector_of_a_text_does_not_depend_on_its_batch_mates(model_dir: Path) -> None:
-    thread = EmbedderThread(model_dir)
-    try:
-        alone = [(await thread.embed([text]))[0] for text, _ in golden()[:6]]
-        await thread.close()
-        thread = EmbedderThread(model_dir)
-        together = await thread.embed([text for text, _ in golden()])
-    finally:
-        await thread.close()
-    for one, other in zip(alone, together, strict=False):
-        cosine = float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
-        assert cosine >= 0.999999
+async def test_the_vector_of_a_text_does_not_depend_on_its_batch_mates(embed: Embed) -> None:
+    texts = [text for text, _ in golden()]
+    together = await embed(*texts)
+    for text, other in zip(texts[:6], together, strict=False):
+        (alone,) = await embed(text)
+        assert float(alone @ other) >= 0.999999
 
 
-async def test_the_end_of_a_long_text_is_not_lost(model_dir: Path) -> None:
+async def test_the_end_of_a_long_text_is_not_lost(model_dir: Path, embed: Embed) -> None:
     filler = "The harvest report lists nothing but barley and oats. " * 60
     ends = ["The password rotation is every ninety days.", "The cat sleeps on the red sofa."]
     assert counter_for(model_dir).count(filler) > 2 * FINGERPRINT.window_tokens
-    thread = EmbedderThread(model_dir)
-    try:
-        vectors = await thread.embed([filler + ends[0], filler + ends[1], *ends])
-    finally:
-        await thread.close()
-    first, second, one, two = (np.frombuffer(vector, dtype="<f4") for vector in vectors)
+    first, second, one, two = await embed(filler + ends[0], filler + ends[1], *ends)
     assert first @ one > second @ one
     assert second @ two > first @ two
 
 
 def test_tokens_are_counted_as_the_model_cuts_them(model_dir: Path) -> None:
     counter = counter_for(model_dir)
-    assert [counter.count(text) for text in ("", "hello", "embeddings", "hello, world!")] == [
-        0,
-        1,
-        4,
-        4,
-    ]
+    counts = {"": 0, "hello": 1, "embeddings": 4, "hello, world!": 4}
+    assert {text: counter.count(text) for text in counts} == counts
     assert counter.count("word " * 1_000) == 1_000
 
 
