@@ -36,6 +36,7 @@ from memd.base.clock import Clock
 from memd.base.paths import Paths
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
+from memd.domain.values import RESERVED_AGENT
 from memd.serve.rooms import DaemonRooms
 from memd.serve.rooms import rooms as _rooms
 
@@ -116,6 +117,9 @@ async def test_x17_the_life_of_a_memory(backend: MemoryBackend) -> None:
     assert await backend.count("qa", category=MemoryCategory.SOCIAL) == 1
     assert await backend.count("qa", category=MemoryCategory.WORKING) == 0
     assert await backend.get("somebody else", memory_id) is None
+    assert await backend.retrieve("somebody else", MemoryQuery()) == ()
+    assert await backend.count("somebody else") == 0
+    assert not await backend.delete("somebody else", memory_id)
     assert await backend.delete("qa", memory_id)
     assert not await backend.delete("qa", memory_id)
     assert await backend.get("qa", memory_id) is None
@@ -127,16 +131,18 @@ async def test_x17_what_expires_is_gone(backend: MemoryBackend, clock: HeldClock
     later = clock.now + timedelta(hours=1)
     request = _request(MemoryCategory.EPISODIC).model_copy(update={"expires_at": later})
     memory_id = await backend.store("qa", request)
+    clock.advance(minutes=59)
     assert await backend.count("qa") == 1
 
-    clock.advance(hours=1)
+    clock.advance(minutes=1)
 
     assert await backend.get("qa", memory_id) is None
+    assert not await backend.delete("qa", memory_id)
     assert await backend.retrieve("qa", MemoryQuery()) == ()
     assert await backend.retrieve("qa", MemoryQuery(text="JWT")) == ()
     assert await backend.count("qa") == 0
     clock.advance(seconds=1)
-    with pytest.raises(MemoryStoreError):
+    with pytest.raises(MemoryStoreError, match="expire"):
         await backend.store("qa", request)
 
 
@@ -197,8 +203,10 @@ async def test_x19_what_one_keeps_is_not_shared_and_a_copy_is_nobodys_own(
     assert shared != own
     assert await backend.count("A") == 1
     assert await backend.get("A", shared) is None
-    with pytest.raises(MemoryStoreError):
+    with pytest.raises(MemoryStoreError, match="not shared"):
         await backend.retract("A", own)
+    with pytest.raises(MemoryStoreError, match="shared"):
+        await backend.delete("A", shared)
     assert not await backend.retract("B", own), "no id tells whether another agent has it"
     assert await backend.get("A", own) is not None
 
@@ -227,15 +235,16 @@ async def test_x19_shared_memories_are_filtered_as_ones_own(backend: MemoryBacke
     assert await backend.search_shared(MemoryQuery(namespaces=frozenset({"elsewhere"}))) == ()
 
 
-async def test_x19_the_reserved_agent_is_nobody(backend: MemoryBackend) -> None:
+@pytest.mark.parametrize("nobody", [RESERVED_AGENT, " "])
+async def test_x19_the_reserved_agent_is_nobody(backend: MemoryBackend, nobody: str) -> None:
     """SPEC 10.1.2, 10.1.4."""
     assert isinstance(backend, SharedKnowledgeStore)
     with pytest.raises(MemoryRetrievalError):
-        await backend.search_shared(MemoryQuery(), exclude_agent="__shared__")
+        await backend.search_shared(MemoryQuery(), exclude_agent=nobody)
     with pytest.raises(MemoryStoreError):
-        await backend.publish("__shared__", _request(MemoryCategory.SOCIAL))
+        await backend.publish(nobody, _request(MemoryCategory.SOCIAL))
     with pytest.raises(MemoryStoreError):
-        await backend.retract("__shared__", "m")
+        await backend.retract(nobody, "m")
 
 
 @pytest.mark.parametrize("kind", ["inmemory", "sqlite"])
@@ -250,7 +259,7 @@ async def test_x19_nothing_is_shared_where_it_is_switched_off(kind: str) -> None
     await backend.connect()
     try:
         assert not backend.supports_shared_access
-        with pytest.raises(MemoryCapabilityError):
+        with pytest.raises(MemoryCapabilityError, match="switched off"):
             await backend.publish("A", _request(MemoryCategory.SEMANTIC))
         assert await backend.search_shared(MemoryQuery()) == ()
     finally:
@@ -298,7 +307,7 @@ async def test_x19_nothing_is_shared_before_connect(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["inmemory", "sqlite"])
-@pytest.mark.parametrize("agent_id", [" ", "__shared__"])
+@pytest.mark.parametrize("agent_id", [" ", RESERVED_AGENT])
 async def test_x17_some_agents_are_nobody(kind: str, agent_id: str) -> None:
     backend = create_memory_backend(CompanyMemoryConfig(backend=kind))
     await backend.connect()
@@ -331,11 +340,14 @@ async def test_x17_two_backends_never_share_a_file() -> None:
     await second.disconnect()
 
 
-async def test_x17_what_was_stored_is_there_after_connecting_again() -> None:
-    backend = create_memory_backend(CompanyMemoryConfig())
+@pytest.mark.parametrize("kind", ["inmemory", "sqlite"])
+async def test_x17_what_was_stored_is_there_after_connecting_again(kind: str) -> None:
+    backend = create_memory_backend(CompanyMemoryConfig(backend=kind))
     await backend.connect()
     memory_id = await backend.store("qa", _request(MemoryCategory.SOCIAL))
     await backend.disconnect()
+    await backend.disconnect()
+    assert not backend.is_connected
 
     await backend.connect()
     try:

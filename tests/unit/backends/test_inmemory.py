@@ -1,4 +1,4 @@
-"""SPEC 7.6-7.9 and 10.1 on the backend that keeps nothing on disk."""
+"""SPEC 7.6-7.9 on the backend without a file, beside what ``examples`` show of every backend."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ from support.entries import NOW, a_request
 
 from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import (
-    MemoryCapabilityError,
-    MemoryConnectionError,
-    MemoryRetrievalError,
     MemoryStoreError,
 )
 from memd.domain.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
 from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.memory import MemoryMetadata, MemoryQuery
 from memd.domain.settings.settings import CompanyMemoryConfig, MemoryOptionsConfig
-from memd.domain.values import RESERVED_AGENT
 
 ANYTHING = MemoryQuery()
 
@@ -31,8 +27,8 @@ async def backend(clock: HeldClock) -> InMemoryBackend:
     return backend
 
 
-def _limited(most: int = 10_000, *, shared: bool = True) -> CompanyMemoryConfig:
-    options = MemoryOptionsConfig(max_memories_per_agent=most, shared_knowledge_base=shared)
+def _limited(most: int) -> CompanyMemoryConfig:
+    options = MemoryOptionsConfig(max_memories_per_agent=most)
     return CompanyMemoryConfig(backend="inmemory", options=options)
 
 
@@ -54,37 +50,6 @@ def test_it_says_what_it_can() -> None:
     assert not backend.supports_temporal
     assert backend.supports_shared_access
     assert backend.max_memories_per_agent == 7
-
-
-async def test_nothing_works_before_connect() -> None:
-    backend = InMemoryBackend()
-    calls = [
-        backend.store("ada", a_request()),
-        backend.retrieve("ada", ANYTHING),
-        backend.get("ada", "m"),
-        backend.delete("ada", "m"),
-        backend.count("ada"),
-        backend.publish("ada", a_request()),
-        backend.search_shared(ANYTHING),
-        backend.retract("ada", "m"),
-    ]
-
-    for call in calls:
-        with pytest.raises(MemoryConnectionError):
-            await call
-    assert not await backend.health_check()
-
-
-async def test_disconnect_is_safe_twice_and_forgets_nothing(backend: InMemoryBackend) -> None:
-    await backend.store("ada", a_request())
-
-    await backend.disconnect()
-    await backend.disconnect()
-    assert not backend.is_connected
-    await backend.connect()
-
-    assert await backend.health_check()
-    assert await backend.count("ada") == 1
 
 
 async def test_what_is_stored_is_found_by_any_part_of_it_in_any_case(
@@ -154,26 +119,6 @@ async def test_every_condition_of_a_query_must_hold(
     assert await ids(MemoryQuery(levels=frozenset({MemoryLevel.PROJECT}))) == set()
 
 
-async def test_an_expired_memory_is_invisible_from_the_moment_it_expires(
-    backend: InMemoryBackend, clock: HeldClock
-) -> None:
-    kept = await backend.store("ada", a_request(expires_at=NOW + timedelta(hours=1)))
-
-    clock.advance(minutes=59)
-    assert await backend.count("ada") == 1
-    clock.advance(minutes=1)
-
-    assert await backend.retrieve("ada", ANYTHING) == ()
-    assert await backend.get("ada", kept) is None
-    assert await backend.count("ada") == 0
-    assert not await backend.delete("ada", kept)
-
-
-async def test_a_memory_that_would_be_expired_already_is_refused(backend: InMemoryBackend) -> None:
-    with pytest.raises(MemoryStoreError, match="expired"):
-        await backend.store("ada", a_request(expires_at=NOW - timedelta(seconds=1)))
-
-
 async def test_a_full_agent_is_refused_until_something_expires(clock: HeldClock) -> None:
     backend = InMemoryBackend(_limited(2), clock=clock)
     await backend.connect()
@@ -189,36 +134,6 @@ async def test_a_full_agent_is_refused_until_something_expires(clock: HeldClock)
     assert await backend.count("ada") == 2
 
 
-async def test_another_agents_memory_is_as_good_as_not_there(backend: InMemoryBackend) -> None:
-    kept = await backend.store("ada", a_request())
-
-    assert await backend.get("bob", kept) is None
-    assert not await backend.delete("bob", kept)
-    assert await backend.retrieve("bob", ANYTHING) == ()
-    assert await backend.count("bob") == 0
-    assert await backend.count("ada") == 1
-
-
-@pytest.mark.parametrize("nobody", [RESERVED_AGENT, " "])
-async def test_the_reserved_agent_is_nobody(backend: InMemoryBackend, nobody: str) -> None:
-    for write in (
-        backend.store(nobody, a_request()),
-        backend.delete(nobody, "m"),
-        backend.publish(nobody, a_request()),
-        backend.retract(nobody, "m"),
-    ):
-        with pytest.raises(MemoryStoreError):
-            await write
-    for read in (
-        backend.retrieve(nobody, ANYTHING),
-        backend.get(nobody, "m"),
-        backend.count(nobody),
-        backend.search_shared(ANYTHING, exclude_agent=nobody),
-    ):
-        with pytest.raises(MemoryRetrievalError):
-            await read
-
-
 async def test_working_memories_are_never_durable_and_level_none_keeps_nothing() -> None:
     backend = InMemoryBackend(CompanyMemoryConfig(backend="inmemory", level=MemoryLevel.PERSISTENT))
     await backend.connect()
@@ -230,44 +145,3 @@ async def test_working_memories_are_never_durable_and_level_none_keeps_nothing()
     assert levels == {durable: MemoryLevel.PERSISTENT, working: MemoryLevel.SESSION}
     with pytest.raises(MemoryStoreError, match="level none"):
         await backend.store("ada", a_request(level=MemoryLevel.NONE))
-
-
-async def test_a_shared_memory_is_not_deleted_but_retracted(backend: InMemoryBackend) -> None:
-    shared = await backend.publish("ada", a_request())
-
-    with pytest.raises(MemoryStoreError, match="shared"):
-        await backend.delete("ada", shared)
-    assert await backend.get("ada", shared) is None
-    assert await backend.count("ada") == 0
-    assert (await backend.search_shared(ANYTHING))[0].agent_id == "ada"
-
-
-async def test_a_private_memory_cannot_be_retracted(backend: InMemoryBackend) -> None:
-    private = await backend.store("ada", a_request())
-
-    with pytest.raises(MemoryStoreError, match="not shared"):
-        await backend.retract("ada", private)
-    assert not await backend.retract("bob", private)
-
-
-async def test_an_excluded_publisher_does_not_use_up_the_limit(
-    backend: InMemoryBackend, clock: HeldClock
-) -> None:
-    others = await backend.publish("bob", a_request())
-    for _ in range(3):
-        clock.advance(seconds=1)
-        await backend.publish("ada", a_request())
-
-    entries = await backend.search_shared(MemoryQuery(limit=1), exclude_agent="ada")
-
-    assert [entry.id for entry in entries] == [others]
-
-
-async def test_sharing_that_is_switched_off_refuses_and_finds_nothing() -> None:
-    backend = InMemoryBackend(_limited(shared=False))
-    await backend.connect()
-
-    assert not backend.supports_shared_access
-    with pytest.raises(MemoryCapabilityError, match="switched off"):
-        await backend.publish("ada", a_request())
-    assert await backend.search_shared(ANYTHING) == ()
