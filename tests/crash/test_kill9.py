@@ -1,20 +1,21 @@
-"""No acknowledged write is lost by kill -9, and none half done, asleep or awake (P1, P3).
-
-The gate kills at least 5 times in each phase, ``--long`` 20 times and then 3,000 times with
-another seed (decision 0153). Each planted fault is met in the gate's 40 lives.
-"""
+"""No acknowledged write is lost by kill -9, and none half done, asleep or awake (P1, P3)."""
 
 from __future__ import annotations
 
 import json
+import random
+import signal
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import forked
-from support.daemon import environment
+from support.daemon import environment, spawned, wait_until
 from support.killer import OPERATIONS
+
+from memd.client import Client
 
 KILLS_MIN = 5  # in each phase, or the test has shown nothing about it
 KILLS_MIN_LONG = 20
@@ -96,3 +97,55 @@ def test_a_fact_or_a_file_that_is_written_in_two_is_found_out(
     tmp_path: Path, mutant: str, phase: str
 ) -> None:
     assert killed(tmp_path, 40, 3, "--mutant", mutant, "--phases", phase)["halves"]
+
+
+TURNS = 400
+
+
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "user", "content": f"Harbour {n} must never be opened before noon."}
+    if n % 2
+    else {"role": "tool", "name": "sh", "content": f"Crane {n} stands still. " * 20}
+    for n in range(TURNS)
+]
+
+
+def naps(client: Client) -> list[dict[str, Any]]:
+    runs = client.call("sleep.report", {"limit": 100})["items"]
+    return [run for run in runs if run["kind"] == "nap"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_killed_nap_happens_once_whenever_the_kill_came(tmp_path: Path, seed: int) -> None:
+    delay_s = random.Random(seed).uniform(0.08, 0.5)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(
+        f"[usage]\ntranscript_roots = {json.dumps([str(tmp_path)])}\n"
+    )
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text("".join(f"{json.dumps(m)}\n" for m in MESSAGES), "utf-8")
+    bare = {"MEMD_MODEL_DIR": str(tmp_path / "none")}
+    with spawned(tmp_path, bare) as daemon:
+        usage = daemon.paths.socket.with_name("usage")
+        wait_until(usage.is_dir, "the folder is there")
+        usage_file = {"used_tokens": 25_000, "transcript_path": str(transcript)}
+        (usage / "codex-s1.json").write_text(json.dumps(usage_file), "utf-8")
+        time.sleep(delay_s)
+        daemon.stop(signal.SIGKILL)
+
+    with spawned(tmp_path, bare) as daemon, daemon.client() as client:
+        wait_until(lambda: len(naps(client)) == 1, "the nap is made up for")
+        (nap,) = naps(client)
+        session = client.call("session.list")["items"][0]
+        (window,) = client.call("usage.list")["items"]
+
+        assert nap["state"] == "done"
+        assert nap["steps"][0]["rows"] == session["memories"] == client.call("memory.count")
+        assert session["memories"] >= 1
+        assert nap["detail"]["facts"] > TURNS * 0.9  # of the list
+        assert session["messages"] == TURNS
+        assert window["armed"] is False
+        assert window["napped_at"] is not None
+        assert client.call("store.check")["ok"] is True
+        time.sleep(0.5)
+        assert len(naps(client)) == 1

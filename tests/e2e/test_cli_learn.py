@@ -1,8 +1,12 @@
-"""``memd learn``, typed at a daemon without a model: told, listed, in prompts, forgotten."""
+"""``memd learn``, ``shared``, ``synthesize`` and ``wiki``, typed at a daemon without a model."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from support.commands import Memd
+from support.daemon import Spawned
 
 from memd.client import Client
 
@@ -92,3 +96,87 @@ def test_a_task_without_a_word_about_it_is_refused(memd: Memd) -> None:
     code, _, err = memd("learn", "lesson", " ")
     assert code == 2
     assert "lesson" in err
+
+
+def test_what_one_agent_publishes_others_find_and_it_takes_back(memd: Memd) -> None:
+    code, out, _ = memd("shared", "publish", "Staging is reset on Mondays", "--agent", "ops")
+    shared = out.strip()
+    assert code == 0
+
+    _, listed, _ = memd("shared", "search", "staging")
+    assert shared in listed
+    assert "ops" in listed
+    _, output, _ = memd("search", "when is staging reset?")
+    assert "shared by ops" in output
+    _, block, _ = memd("recall", "when is staging reset?")
+    assert "[shared] [SEMANTIC] Staging is reset on Mondays" in block
+    code, out, err = memd("shared", "search", "staging", "--without", "ops")
+    assert (code, shared in out) == (0, False)
+    assert "no shared memory matches" in err
+
+    code, _, err = memd("shared", "retract", shared, "--agent", "qa")
+    assert code == 1
+    assert "another agent" in err
+    assert memd("shared", "retract", shared, "--agent", "ops")[:2] == (0, f"{shared}\n")
+    code, out, err = memd("shared", "retract", shared, "--agent", "ops", "--json")
+    assert code == 1
+    assert json.loads(out)["missing"] == [shared]
+
+
+def test_one_block_of_all_that_is_known(memd: Memd, client: Client) -> None:
+    code, _, err = memd("synthesize", "zebras", "--agent", "zoo")
+    assert code == 0
+    assert "nothing matches" in err
+    outcome = {"final_response": "Done.", "lesson": "feed zebras first", "agent_id": "zoo"}
+    client.call("learn.outcome", outcome)
+
+    assert memd("synthesize", "zebras", "--agent", "zoo")[1] == "[learnings] feed zebras first\n"
+    answer = memd("synthesize", "zebras", "--agent", "zoo", "--budget", "4", "--json").json
+    assert (answer["block"], answer["left_out"]) == ("", 1)
+    _, _, err = memd("synthesize", "zebras", "--agent", "zoo", "--budget", "4")
+    assert "nothing fits the budget" in err
+
+
+WORD = "quincunx"
+
+
+def test_the_wiki_is_written_brought_up_to_date_and_forgotten_with_its_memory(
+    daemon: Spawned, client: Client, memd: Memd
+) -> None:
+    secret = client.add(f"The safe opens with {WORD}.")
+    client.add("Ann keeps bees.")
+
+    code, out, err = memd("wiki")
+
+    folder = daemon.home / "data" / "wiki" / "default"
+    assert (code, out) == (0, f"{folder}\n")
+    assert "2 memories, 0 summaries" in err
+    page = folder / "raw" / f"{secret}.md"
+    assert WORD in page.read_text("utf-8")
+    assert "[raw](raw/): 2 memories" in (folder / "index.md").read_text("utf-8")
+
+    forgotten = client.call("memory.forget", {"ids": [secret]})
+
+    assert forgotten["backups"] == []
+    assert not page.exists()
+    assert not any(WORD in path.read_text("utf-8") for path in folder.rglob("*.md"))
+
+
+def test_another_folder_is_named_as_the_shell_names_it(memd: Memd, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+
+    written = memd("wiki", "../notes", "--json", cwd=tmp_path / "below")
+
+    assert written.code == 0
+    answer = written.json
+    assert answer["path"] == str((tmp_path / "notes" / "default").resolve())
+    assert answer["raw"] == len(list((tmp_path / "notes" / "default" / "raw").iterdir()))
+
+
+def test_a_folder_that_cannot_be_written_is_a_clear_error(memd: Memd, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    code, out, err = memd("wiki", str(tmp_path / "file"))
+
+    assert (code, out) == (1, "")
+    assert "cannot be written" in err

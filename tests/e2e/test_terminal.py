@@ -2,21 +2,74 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import tempfile
+import termios
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from socket import socket
 
 import pytest
-from support.daemon import Spawned, wait_until
+from support import forked
+from support.commands import Output, run
+from support.daemon import Spawned, environment, wait_until
 from support.desk import pending, served
-from support.terminal import Terminal
 
 from memd.cli import reach
 from memd.client import Client
 from memd.view.cells import width
+
+_COLOUR = re.compile(r"\x1b\[[012]m")
+
+
+class Terminal:
+    """Types commands for one home."""
+
+    def __init__(self, home: Path, more: Mapping[str, str] | None = None) -> None:
+        self.environ = environment(home, {"TERM": "xterm", "TZ": "Asia/Tokyo", **(more or {})})
+
+    def __call__(self, *words: str) -> Output:
+        """Return what *words* show on a pseudo-terminal; stderr stands apart."""
+        return self._shown(words, keyboard=False)
+
+    def at_a_keyboard(self, *words: str) -> Output:
+        """Return the same of a command that may ask, of somebody who types nothing."""
+        return self._shown(words, keyboard=True)
+
+    def _shown(self, words: Sequence[str], *, keyboard: bool) -> Output:
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        with (
+            os.fdopen(ours, "rb", buffering=0) as shown,
+            Path(os.devnull).open("rb") as nothing,
+            tempfile.TemporaryFile() as errors,
+        ):
+            given = theirs if keyboard else nothing.fileno()
+            streams = (given, theirs, errors.fileno())
+            process = forked.start(words, env=self.environ, streams=streams)
+            os.close(theirs)
+            written = b""
+            with contextlib.suppress(OSError):  # how a closed terminal says its end
+                while part := shown.read(65_536):
+                    written += part
+            code = process.wait(forked.TIMEOUT_S)
+            errors.seek(0)
+            err = errors.read().decode()
+        text = _COLOUR.sub("", written.decode()).replace("\r\n", "\n")
+        return Output(code, text, err)
+
+    def piped(self, *words: str, text: str = "") -> Output:
+        """Return what *words* write into a pipe, with *text* on stdin."""
+        return run(words, self.environ, text)
+
 
 TOKYO = "東京のサーバーは毎週月曜日に再起動されます。開発チームは金曜日にデプロイしません。" * 2
 
@@ -206,7 +259,7 @@ def test_of_several_ids_the_one_that_is_unknown_is_named(daemon: Spawned, memd: 
     [
         ("search x --top 0", "--top should be greater than or equal to 1"),
         ("search x --category chair", "--category should be 'working',"),
-        ("recall x --budget 0", "--budget should be greater than or equal to 1"),
+        ("recall x --budget 0", "--budget must be at least 1, not 0"),
         ("list --limit 0", "--limit should be greater than or equal to 1"),
         ("add x --category chair", "--category should be 'working',"),
         ("inject x --strategy magic", "--strategy should be"),

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.entries import an_entry
-from support.skeleton import alike, of_letter, skeleton
 from support.unseen import changed
 
 from memd.cli import say
@@ -45,6 +47,52 @@ from memd.inject.tools.file_text import FileSize
 from memd.sleep.wiki.wiki import render_raw
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import memory_block
+
+_TABLE = Path(__file__).parents[1] / "golden" / "confusables.tsv"
+_ONE = {"i": "l", "1": "l", "|": "l", "0": "o"}
+
+
+def _read() -> dict[str, str]:
+    plain_of: dict[str, str] = {}
+    for line in _TABLE.read_text("utf-8").splitlines():
+        plain, _, points = line.partition("\t")
+        for point in points.split():
+            plain_of.setdefault(chr(int(point, 16)), plain)
+    return plain_of
+
+
+CONFUSABLES = _read()
+"""What TR39 takes for the characters of memd's shapes; from confusable_homoglyphs 3.3.1 (Unicode
+License v3). memd's code has no part in what a reader takes a text for."""
+
+
+@cache
+def of_letter(letter: str) -> str:
+    """Return what one character is taken for: nothing for marks and for what nobody sees."""
+    plain = CONFUSABLES.get(letter)
+    if plain is None:
+        decomposed = unicodedata.normalize("NFKD", letter)
+        plain = "".join(CONFUSABLES.get(each, each) for each in decomposed)
+    shown = (each for each in plain if unicodedata.category(each) not in {"Mn", "Me", "Mc", "Cf"})
+    return "".join(_ONE.get(each, each) for each in "".join(shown).casefold())
+
+
+def skeleton(text: str) -> str:
+    """Return what *text* is taken for, in one line of plain letters."""
+    plain = "".join(map(of_letter, text))
+    return plain.replace("rn", "m").replace("vv", "w").strip()
+
+
+def alike() -> Iterator[str]:
+    """Yield every code point that is taken for a printable ASCII character that it is not."""
+    for point in range(128, sys.maxunicode + 1):
+        letter = chr(point)
+        if letter not in CONFUSABLES and not unicodedata.decomposition(letter):
+            continue
+        plain = of_letter(letter)
+        if len(plain) == 1 and " " <= plain <= "~":
+            yield letter
+
 
 Renderer = Callable[[str], str]
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

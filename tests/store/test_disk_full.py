@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 from support.disks import fill, limit_files, read_only, small_disk
+from support.org import contents, wrote
 from support.store import ADA, a_house, stored, visible
 
 from memd.backends.rooms import Rooms
@@ -15,11 +16,13 @@ from memd.base.errors import DiskFullError, ReadOnlyError, StorageError
 from memd.domain.memory import MemoryQuery
 from memd.store.file import open_files
 from memd.store.file.connect import Writing
+from memd.store.org import org_facts
 from memd.store.search import caches
 
 TEXT = (
     "Note {}: the lighthouse keeper of Skagen writes every storm into his blue book." + " So" * 99
 )
+RULE = "Rule {}: the lighthouse keeper writes every storm into the blue book." + " So" * 199
 
 
 pytestmark = pytest.mark.usefixtures("whole_ballast")
@@ -77,6 +80,28 @@ async def test_a_full_disk_loses_nothing_and_stops_nothing_but_writing(
         assert (await house.upkeep.check(ADA)).ok
     async with a_house(path) as house:
         assert await visible(house) == kept
+
+
+async def test_a_full_disk_loses_no_fact_that_was_acknowledged(own_disk: Path) -> None:
+    path = own_disk / "memd.db"
+    async with a_house(path) as house:
+        ids = await wrote(house, RULE.format(1), RULE.format(2))
+        make_room = fill(own_disk)
+        for number in range(5_000):
+            try:
+                ids += await wrote(house, RULE.format(f"x{number}"))
+            except DiskFullError:
+                break
+        else:
+            pytest.fail("the disk was never full")
+        assert await house.db.read(org_facts.count) == len(ids)
+        assert await contents(house, "lighthouse")
+        make_room()
+        assert await house.db.recover()
+        ids += await wrote(house, "after")
+    async with a_house(path) as house:
+        assert await house.db.read(org_facts.count) == len(ids)
+        assert (await house.upkeep.check(ADA)).ok
 
 
 async def test_a_full_disk_can_still_be_told_to_forget(own_disk: Path) -> None:

@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.access import of_access
 from support.clocks import HeldClock
 from support.disks import read_only
+from support.org import HUMAN, contents, wrote
+from support.org import a_request as a_fact
 from support.store import ADA, EVERYTHING, a_house, locked, stored, visible
 
 import memd.store
 from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, ReadOnlyError
-from memd.domain.enums import OrgFactCategory
 from memd.domain.memory import MemoryQuery, MemoryUpdate
-from memd.domain.org.org import OrgFactWriteRequest
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review
 from memd.store.access.audit import Audit
-from memd.store.access.changes import AuditFilter
+from memd.store.access.changes import AuditFilter, RefusedAttempt
 from memd.store.file.connect import Writing
 from memd.store.file.database import open_database
 
@@ -65,7 +64,28 @@ def test_no_function_of_the_store_begins_or_ends_a_transaction_of_its_own() -> N
         assert not opens or name in OUTSIDE_A_TRANSACTION, name
 
 
-async def writes(house: Rooms, ids: list[str]) -> None:
+def of_org(house: Rooms, fact_id: str) -> dict[str, Callable[[], Coroutine[Any, Any, Any]]]:
+    """Return each write of the rooms of facts, and of who may do what."""
+    clients = Clients(house.db, house.clock, house.db.path.parent / "keys")
+    owner = Owner(house.db, house.clock)
+    review = Review(house.org, owner)
+    org = house.org
+    return {
+        "org.write": lambda: org.write(ADA, a_fact("No."), author=HUMAN),
+        "a version": lambda: org.write(ADA, a_fact("No.", fact_id=fact_id), author=HUMAN),
+        "org.retract": lambda: org.retract(ADA, fact_id, author=HUMAN),
+        "client.add": lambda: clients.add(ADA, "no", scopes=frozenset({"read"})),
+        "client.revoke": lambda: clients.revoke(ADA, "no"),
+        "audit": lambda: Audit(house.db, house.clock).record_refused(
+            [RefusedAttempt("no", "x", 1)]
+        ),
+        "owner.state": lambda: owner.state(ADA),
+        "owner.set": lambda: owner.set(ADA, "00" * 32, None),
+        "org.propose": lambda: review.propose(ADA, a_fact("No.")),
+    }
+
+
+async def writes(house: Rooms, ids: list[str], fact_id: str) -> None:
     """Try one write after the other; each must say that the file is held."""
     tries: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
         "store": lambda: stored(house, "no"),
@@ -78,7 +98,7 @@ async def writes(house: Rooms, ids: list[str]) -> None:
         "purge": house.trash.purge,
         "tidy": house.upkeep.tidy,
         "rebuild": lambda: house.upkeep.rebuild(ADA),
-        **of_access(house),
+        **of_org(house, fact_id),
     }
     for name, attempt in tries.items():
         try:
@@ -93,8 +113,10 @@ async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(
     house: Rooms, path: Path
 ) -> None:
     ids = await stored(house, "Ann keeps bees.", "Bob sails.")
+    (fact_id,) = await wrote(house, "The shop uses Litestar.")
     with locked(path):
-        await writes(house, ids)
+        await writes(house, ids, fact_id)
+        assert await contents(house, "Litestar") == await contents(house)
         assert await visible(house) == set(ids)
         assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
         assert (await house.trash.forget(ADA, condition=EVERYTHING, dry_run=True)).count == 2
@@ -128,8 +150,9 @@ async def test_a_read_only_store_still_knows_its_clients_and_refuses_every_chang
     async with a_house(folder / "memd.db") as house:
         clients = Clients(house.db, house.clock, tmp_path / "keys")
         added = await clients.add(ADA, "ann", scopes=frozenset({"read"}))
-        fact = OrgFactWriteRequest(content="Yes.", category=OrgFactCategory.ADR)
-        proposal = await Review(house.org, Owner(house.db, house.clock)).propose(ADA, fact)
+        (fact_id,) = await wrote(house, "The shop uses Litestar.")
+        review = Review(house.org, Owner(house.db, house.clock))
+        proposal = await review.propose(ADA, a_fact("Yes."))
     key = Path(added.key_file).read_text("ascii").strip()
     with read_only(folder):
         async with a_house(folder / "memd.db") as house:
@@ -142,8 +165,8 @@ async def test_a_read_only_store_still_knows_its_clients_and_refuses_every_chang
             assert [one.id for one in waiting] == [proposal]
             audit = Audit(house.db, house.clock)
             assert (await audit.verify()).ok
-            assert len((await audit.show(AuditFilter(), None, 9))[0]) == 2
-            for name, attempt in of_access(house).items():
+            assert len((await audit.show(AuditFilter(), None, 9))[0]) == 3
+            for name, attempt in of_org(house, fact_id).items():
                 with pytest.raises(ReadOnlyError):
                     await attempt()
                 assert name

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from support.access import the_operator
 from support.clocks import HeldClock
 from support.daemon import until
 from support.nights import settled
-from support.rooms import Desk, a_desk
+from support.rooms import OPERATOR, Desk, a_desk
 
 from memd.cli.sleep.sleep import _EFFECTS
 from memd.rpc.envelope import Request
@@ -26,7 +25,7 @@ A_DAY = settled(retention={"default_retention_days": 1})
 
 
 async def ask(desk: Desk, method: str, **params: Any) -> Any:
-    frame = await desk.dispatch.answer(Request(7, method, params), ActiveRequest(the_operator()))
+    frame = await desk.dispatch.answer(Request(7, method, params), ActiveRequest(OPERATOR))
     assert frame is not None
     answer = json.loads(frame)
     return answer["result"] if "result" in answer else answer["error"]["data"]
@@ -138,7 +137,7 @@ async def test_a_night_tells_its_progress(desk: Desk, clock: HeldClock) -> None:
     await expired(desk, clock, "ada")
     frames: list[Any] = []
     request = Request(7, "sleep.run", {"progress_token": "t"})
-    asking = ActiveRequest(the_operator(), lambda frame: frames.append(json.loads(frame)))
+    asking = ActiveRequest(OPERATOR, lambda frame: frames.append(json.loads(frame)))
     await desk.dispatch.answer(request, asking)
     assert {message["params"]["token"] for message in frames} == {"t"}
 

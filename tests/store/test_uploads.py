@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.access import the_operator
-from support.rooms import Desk
+from support.rooms import OPERATOR, Desk
 
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.rpc.envelope import Request
@@ -34,7 +33,7 @@ def recorded(text: str) -> str:
 
 
 async def call(desk: Desk, line: Line, method: str, **params: Any) -> dict[str, Any]:
-    asking = ActiveRequest(the_operator(), peer=line)
+    asking = ActiveRequest(OPERATOR, peer=line)
     frame = await desk.dispatch.answer(Request(1, method, params), asking)
     assert frame is not None
     answer: dict[str, Any] = json.loads(frame)

@@ -17,11 +17,11 @@ from support.store import empty_store
 
 from memd.base.clock import Clock, SystemClock
 from memd.base.paths import Paths
-from memd.domain.caller import Caller
+from memd.domain.caller import OWNERS_COMMANDS, Caller
 from memd.domain.settings.reload import ReloadResult
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import SwitchableEmbedder
-from memd.serve.authority import Authority, Denials
+from memd.serve.authority import Authority, Credentials, Denials
 from memd.serve.dispatch import Dispatch
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import DaemonRooms
@@ -31,6 +31,8 @@ from memd.store.file.database import Database
 
 GATED = ("ingest", "recall", "archive", "trash", "moving")
 """What a request meets first."""
+OPERATOR = Credentials(OWNERS_COMMANDS)
+"""Of the owner's own commands, which may call everything."""
 
 
 async def built(

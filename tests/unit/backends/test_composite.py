@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 import pytest
-from support.backends import FailingBackend, ScoredBackend, UnreachableBackend
 from support.entries import a_request
 
 from memd.backends.composite import CompositeBackend
@@ -24,6 +23,33 @@ from memd.domain.settings.settings import (
     CompositeBackendConfig,
     MemoryOptionsConfig,
 )
+
+
+class ScoredBackend(InMemoryBackend):
+    """Gives every memory it finds the same *score*."""
+
+    def __init__(self, score: float) -> None:
+        super().__init__()
+        self._score = score
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        entries = await super().retrieve(agent_id, query)
+        return tuple(entry.model_copy(update={"relevance_score": self._score}) for entry in entries)
+
+
+class FailingBackend(InMemoryBackend):
+    """Connects, but cannot retrieve."""
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        raise MemoryRetrievalError("the disk of this child is gone")
+
+
+class UnreachableBackend(InMemoryBackend):
+    """Cannot be connected."""
+
+    async def connect(self) -> None:
+        raise MemoryConnectionError("nobody answers")
+
 
 ROUTES = CompositeBackendConfig(routes={"memories": "durable"}, default="scratch")
 

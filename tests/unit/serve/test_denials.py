@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import pytest
-from support.access import FakeAudit
 from support.daemon import until
 
 from memd.base.errors import DiskFullError
@@ -13,6 +14,21 @@ from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
 from memd.serve import authority
 from memd.serve.authority import Denials
 from memd.store.access.changes import RefusedAttempt
+
+
+@dataclass
+class FakeAudit:
+    """Remembers what was refused."""
+
+    rows: list[RefusedAttempt] = field(default_factory=list)
+    writes: int = 0
+    fail: Exception | None = None
+
+    async def record_refused(self, attempts: Sequence[RefusedAttempt]) -> None:
+        if self.fail is not None:
+            raise self.fail
+        self.writes += 1
+        self.rows.extend(attempts)
 
 
 async def test_the_first_attempt_of_a_kind_is_written_before_it_is_answered() -> None:
