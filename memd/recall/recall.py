@@ -81,6 +81,7 @@ class Recall:
         else. Raises MemoryRetrievalError for the reserved agent.
         """
         caller = replace(caller, project_id=request.project_id or caller.project_id)
+        request = request.model_copy(update={"project_id": caller.project_id})
         where = self._filter(
             caller,
             request.model_copy(update={"project_id": None}),

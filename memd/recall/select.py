@@ -4,8 +4,10 @@ An entry costs whoever reads it, and pays by how likely it answers. So the rule 
 comparison: its relevance against the bar of its kind (``weights.py``), which stands higher
 where the gate doubts that anything answers (``rankings.answer_bar``). What else a rule could
 look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
-Of memories that say the same, one is told: what is trusted most, and of these the newest. Of
-two of which one holds all that the other says, the longer one, unless it is trusted less.
+What belongs to another project than the one that asks stands under a higher bar in a prompt
+(decision 0260): nobody asked for it. Of memories that say the same, one is told: what is trusted
+most, and of these the newest. Of two of which one holds all that the other says, the longer one,
+unless it is trusted less.
 
 ``spread`` caps how much of an answer one foreign source may fill. An attacker who controls a tool's
 output or a web page can state the same thing many times in different words (PROMISES H49-H51, H60).
@@ -39,6 +41,8 @@ from memd.text.words import FUNCTION_WORDS
 
 ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many
+ELSEWHERE_BARS = 4.0
+"""How many times its bar a memory of another project needs in a prompt."""
 COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
 ALIKE = 0.8  # of their word pairs in common: the same thing said again
 TWINS_ALIKE = 0.5  # of their word pairs in common: foreign texts that say the same in other words
@@ -95,6 +99,8 @@ def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) 
     *reordered*: somebody who looks at the texts decides which; the rule says how many.
     """
     least = request.min_relevance
+    if request.project_id is not None and request.preferences == "first":
+        items = [_raise_elsewhere(item, request.project_id, request.query) for item in items]
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
         passing = [item for item in items if item.passes and item.relevance >= least]
         return Selection(passing, request.top_k or NAMED_MODE_ENTRIES, [])
@@ -107,6 +113,24 @@ def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) 
     cut.sort(key=lambda each: -each.item.relevance)
     pool = [item for item in others if item.relevance >= least] if reordered and worth else []
     return Selection([*worth, *pool], len(worth), [_cut(*each) for each in cut[:CUTS_TOLD_MAX]])
+
+
+def _raise_elsewhere(item: Ranked, project_id: str, query: str) -> Ranked:
+    """Return *item*, with a higher bar if it is of a project that neither asks nor is named."""
+    its = item.measured.candidate.project_id
+    if its in (None, project_id) or _is_named(its, query):
+        return item
+    return replace(item, bar=ELSEWHERE_BARS * item.bar)
+
+
+def _is_named(project_id: str, query: str) -> bool:
+    """Return whether *query* names the folder of a project.
+
+    >>> _is_named("/home/ada/bee-hives", "how did we test the Bee-Hives?")
+    True
+    """
+    name = re.escape(project_id.rstrip("/\\").replace("\\", "/").rpartition("/")[2])
+    return re.search(rf"(?<!\w){name}(?!\w)", query, re.IGNORECASE) is not None
 
 
 def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:

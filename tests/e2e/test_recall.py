@@ -224,6 +224,18 @@ def test_the_project_asked_from_boosts_and_hides_nothing(desk: Desk) -> None:
         assert [memory["id"] for memory in answer["memories"]] == order
 
 
+def test_another_project_s_memories_are_told_only_if_they_are_rather_sure(desk: Desk) -> None:
+    for fact in FACTS:
+        desk.store(fact, project_id="/home/ada/mill")
+    elsewhere = {"project_id": "/home/ada/shop"}
+
+    assert desk.contents("When do deploys go out?", **elsewhere) == [FACTS[2]]
+    assert desk.contents("When is the market?", project_id="/home/ada/mill")
+    assert desk.contents("When is the market?", **elsewhere) == []
+    assert desk.contents("When is the market in the mill?", **elsewhere)
+    assert desk.contents("When is the market?", preferences="matching", **elsewhere)
+
+
 def test_what_belongs_to_a_project_is_hidden_from_another(desk: Desk) -> None:
     desk.store("The lamp in the hall is red.", project_id="mine", level="project")
     question = "What colour has the lamp in the hall?"

@@ -12,7 +12,7 @@ from memd.domain.enums import SearchMode, Trust
 from memd.domain.recall import RecallRequest
 from memd.recall.ranking.rankings import Ranked, answer_bar
 from memd.recall.ranking.weights import HYBRID
-from memd.recall.select import ENTRIES_MAX, NAMED_MODE_ENTRIES, Selection, select
+from memd.recall.select import ELSEWHERE_BARS, ENTRIES_MAX, NAMED_MODE_ENTRIES, Selection, select
 
 BAR = 0.1
 
@@ -59,6 +59,31 @@ def test_a_threshold_only_takes_away() -> None:
 
     assert selected(items, min_relevance=0.3).items == items[:1]
     assert selected(items, min_relevance=0.01).items == items[:2]
+
+
+HIVES, APIARY = "/home/ada/hives", "/home/ada/apiary-web"
+
+
+def of_projects(query: str, **asked: Any) -> list[str | None]:
+    """Return whose entries answer *query* in HIVES, of likes of each project and of none."""
+    projects = (HIVES, APIARY, None)
+    items = [an_entry(2 * BAR, f"mead {place}", project_id=place) for place in projects]
+    sure = an_entry(ELSEWHERE_BARS * BAR, "honey", project_id="/home/ada/shop")
+    request = RecallRequest(query=query, project_id=HIVES, **asked)
+    selection = select([sure, *items], request, reordered=False)
+    return [item.measured.candidate.project_id for item in selection.items]
+
+
+def test_another_project_s_memory_is_in_a_prompt_only_if_it_is_rather_sure() -> None:
+    assert of_projects("how long?") == ["/home/ada/shop", HIVES, None]
+
+
+def test_who_names_a_project_or_searches_gets_what_is_there() -> None:
+    everything = ["/home/ada/shop", HIVES, APIARY, None]
+    assert of_projects("how long in the Apiary-Web?") == everything
+    assert of_projects("how long in the apiary?") == ["/home/ada/shop", HIVES, None]
+    assert of_projects("how long?", preferences="matching") == everything
+    assert of_projects("how long?", top_k=9) == everything
 
 
 @pytest.mark.parametrize("mode", [SearchMode.DENSE, SearchMode.WORDS])
