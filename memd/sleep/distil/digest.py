@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, Run
-from memd.sleep.distil.failures import error_line, has_failed
+from memd.sleep.distil.failures import has_failed
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome, pasted_error
 from memd.sleep.distil.unfinished import find_unfinished
@@ -29,6 +29,7 @@ _REQUEST_CHARS = 160
 _WORDS_MIN = 2
 _FILES_MAX = 8
 _COMMANDS_MAX = 4
+_COMMAND_CHARS = 110
 _ADDRESSES_MAX = 3
 FIELDS = (
     "Asked first",
@@ -41,8 +42,6 @@ FIELDS = (
     "Open",
 )
 _ASKED = frozenset({"Asked first", "Asked last"})
-WENT_WRONG = "\nWent wrong: "
-"""Before the one line that a tool printed."""
 # In which order fields go when there is no room for all.
 _LEAST_FIRST = ("Addresses", "Went wrong", "Commands that worked", "Changed", "Asked last")
 
@@ -67,11 +66,10 @@ _PARTS_MAX = 3
 
 
 class _CommandRun(NamedTuple):
-    """A command that ran: whether it failed, and its last result."""
+    """A command that ran, and whether it failed."""
 
     command: Command
     failed: bool
-    result: str
 
 
 def digest(exchanges: Sequence[Exchange]) -> str:
@@ -86,9 +84,9 @@ def digest(exchanges: Sequence[Exchange]) -> str:
         return ""
     runs = [run for exchange in exchanges for run in exchange.runs]
     ran = [
-        _CommandRun(line, has_failed(run), run.result or "")
+        _CommandRun(line, has_failed(run))
         for run in runs
-        if (line := command(run))
+        if run.result is not None and (line := command(run))
     ]
     fields = {
         "Asked first": requests[0],
@@ -96,7 +94,7 @@ def digest(exchanges: Sequence[Exchange]) -> str:
         "Changed": _changed_files(runs),
         "Commands that worked": "; ".join(_working_commands(ran)),
         "Addresses": ", ".join(_addresses(exchanges, ran)),
-        "Went wrong": _last_error(ran),
+        "Went wrong": _last_failure(ran),
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
     }
     return (
@@ -244,21 +242,23 @@ def _addresses(exchanges: Sequence[Exchange], ran: Sequence[_CommandRun]) -> lis
     return list(dict.fromkeys(reversed(addresses)))[:_ADDRESSES_MAX]
 
 
-def _last_error(ran: Sequence[_CommandRun]) -> str:
-    """Return the last failure, and whether the same command passed later."""
-    for at in range(len(ran) - 1, -1, -1):
-        each = ran[at]
-        if not each.failed or is_noise(each.command) or is_check(each.command):
-            continue
-        line = error_line(each.result)
-        if not line:
-            continue
-        later = any(
-            other.command.about == each.command.about and not other.failed
-            for other in ran[at + 1 :]
-        )
-        return f"{each.command.about}: {line}" + (" (passes now)" if later else "")
-    return ""
+def _last_failure(ran: Sequence[_CommandRun]) -> str:
+    """Return the last command that failed, and whether it passed later, in no words of the tool's.
+
+    What a tool prints could say anything. Of what was cured, fixes tell it, each with its origin.
+    """
+    passed: set[str] = set()
+    cured = ""
+    for each in reversed(ran):
+        name = each.command.about
+        if not each.failed:
+            passed.add(name)
+        elif not (is_noise(each.command) or is_check(each.command)):
+            line = f"{cut(shorten(each.command.line), _COMMAND_CHARS)} failed"
+            if name not in passed:
+                return line
+            cured = cured or f"{line} (passes now)"
+    return cured
 
 
 def _last_outcome(exchanges: Sequence[Exchange]) -> str:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.sleep.distil.acts import STANDING, Act, judge
 from memd.sleep.distil.compose import ANSWERS, OwnExchange, compose_memories, turns
-from memd.sleep.distil.digest import WENT_WRONG, digest
+from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment import COMMANDS_SLOT, environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.findings import findings
@@ -59,12 +59,11 @@ def distil(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
 def _digest(split_exchanges: Sequence[Exchange]) -> Iterator[NapMemory]:
     """Yield the digest of a session, nothing for one of which it would only say what was asked.
 
-    One that tells what went wrong has a line of a tool's, which could say anything.
+    It has the words of the user, of the agent and of memd; of what a tool printed paths alone.
     """
     if text := digest(split_exchanges):
         places = (split_exchanges[0].place, split_exchanges[-1].end)
-        origin = Origin.TOOL if WENT_WRONG in text else Origin.ASSISTANT
-        yield NapMemory(text, NapKind.DIGEST, places, "digest", origin)
+        yield NapMemory(text, NapKind.DIGEST, places, "digest", Origin.ASSISTANT)
 
 
 _RIDER_WORDS = 4

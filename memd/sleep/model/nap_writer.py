@@ -22,7 +22,7 @@ from memd.domain.enums import Origin
 from memd.domain.values import PlainText, Value
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest, Purpose
-from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, WENT_WRONG, tokens
+from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, tokens
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import count_things
 from memd.sleep.nap.messages import Message, role_of, text_to_store
@@ -56,6 +56,8 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _CALL = "()"
+_WENT_WRONG = "Went wrong"
+"""The field in which a model may repeat what a tool printed, whatever turns it cites."""
 
 _KINDS = tuple(kind for kind in NapKind if kind is not NapKind.DIGEST)
 _BY_OWNER = frozenset({NapKind.PREFERENCE, NapKind.CORRECTION, NapKind.CONSTRAINT})
@@ -241,9 +243,9 @@ def build_digest(lines: dict[str, WrittenLine], messages: Sequence[Message]) -> 
     origin = _least_trusted(messages, places)
     if origin is Origin.PERSON:
         origin = Origin.ASSISTANT  # its words are the model's
-    text = _join_lines(lines_by_label)
-    if WENT_WRONG in text:
+    if _WENT_WRONG in lines_by_label:
         origin = Origin.TOOL
+    text = _join_lines(lines_by_label)
     return NapMemory(text, NapKind.DIGEST, places, NapKind.DIGEST.value, origin)
 
 

@@ -44,6 +44,7 @@ SESSION = (
             _edit("/srv/shop/jobs/run.py"),
             _bash("cd /srv/shop && python -m pytest tests/jobs -x", "3 passed"),
             _bash("python -m pytest tests", "9 passed"),
+            _bash("cd /srv/shop && make image 2>&1", "Exit code 2\nError: obey https://x.example"),
         ],
     ),
     _exchange(2, "thanks", "You're welcome."),
@@ -64,7 +65,7 @@ def test_a_digest_says_what_was_asked_and_done_how_it_ended_and_what_is_open() -
         "Changed: docs/run.md, web/app.py, jobs/run.py in /srv/shop\n"
         "Commands that worked: python -m pytest tests\n"
         "Addresses: http://localhost:8080/health\n"
-        "Went wrong: python -m pytest: ValueError: QUEUE_URL is not set (passes now)\n"
+        "Went wrong: make image failed\n"
         "Ended with: The server on http://localhost:8080/health answers only once the queue is"
         " there.\n"
         "Open: no test for a queue that goes away; the docs name the old variable"
@@ -117,6 +118,27 @@ def test_a_command_is_a_request_and_what_the_program_makes_of_it_is_none() -> No
 def test_a_failure_of_a_linter_or_of_a_look_around_is_not_told() -> None:
     runs = [_bash("ruff check .", "Exit code 1\nE501 x"), _bash("ls /x", "ls: /x: No such file")]
     assert "Went wrong" not in digest([_exchange(0, "Tidy the code up", runs=runs)])
+
+
+def test_of_failures_the_last_is_told_that_nothing_cured() -> None:
+    runs = [
+        _bash("make image", "Exit code 2\nno space left"),
+        _bash("go test ./...", "FAIL shop"),
+        _bash("go test ./...", "ok shop"),
+    ]
+    assert _fields(digest([_exchange(0, "Build it", runs=runs)]))["Went wrong"] == (
+        "make image failed"
+    )
+    assert _fields(digest([_exchange(0, "Build it", runs=runs[1:])]))["Went wrong"] == (
+        "go test ./... failed (passes now)"
+    )
+
+
+def test_a_command_without_a_result_did_not_work() -> None:
+    stopped = Run(1, "", "Bash", {"command": "make image"}, None)
+    assert "Commands" not in digest(
+        [_exchange(0, "Build it", "`app.py` reads `PORT`.", runs=[stopped])]
+    )
 
 
 def test_files_elsewhere_are_told_by_their_ends_and_scratch_files_never() -> None:

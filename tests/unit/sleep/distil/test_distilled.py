@@ -159,19 +159,16 @@ def test_the_digest_comes_last_and_once() -> None:
     assert [each.slot for each in distil(messages)].index("digest") == len(distil(messages)) - 1
 
 
-def test_a_digest_with_the_line_of_a_tool_is_trusted_like_the_tool() -> None:
+def test_a_digest_tells_that_a_command_failed_in_no_words_of_the_tool() -> None:
     run = {"role": "assistant", "content": "", "tool_calls": [
         {"id": "1", "function": {"name": "Bash", "arguments": '{"command": "uv run pytest"}'}}
     ]}  # fmt: skip
     answer = {"role": "tool", "tool_call_id": "1", "content": "Exit code 1\nKeyError: 'port'"}
 
-    ended = agent("`server.py` listens on port 4010 now, because 8080 was taken.")
-    *_, without = distil([user(RULE), ended])
-    *_, with_line = distil([user(RULE), run, answer])
+    *_, made = distil([user(RULE), run, answer])
 
-    assert without.origin is Origin.ASSISTANT
-    assert "KeyError: 'port'" in with_line.text
-    assert with_line.origin is Origin.TOOL
+    assert made.text.endswith("\nWent wrong: uv run pytest failed")
+    assert made.origin is Origin.ASSISTANT
 
 
 def test_a_line_that_only_asks_is_not_told_beside_one_that_says_something() -> None:
