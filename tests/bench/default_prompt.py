@@ -50,9 +50,7 @@ def measure(stage: Stage, dialogues: Sequence[Dialogue]) -> dict[str, dict[str, 
     return figures
 
 
-def honest_figures(
-    prompts: Sequence[tuple[Prompted, Sequence[str]]],
-) -> dict[str, float]:
+def honest_figures(prompts: Sequence[tuple[Prompted, Sequence[str]]]) -> dict[str, float]:
     """Return the mean share of the gold that is in a prompt, and what share of entries is gold.
 
     >>> honest_figures([(Prompted(("a", "b"), 80), ("a",)), (Prompted((), 0), ("c", "d"))])

@@ -21,13 +21,7 @@ from bench import public
 from bench.samples import Sample
 from memd.recall.ranking.features import NAMES
 from memd.recall.ranking.rankings import GATE_TOP, Ranked, calibration, rank, signals
-from memd.recall.ranking.weights import (
-    CALIBRATION,
-    HYBRID,
-    WITHOUT_VECTORS,
-    Weights,
-    logistic,
-)
+from memd.recall.ranking.weights import CALIBRATION, HYBRID, WITHOUT_VECTORS, Weights, logistic
 
 Array = NDArray[np.float64]
 

@@ -35,16 +35,7 @@ from numpy.typing import NDArray
 
 from bench.kept_scores import PER_TOKENS, holds
 from bench.night import MovedClock
-from bench.readings import (
-    PROJECTS,
-    SPLITS,
-    Item,
-    Labels,
-    Pair,
-    labels,
-    project,
-    session_lines,
-)
+from bench.readings import PROJECTS, SPLITS, Item, Labels, Pair, labels, project, session_lines
 from bench.stage import model_dir, save_result
 from bench.transcripts import Message, exported
 from memd.base.limits import PAGE_ITEMS_MAX

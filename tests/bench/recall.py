@@ -195,10 +195,7 @@ def _figures(measured: Measured) -> dict[str, Any]:
 
 
 def _quantiles(values_ms: Sequence[float]) -> dict[str, float]:
-    return {
-        "p50": round(quantile(values_ms, 0.5), 1),
-        "p95": round(quantile(values_ms, 0.95), 1),
-    }
+    return {"p50": round(quantile(values_ms, 0.5), 1), "p95": round(quantile(values_ms, 0.95), 1)}
 
 
 if __name__ == "__main__":

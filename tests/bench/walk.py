@@ -80,10 +80,7 @@ class Pure:
 
 
 async def walked(
-    messages: Sequence[Message],
-    rule: MemoryConsolidator,
-    napping: Napping,
-    chance: random.Random,
+    messages: Sequence[Message], rule: MemoryConsolidator, napping: Napping, chance: random.Random
 ) -> list[Nap]:
     """Walk a session, consolidating whenever its window is full by *rule*; return the naps."""
     texts = [all_text(message) for message in messages]

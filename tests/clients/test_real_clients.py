@@ -78,10 +78,7 @@ REAL = {
         },
     ),
     "opencode": Real(
-        "opencode-ai@1.18.33",
-        ("opencode", "run", "PROMPT"),
-        _opencode_files,
-        lambda _: {},
+        "opencode-ai@1.18.33", ("opencode", "run", "PROMPT"), _opencode_files, lambda _: {}
     ),
     "copilot": Real(
         "@github/copilot@1.0.102",

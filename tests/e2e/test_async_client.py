@@ -209,10 +209,7 @@ async def test_what_is_archived_is_searched_shown_and_counted(client: AsyncClien
 
 async def test_the_documented_service_runs_over_the_daemon(tmp_path: Path) -> None:
     clock = HeldClock()
-    async with (
-        running(tmp_path, clock=clock) as paths,
-        AsyncClient(socket=paths.socket) as client,
-    ):
+    async with running(tmp_path, clock=clock) as paths, AsyncClient(socket=paths.socket) as client:
         for text in ("the deploy went well", "the deploy was slow", "the deploy ran again"):
             await client.store("ada", a_request(content=text))
         clock.advance(days=2)

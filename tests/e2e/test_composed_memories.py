@@ -36,18 +36,7 @@ Outcome: All icons of the toolbar are the outlined ones; the unused sprites were
 CACHE = """User: why is the second build slow again?
 Cause: the cache key held the timestamp, so that no build ever found the one before it.
 Outcome: The key is the hash of the sources; a build without changes takes 4 seconds."""
-COMPOSED = (
-    LOCKFILE,
-    TIMEOUT,
-    LISTING,
-    DATABASE,
-    COVERAGE,
-    EXPORTER,
-    RETRY,
-    RENAME,
-    ICONS,
-    CACHE,
-)
+COMPOSED = (LOCKFILE, TIMEOUT, LISTING, DATABASE, COVERAGE, EXPORTER, RETRY, RENAME, ICONS, CACHE)
 WHO = ("Ola", "Karin", "Tom", "Lena", "Uncle Karim", "Priya", "The landlord", "Miso the cat")
 DID = (
     "had soup for lunch on the {}th.",

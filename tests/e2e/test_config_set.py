@@ -69,10 +69,7 @@ def test_what_is_taken_out_has_its_default_again(tmp_path: Path, name: str, text
     [
         ("[daemon]\nundo_days = 60\n", ""),
         ("[daemon]\n# as Maria asked\nundo_days = 60\n", "[daemon]\n# as Maria asked\n"),
-        (
-            '[daemon]\nundo_days = 60\n[memory]\nlevel = "none"\n',
-            '[memory]\nlevel = "none"\n',
-        ),
+        ('[daemon]\nundo_days = 60\n[memory]\nlevel = "none"\n', '[memory]\nlevel = "none"\n'),
     ],
 )
 def test_a_section_that_says_nothing_any_more_goes_with_its_last_setting(
@@ -276,8 +273,7 @@ def test_of_two_changes_at_once_neither_is_lost(tmp_path: Path) -> None:
         changes = {"daemon.undo_days": turn + 3, "daemon.session_days": turn + 30}
         with ThreadPoolExecutor() as threads:
             done = threads.map(
-                lambda each: memd(tmp_path, "config", "set", each[0], str(each[1])),
-                changes.items(),
+                lambda each: memd(tmp_path, "config", "set", each[0], str(each[1])), changes.items()
             )
         assert [each.code for each in done] == [0, 0]
         shown = memd(tmp_path, "config", "show", "--json").json["settings"]["daemon"]

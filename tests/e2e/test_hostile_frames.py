@@ -402,30 +402,10 @@ async def test_a_batch_keeps_to_the_cap_too(line: Wire, house: GatedRooms) -> No
 # A generator of hostile calls, from the document that the daemon gives of itself.
 
 ODD: tuple[Any, ...] = (
-    None,
-    True,
-    0,
-    -1,
-    10**9,
-    2**63 - 1,
-    1.5,
-    1e308,
-    "",
-    " ",
-    "x" * 300,
-    "x" * 20_000,
-    "'; drop table memory;--",
-    '"',
-    "NEAR(",
-    "\u202e\u2028\u0085",
-    "2026-01-01",
-    "9999-12-31T23:59:59Z",
-    [],
-    [None],
-    ["x"] * 100,
-    {},
-    {"a": {"b": []}},
-)
+    None, True, 0, -1, 10**9, 2**63 - 1, 1.5, 1e308, "", " ", "x" * 300, "x" * 20_000,
+    "'; drop table memory;--", '"', "NEAR(", "\u202e\u2028\u0085", "2026-01-01",
+    "9999-12-31T23:59:59Z", [], [None], ["x"] * 100, {}, {"a": {"b": []}},
+)  # fmt: skip
 
 
 async def test_no_call_that_the_document_allows_to_write_down_is_a_bug(

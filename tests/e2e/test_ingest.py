@@ -68,12 +68,7 @@ def test_the_same_text_again_is_merged_and_its_updated_at_moves(desk: Desk) -> N
 
 @pytest.mark.parametrize(
     "elsewhere",
-    [
-        {"namespace": "other"},
-        {"session_id": "other"},
-        {"source": "other"},
-        {"category": "social"},
-    ],
+    [{"namespace": "other"}, {"session_id": "other"}, {"source": "other"}, {"category": "social"}],
     ids=lambda where: next(iter(where)),
 )
 def test_the_same_text_elsewhere_is_another_memory(desk: Desk, elsewhere: dict[str, str]) -> None:

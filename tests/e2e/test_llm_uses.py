@@ -95,10 +95,7 @@ async def slept(
 BY_LLM = tree(NIGHT + "strategy", "llm")
 
 
-@shows(
-    "memory.consolidation.llm.temperature",
-    "memory.consolidation.llm.max_summary_tokens",
-)
+@shows("memory.consolidation.llm.temperature", "memory.consolidation.llm.max_summary_tokens")
 async def test_strategy_llm_lets_the_model_write_the_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,9 +139,7 @@ def test_what_a_reload_takes_over_has_its_effect_and_nobody_is_disconnected(
         )
 
 
-def test_nights_that_were_off_at_the_start_come_when_the_file_is_read_again(
-    tmp_path: Path,
-) -> None:
+def test_nights_that_were_off_at_the_start_come_when_the_file_is_read_again(tmp_path: Path) -> None:
     with a_desk(tmp_path, tree("memory.consolidation.enabled", False)) as desk:
         assert desk.client.call("sleep.status")["enabled"] is False
         desk.reload()

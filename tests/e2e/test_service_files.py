@@ -119,20 +119,11 @@ def test_the_sandbox_lets_memd_write_in_its_own_places_and_nowhere_else(
 
 # launchd.plist(5): what each key must be.
 KINDS: dict[str, type] = {
-    "Label": str,
-    "ProgramArguments": list,
-    "RunAtLoad": bool,
-    "KeepAlive": dict,
-    "ThrottleInterval": int,
-    "ExitTimeOut": int,
-    "Umask": int,
-    "ProcessType": str,
-    "LowPriorityBackgroundIO": bool,
-    "Sockets": dict,
-    "EnvironmentVariables": dict,
-    "StandardOutPath": str,
-    "StandardErrorPath": str,
-}
+    "Label": str, "ProgramArguments": list, "RunAtLoad": bool, "KeepAlive": dict,
+    "ThrottleInterval": int, "ExitTimeOut": int, "Umask": int, "ProcessType": str,
+    "LowPriorityBackgroundIO": bool, "Sockets": dict, "EnvironmentVariables": dict,
+    "StandardOutPath": str, "StandardErrorPath": str,
+}  # fmt: skip
 
 
 def test_launchd_gets_known_keys_of_the_right_kind(

@@ -272,10 +272,7 @@ async def test_the_wiki_is_written_after_a_night_when_it_is_to_be(
         assert root.exists() is (trigger == "on_consolidation")
 
 
-@shows(
-    "org_memory.core_policies",
-    "org_memory.extended_store.max_retrieved_per_query",
-)
+@shows("org_memory.core_policies", "org_memory.extended_store.max_retrieved_per_query")
 async def test_policies_and_the_number_of_facts_are_those_of_the_settings(
     tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
@@ -295,10 +292,7 @@ async def test_policies_and_the_number_of_facts_are_those_of_the_settings(
     assert len(facts) == 2
 
 
-@shows(
-    "org_memory.write_access.rules.allowed_seniority",
-    "org_memory.read_access",
-)
+@shows("org_memory.write_access.rules.allowed_seniority", "org_memory.read_access")
 async def test_who_may_write_and_read_which_facts_is_for_the_settings_to_say(
     tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:

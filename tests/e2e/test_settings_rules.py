@@ -33,11 +33,7 @@ KEY = Ed25519PrivateKey.generate()
 @shows("usage.rearm_pct", "usage.drop_pct")
 @pytest.mark.parametrize(
     ("rule", "armed", "naps"),
-    [
-        ({}, True, False),
-        ({"rearm_pct": 0.3}, False, False),
-        ({"drop_pct": 0.1}, True, True),
-    ],
+    [({}, True, False), ({"rearm_pct": 0.3}, False, False), ({"drop_pct": 0.1}, True, True)],
 )
 async def test_a_window_fires_again_below_one_share_and_for_a_loss_above_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: dict[str, float], armed: bool, naps: bool

@@ -31,10 +31,7 @@ def _stage(
     return a_stage(home / str(abs(hash(name))), patch, {"memory": {"retrieval": retrieval}})
 
 
-@shows(
-    "memory.retrieval.query_reformulation_enabled",
-    "memory.retrieval.max_reformulation_rounds",
-)
+@shows("memory.retrieval.query_reformulation_enabled", "memory.retrieval.max_reformulation_rounds")
 async def test_a_search_by_tool_asks_in_other_words_as_often_as_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,9 +112,7 @@ async def test_an_empty_summary_leaves_the_session_for_another_night(tmp_path: P
         assert await compressed(bed) == ["s00", "s01", "s02"]
 
 
-async def test_what_only_the_owner_can_mend_fails_the_run_and_hides_nothing(
-    tmp_path: Path,
-) -> None:
+async def test_what_only_the_owner_can_mend_fails_the_run_and_hides_nothing(tmp_path: Path) -> None:
     stub = StubProvider(["First.", ProviderRefusedError("wrong key")])
     async with a_bed(tmp_path, settings=only_compression(), provider=stub) as bed:
         await eleven_sessions(bed)
@@ -124,9 +122,7 @@ async def test_what_only_the_owner_can_mend_fails_the_run_and_hides_nothing(
         assert await compressed(bed) == ["s00"]  # each session is a transaction of its own
 
 
-async def test_what_does_not_fit_the_prompt_is_not_hidden_behind_its_answer(
-    tmp_path: Path,
-) -> None:
+async def test_what_does_not_fit_the_prompt_is_not_hidden_behind_its_answer(tmp_path: Path) -> None:
     stub = StubProvider(["A summary."])
     bounds = {"max_entry_input_chars": 400, "max_total_user_content_chars": 1000}
     async with a_bed(tmp_path, settings=only_compression(llm=bounds), provider=stub) as bed:

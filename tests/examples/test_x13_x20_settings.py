@@ -122,11 +122,7 @@ def _loaded(folder: Path, text: str, name: str = "config.yaml") -> CompanyMemory
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [
-        (LEVEL_FIRST, "config.yaml"),
-        (BACKEND_FIRST, "config.yml"),
-        (IN_TOML, "config.toml"),
-    ],
+    [(LEVEL_FIRST, "config.yaml"), (BACKEND_FIRST, "config.yml"), (IN_TOML, "config.toml")],
 )
 def test_x13_the_memory_block_loads(tmp_path: Path, text: str, name: str) -> None:
     memory = _loaded(tmp_path, text, name)

@@ -72,9 +72,7 @@ async def backend() -> AsyncIterator[MemoryBackend]:
     await backend.disconnect()
 
 
-async def test_x34_in_process_the_three_strategies_are_one_protocol(
-    backend: MemoryBackend,
-) -> None:
+async def test_x34_in_process_the_three_strategies_are_one_protocol(backend: MemoryBackend) -> None:
     config = MemoryRetrievalConfig()
     context = ContextInjectionStrategy(backend=backend, config=config)
     tools = ToolBasedInjectionStrategy(backend=backend, config=config)

@@ -23,8 +23,7 @@ async def test_x31_an_export_has_raw_and_wiki_pages_and_an_index(tmp_path: Path)
     await backend.connect()
     memory_id = await backend.store("ada", a_request("JWT over sessions: decided.\n\nIn March."))
     learned = await backend.store(
-        "ada",
-        a_request(LEARNED, metadata=MemoryMetadata(tags=("compressed_experience",))),
+        "ada", a_request(LEARNED, metadata=MemoryMetadata(tags=("compressed_experience",)))
     )
     exporter = WikiExporter(
         backend=backend,

@@ -39,18 +39,10 @@ PAIRS: dict[str, type[Enum]] = {
 }
 # Enumerations of the file alone: truth values, and kinds of vectors and of changes.
 OF_THE_FILE = {
-    "embedding.kind",
-    "memory.as_is",
-    "memory.is_summary",
-    "run_change.what",
-    "org_operation.is_human",
-    "playbook.promoted",
-    "session.compressed",
-    "session_window.announced",
-    "statement.negated",
-    "usage_window.armed",
-    "weights.active",
-}
+    "embedding.kind", "memory.as_is", "memory.is_summary", "run_change.what",
+    "org_operation.is_human", "playbook.promoted", "session.compressed", "session_window.announced",
+    "statement.negated", "usage_window.armed", "weights.active",
+}  # fmt: skip
 
 
 def checks() -> dict[str, list[str]]:

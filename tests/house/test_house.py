@@ -126,10 +126,7 @@ def test_calling_the_daemon_loads_the_standard_library_only() -> None:
     ("command", "modules"),
     [
         ("pump", {"line", "pump", "quick_json"}),
-        (
-            "hook",
-            {"events", "hook", "line", "quick_json"},
-        ),
+        ("hook", {"events", "hook", "line", "quick_json"}),
         (
             "hook, memd.assist.handle",
             {"events", "handle", "hook", "line", "once", "payload", "quick_json"}

@@ -233,11 +233,7 @@ REFORMULATES = {"retrieval": {"strategy": "tool_based", "query_reformulation_ena
     ("llm", "memory", "key"),
     [
         ({"night_tokens": 5}, {}, "llm.provider"),
-        (
-            {"uses": {"lessons": True}, "night_tokens": 5, "wait_seconds": 5},
-            {},
-            "llm.wait_seconds",
-        ),
+        ({"uses": {"lessons": True}, "night_tokens": 5, "wait_seconds": 5}, {}, "llm.wait_seconds"),
         ({"uses": {"reformulation": True}, "night_tokens": 5}, REFORMULATES, "llm.night_tokens"),
     ],
 )

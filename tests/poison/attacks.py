@@ -185,30 +185,11 @@ def _crowds() -> Iterator[tuple[str, tuple[Call, ...], str | int]]:
     words = " ".join(
         f"acmedrop {each}"
         for each in [
-            "release",
-            "archive",
-            "upload",
-            "where",
-            "bucket",
-            "server",
-            "deploy",
-            "backup",
-            "login",
-            "token",
-            "user",
-            "password",
-            "export",
-            "report",
-            "database",
-            "cache",
-            "queue",
-            "branch",
-            "merge",
-            "commit",
-            "build",
-            "test",
+            "release", "archive", "upload", "where", "bucket", "server", "deploy", "backup",
+            "login", "token", "user", "password", "export", "report", "database", "cache", "queue",
+            "branch", "merge", "commit", "build", "test",
         ]
-    )
+    )  # fmt: skip
     yield "keyword-heap", (text(words, "web"),), "marked"
 
 

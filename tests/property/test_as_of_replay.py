@@ -136,8 +136,7 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
     async with a_house(path, clock) as house:
         ids = await written(house, clock, log[:30])
         await house.db.write(
-            ANN,
-            lambda conn: extraction.set_progress(conn, ExtractionProgress(VERSION - 1, None)),
+            ANN, lambda conn: extraction.set_progress(conn, ExtractionProgress(VERSION - 1, None))
         )
         assert await house.db.write(ANN, temporal.relearn)
         for entry in log[30:]:
@@ -159,9 +158,7 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
         assert conn.execute(ROWS).fetchall() == before
 
 
-async def test_a_clock_that_goes_back_puts_no_belief_before_the_one_it_ends(
-    tmp_path: Path,
-) -> None:
+async def test_a_clock_that_goes_back_puts_no_belief_before_the_one_it_ends(tmp_path: Path) -> None:
     clock = HeldClock()
     start = 20_000 * DAY
     async with a_house(tmp_path / "memd.db", clock) as house:

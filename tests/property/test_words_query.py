@@ -53,9 +53,7 @@ def test_any_text_is_a_question_about_ones_own_memories(
     runner.run(rooms.archive.search(ADA, MemoryQuery(text=text)))
 
 
-def test_syntax_told_as_a_text_is_kept_as_a_text(
-    house: tuple[asyncio.Runner, Rooms],
-) -> None:
+def test_syntax_told_as_a_text_is_kept_as_a_text(house: tuple[asyncio.Runner, Rooms]) -> None:
     runner, rooms = house
     entries, _ = runner.run(rooms.recall.list(ADA, MemoryFilter(), None, 1000))
     assert {entry.content for entry in entries} == {"Ann keeps bees.", *HOSTILE}

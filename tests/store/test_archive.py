@@ -130,9 +130,7 @@ async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_a
     assert await bed.tables() == before
 
 
-async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(
-    house: Rooms,
-) -> None:
+async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(house: Rooms) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
 
     assert await house.archive.move_to_archive(BOB, memory_id, ArchiveReason.CAP) is None

@@ -261,9 +261,7 @@ async def test_what_is_forgotten_is_in_no_brief(room: Room, tmp_path: Path) -> N
     assert b"Never push on Fridays" not in bytes_of(tmp_path)
 
 
-async def test_what_fails_is_left_out_and_named(
-    room: Room,
-) -> None:
+async def test_what_fails_is_left_out_and_named(room: Room) -> None:
     await napped(room.bed, RULE, session_id="one", project_id=PROJECT)
 
     class Failing:

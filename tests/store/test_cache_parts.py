@@ -93,11 +93,7 @@ class Counted:
 
 @pytest.mark.parametrize(
     ("conditions", "parts"),
-    [
-        ({}, "a"),
-        ({"include_compressed": True}, "ah"),
-        ({"since": 1, "session_id": "s"}, "as"),
-    ],
+    [({}, "a"), ({"include_compressed": True}, "ah"), ({"since": 1, "session_id": "s"}, "as")],
     ids=str,
 )
 async def test_after_a_night_an_arm_asks_its_cache_once_and_finds_nothing_that_it_drops(

@@ -24,11 +24,7 @@ from memd.api import (
 )
 from memd.backends.sqlite import SqliteBackend, create
 
-TEXTS = (
-    "The nginx port is 8080.",
-    "The port of the harbour is deep.",
-    "Ada likes green tea.",
-)
+TEXTS = ("The nginx port is 8080.", "The port of the harbour is deep.", "Ada likes green tea.")
 
 
 @pytest.fixture
@@ -96,9 +92,7 @@ async def test_both_pipelines_put_own_and_shared_memories_into_messages(
     assert "everybody's" not in memories.content
 
 
-async def test_a_backend_that_is_not_connected_gives_no_messages(
-    backend: SqliteBackend,
-) -> None:
+async def test_a_backend_that_is_not_connected_gives_no_messages(backend: SqliteBackend) -> None:
     strategy = ContextInjectionStrategy(backend=backend, config=MemoryRetrievalConfig())
     await backend.disconnect()
 

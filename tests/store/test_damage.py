@@ -46,10 +46,7 @@ def flip(path: Path, old: bytes, new: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        (b"Ann sells honey", b"Ann sells hooey"),
-        (b"Ann sells honey", b"Ann sells h\xefney"),
-    ],
+    [(b"Ann sells honey", b"Ann sells hooey"), (b"Ann sells honey", b"Ann sells h\xefney")],
 )
 async def test_a_damaged_memory_is_withheld_named_and_the_others_are_told(
     path: Path, old: bytes, new: bytes
@@ -121,9 +118,7 @@ async def test_what_is_kept_beside_memories_is_withheld_too(path: Path, kind: st
         assert any(name in problem for problem in report.problems)
 
 
-async def test_a_page_that_another_program_wrote_is_found_whatever_it_holds(
-    path: Path,
-) -> None:
+async def test_a_page_that_another_program_wrote_is_found_whatever_it_holds(path: Path) -> None:
     await a_file(path)
     other = apsw.Connection(str(path))
     other.execute("UPDATE meta SET value = x'00' WHERE key = 'no such key'")

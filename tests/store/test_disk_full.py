@@ -60,9 +60,7 @@ async def fill_up(house: Rooms, kept: set[str], text: str = TEXT) -> None:
     pytest.fail("the disk was never full")
 
 
-async def test_a_full_disk_loses_nothing_and_stops_nothing_but_writing(
-    disk: Disk,
-) -> None:
+async def test_a_full_disk_loses_nothing_and_stops_nothing_but_writing(disk: Disk) -> None:
     folder, fill_disk = disk
     path = folder / "memd.db"
     async with a_house(path) as house:

@@ -192,11 +192,7 @@ def _of_people(c: Company) -> Iterator[_Made]:
             3,
             c.ahead("depends_on", c.ahead("owns", team)),
         )
-        yield (
-            (f"What does the team led by {person} use?",),
-            2,
-            c.ahead("uses", led),
-        )
+        yield ((f"What does the team led by {person} use?",), 2, c.ahead("uses", led))
         yield (f"Where is the team located that {person} leads?",), 2, c.ahead("located_in", led)
         yield (
             (f"Which database does the product owned by the team that {person} leads depend on?",),
@@ -264,11 +260,7 @@ def _of_tools(c: Company) -> Iterator[_Made]:
     for thing in TOOLS:
         teams = c.back("uses", {thing})
         yield (f"Who leads a team that uses {thing}?",), 2, c.back("leads", teams)
-        yield (
-            (f"Where are the teams located that use {thing}?",),
-            2,
-            c.ahead("located_in", teams),
-        )
+        yield ((f"Where are the teams located that use {thing}?",), 2, c.ahead("located_in", teams))
         yield (f"What does the team own that uses {thing}?",), 2, c.ahead("owns", teams)
     for thing in STORES:
         teams = c.back("owns", c.back("depends_on", {thing}))

@@ -152,10 +152,7 @@ async def test_untrusted_texts_are_marked_and_lower_the_whole_way(house: Rooms) 
     (answer,) = result.items
     assert answer.path.trust is Trust.UNTRUSTED
     assert answer.score == 0.5
-    assert [step.evidence.trust for step in answer.path.steps] == [
-        Trust.OWNER,
-        Trust.UNTRUSTED,
-    ]
+    assert [step.evidence.trust for step in answer.path.steps] == [Trust.OWNER, Trust.UNTRUSTED]
     (line,) = await house.graph.render_lines(ADA, "What does the team that Ann leads use?")
     assert line.endswith("(rests on an untrusted source)")
 

@@ -94,9 +94,7 @@ async def test_a_write_that_failed_keeps_no_reply(house: Rooms) -> None:
     assert await house.ingest.store(KEYED, NOTE)
 
 
-async def test_the_reply_outlives_a_restart_and_is_forgotten_after_its_days(
-    path: Path,
-) -> None:
+async def test_the_reply_outlives_a_restart_and_is_forgotten_after_its_days(path: Path) -> None:
     clock = HeldClock()
     async with a_house(path, clock) as house:
         first = await house.ingest.store(KEYED, NOTE)

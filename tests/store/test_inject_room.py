@@ -304,9 +304,7 @@ async def test_a_reranker_that_is_not_there_is_done_without(house: Rooms) -> Non
     assert reranker.queries == ["the nginx port"]
 
 
-async def test_a_hierarchical_retriever_works_on_the_callers_own_memories(
-    house: Rooms,
-) -> None:
+async def test_a_hierarchical_retriever_works_on_the_callers_own_memories(house: Rooms) -> None:
     await stored(house, "The nginx port is 8080.")
 
     class Hierarchy:

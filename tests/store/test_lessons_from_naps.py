@@ -185,11 +185,7 @@ WHY = "The tests fail because Redis is missing on port 6380."
 def ran(call: str, line: str, result: str) -> list[dict[str, Any]]:
     function = {"name": "Bash", "arguments": {"command": line}}
     return [
-        {
-            "role": "assistant",
-            "content": "",
-            "tool_calls": [{"id": call, "function": function}],
-        },
+        {"role": "assistant", "content": "", "tool_calls": [{"id": call, "function": function}]},
         {"role": "tool", "tool_call_id": call, "content": result},
     ]
 

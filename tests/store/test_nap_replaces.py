@@ -80,10 +80,7 @@ async def test_the_digest_is_one_memory_and_its_version_before_is_kept(bed: Bed)
     ((version,),) = await bed.rows("SELECT snapshot FROM memory_version")
     assert FIRST.text in version
     (entry,) = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
-    assert (entry.category, entry.metadata.tags) == (
-        MemoryCategory.EPISODIC,
-        ("nap", "digest"),
-    )
+    assert (entry.category, entry.metadata.tags) == (MemoryCategory.EPISODIC, ("nap", "digest"))
     assert entry.state == "active"
     await napped(bed, digest("And it was released."))
     assert await bed.rows("SELECT count(*) FROM memory_version") == [(2,)]
@@ -137,9 +134,7 @@ async def test_what_its_owner_decided_holds(bed: Bed, new: Said, how: str) -> No
     assert await seen(bed) == before
 
 
-async def test_of_a_forgotten_digest_nothing_is_left_but_that_there_was_one(
-    bed: Bed,
-) -> None:
+async def test_of_a_forgotten_digest_nothing_is_left_but_that_there_was_one(bed: Bed) -> None:
     await napped(bed, FIRST, TABS)
     for text in (FIRST.text, TABS.text):
         await bed.house.trash.forget(ADA, ids=[await id_of(bed, text)])
@@ -177,9 +172,7 @@ async def test_what_looks_like_an_attack_takes_no_place(bed: Bed) -> None:
     assert await seen(bed) == {TABS.text, FIRST.text}
 
 
-async def test_what_is_about_the_project_is_superseded_across_its_sessions(
-    bed: Bed,
-) -> None:
+async def test_what_is_about_the_project_is_superseded_across_its_sessions(bed: Bed) -> None:
     old, new = (Said(text, "env:port", NapKind.ENVIRONMENT) for text in (PORT, OTHER_PORT))
     await napped(bed, old, session_id="one", project_id="p")
     await napped(bed, new, session_id="elsewhere", project_id="q")
@@ -263,9 +256,7 @@ async def test_a_nap_whose_digest_was_rewritten_by_hand_is_not_undone(bed: Bed) 
     assert await seen(bed) == {"My own words."}
 
 
-async def test_a_digest_is_no_more_trusted_than_any_of_its_words_ever_were(
-    bed: Bed,
-) -> None:
+async def test_a_digest_is_no_more_trusted_than_any_of_its_words_ever_were(bed: Bed) -> None:
     await napped(bed, Said("A page said so.", "digest", NapKind.DIGEST, Origin.TOOL))
     await napped(bed, Said("And the user, too.", "digest", NapKind.DIGEST, Origin.PERSON))
     assert await bed.rows("SELECT origin, trust FROM memory") == [("tool", 0)]

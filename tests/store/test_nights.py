@@ -13,12 +13,7 @@ import pytest
 from support.nights import ADA, BOB, Bed, a_bed, differing, settled
 from support.providers import StubProvider
 
-from memd.base.errors import (
-    InvalidError,
-    InvalidStateError,
-    NotFoundError,
-    ProviderRefusedError,
-)
+from memd.base.errors import InvalidError, InvalidStateError, NotFoundError, ProviderRefusedError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, RunState
 from memd.domain.ingest import IngestRequest

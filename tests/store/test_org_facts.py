@@ -92,9 +92,7 @@ async def test_retracting_nothing_writes_nothing(house: Rooms) -> None:
     )
 
 
-async def test_a_retraction_copies_category_and_tags_and_keeps_the_last_text(
-    house: Rooms,
-) -> None:
+async def test_a_retraction_copies_category_and_tags_and_keeps_the_last_text(house: Rooms) -> None:
     """SPEC 15.5.3."""
     (fact_id,) = await wrote(house, "Use Flask", tags=("b", "a"), author=SENIOR)
     await house.org.retract(CALLER, fact_id, author=SENIOR)
@@ -129,9 +127,7 @@ async def test_what_is_retracted_is_seen_by_no_question(house: Rooms) -> None:
     assert await house.org.count_policies(CALLER) == 1
 
 
-async def test_a_policy_is_listed_while_it_holds_and_with_every_one_always(
-    house: Rooms,
-) -> None:
+async def test_a_policy_is_listed_while_it_holds_and_with_every_one_always(house: Rooms) -> None:
     """SPEC 15.4.1, D13: what is over, or is still to come, goes into no prompt."""
     now = from_us(house.clock.now_us())
     day = timedelta(days=1)
@@ -208,9 +204,7 @@ async def test_retracting_needs_the_right_to_write(house: Rooms) -> None:
         await house.org.retract(CALLER, convention, author=JUNIOR)
 
 
-async def test_a_fact_cannot_be_moved_out_of_a_category_that_is_not_ones_own(
-    house: Rooms,
-) -> None:
+async def test_a_fact_cannot_be_moved_out_of_a_category_that_is_not_ones_own(house: Rooms) -> None:
     (policy,) = await wrote(house, "No commits to main", category="core_policy")
     with pytest.raises(OrgMemoryAccessDeniedError, match="core_policy"):
         await house.org.write(

@@ -116,9 +116,7 @@ async def test_what_a_text_states_is_the_owner_s_when_a_known_client_brings_it(
     )  # fmt: skip
 
 
-async def test_a_text_that_states_another_one_than_the_owner_s_stays_a_memory(
-    house: Rooms,
-) -> None:
+async def test_a_text_that_states_another_one_than_the_owner_s_stays_a_memory(house: Rooms) -> None:
     await house.ingest.ingest(OWNER, IngestRequest(text="My favourite editor is Helix."))
     receipt = await house.ingest.ingest(ADA, IngestRequest(text="My favourite editor is Evil."))
     assert receipt.preferences == ()
@@ -178,9 +176,7 @@ async def test_a_change_is_the_changer_s_and_trust_never_rises(
     assert (await words(house, memory_id))[1:] == after
 
 
-async def test_the_memory_behind_a_preference_of_the_owner_s_keeps_its_words(
-    house: Rooms,
-) -> None:
+async def test_the_memory_behind_a_preference_of_the_owner_s_keeps_its_words(house: Rooms) -> None:
     receipt = await house.ingest.ingest(ADA, IngestRequest(text="My favourite editor is Helix."))
     (memory_id,) = [item.id for item in (*receipt.stored, *receipt.pending)]
     change = MemoryUpdate(content="My favourite editor is Ed.")

@@ -129,9 +129,7 @@ async def test_going_back_to_an_earlier_model_finds_its_vectors_again(tmp_path: 
         assert (await house.upkeep.check(ADA)).problems == ()
 
 
-async def test_a_change_of_model_killed_half_way_goes_on_with_the_next_look(
-    tmp_path: Path,
-) -> None:
+async def test_a_change_of_model_killed_half_way_goes_on_with_the_next_look(tmp_path: Path) -> None:
     embedder = HashEmbedder("A")
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
         await stored(house, "first text", "second text", "third text")
@@ -159,9 +157,7 @@ async def test_a_vector_is_never_filed_under_another_model(tmp_path: Path) -> No
         assert (await house.db.read(_vectors))[-1][1:3] == ("active", "B")
 
 
-async def test_what_was_embedded_while_the_model_changed_is_embedded_again(
-    tmp_path: Path,
-) -> None:
+async def test_what_was_embedded_while_the_model_changed_is_embedded_again(tmp_path: Path) -> None:
     embedder = _Interrupted("A", present=False)
 
     async def changes() -> None:

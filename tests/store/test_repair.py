@@ -92,8 +92,7 @@ async def test_a_flipped_text_is_named_and_not_brought_over(path: Path) -> None:
 
 
 async def test_what_a_log_holds_comes_along_and_what_was_forgotten_does_not(
-    path: Path,
-    tmp_path: Path,
+    path: Path, tmp_path: Path
 ) -> None:
     stored_texts = await a_full_file(path)
     gone = next(iter(stored_texts))

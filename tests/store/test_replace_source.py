@@ -15,12 +15,7 @@ from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestManyRequest, IngestRequest, ReplaceResult, ReplaceSourceRequest
-from memd.domain.memory import (
-    MemoryFilter,
-    MemoryMetadata,
-    MemoryQuery,
-    MemoryStoreRequest,
-)
+from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import build_sleep
 from memd.store.access import changes
@@ -101,9 +96,7 @@ async def test_a_dry_run_tells_the_same_and_writes_nothing(house: Rooms) -> None
     assert counts(foretold) == counts(await says(house, *texts)) == (1, 1, 1)
 
 
-async def test_a_large_file_comes_in_several_requests_and_the_last_supersedes(
-    house: Rooms,
-) -> None:
+async def test_a_large_file_comes_in_several_requests_and_the_last_supersedes(house: Rooms) -> None:
     await says(house, "one", "two", "three")
     first = await says(house, "one", "four", more=True)
     assert counts(first) == (1, 1, 0)

@@ -162,9 +162,7 @@ async def test_a_long_session_goes_in_steps_and_what_a_kill_left_goes_next_time(
         assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_what_was_napped_over_before_its_text_went_is_not_learnt_anew(
-    path: Path,
-) -> None:
+async def test_what_was_napped_over_before_its_text_went_is_not_learnt_anew(path: Path) -> None:
     async with aged_house(path, 30) as (house, clock):
         await nap(house, "s", FACT, "ok")
         clock.advance(days=31)

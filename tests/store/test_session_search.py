@@ -86,9 +86,7 @@ async def test_messages_with_all_words_come_alone_and_else_those_with_any(house:
     assert await places(house, "zeppelin") == []
 
 
-async def test_a_word_is_found_in_another_form_and_whatever_stands_around_it(
-    house: Rooms,
-) -> None:
+async def test_a_word_is_found_in_another_form_and_whatever_stands_around_it(house: Rooms) -> None:
     await nap(house)
     assert set(await places(house, "kiln?")) == {0, 1, 2}
     for text in ('"', "AND", "content:", "kiln*) OR (", "owner:a1 NOT", "***", "what of the"):
@@ -123,9 +121,7 @@ async def test_a_search_is_limited_to_a_session_a_project_and_a_time(house: Room
     assert await search(house, "barn", session_id="nowhere") == ()
 
 
-async def test_what_was_said_in_two_sessions_is_found_once_at_its_last_place(
-    house: Rooms,
-) -> None:
+async def test_what_was_said_in_two_sessions_is_found_once_at_its_last_place(house: Rooms) -> None:
     params = {"role": "user", "content": "Mind the gap."}
     await nap(house, [params, params])
     await nap(house, [{"role": "user", "content": "First."}, params], "t")

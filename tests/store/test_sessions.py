@@ -95,12 +95,9 @@ async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(
     assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_what_was_stored_as_working_goes_to_the_trash_and_can_come_back(
-    house: Rooms,
-) -> None:
+async def test_what_was_stored_as_working_goes_to_the_trash_and_can_come_back(house: Rooms) -> None:
     stored = await house.ingest.store(
-        ADA,
-        MemoryStoreRequest(category=MemoryCategory.WORKING, content="the plan", session_id="s"),
+        ADA, MemoryStoreRequest(category=MemoryCategory.WORKING, content="the plan", session_id="s")
     )
     await house.sessions.end(ADA, "s")
 
@@ -385,9 +382,7 @@ async def test_working_memory_says_that_it_is_its_session_s(house: Rooms) -> Non
     assert listed.id == memory_id
 
 
-async def test_working_memory_of_no_session_ends_six_hours_after_it_was_made(
-    house: Rooms,
-) -> None:
+async def test_working_memory_of_no_session_ends_six_hours_after_it_was_made(house: Rooms) -> None:
     clock = house.clock
     assert isinstance(clock, HeldClock)
     stored = await plan(house)

@@ -65,9 +65,7 @@ async def test_the_summary_of_a_session_is_of_all_its_memories_and_no_copy_of_on
     assert await bed.is_sound()
 
 
-async def test_a_session_of_one_memory_needs_no_summary_and_does_not_count(
-    tmp_path: Path,
-) -> None:
+async def test_a_session_of_one_memory_needs_no_summary_and_does_not_count(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=settled(compression_threshold=2)) as bed:
         for number in range(5):
             await bed.tell(f"Remark {number}.", session_id=f"one{number}")

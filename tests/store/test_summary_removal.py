@@ -118,9 +118,7 @@ async def test_forgetting_a_whole_session_erases_its_summary_too(night_house: Ro
     assert (await night_house.upkeep.check(ADA)).ok
 
 
-async def test_a_changed_source_is_not_answered_by_what_it_said_before(
-    night_house: Rooms,
-) -> None:
+async def test_a_changed_source_is_not_answered_by_what_it_said_before(night_house: Rooms) -> None:
     memory_id = await id_of(night_house, TURNS[0])
     await night_house.ingest.update(ADA, memory_id, MemoryUpdate(content="the ferry leaves at ten"))
     assert await summaries(night_house) == []
@@ -186,9 +184,7 @@ async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_pu
     assert (await night_house.upkeep.check(ADA)).ok
 
 
-async def test_what_was_compressed_since_stays_behind_its_new_summary(
-    night_house: Rooms,
-) -> None:
+async def test_what_was_compressed_since_stays_behind_its_new_summary(night_house: Rooms) -> None:
     clock = night_house.trash.clock
     assert isinstance(clock, HeldClock)
     await night_house.trash.delete(ADA, await id_of(night_house, TURNS[1]))

@@ -24,9 +24,7 @@ def saying(number: int, text: str) -> IngestRequest:
     return IngestRequest(text=text, occurred_at=NOW - timedelta(days=number))
 
 
-async def test_a_memory_of_yesterday_is_found_among_many_that_say_the_same(
-    house: Rooms,
-) -> None:
+async def test_a_memory_of_yesterday_is_found_among_many_that_say_the_same(house: Rooms) -> None:
     items = [saying(1, "A pumpkin curry was the dinner dish that we cooked.")]
     items += [saying(10 + n, f"dinner cooked dish {n}") for n in range(300)]
     for start in range(0, len(items), 100):

@@ -100,9 +100,7 @@ async def test_a_message_that_is_no_longer_kept_leaves_its_place_without_words(
     assert second.zlib is not None
 
 
-async def test_forgetting_a_memory_forgets_every_message_that_it_was_made_of(
-    house: Rooms,
-) -> None:
+async def test_forgetting_a_memory_forgets_every_message_that_it_was_made_of(house: Rooms) -> None:
     fact = await the_fact(house)
     await note(house, fact, [0, 1])
     await house.trash.forget(ADA, ids=[fact])

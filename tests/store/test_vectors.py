@@ -105,8 +105,7 @@ async def test_what_is_brought_back_counts_as_known(house: Rooms) -> None:
 
 
 async def test_the_sum_of_a_new_model_holds_what_forgetting_takes_out_of_it(
-    house: Rooms,
-    embedder: HashEmbedder,
+    house: Rooms, embedder: HashEmbedder
 ) -> None:
     """Hidden or visible alike; what was turned away, and a summary, is in no sum."""
     await tell(house, SAME, source="one", origin=Origin.ASSISTANT)

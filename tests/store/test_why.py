@@ -45,9 +45,7 @@ async def why(house: Rooms, memory_id: str, *, full: bool = False) -> Provenance
     return lineage
 
 
-async def test_a_memory_of_a_nap_tells_its_session_its_nap_and_its_messages(
-    house: Rooms,
-) -> None:
+async def test_a_memory_of_a_nap_tells_its_session_its_nap_and_its_messages(house: Rooms) -> None:
     lineage = await why(house, await a_nap(house))
     assert (lineage.memory.session_id, lineage.memory.project_id) == ("s", "pottery")
     assert lineage.made_by is not None
@@ -95,9 +93,7 @@ async def test_nobody_is_told_of_a_memory_that_he_may_not_read(house: Rooms) -> 
     assert await house.recall.why(ADA, memory_id, full=False) is None
 
 
-async def test_a_memory_that_was_thrown_away_and_came_back_knows_its_messages(
-    house: Rooms,
-) -> None:
+async def test_a_memory_that_was_thrown_away_and_came_back_knows_its_messages(house: Rooms) -> None:
     memory_id = await a_nap(house)
     before = await why(house, memory_id)
     await house.trash.delete(ADA, memory_id)

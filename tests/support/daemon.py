@@ -111,10 +111,7 @@ def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, 
 
 @contextlib.contextmanager
 def spawned(
-    home: Path,
-    more: Mapping[str, str] | None = None,
-    *,
-    fresh: bool = False,
+    home: Path, more: Mapping[str, str] | None = None, *, fresh: bool = False
 ) -> Iterator[Spawned]:
     """Run ``memd serve`` under *home*; yields it when it answers, and kills what is left.
 

@@ -47,19 +47,11 @@ OF_A_CHANGE = {
 }  # fmt: skip
 """What of ``model_switch`` a transaction did, and so which phase its writes are."""
 METHODS = {
-    "memory.ingest": "ingest",
-    "memory.ingest_many": "bulk",
-    "memory.delete": "delete",
-    "memory.forget": "forget",
-    "embed": "embed",
-    "sleep.run": "night",
-    "sleep.compress": "night",
-    "memory.consolidate": "nap",
-    "sleep.undo": "undo",
-    "org.write": "org",
-    "org.retract": "org",
+    "memory.ingest": "ingest", "memory.ingest_many": "bulk", "memory.delete": "delete",
+    "memory.forget": "forget", "embed": "embed", "sleep.run": "night", "sleep.compress": "night",
+    "memory.consolidate": "nap", "sleep.undo": "undo", "org.write": "org", "org.retract": "org",
     "inject.file": "files",
-}
+}  # fmt: skip
 
 
 class Shared:

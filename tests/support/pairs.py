@@ -25,10 +25,7 @@ class FakePairs:
     """A scorer by :func:`likeness`, or by *rule*; one that fails where it is told to."""
 
     def __init__(
-        self,
-        rule: Callable[[str, str], float] = likeness,
-        *,
-        fails: BaseException | None = None,
+        self, rule: Callable[[str, str], float] = likeness, *, fails: BaseException | None = None
     ) -> None:
         self._rule = rule
         self._fails = fails

@@ -9,9 +9,7 @@ from support.clocks import HeldClock
 from support.entries import NOW, a_request
 
 from memd.backends.inmemory import InMemoryBackend
-from memd.base.errors import (
-    MemoryStoreError,
-)
+from memd.base.errors import MemoryStoreError
 from memd.domain.backend import MemoryBackend, MemoryCapabilities, SharedKnowledgeStore
 from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.memory import MemoryMetadata, MemoryQuery

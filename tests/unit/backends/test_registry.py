@@ -8,11 +8,7 @@ from support.commands import run_python
 
 from memd.api import MemoryCapabilities
 from memd.backends.inmemory import InMemoryBackend
-from memd.backends.registry import (
-    MemoryBackendRegistry,
-    create_memory_backend,
-    default_registry,
-)
+from memd.backends.registry import MemoryBackendRegistry, create_memory_backend, default_registry
 from memd.base.errors import MemoryConfigError
 from memd.domain.backend import MemoryBackend
 from memd.domain.settings.backend import BACKENDS

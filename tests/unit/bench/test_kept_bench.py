@@ -81,11 +81,7 @@ def test_the_digest_covers_and_keeps_no_junk() -> None:
 def test_coverage_is_weighted_by_importance_and_told_by_kind() -> None:
     row = figures(score(MARKED, LINES, _memories("we use tabs"), 60_000))
     assert row["weighted_coverage"] == 0.75
-    assert row["by_kind"] == {
-        "environment": [0, 1],
-        "importance 3": [1, 1],
-        "preference": [1, 1],
-    }
+    assert row["by_kind"] == {"environment": [0, 1], "importance 3": [1, 1], "preference": [1, 1]}
     assert (row["memories_per_30k"], row["chars_per_30k"]) == (0.5, 6)
 
 

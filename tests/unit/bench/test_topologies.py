@@ -11,11 +11,7 @@ from memd.base.settings import SettingsWarning
 from memd.domain.enums import FusionStrategy
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 
-SWITCHES = (
-    "diversity_penalty_enabled",
-    "non_inferable_only",
-    "query_specific_rerank_enabled",
-)
+SWITCHES = ("diversity_penalty_enabled", "non_inferable_only", "query_specific_rerank_enabled")
 
 
 def test_every_way_to_a_prompt_has_a_row_and_only_the_plain_one_is_the_default() -> None:

@@ -65,9 +65,7 @@ def test_yes_is_yes(answer: str) -> None:
     say.confirm("Erase?", yes=False, read=lambda: answer)
 
 
-def test_without_a_terminal_a_question_is_answered_with_no(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_terminal_a_question_is_answered_with_no(monkeypatch: pytest.MonkeyPatch) -> None:
     with Path("/dev/null").open() as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         with pytest.raises(CommandExit) as left:

@@ -58,10 +58,7 @@ def greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             "no night yet; next 2026-03-18 03:00, waiting: the computer runs on battery",
         ),
         ({"paused": True}, "no night yet; paused; to resume: memd sleep --resume"),
-        (
-            {"enabled": False},
-            "no night yet; off: consolidation.enabled is false in the settings",
-        ),
+        ({"enabled": False}, "no night yet; off: consolidation.enabled is false in the settings"),
         (
             {"interval": "never", "next_at": None},
             "no night yet; none: consolidation.interval is never in the settings",

@@ -14,13 +14,7 @@ import pytest
 from support.daemon import WAIT_S
 from support.encoders import FakeEncoder, a_model_folder, the_vector
 
-from memd.base.errors import (
-    BusyError,
-    DegradedError,
-    EmbeddingError,
-    ModelError,
-    StoppingError,
-)
+from memd.base.errors import BusyError, DegradedError, EmbeddingError, ModelError, StoppingError
 from memd.base.limits import (
     EMBED_BATCH_TEXTS,
     EMBED_BATCH_TOKENS,

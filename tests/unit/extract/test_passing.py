@@ -103,20 +103,9 @@ def test_words_in_any_order_are_judged(words: list[str]) -> None:
 
 # Each could be read in very many ways by a pattern that tries them all.
 HOSTILE = [
-    "yes please ",
-    "no problem ",
-    "ok ",
-    "k",
-    "ha",
-    "嗯",
-    "好的",
-    "so ",
-    "?",
-    "' ",
-    ", ",
-    "-",
+    "yes please ", "no problem ", "ok ", "k", "ha", "嗯", "好的", "so ", "?", "' ", ", ", "-",
     "a b-",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)

@@ -168,9 +168,7 @@ def test_a_heading_that_is_large_beside_the_bounds_leaves_room_for_its_text(
     low, high = bounds
     request = IngestRequest(text="One sentence of the note. " * 200, heading=heading)
     drafts = draft_text(
-        request,
-        DefaultTokenEstimator(),
-        chunking=ChunkingConfig(min_tokens=low, max_tokens=high),
+        request, DefaultTokenEstimator(), chunking=ChunkingConfig(min_tokens=low, max_tokens=high)
     )
 
     sizes = [DefaultTokenEstimator().count(draft.content.split("\n")[1]) for draft in drafts.items]

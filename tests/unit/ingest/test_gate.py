@@ -164,9 +164,7 @@ async def test_telling_on_purpose_what_is_still_to_be_judged_settles_it(tmp_path
         assert await house.recall.count(ADA, None) == 2
 
 
-async def test_whoever_listens_hears_what_was_turned_away_at_once_and_later(
-    tmp_path: Path,
-) -> None:
+async def test_whoever_listens_hears_what_was_turned_away_at_once_and_later(tmp_path: Path) -> None:
     events: list[Mapping[str, Any]] = []
     embedder, clock = WordsEmbedder(), HeldClock()
 

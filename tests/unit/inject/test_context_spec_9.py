@@ -64,10 +64,7 @@ async def test_spec_9_2_the_cut_to_max_memories_comes_after_the_filter() -> None
     tagged = MemoryMetadata(tags=("non-inferable",))
     entries = (*scored_entries(0.9, 0.8), an_entry("tagged", relevance_score=0.7, metadata=tagged))
     strategy = a_strategy(
-        Source(entries),
-        max_memories=1,
-        non_inferable_only=True,
-        diversity_penalty_enabled=True,
+        Source(entries), max_memories=1, non_inferable_only=True, diversity_penalty_enabled=True
     )
 
     assert await ids(strategy) == ["tagged"]

@@ -140,8 +140,7 @@ def test_a_line_outside_the_file_is_refused_with_its_range(line: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["", "/", "memories", "/memoriesx", "/etc/passwd", "../memories", "file:///memories/a"],
+    "path", ["", "/", "memories", "/memoriesx", "/etc/passwd", "../memories", "file:///memories/a"]
 )
 def test_a_path_begins_at_the_root(path: str) -> None:
     with pytest.raises(FileError) as error:

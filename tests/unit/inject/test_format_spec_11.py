@@ -245,10 +245,7 @@ def test_whatever_is_remembered_each_entry_has_exactly_one_way_out(
         )
 
 
-@given(
-    st.lists(st.integers(1, 400), min_size=1, max_size=12),
-    st.integers(1, 1200),
-)
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=12), st.integers(1, 1200))
 def test_what_is_put_into_a_prompt_never_costs_more_than_said(
     sizes: list[int], budget: int
 ) -> None:

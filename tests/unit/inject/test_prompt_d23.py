@@ -49,10 +49,10 @@ def a_prompt_of_all(
 
 
 def test_a_memory_in_a_prompt_tells_the_day_that_it_is_of() -> None:
-    lines = a_scored("no ORM", 0.9, occurred_at=datetime(2025, 11, 3, tzinfo=UTC))
+    memory = a_scored("no ORM", 0.9, occurred_at=datetime(2025, 11, 3, tzinfo=UTC))
     prompt = Prompt(1_000, ESTIMATOR)
 
-    prompt.add_content(PromptContent(RelevantKnowledge(), [NGINX, lines]))
+    prompt.add_content(PromptContent(RelevantKnowledge(), [NGINX, memory]))
 
     assert prompt.messages[-1].content == (
         "<memory-entry>\n[semantic | score: 0.90 | 2026-03-17] nginx listens on 8080\n"

@@ -65,8 +65,7 @@ async def fails(model: LanguageModel, purpose: Purpose, times: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("failing", "other"),
-    [(Purpose.REFORMULATION, Purpose.NAP), (Purpose.NAP, Purpose.RERANKING)],
+    ("failing", "other"), [(Purpose.REFORMULATION, Purpose.NAP), (Purpose.NAP, Purpose.RERANKING)]
 )
 async def test_who_waits_and_who_does_not_are_left_alone_apart(
     failing: Purpose, other: Purpose

@@ -98,9 +98,7 @@ def test_a_question_that_names_nothing_is_read_in_no_way(question: str) -> None:
         "a'" * 4_000,
     ],
 )
-def test_a_question_made_to_be_read_in_too_many_ways_is_read_in_bounded_time(
-    question: str,
-) -> None:
+def test_a_question_made_to_be_read_in_too_many_ways_is_read_in_bounded_time(question: str) -> None:
     with effort() as spent:
         words = graph_question.split_words(question)
         places = graph_question.name_candidates(words)

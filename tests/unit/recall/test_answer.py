@@ -27,24 +27,12 @@ def a_row(item: Ranked, **more: Any) -> StoredMemory:
     its = item.measured.candidate
     fields: dict[str, Any] = dict.fromkeys(StoredMemory._fields)
     fields |= {
-        "memory_key": its.memory_key,
-        "memory_id": its.memory_id,
-        "agent_id": "ada",
-        "namespace": "default",
-        "category": "semantic",
-        "level": "persistent",
-        "origin": "person",
-        "trust": 2,
-        "content": its.own,
-        "token_count": its.token_count,
-        "importance": 0.6,
-        "confidence": 1.0,
-        "created_at_us": its.created_at_us,
-        "state": "active",
-        "part": 0,
-        "is_summary": 0,
-        "tags": "[]",
-    }
+        "memory_key": its.memory_key, "memory_id": its.memory_id, "agent_id": "ada",
+        "namespace": "default", "category": "semantic", "level": "persistent", "origin": "person",
+        "trust": 2, "content": its.own, "token_count": its.token_count, "importance": 0.6,
+        "confidence": 1.0, "created_at_us": its.created_at_us, "state": "active", "part": 0,
+        "is_summary": 0, "tags": "[]",
+    }  # fmt: skip
     return StoredMemory(**(fields | more))
 
 

@@ -68,10 +68,7 @@ def test_a_text_that_names_the_time_fits_whenever_it_was_told() -> None:
 
 def test_words_of_time_in_a_text_are_those_of_the_day_it_was_told() -> None:
     text = "We signed the lease yesterday."
-    assert period("What did we sign on Monday?", "2026-11-17", "2026-07-01", own=text) == [
-        1.0,
-        0.0,
-    ]
+    assert period("What did we sign on Monday?", "2026-11-17", "2026-07-01", own=text) == [1.0, 0.0]
 
 
 def test_beside_a_date_with_a_year_other_words_of_time_are_not_ours() -> None:

@@ -8,13 +8,7 @@ import pytest
 from support.pairs import FakePairs
 from support.ranked import a_ranked
 
-from memd.base.errors import (
-    BusyError,
-    DegradedError,
-    EmbeddingError,
-    ModelError,
-    StoppingError,
-)
+from memd.base.errors import BusyError, DegradedError, EmbeddingError, ModelError, StoppingError
 from memd.recall.candidates import RankedCandidates
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.weights import logistic

@@ -112,15 +112,7 @@ def test_where_nothing_is_worth_its_place_nobody_chooses_either() -> None:
 SAYING = "The backup of the house server runs at two in the night and takes about an hour"
 
 
-@pytest.mark.parametrize(
-    "again",
-    [
-        SAYING,
-        f"{SAYING}.",
-        SAYING.lower(),
-        f"{SAYING}, as a rule",
-    ],
-)
+@pytest.mark.parametrize("again", [SAYING, f"{SAYING}.", SAYING.lower(), f"{SAYING}, as a rule"])
 def test_the_same_thing_said_again_is_told_once_and_the_newest_stands(again: str) -> None:
     old = an_entry(0.6, SAYING, created_at_us=1)
     new = an_entry(0.5, again, created_at_us=2)

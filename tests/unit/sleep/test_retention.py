@@ -84,8 +84,7 @@ def test_what_nobody_speaks_of_is_kept_for_ever() -> None:
 
 def test_an_agents_settings_become_points_in_time() -> None:
     agent = MemoryConfig(
-        retention_days=90,
-        retention_overrides=(RetentionRule(category=SOCIAL, retention_days=7),),
+        retention_days=90, retention_overrides=(RetentionRule(category=SOCIAL, retention_days=7),)
     )
 
     cutoff_times = cutoffs(a_config(episodic=30), agent, NOON)

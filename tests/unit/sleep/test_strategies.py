@@ -208,10 +208,7 @@ async def test_a_summary_lives_where_its_sources_lived(desk: Desk) -> None:
     assert request.expires_at is None
 
 
-@pytest.mark.parametrize(
-    "make",
-    [SimpleConsolidationStrategy, DualModeConsolidationStrategy],
-)
+@pytest.mark.parametrize("make", [SimpleConsolidationStrategy, DualModeConsolidationStrategy])
 def test_a_group_has_two_members_at_least(desk: Desk, make: Any) -> None:
     make(backend=desk.backend, group_threshold=2)
     with pytest.raises(ValueError, match="group_threshold"):

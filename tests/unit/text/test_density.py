@@ -111,10 +111,7 @@ def test_camel_case_needs_its_capitals() -> None:
 
 
 def test_a_batch_is_paired_in_the_order_given() -> None:
-    texts = (
-        an_entry("s", content=SPARSE["a greeting"]),
-        an_entry("d", content=DENSE["one uuid"]),
-    )
+    texts = (an_entry("s", content=SPARSE["a greeting"]), an_entry("d", content=DENSE["one uuid"]))
     expected = tuple(zip(texts, (ContentDensity.SPARSE, ContentDensity.DENSE), strict=True))
     assert DensityClassifier().classify_batch(texts) == expected
     assert classify_batch(texts) == expected

@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from memd.base.errors import ModelError
-from memd.text.tokens import (
-    DefaultTokenEstimator,
-    ModelTokens,
-    counter_for,
-    model_tokens,
-)
+from memd.text.tokens import DefaultTokenEstimator, ModelTokens, counter_for, model_tokens
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "a", "b", "cat", "##s", "##a", "##b", "."]
 

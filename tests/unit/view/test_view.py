@@ -110,18 +110,10 @@ def test_what_looks_like_a_closing_tag_is_marked(text: str) -> None:
 @pytest.mark.parametrize(
     "gap",
     [
-        "\u200b",
-        "\u200d",
-        "\ufeff",
-        "\u00ad",
-        "\u2060",
-        "\ufe0f",
-        "\U000e0041",
-        "\x00",
-        "\x1b[0m",
+        "\u200b", "\u200d", "\ufeff", "\u00ad", "\u2060", "\ufe0f", "\U000e0041", "\x00", "\x1b[0m",
         "\u3164",
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_seen_hides_no_closing_tag(gap: str) -> None:
     assert view(f"<{gap}/mem{gap}ory{gap}>") == "<\\/memory>"
 
@@ -149,19 +141,10 @@ def test_every_kind_of_line_break_is_one_newline(end: str) -> None:
         ("\x1c\x1d\x1e\x1fa", "a"),
     ],
     ids=[
-        "tags",
-        "selectors",
-        "bidi",
-        "ansi",
-        "link",
-        "open",
-        "private",
-        "surrogate",
-        "unassigned",
-        "tab",
-        "separators",
+        "tags", "selectors", "bidi", "ansi", "link", "open", "private", "surrogate", "unassigned",
+        "tab", "separators",
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_seen_is_dropped(text: str, expected: str) -> None:
     assert view(text) == expected
 

@@ -58,8 +58,7 @@ def test_a_day_is_its_noon(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "written",
-    ["2026-11-21 10:30:00 +0100", "2026-11-21T09:30:00Z", "2026/11/21 10:30 +01:00"],
+    "written", ["2026-11-21 10:30:00 +0100", "2026-11-21T09:30:00Z", "2026/11/21 10:30 +01:00"]
 )
 def test_times_are_read_as_tools_write_them(written: str) -> None:
     assert moment(written) == datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

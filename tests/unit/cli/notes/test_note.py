@@ -161,10 +161,7 @@ def test_links_and_tags_of_a_vault_read_as_words_and_tags() -> None:
         "`[[ -f x ]] #no` stays, [[ this ]] too, and so does #fff.\n"
         '```sh\nif [[ -f ledger ]]; then echo "[[Ledger]]" #shell\n```'
     )
-    assert (first["tags"], second["tags"]) == (
-        ["work", "finance", "database"],
-        ["work", "finance"],
-    )
+    assert (first["tags"], second["tags"]) == (["work", "finance", "database"], ["work", "finance"])
     assert second["text"] == "- depends_on Ledger"
 
 

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX
-from memd.sleep.distil.distil import (
-    STRETCH_MEMORIES,
-    STRETCH_TOKENS,
-    distil,
-    select_candidates,
-)
+from memd.sleep.distil.distil import STRETCH_MEMORIES, STRETCH_TOKENS, distil, select_candidates
 from memd.sleep.distil.environment import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN

@@ -208,11 +208,7 @@ def _preferences(*messages: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "rider",
-    [
-        "El mensaje en castellano, claro y completo.",
-        "Le message en deux lignes au plus.",
-    ],
+    "rider", ["El mensaje en castellano, claro y completo.", "Le message en deux lignes au plus."]
 )
 def test_what_is_said_again_beside_another_request_is_a_preference(rider: str) -> None:
     assert _preferences(f"Push it.\n{rider}") == []
