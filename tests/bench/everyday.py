@@ -2,9 +2,9 @@
 
 195 sayings and notes of one household in several languages (``everyday.txt``) are
 stored one by one, as ``memd add`` does, in a real daemon with the product's defaults;
-then 20 questions are asked that one note answers, once in its words and once in
-others, and 10 that none does: of recall, for its first twenty, and as a default prompt is
-prepared, for what it holds. They were written for the purpose, before anything was
+then 20 questions are asked that one note answers, once in its words and once in others, and 10
+that none does (``everyday_questions.txt``): of recall, for its first twenty, and as a default
+prompt is prepared, for what it holds. They were written for the purpose, before anything was
 measured; nothing is fitted on them.
 """
 
@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from bench.stage import Stage, save_result, staged
 
-NOTES = Path(__file__).with_suffix(".txt")
 FIRST, SHOWN = 1, 5
 
 
@@ -28,63 +27,13 @@ class Question(NamedTuple):
     answer: str
 
 
-QUESTIONS = (
-    Question("Who is our dentist?", "Dr. Marsh"),
-    Question("When does my passport expire?", "2029-06-30"),
-    Question("What is Tom allergic to?", "penicillin"),
-    Question("How much notice do I have to give the gym?", "six weeks"),
-    Question("Who has our spare key?", "Mr. Osei"),
-    Question("What does E18 mean on the washing machine?", "pump filter"),
-    Question("Which database does the billing service use, and why?", "PostgreSQL 16"),
-    Question("How many approvals does a change to payments need?", "two approvals"),
-    Question("What is the rate limit of our API?", "600 requests"),
-    Question("When is code freeze?", "15 December"),
-    Question("Why was the disk of db-2 full?", "WAL files"),
-    Question("Who do I ask before I change the search mapping?", "Maria owns"),
-    Question("Wann fährt der Zug nach Zürich?", "7:02"),
-    Question("Wer macht unsere Steuererklärung?", "Herr Brandt"),
-    Question("Was verträgt Paul nicht?", "Nüsse"),
-    Question("¿Quién tiene la clave del trastero?", "Julián"),
-    Question("¿De qué terminal sale el vuelo a Bogotá?", "terminal 4"),
-    Question("Comment s'appelle la nounou ?", "Aïcha"),
-    Question("Où sont hébergées les sauvegardes ?", "Grenoble"),
-    Question("猫の名前は何ですか?", "ミケ"),
-)
-OTHERWISE = (
-    Question("Where do we go when a tooth hurts?", "Dr. Marsh"),
-    Question("How long is my travel document still valid?", "2029-06-30"),
-    Question("Which antibiotic must Tom not get?", "penicillin"),
-    Question("How do I cancel my gym membership?", "six weeks"),
-    Question("I locked myself out, who can let me in?", "Mr. Osei"),
-    Question("What is the problem if the washer says E18?", "pump filter"),
-    Question("What do we store billing data in?", "PostgreSQL 16"),
-    Question("Can I merge a payments change alone?", "two approvals"),
-    Question("How many calls a minute may a customer make?", "600 requests"),
-    Question("Until when can we not ship in winter?", "15 December"),
-    Question("What filled up db-2?", "WAL files"),
-    Question("Who is responsible for search?", "Maria owns"),
-    Question("Um wie viel Uhr geht mein Zug in die Schweiz, nach Zürich?", "7:02"),
-    Question("Wer kümmert sich um die Steuer?", "Herr Brandt"),
-    Question("Was darf Paul nicht essen?", "Nüsse"),
-    Question("¿Quién me puede abrir el trastero?", "Julián"),
-    Question("¿Desde dónde salgo a Bogotá?", "terminal 4"),
-    Question("Qui garde les enfants, et quand ne travaille-t-elle pas ?", "Aïcha"),
-    Question("Dans quelle ville sont nos sauvegardes ?", "Grenoble"),
-    Question("うちの猫は何という名前?", "ミケ"),
-)
+NOTES = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
+_LINES = Path(__file__).with_name("everyday_questions.txt").read_text("utf-8").splitlines()
+_ROWS = [line.split(" | ") for line in _LINES]
+QUESTIONS = [Question(same, answer) for _, answer, same, _ in (r for r in _ROWS if r[0] == "?")]
+OTHERWISE = [Question(other, answer) for _, answer, _, other in (r for r in _ROWS if r[0] == "?")]
 """The same answers, asked in other words than the note's."""
-UNANSWERABLE = (
-    "What is the capital of Mongolia?",
-    "How do I tune a violin?",
-    "Which cipher does the satellite link use?",
-    "Who won the chess tournament in Reykjavik?",
-    "When was our roof insulated?",
-    "What does the aquarium filter cost?",
-    "Which airline lost the trombone?",
-    "Wie heißt der Bürgermeister von Oslo?",
-    "¿Cuánto mide la torre de televisión?",
-    "Quelle est la recette de la bouillabaisse ?",
-)
+UNANSWERABLE = [row[1] for row in _ROWS if row[0] == "!"]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -99,12 +48,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def measure(stage: Stage) -> dict[str, Any]:
     """Return the rank of each answer (None: not among the answers), and what answered nothing."""
-    notes = NOTES.read_text("utf-8").splitlines()
-    for note in notes:
+    for note in NOTES:
         stage.client.call("memory.store", {"category": "semantic", "content": note})
     stage.settle()
     return {
-        "notes": len(notes),
+        "notes": len(NOTES),
         "same_words": _ranked(stage, QUESTIONS),
         "other_words": _ranked(stage, OTHERWISE),
         "unanswerable": len(UNANSWERABLE),

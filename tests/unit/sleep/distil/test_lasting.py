@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from bench.kept_scores import stands_in
-from support import sayings, sayings_of_oneself, sayings_typed
 
 from memd.sleep.distil.acts import Act, judge
 from memd.sleep.distil.answers import find_answered
@@ -12,6 +13,15 @@ from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import AgentText, NapKind
 from memd.text.words import sentences
 
+
+def _sections() -> dict[str, list[str]]:
+    """Return the sayings of ``sayings.txt`` by the section that they stand in."""
+    _, *sections = Path(__file__).with_name("sayings.txt").read_text("utf-8").split("\n[")
+    parts = (section.strip().partition("]\n") for section in sections)
+    return {name: lines.splitlines() for name, _, lines in parts}
+
+
+SAYINGS = _sections()
 # Of sayings written before the patterns were read: of the even ones, which were looked at,
 # and of the odd ones, which were not.
 WISHES_KEPT = (48, 43)
@@ -22,6 +32,10 @@ OWN_MOMENTS_KEPT = (5, 10)
 # The same of those that are typed in haste, or stand in longer messages.
 TYPED_WISHES_KEPT = (30, 23)
 TYPED_MOMENTS_KEPT = (3, 4)
+
+
+def _of_oneself(what: str) -> list[list[str]]:
+    return [lines for name, lines in SAYINGS.items() if name.startswith(f"{what} of oneself")]
 
 
 def kept(saying: str, shape: str = "{}") -> bool:
@@ -41,20 +55,20 @@ def memories_of(message: str) -> list[str]:
 
 
 def test_wishes_of_many_trades_are_kept() -> None:
-    hits = [kept(saying) for saying in sayings.WISHES]
+    hits = [kept(saying) for saying in SAYINGS["wishes"]]
     assert sum(hits[::2]) >= WISHES_KEPT[0]
     assert sum(hits[1::2]) >= WISHES_KEPT[1]
 
 
 def test_few_sayings_of_the_moment_are_kept() -> None:
-    hits = [kept(saying) for saying in sayings.MOMENTS]
+    hits = [kept(saying) for saying in SAYINGS["moments"]]
     assert sum(hits[::2]) <= MOMENTS_KEPT[0]
     assert sum(hits[1::2]) <= MOMENTS_KEPT[1]
 
 
 def test_wishes_are_kept_as_they_are_typed() -> None:
     hits: list[bool] = []
-    for row in sayings_typed.WISHES:
+    for row in SAYINGS["wishes typed"]:
         typed, _, words = row.partition(" | ")
         texts = memories_of("\n".join(typed.split(" // ")))
         hits.append(any(words.casefold() in text.casefold() for text in texts))
@@ -64,7 +78,7 @@ def test_wishes_are_kept_as_they_are_typed() -> None:
 
 def test_few_orders_of_the_moment_are_kept_as_they_are_typed() -> None:
     hits: list[bool] = []
-    for row in sayings_typed.MOMENTS:
+    for row in SAYINGS["moments typed"]:
         texts = memories_of("\n".join(row.split(" // ")))
         hits.append(any(stands_in(one, text) for one in sentences(row) for text in texts))
     assert sum(hits[::2]) <= TYPED_MOMENTS_KEPT[0]
@@ -79,13 +93,13 @@ def test_what_is_listed_below_an_order_to_write_rules_is_a_wish() -> None:
 
 
 def test_wishes_that_somebody_says_of_themselves_are_kept() -> None:
-    hits = [[kept(saying) for saying in group] for group in sayings_of_oneself.WISHES]
+    hits = [[kept(saying) for saying in group] for group in _of_oneself("wishes")]
     assert sum(sum(group[::2]) for group in hits) >= OWN_WISHES_KEPT[0]
     assert sum(sum(group[1::2]) for group in hits) >= OWN_WISHES_KEPT[1]
 
 
 def test_few_sayings_of_the_moment_that_sound_like_them_are_kept() -> None:
-    hits = [[kept(saying) for saying in group] for group in sayings_of_oneself.MOMENTS]
+    hits = [[kept(saying) for saying in group] for group in _of_oneself("moments")]
     assert sum(sum(group[::2]) for group in hits) <= OWN_MOMENTS_KEPT[0]
     assert sum(sum(group[1::2]) for group in hits) <= OWN_MOMENTS_KEPT[1]
 
