@@ -5,7 +5,8 @@ comparison: its relevance against the bar of its kind (``weights.py``), which st
 where the gate doubts that anything answers (``rankings.answer_bar``). What else a rule could
 look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
 What belongs to another project than the one that asks stands under a higher bar in a prompt
-(decision 0260): nobody asked for it. Of memories that say the same, one is told: what is trusted
+(decision 0260), nobody asked for it, and a note of no project under a somewhat higher one (0255).
+Of memories that say the same, one is told: what is trusted
 most, and of these the newest. Of two of which one holds all that the other says, the longer one,
 unless it is trusted less.
 
@@ -43,6 +44,8 @@ ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many
 ELSEWHERE_BARS = 4.0
 """How many times its bar a memory of another project needs in a prompt."""
+NOTE_BARS = 2.5
+"""The same for a note, which is of no session and of no project."""
 COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
 ALIKE = 0.8  # of their word pairs in common: the same thing said again
 TWINS_ALIKE = 0.5  # of their word pairs in common: foreign texts that say the same in other words
@@ -117,10 +120,13 @@ def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) 
 
 def _raise_elsewhere(item: Ranked, project_id: str, query: str) -> Ranked:
     """Return *item*, with a higher bar if it is of a project that neither asks nor is named."""
-    its = item.measured.candidate.project_id
-    if its in (None, project_id) or _is_named(its, query):
-        return item
-    return replace(item, bar=ELSEWHERE_BARS * item.bar)
+    its = item.measured.candidate
+    times = ELSEWHERE_BARS
+    if its.project_id is None:
+        times = NOTE_BARS if its.session_key is None else 1.0
+    elif its.project_id == project_id or _is_named(its.project_id, query):
+        times = 1.0
+    return item if times == 1.0 else replace(item, bar=times * item.bar)
 
 
 def _is_named(project_id: str, query: str) -> bool:

@@ -32,7 +32,8 @@ def test_a_question_gets_the_memories_that_answer_it_each_in_a_fence(desk: Desk)
     assert "<memory-entry>" in directive["content"]
     first = FENCE.findall(memories["content"])[0]
     assert re.fullmatch(
-        r"\[semantic \| score: [01]\.\d\d \| \d{4}-\d\d-\d\d\] The cat is called Miso and is afraid of thunder\.",
+        r"\[semantic \| score: [01]\.\d\d \| \d{4}-\d\d-\d\d\] "
+        r"The cat is called Miso and is afraid of thunder\.",
         first,
     )
     assert prompt["strategy"] == "context"

@@ -12,7 +12,14 @@ from memd.domain.enums import SearchMode, Trust
 from memd.domain.recall import RecallRequest
 from memd.recall.ranking.rankings import Ranked, answer_bar
 from memd.recall.ranking.weights import HYBRID
-from memd.recall.select import ELSEWHERE_BARS, ENTRIES_MAX, NAMED_MODE_ENTRIES, Selection, select
+from memd.recall.select import (
+    ELSEWHERE_BARS,
+    ENTRIES_MAX,
+    NAMED_MODE_ENTRIES,
+    NOTE_BARS,
+    Selection,
+    select,
+)
 
 BAR = 0.1
 
@@ -67,7 +74,9 @@ HIVES, APIARY = "/home/ada/hives", "/home/ada/apiary-web"
 def of_projects(query: str, **asked: Any) -> list[str | None]:
     """Return whose entries answer *query* in HIVES, of likes of each project and of none."""
     projects = (HIVES, APIARY, None)
-    items = [an_entry(2 * BAR, f"mead {place}", project_id=place) for place in projects]
+    items = [
+        an_entry(2 * BAR, f"mead {place}", project_id=place, session_key=1) for place in projects
+    ]
     sure = an_entry(ELSEWHERE_BARS * BAR, "honey", project_id="/home/ada/shop")
     request = RecallRequest(query=query, project_id=HIVES, **asked)
     selection = select([sure, *items], request, reordered=False)
@@ -84,6 +93,14 @@ def test_who_names_a_project_or_searches_gets_what_is_there() -> None:
     assert of_projects("how long in the apiary?") == ["/home/ada/shop", HIVES, None]
     assert of_projects("how long?", preferences="matching") == everything
     assert of_projects("how long?", top_k=9) == everything
+
+
+def test_a_note_of_no_project_has_to_be_likelier_in_the_prompt_of_one() -> None:
+    notes = [an_entry(times * BAR, f"note {times}") for times in (NOTE_BARS, 2)]
+
+    assert selected(notes, project_id=HIVES).items == [replace(notes[0], bar=NOTE_BARS * BAR)]
+    assert selected(notes).items == notes
+    assert len(selected(notes, project_id=HIVES, preferences="matching").items) == len(notes)
 
 
 @pytest.mark.parametrize("mode", [SearchMode.DENSE, SearchMode.WORDS])
