@@ -7,8 +7,11 @@ Everything inside that element is output, whatever it looks like.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from html import unescape
+from typing import Any
 
 from memd.signals.lines import Message
 
@@ -33,6 +36,9 @@ _RULE = "---"
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _OPENINGS = ("\n```text\n", "\n```\n")
 _SUMMARY = re.compile(r"<summary>.*?</summary>")
+_FENCE = "```"
+_ARGUMENT = re.compile(r"- (\w{1,64}):(?: `(.*)`)?")
+_RAN = ("userEdited", "toolEdited", "original")
 
 _Part = tuple[str, str, str, str]
 """Speaker (User, Agent or sidechain), time or "", tool name or "", and the text."""
@@ -112,18 +118,28 @@ def _ends(line: str, end: str, above: list[str]) -> bool:
 
 
 def _use(transcript: list[Message], tool: str, words: str) -> None:
-    """Add the call of *tool* to the assistant's last message, and its result."""
+    """Add the call of *tool* to the assistant's last message, and its result if there is one."""
     arguments, result = _split_use(f"\n{words}")
     call_id = f"call-{len(transcript)}"
     call = {"id": call_id, "function": {"name": tool, "arguments": arguments}}
     if not transcript or transcript[-1]["role"] != "assistant" or "tool_calls" in transcript[-1]:
         transcript.append({"role": "assistant", "content": ""})
     transcript[-1]["tool_calls"] = [call]
-    transcript.append({"role": "tool", "tool_call_id": call_id, "content": result})
+    if result is not None:
+        transcript.append({"role": "tool", "tool_call_id": call_id, "content": result})
 
 
-def _split_use(words: str) -> tuple[str, str]:
-    """Return a tool's arguments and its result, the last code block of plain text."""
+def _split_use(words: str) -> tuple[object, str | None]:
+    """Return a tool's arguments and its result, the last code block of plain text.
+
+    Of Copilot pages tell what a tool was called with, by name, and nothing that it answered.
+    """
+    _, is_listed, listed = words.partition("\n**Input:**\n")
+    if is_listed:
+        return _list_arguments(listed), None
+    _, is_json, fenced = words.partition("\nParameters:\n\n```json\n")
+    if is_json and (given := _decode_parameters(fenced.partition("\n```")[0])):
+        return given, None
     arguments, result = words, ""
     for opening in _OPENINGS:
         before, fence, after = words.partition(opening)
@@ -132,3 +148,37 @@ def _split_use(words: str) -> tuple[str, str]:
             arguments, result = before, after.rpartition("\n```")[0]
             break
     return _SUMMARY.sub("", arguments).strip(), result
+
+
+def _list_arguments(listed: str) -> dict[str, str]:
+    """Return arguments that stand in a list, a value of several lines in a code block below."""
+    arguments: dict[str, str] = {}
+    name, block = "", list[str]()
+    in_block = False
+    for line in listed.splitlines():
+        item = None if in_block else _ARGUMENT.fullmatch(line)
+        if item:
+            name = item[1]
+            arguments[name] = item[2] or ""
+        elif line.startswith(_FENCE) and name:
+            if in_block:
+                arguments[name], block = "\n".join(block), []
+            in_block = not in_block
+        elif in_block:
+            block.append(line)
+    return arguments
+
+
+def _decode_parameters(text: str) -> dict[str, Any]:
+    """Return the parameters in JSON, of a terminal's command line the one that ran."""
+    try:
+        given = json.loads(text)
+    except ValueError:
+        return {}
+    if not isinstance(given, dict):
+        return {}
+    line = given.get("commandLine")
+    if isinstance(line, dict):
+        ran = next((line[key] for key in _RAN if isinstance(line.get(key), str)), "")
+        given["commandLine"] = unescape(ran)
+    return given

@@ -43,6 +43,8 @@ _NOT_WRITTEN = re.compile(
     # What an editor asks for by itself: a cure for an error, a page of instructions
     r"|For the code present, we get this error:"
     r"|Analyze this codebase to generate or update `\.github/copilot-instructions\.md`"
+    # Of a button, and of edits that Copilot recorded as a message
+    r"|@agent (?:Continue: \"Continue to iterate\?\"|Try Again)\s*$|File editing session\s*$"
     # Cursor's own text, when a plan is carried out
     r"|Implement the (?:plan as specified|following to-dos from the plan)\W+(?:it|the plan) is"
     r" attached"
