@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from memd.domain.enums import Origin
+from memd.sleep.distil.language.phrases import THOUGHT
 from memd.sleep.nap.blocks import ToolResult, call_arguments, parse_turn
 from memd.sleep.nap.facts import HEADER
 
@@ -61,7 +62,8 @@ class Exchange:
 def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
     """Return the exchanges of *messages* in order.
 
-    The summary of an earlier nap and what a program instructs its model with are in none.
+    The summary of an earlier nap, what a program instructs its model with, and what an agent
+    only thought ("The user wants to ...") are in none.
 
     >>> [each.user for each in split_exchanges([{"role": "user", "content": "use tabs"}])]
     ['use tabs']
@@ -77,7 +79,7 @@ def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ..
             made.append(Exchange(place, now.text if by_user else "", tuple(lately)))
         current = made[-1]
         current.end = place
-        if not by_user and now.text.strip():
+        if not by_user and now.text.strip() and not THOUGHT.match(now.text):
             lately.append(AgentText(place, now.text))
             current.texts.append(lately[-1])
         for call, texts in zip(now.calls, call_arguments(message), strict=False):

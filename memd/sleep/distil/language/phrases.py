@@ -37,6 +37,16 @@ NARRATION = opening(
     """,
     before=r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+)*",
 )
+# How an agent thinks, to itself: some recorders write thoughts down as its text.
+THOUGHT = opening(
+    """
+    the user (?:wants|wanted|asks|asked|says|said|reports|mentions|mentioned|confirmed|clarified
+    |provided|approved|would like), the user is (?:saying|getting|reporting|still|experiencing
+    |ready|right|pointing|asking|now|telling|also|confirming|seeing|referring|happy|frustrated),
+    the user has (?:asked|provided|confirmed|reported|given|clarified|now|said)
+    """,
+    before=r"(?:(?:okay|ok|alright|so|now|hmm|good|great|perfect)\b[,.!:—]?\s+)*",
+)
 # That all went well, which is nothing to tell unless it says more.
 STATUS = opening(
     """

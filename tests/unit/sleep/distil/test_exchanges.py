@@ -41,3 +41,17 @@ def test_what_instructs_the_model_and_an_earlier_summary_are_in_no_exchange() ->
     ]
     (only,) = split_exchanges(messages)
     assert (only.user, only.texts, only.place) == ("hello", [], 3)
+
+
+def test_what_an_agent_only_thought_is_none_of_its_texts() -> None:
+    """Some recorders write thoughts down as the agent's text."""
+    answers = ["The user table is `guest`.", "The users want two things, see `todo.md`."]
+    thoughts = [
+        "The user wants to add a filter. I should look at the list first.",
+        "Okay, the user is getting an error about `id`. The issue is likely `to_param`.",
+        "The user has\nasked twice.",
+    ]
+    texts = [_say("assistant", text) for text in (*thoughts, *answers)]
+    (only,) = split_exchanges([_say("user", "Where are the guests?"), *texts])
+    assert [each.text for each in only.texts] == answers
+    assert only.end == len(texts)
