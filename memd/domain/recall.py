@@ -78,6 +78,7 @@ class MemoryChunk(Value):
     id: Name
     user_id: Name
     session_id: Name | None = None
+    project_id: ProjectId | None = None
     memory_type: MemoryCategory
     content: Text
     importance: Share | None = None

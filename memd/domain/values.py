@@ -46,6 +46,15 @@ def alike(name: str) -> str:
     return "".join(char for char in folded if unicodedata.category(char)[0] not in "CZ")
 
 
+def folder_name(project_id: str) -> str:
+    r"""Return the last part of a project id, which is mostly the path of a working tree.
+
+    >>> folder_name("/home/ada/hives/"), folder_name("C:\\shop"), folder_name("billing")
+    ('hives', 'shop', 'billing')
+    """
+    return project_id.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+
+
 def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be blank")

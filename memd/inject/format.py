@@ -6,6 +6,7 @@ the same budget: a prompt with a budget of 500 tokens has at most 500 tokens. Pu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,12 +16,15 @@ from memd.domain.memory import MemoryEntry
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import mark as mark_of
 from memd.domain.trust import mark_of_shared
+from memd.domain.values import folder_name
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrap_stored
 
 if TYPE_CHECKING:
     from memd.inject.knowledge import KnowledgeItem  # imports all of recall's ranking
 
+PROJECT_NAME_CHARS = 40
+_NO_NAME = re.compile(r"[^\w.]+")
 _ROLES = {
     InjectionPoint.SYSTEM: MessageRole.SYSTEM,
     InjectionPoint.USER: MessageRole.USER,
@@ -153,10 +157,18 @@ def inner_line(memory: ScoredMemory) -> str:
     return _memory_line(memory)
 
 
-def dated_line(memory: ScoredMemory) -> str:
-    """Return :func:`inner_line` with the day of the memory: what was so may be so no longer."""
-    day = memory.entry.occurred_at or memory.entry.created_at
-    return _memory_line(memory, f" | {day:%Y-%m-%d}")
+def placed_line(memory: ScoredMemory, project_id: str | None = None) -> str:
+    """Return :func:`inner_line` with the memory's day, and its project unless that asks.
+
+    What was so may be so no longer, and what is so elsewhere need not be so here.
+    """
+    entry = memory.entry
+    place = f" | {entry.occurred_at or entry.created_at:%Y-%m-%d}"
+    if entry.project_id not in (None, project_id):
+        # A folder may have any name: nothing in it ends the label or says more than a name does.
+        name = _NO_NAME.sub("-", folder_name(entry.project_id))
+        place += f" | of {name[:PROJECT_NAME_CHARS]}"
+    return _memory_line(memory, place)
 
 
 def _memory_line(memory: ScoredMemory, more: str = "") -> str:

@@ -204,6 +204,7 @@ def entry_of(chunk: MemoryChunk) -> MemoryEntry:
         occurred_at=chunk.occurred_at,
         relevance_score=chunk.relevance_score,
         session_id=chunk.session_id,
+        project_id=chunk.project_id,
         speaker=chunk.speaker,
         importance=chunk.importance,
         token_count=chunk.token_count,

@@ -28,12 +28,12 @@ from memd.inject.format import (
     FormattedMemories,
     PackedMessages,
     PromptPart,
-    dated_line,
     directive,
     fence,
     knowledge_line,
     least_tokens,
     pack,
+    placed_line,
     preference_line,
     role_of,
 )
@@ -89,6 +89,8 @@ class Prompt:
     preferences: Sequence[PreferenceLine] = ()
     warnings: tuple[str, ...] = ()
     nonce: str | None = None
+    project_id: str | None = None
+    """The project that asks."""
     has_directive: bool = False
     """Whether it has the directive, which says how to read fenced text."""
 
@@ -172,7 +174,7 @@ class Prompt:
         Memories may use what the shares leave.
         """
         content = self._drop_duplicates(content)
-        lines = list(map(dated_line, content.memories))
+        lines = [placed_line(memory, self.project_id) for memory in content.memories]
         packed = self._pack(content, lines)
         self.messages.extend(packed.messages)
         self.used += packed.tokens

@@ -75,7 +75,12 @@ class PromptBuilder:
     result: RecallResult = field(default_factory=RecallResult)
 
     def __post_init__(self) -> None:
-        self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator(), nonce=self.nonce)
+        self.prompt = Prompt(
+            self.request.token_budget,
+            DefaultTokenEstimator(),
+            nonce=self.nonce,
+            project_id=self.request.project_id or self.caller.project_id,
+        )
         self.window = PromptWindow(self.room.windows, self.caller, self.request)
 
     async def compose(self) -> None:

@@ -245,6 +245,7 @@ def _memory_chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) 
         id=row.memory_id,
         user_id=row.agent_id,
         session_id=row.session_id,
+        project_id=row.project_id,
         memory_type=MemoryCategory(row.category),
         content=redact(row.content),
         importance=row.importance,

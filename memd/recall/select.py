@@ -35,6 +35,7 @@ from memd.base.limits import (
 from memd.domain.enums import Origin, SearchMode, Trust
 from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.domain.trust import FOREIGN
+from memd.domain.values import folder_name
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.store.search.candidate_rows import SearchCandidate
@@ -135,8 +136,8 @@ def _is_named(project_id: str, query: str) -> bool:
     >>> _is_named("/home/ada/bee-hives", "how did we test the Bee-Hives?")
     True
     """
-    name = re.escape(project_id.rstrip("/\\").replace("\\", "/").rpartition("/")[2])
-    return re.search(rf"(?<!\w){name}(?!\w)", query, re.IGNORECASE) is not None
+    name = folder_name(project_id)
+    return bool(name) and bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE))
 
 
 def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:

@@ -31,11 +31,11 @@ from memd.domain.trust import TRUST, mark, mark_of_preference
 from memd.inject import brief
 from memd.inject.brief import BriefLine
 from memd.inject.format import (
-    dated_line,
     directive,
     fence,
     inner_line,
     knowledge_line,
+    placed_line,
     preference_line,
 )
 from memd.inject.knowledge import FACT_LABELS, LESSON, PATTERN, KnowledgeItem
@@ -129,7 +129,7 @@ def _entry(origin: Origin, text: str) -> str:
 
 
 def _dated_entry(origin: Origin, text: str) -> str:
-    return fence(dated_line(_scored(text, origin)))
+    return fence(placed_line(_scored(text, origin)))
 
 
 def _tool_entry(origin: Origin, text: str) -> str:
