@@ -47,8 +47,9 @@ class CalendarDate(NamedTuple):
 
 
 def day(now: datetime, shift: int) -> Stretch:
+    """Return a day by its own word: "yesterday" is no other one, but a night may belong to it."""
     begin = _midnight(now) + shift * _DAY
-    return Stretch(begin, begin + _DAY, Grain.DAY)
+    return Stretch(begin, begin + _DAY, Grain.HOUR)
 
 
 def part_of(whole: Stretch, hours: tuple[int, int]) -> Stretch:

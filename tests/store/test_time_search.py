@@ -93,6 +93,31 @@ async def test_of_very_much_in_a_time_a_few_are_told(house: Rooms) -> None:
     assert len(answer.memories) == IN_TIME_ENTRIES
 
 
+async def test_what_happened_is_told_of_the_project_that_asks_and_of_each_session(
+    house: Rooms,
+) -> None:
+    async def store(project: str, session: str, *texts: str) -> None:
+        fields = {"session_id": session, "project_id": project}
+        items = [saying(1, text).model_copy(update=fields) for text in texts]
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=tuple(items)))
+
+    await store("boats", "b", "Bob sold a boat.")
+    await store("hives", "short", "The queen was marked.")
+    await store("hives", "long", *(f"Frame {number} was moved." for number in range(20)))
+    await house.queue.drain()
+
+    async def happened(project: str) -> list[str]:
+        request = RecallRequest(query="What happened yesterday?", project_id=project)
+        return [memory.content for memory in (await house.recall.recall(ADA, request)).memories]
+
+    assert await happened("boats") == ["Bob sold a boat."]
+    answers = await happened("hives")
+    assert "The queen was marked." in answers[:2]
+    assert len(answers) == IN_TIME_ENTRIES
+    assert "Bob sold a boat." not in answers
+    assert len(await happened("a new one")) == IN_TIME_ENTRIES
+
+
 BAKED = "The bakery order was croissants."
 LATER = "The bakery order was pretzels."
 RELEASED = "We released version three."

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from memd.base.clock import DAY_US
 from memd.domain.enums import SearchMode
@@ -105,15 +107,22 @@ def rank_with_gate(
     return items, best
 
 
-def rank_by_time(items: Sequence[Ranked]) -> list[Ranked]:
+def rank_by_time(items: Sequence[Ranked], project_id: str | None = None) -> list[Ranked]:
     """Rank *items* for a question that names only a time: what lies within it answers.
 
-    A few: memories composed by naps first, then the important, then the newest. Nothing else tells
-    them apart, so each gets the same relevance.
+    What lies beside the time answers where nothing lies in it, and what is not of *project_id*
+    where nothing of that project does. Of each session the first, then the second, and so on:
+    memories composed by naps first, then the important, then the newest. Nothing else tells them
+    apart, so each of the few gets the same relevance.
     """
-    inside = [item for item in items if _lies_in_time(item.measured)]
+    inside = [item for item in items if _time_fit(item) >= IN_TIME]
+    if project_id is not None:
+        own = [item for item in inside if item.measured.candidate.project_id == project_id]
+        inside = own or inside
+    fit = max(map(_time_fit, inside), default=0.0)
+    inside = [item for item in inside if _time_fit(item) == fit]
     inside.sort(key=lambda item: _time_priority(item.measured.candidate), reverse=True)
-    answers = inside[:IN_TIME_ENTRIES]
+    answers = _session_by_session(inside)[:IN_TIME_ENTRIES]
     keys = {item.measured.candidate.memory_key for item in answers}
     others = [item for item in items if item.measured.candidate.memory_key not in keys]
     return [replace(item, relevance=IN_TIME, passes=True, bar=0.0) for item in answers] + [
@@ -121,8 +130,20 @@ def rank_by_time(items: Sequence[Ranked]) -> list[Ranked]:
     ]
 
 
-def _lies_in_time(measured: Measured) -> bool:
-    return max(measured.features["date"], measured.features["period"]) >= IN_TIME
+def _time_fit(item: Ranked) -> float:
+    return max(item.measured.features["date"], item.measured.features["period"])
+
+
+def _session_by_session(items: Sequence[Ranked]) -> list[Ranked]:
+    """Return the first of *items* of each session, then the second of each, and so on."""
+    counts: Counter[int] = Counter()
+    places = []
+    for item in items:
+        its = item.measured.candidate
+        session = -its.memory_key if its.session_key is None else its.session_key
+        places.append(counts[session])
+        counts[session] += 1
+    return [item for _, item in sorted(zip(places, items, strict=True), key=itemgetter(0))]
 
 
 def _time_priority(candidate: SearchCandidate) -> tuple[int, float, int]:

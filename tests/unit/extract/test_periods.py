@@ -152,7 +152,8 @@ def test_what_the_calendar_says_is_told_as_such() -> None:
 
 
 def test_how_exact_words_are_and_whether_they_limit() -> None:
-    assert [only(text).grain for text in ("tonight", "yesterday", "in 2024")] == [
+    assert [only(text).grain for text in ("tonight", "yesterday", "on Monday", "in 2024")] == [
+        Grain.HOUR,
         Grain.HOUR,
         Grain.DAY,
         Grain.YEAR,

@@ -10,7 +10,7 @@ from support.measured import a_candidate, asked, measured, words_of
 
 from memd.base.clock import DAY_US, to_us
 from memd.extract.stretches import CalendarDate
-from memd.recall.ranking.rankings import rank_with_gate
+from memd.recall.ranking.rankings import rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.times import event_time, tells_of
 
@@ -49,6 +49,26 @@ def test_what_lies_in_the_stretch_fits_and_what_lies_beside_it_half() -> None:
         0.5,
         0.0,
     ]
+
+
+def test_today_is_not_yesterday_but_the_night_between_them_is_a_little() -> None:
+    moments = ("2026-11-17T12:00", "2026-11-18T01:30", "2026-11-18T09:00", "2026-11-16T12:00")
+    assert period("What happened yesterday?", *moments) == [1.0, 0.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("days", "answers"),
+    [(["2026-11-10", "2026-11-17"], ["2026-11-10"]), (["2026-11-17"], ["2026-11-17"])],
+)
+def test_what_lies_beside_a_time_answers_only_where_nothing_lies_in_it(
+    days: list[str], answers: list[str]
+) -> None:
+    candidates = [a_candidate(at, day, occurred_at_us=us(day)) for at, day in enumerate(days)]
+    about = asked("What happened last week?", now_us=NOW)
+
+    ranked = rank_by_time(rank_with_gate(measured(about, candidates), HYBRID)[0])
+
+    assert [item.measured.candidate.own for item in ranked if item.passes] == answers
 
 
 def test_what_fits_all_since_then_fits_less() -> None:
