@@ -20,6 +20,7 @@ from memd.sleep.distil.language.moment import (
     is_this_time,
     only_points,
     reports,
+    shows_error,
     spoken_form,
 )
 from memd.sleep.distil.language.signs import (
@@ -274,7 +275,8 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     plain = spoken_form(_HANDED.sub("", text, count=1))
     is_asked = _is_question(plain)
     wish = spoken_form(_MARKED.sub("", text, count=1))
-    if count >= FLOOR_WORDS and (is_reminder(wish) if is_asked else is_standing_wish(wish)):
+    is_wish = is_reminder(wish) if is_asked else is_standing_wish(wish)
+    if count >= FLOOR_WORDS and is_wish and not shows_error(plain):
         return Judgement(Act.PREFERENCE, STANDING)
     if reproaches(plain) and not is_passing(plain):
         return Judgement(Act.CORRECTION, _MEANS)

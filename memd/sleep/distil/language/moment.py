@@ -177,7 +177,7 @@ _REPORTS = re.compile(
     r"|get (?:any|an|the|a|it|to|past))\b"
     r"|\b(?:i|we) (?:still |now |just |also )*(?:keep|kept|am|'m|are|'re) (?:still )?"
     r"(?:getting|seeing)\b|\bi(?:'m| am) (?:still )?(?:getting|seeing)\b"
-    r"|\bstill (?:(?:can|do|does|is|are|did|has|have|could)(?:n't| ?not)|no\b)"
+    r"|\bstill (?:can't|(?:can|do|does|is|are|did|has|have|could)(?:n't| ?not)|no\b)"
     r"(?! (?:want|like|need))"
     r"|\b(?:i|we) (?:get|got|have|see) (?:exactly )?(?:this|these|the (?:same|following)|another"
     r"|a new) (?:\w+ )?(?:errors?|exceptions?|warnings?)\b"
@@ -192,6 +192,16 @@ _REPORTS = re.compile(
     # "So when I load it, only six are there": an occasion, and what then is to be seen.
     rf"|{_WHEN}[^,]*, (?!(?:please|then|just|use|don't|do|keep|make|show|put|add|give|tell)\b)"
     r"\w",
+    re.IGNORECASE,
+)
+# An error that is shown, whatever rule its words may tell ("must be a string").
+_SHOWS_ERROR = re.compile(
+    r"(?<!when )(?<!if )(?<!whenever )(?<!until )(?<!unless )\b(?:i|we)(?:'m| am|'re| are)?"
+    r" (?:still |now |just |also |keep )*(?:get|got|getting|see|saw|seeing|hit|ran into)"
+    r" (?:(?:an?|the|this|these|that|another|some|following|same|new) )*(?:\w+ )?"
+    r"(?:errors?|exceptions?)\b"
+    r"|^\W*(?:(?:no(?:pe)?|but|and|now|still|so)\W+)*there(?:'s| is| are) (?:still |now )?"
+    r"(?:(?:an?|another|some|more|the same) )?(?:errors?|exceptions?)\b",
     re.IGNORECASE,
 )
 # What happens to the agent or to the page, though a word says that it always does.
@@ -328,7 +338,18 @@ def reports(plain: str) -> bool:
     """
     if _LOOKS_AT.search(plain):
         return True
+    if shows_error(plain):
+        return True
     return _REPORTS.search(plain) is not None and _ASKED_FOR.search(plain) is None
+
+
+def shows_error(plain: str) -> bool:
+    """Return whether a sentence, as it is spoken, shows an error that its writer got.
+
+    >>> shows_error("I got this error: it must be a string"), shows_error("if I get errors, stop")
+    (True, False)
+    """
+    return _SHOWS_ERROR.search(plain) is not None
 
 
 def breaks_off(plain: str) -> bool:

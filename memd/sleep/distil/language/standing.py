@@ -98,7 +98,7 @@ _RULE = words(
     rf"whenever (?:you|we)|^\W*(?:\w+\W+){{0,2}}whenever i{_NOT_TRIED}",
     r"as a (?:general )?rule",
     r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
-    r"by default,? (?:we|i|you)",
+    r"by default,? (?:we|i|you)(?! (?:will|can|should) see\b)",
     rf"(?:i|we) (?:always|never){NOT_PAST}",
     r"(?:you|please|do) (?:should )?(?:always|never)",
     r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
@@ -107,7 +107,7 @@ _RULE = words(
     r"my (?:preference|convention|rule)",
     # What is done at an occasion that comes again.
     r"^\W*(?:and |also |but |so )*when(?:ever)? (?:you \w+|\w+ing)\b[^,?]*,?"
-    r" (?:please |always |then |first |you )*"
+    r"(?<! to) (?:please |always |then |first |you )*"
     r"(?:use|run|ask|don't|do not|never|always|make sure|keep|add|write|check|tell|stop|avoid"
     r"|prefer|should|must|do it)",
     r"^\W*(?:and |also |but )*if you(?:'re| are)? (?:not sure|unsure|in doubt|stuck|need|want"

@@ -106,6 +106,7 @@ _MACHINE = re.compile(
       | \[\d+\]\s+\w+(?:\s\w+)*:|(?:Assistant|Human|ChatGPT):\s
       | \[?\d{1,2}:\d\d:\d\d\b|[A-Z]\w*(?:\s\w+){0,3}:\s*[\d.]+(?:\s?\w{1,9})?\s*$
       | (?:JSON|YAML|TOML|XML|SQL|Syntax|Parse)\w*:\s.*\b(?:not\ allowed|expected|invalid)\b
+      | no\ function\ clause\ matching\b|key\ :\w+\ not\ found\b   # Elixir's
       | (?:Process|Command|Task)\ (?:exited|finished|failed|completed)\ (?:with|in)\b
       | (?:OK|PASS|PASSED|FAIL|FAILED|SKIP|WARN|\?\?|[MADRU]{1,2})\s+[~./\w-]*/\S*\s*$
       | [-*]?\s*\[[^\]]+\]\([^)\s]*:\d+\)   # a finding that links to its line

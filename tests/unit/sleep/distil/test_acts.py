@@ -209,11 +209,28 @@ def test_a_reproach_sets_the_agent_right(text: str) -> None:
         "I also updated some paths in sketch.js to use `@/src/` instead of `./`.",
         "I need help generating tests for the font code in `fonts.js`.",
         "There are several errors and the lock still has the old name.",
+        "when trying to run seeds I got this error: value `:cash` does not match type :string",
+        "When adding a price I get this error: it must always be a number",
+        "No, I still can't add it",
+        "no, there is an error because the list shows none after the second click",
+        "By default I will see standard orders, with a switch I can open those of the house.",
         "El botón no funciona, solo se ve la tabla.",
     ],
 )
 def test_what_is_no_rule_or_only_looks_like_one_is_not_kept(text: str) -> None:
     assert judge(text).score < WORTH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When you get errors in a test, stop and ask me.",
+        "By default, we use the newest release.",
+        "Whenever I see an error in the log, I want a ticket for it.",
+    ],
+)
+def test_a_wish_about_errors_is_one(text: str) -> None:
+    assert judge(text).score >= WORTH
 
 
 def test_what_is_for_now_is_no_standing_wish() -> None:

@@ -159,6 +159,7 @@ def test_the_text_of_a_client_a_page_or_a_build_is_not_the_user_s() -> None:
         "@agent Try Again",
         "File editing session",
         "An unexpected error occurred. We always try to help.",
+        "no function clause matching in Shop.Orders.handle_event/3",
         "#12 [web 3/6] RUN npm ci, which must always pass",
         "12:3 error Promises must always be awaited",
         "main.js?v=9ab:12 You must never call it twice",
