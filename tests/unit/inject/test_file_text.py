@@ -185,13 +185,13 @@ def test_a_text_grows_to_what_one_memory_can_hold_and_no_further() -> None:
 
 
 def test_what_no_answer_can_carry_is_shown_in_parts() -> None:
-    lines = "y\n" * 300_000
+    lines = "y\n" * 200_000
     with pytest.raises(FileError) as error:
         render_file("/memories/a", lines, None)
     assert message_of(error) == (
         "File /memories/a is too long to be shown at once. Use view_range for a part."
     )
-    assert render_file("/memories/a", lines, (300_000, -1)).endswith("300000\ty\n300001\t")
+    assert render_file("/memories/a", lines, (200_000, -1)).endswith("200000\ty\n200001\t")
 
 
 # What a name and a text may not look like (docs/decisions/0118).

@@ -244,9 +244,9 @@ async def test_more_than_a_page_is_taken_in_batches_and_still_the_oldest_first(
 ) -> None:
     backend = InMemoryBackend(clock=clock)
     await backend.connect()
-    ids = await store_memories(backend, clock, 2_300)
+    ids = await store_memories(backend, clock, 1_200)
     service = MemoryConsolidationService(
-        backend=backend, config=a_config(most=2_000), max_enforce_batch=100, clock=clock
+        backend=backend, config=a_config(most=900), max_enforce_batch=100, clock=clock
     )
 
     assert await service.enforce_max_memories(ADA) == 300
