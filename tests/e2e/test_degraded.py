@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from support.fakes import HashEmbedder, fingerprint
-from support.store import ADA, a_house, ids_of, stored, tell, visible
+from support.store import ADA, a_house, ids_of, stored, visible
 
 from memd.backends.rooms import Rooms
 from memd.domain.enums import MemoryState, SearchMode
-from memd.domain.ingest import IngestManyRequest, IngestRequest
+from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryQuery
 from memd.domain.recall import RecallRequest
 from memd.store.file.connect import Reading
@@ -125,23 +124,3 @@ async def test_a_change_of_model_while_the_caches_are_rebuilt_ends_with_the_new_
             vectors.find_model, str(fingerprint("another"))
         )
         assert (await house.upkeep.check(ADA)).problems == ()
-
-
-async def test_an_import_that_was_interrupted_is_simply_run_again(tmp_path: Path) -> None:
-    """What came in the first time is merged, what did not comes in now."""
-    items = [json.loads(json.dumps({"text": text, "source": "diary"})) for text in TEXTS]
-    async with a_house(tmp_path / "memd.db") as house:
-        part = IngestManyRequest.model_validate({"items": items[:4]})
-        first = await house.ingest.ingest_many(ADA, part)
-        await house.queue.drain()
-    async with a_house(tmp_path / "memd.db") as house:
-        whole = IngestManyRequest.model_validate({"items": items})
-        again = await house.ingest.ingest_many(ADA, whole)
-        assert [ids_of(receipt) for receipt in again.items[:4]] == [
-            ids_of(receipt) for receipt in first.items
-        ]
-        assert all(receipt.merged for receipt in again.items[:4])
-        assert all(receipt.pending for receipt in again.items[4:])
-        await house.queue.drain()
-        assert (await house.upkeep.stats())["memories"] == len(TEXTS)
-        assert await tell(house, TEXTS[0], source="diary") == ids_of(first.items[0])

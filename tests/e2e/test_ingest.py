@@ -325,16 +325,23 @@ def test_several_texts_get_a_receipt_each_in_order_and_progress(desk: Desk) -> N
     assert steps == sorted(steps)
 
 
+def ids_of(receipts: list[dict[str, Any]]) -> list[list[str]]:
+    kinds = ("stored", "pending", "merged")
+    return [[item["id"] for kind in kinds for item in each.get(kind, ())] for each in receipts]
+
+
 def test_an_import_that_was_interrupted_is_run_again_without_doubles(desk: Desk) -> None:
     items = [
         {"text": f"Line {number} of the old notebook.", "source": f"notebook:{number}"}
         for number in range(30)
     ]
-    desk.call("memory.ingest_many", items=items[:18])
+    first = desk.call("memory.ingest_many", items=items[:18])["items"]
+    desk.settle()
 
     receipts = desk.call("memory.ingest_many", items=items)["items"]
 
     assert [bool(receipt["merged"]) for receipt in receipts] == [True] * 18 + [False] * 12
+    assert ids_of(receipts[:18]) == ids_of(first)
     desk.settle()
     assert desk.count() + desk.archived() == 30
 

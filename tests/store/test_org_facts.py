@@ -23,7 +23,6 @@ from memd.base.errors import (
     SecretRefusedError,
 )
 from memd.base.limits import TEXT_CHARS_MAX
-from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.org.org import OrgMemoryQuery
 from memd.domain.settings.org import OrgMemoryConfig, org_memory_config
@@ -234,13 +233,6 @@ async def test_what_fails_to_be_learnt_is_not_written(house: Rooms) -> None:
         (fact_id, 2, OperationType.RETRACT),
     ]
     assert await house.db.read(org_facts.count) == 0
-
-
-async def test_a_write_that_is_sent_twice_happens_once(house: Rooms) -> None:
-    caller = Caller(method="org.write", idempotency_key="k", request_hash=b"h")
-    ids = {await house.org.write(caller, a_request(), author=HUMAN) for _ in range(2)}
-    assert len(ids) == 1
-    assert await contents(house) == ["Use Litestar"]
 
 
 async def test_no_secret_reaches_the_file(house: Rooms, tmp_path: Path) -> None:

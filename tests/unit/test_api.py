@@ -30,10 +30,3 @@ def test_one_except_clause_catches_every_memory_error() -> None:
 
     assert errors
     assert all(issubclass(getattr(memd.api, name), MemdMemoryError) for name in errors)
-
-
-def test_protocols_can_be_checked_at_run_time() -> None:
-    for name in PUBLIC:
-        thing = getattr(memd.api, name)
-        if getattr(thing, "_is_protocol", False):
-            assert not isinstance(object(), thing)

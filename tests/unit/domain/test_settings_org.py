@@ -43,19 +43,12 @@ def read(text: str, folder: Path) -> Settings:
     return load(Settings, file, {})
 
 
-def test_the_documents_graph_configuration_loads_as_it_stands(tmp_path: Path) -> None:
+def test_the_documents_configurations_load_as_they_stand(tmp_path: Path) -> None:
     org = read(GRAPH, tmp_path).org_memory
-    assert (org.backend, org.graph.store, org.graph.entity_extraction) == (
-        "graph_rag",
-        "sqlite",
-        "auto",
-    )
-
-
-def test_the_documents_temporal_configuration_loads_as_it_stands(tmp_path: Path) -> None:
+    assert (org.backend, org.graph.store) == ("graph_rag", "sqlite")
+    assert org.graph.entity_extraction == "auto"
     org = read(TEMPORAL, tmp_path).org_memory
-    assert org.backend == "temporal_kg"
-    assert org.temporal.track_changes
+    assert (org.backend, org.temporal.track_changes) == ("temporal_kg", True)
     assert org.temporal.history_retention_days is None
 
 

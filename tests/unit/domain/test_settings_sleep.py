@@ -23,6 +23,8 @@ from memd.domain.settings.settings import Settings, UsageSettings
 from memd.domain.sleep.consolidation import ConsolidationStrategyType
 
 SIMPLE, DUAL, LLM = ConsolidationStrategyType
+Wrong = tuple[dict[str, Any], list[str]]
+"""A section, and what the error names: the key, the value, what is allowed."""
 
 EVERY_KEY: dict[str, Any] = {
     "memory": {
@@ -71,6 +73,12 @@ def as_toml(tree: dict[str, Any], place: tuple[str, ...] = ()) -> str:
     return "\n".join((*head, *own, *below))
 
 
+def written(file: Path, tree: dict[str, Any]) -> Path:
+    """Write *tree* as TOML or as YAML, which JSON is."""
+    file.write_text(as_toml(tree) if file.suffix == ".toml" else json.dumps(tree), "utf-8")
+    return file
+
+
 def test_the_defaults_are_the_documents() -> None:
     config = ConsolidationConfig()
 
@@ -88,14 +96,9 @@ def test_the_defaults_are_the_documents() -> None:
 
 @pytest.mark.parametrize("name", ["config.toml", "config.yaml"])
 def test_every_key_is_read_from_toml_and_from_yaml(tmp_path: Path, name: str) -> None:
-    file = tmp_path / name
-    # What is JSON is YAML.
-    text = as_toml(EVERY_KEY) if file.suffix == ".toml" else json.dumps(EVERY_KEY)
-    file.write_text(text, "utf-8")
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SettingsWarning)  # what waits for a language model
-        settings = load(Settings, file, {})
+        settings = load(Settings, written(tmp_path / name, EVERY_KEY), {})
 
     consolidation = settings.memory.consolidation.model_dump(mode="json", exclude_unset=True)
     for key, value in EVERY_KEY["memory"]["consolidation"].items():
@@ -103,59 +106,47 @@ def test_every_key_is_read_from_toml_and_from_yaml(tmp_path: Path, name: str) ->
     assert settings.usage.model_dump(mode="json") == EVERY_KEY["usage"]
 
 
+WRONG_OF_NIGHTS: tuple[Wrong, ...] = (
+    ({"strategy": "clever"}, ["memory.consolidation.strategy", "clever", "dual_mode"]),
+    ({"group_threshold": 1}, ["memory.consolidation.group_threshold", "1", "2"]),
+    ({"compression_threshold": 0}, ["compression_threshold", "0", "1"]),
+    ({"compression_sessions": 0}, ["compression_sessions", "0", "1"]),
+    ({"llm": {"group_threshold": 2}}, ["llm.group_threshold", "2", "3"]),
+    ({"experience_compressor": {"max_tokens": 99}}, ["max_tokens", "99", "100"]),
+    ({"experience_compressor": {"min_compression_ratio": 1}}, ["min_compression_ratio", "1"]),
+    ({"wiki_export": {"export_root": "a/../b"}}, ["wiki_export.export_root", "'..'"]),
+    ({"wiki_export": {"trigger": "sometimes"}}, ["trigger", "sometimes", "manual"]),
+    ({"wiki_export": {"max_entries_per_view": 1001}}, ["max_entries_per_view", "1001", "1000"]),
+    ({"wiki": {}}, ["memory.consolidation.wiki", "wiki_export"]),
+)
+WRONG_OF_USAGE: tuple[Wrong, ...] = (
+    ({"threshold_pct": 0}, ["usage.threshold_pct", "0"]),
+    ({"threshold_pct": 1.2}, ["usage.threshold_pct", "1.2", "1"]),
+    ({"threshold_pct": 0.5}, ["rearm_pct = 0.6", "below threshold_pct = 0.5"]),
+    ({"rearm_pct": 0.8}, ["rearm_pct = 0.8", "below threshold_pct = 0.8"]),
+    ({"max_tokens": 0}, ["usage.max_tokens", "0", "1"]),
+    ({"path": "../x"}, ["usage.path", "'..'"]),
+    ({"transcript_roots": ["a", "../x"]}, ["usage.transcript_roots.1", "'..'"]),
+    ({"treshold": 1}, ["usage.treshold", "threshold_pct"]),
+)
+
+
+@pytest.mark.parametrize("name", ["config.toml", "config.yaml"])
 @pytest.mark.parametrize(
-    ("section", "parts"),
+    ("tree", "parts"),
     [
-        ({"strategy": "clever"}, ["memory.consolidation.strategy", "clever", "dual_mode"]),
-        ({"group_threshold": 1}, ["memory.consolidation.group_threshold", "1", "2"]),
-        ({"compression_threshold": 0}, ["compression_threshold", "0", "1"]),
-        ({"compression_sessions": 0}, ["compression_sessions", "0", "1"]),
-        ({"llm": {"group_threshold": 2}}, ["llm.group_threshold", "2", "3"]),
-        ({"experience_compressor": {"max_tokens": 99}}, ["max_tokens", "99", "100"]),
-        ({"experience_compressor": {"min_compression_ratio": 1}}, ["min_compression_ratio", "1"]),
-        ({"wiki_export": {"export_root": "a/../b"}}, ["wiki_export.export_root", "'..'"]),
-        ({"wiki_export": {"trigger": "sometimes"}}, ["trigger", "sometimes", "manual"]),
-        ({"wiki_export": {"max_entries_per_view": 1001}}, ["max_entries_per_view", "1001", "1000"]),
-        ({"wiki": {}}, ["memory.consolidation.wiki", "wiki_export"]),
+        *(({"memory": {"consolidation": wrong}}, parts) for wrong, parts in WRONG_OF_NIGHTS),
+        *(({"usage": wrong}, parts) for wrong, parts in WRONG_OF_USAGE),
     ],
 )
 def test_what_is_wrong_is_answered_with_key_value_and_what_is_allowed(
-    tmp_path: Path, section: dict[str, Any], parts: list[str]
+    tmp_path: Path, name: str, tree: dict[str, Any], parts: list[str]
 ) -> None:
-    file = tmp_path / "config.toml"
-    file.write_text(as_toml({"memory": {"consolidation": section}}), "utf-8")
+    with pytest.raises(MemoryConfigError) as error:
+        load(Settings, written(tmp_path / name, tree), {})
 
-    with pytest.raises(MemoryConfigError) as warning_list:
-        load(Settings, file, {})
-
-    for part in (*parts, "config.toml"):
-        assert part in warning_list.value.message
-
-
-@pytest.mark.parametrize(
-    ("usage", "parts"),
-    [
-        ({"threshold_pct": 0}, ["usage.threshold_pct", "0"]),
-        ({"threshold_pct": 1.2}, ["usage.threshold_pct", "1.2", "1"]),
-        ({"threshold_pct": 0.5}, ["rearm_pct = 0.6", "below threshold_pct = 0.5"]),
-        ({"rearm_pct": 0.8}, ["rearm_pct = 0.8", "below threshold_pct = 0.8"]),
-        ({"max_tokens": 0}, ["usage.max_tokens", "0", "1"]),
-        ({"path": "../x"}, ["usage.path", "'..'"]),
-        ({"transcript_roots": ["a", "../x"]}, ["usage.transcript_roots.1", "'..'"]),
-        ({"treshold": 1}, ["usage.treshold", "threshold_pct"]),
-    ],
-)
-def test_a_wrong_usage_section_is_answered_with_key_value_and_what_is_allowed(
-    tmp_path: Path, usage: dict[str, Any], parts: list[str]
-) -> None:
-    file = tmp_path / "config.yaml"
-    file.write_text(json.dumps({"usage": usage}), "utf-8")
-
-    with pytest.raises(MemoryConfigError) as warning_list:
-        load(Settings, file, {})
-
-    for part in parts:
-        assert part in warning_list.value.message
+    for part in (*parts, name):
+        assert part in error.value.message
 
 
 def test_the_environment_sets_a_usage_path_and_a_strategy() -> None:

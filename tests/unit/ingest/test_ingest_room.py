@@ -17,7 +17,7 @@ from support.daemon import WAIT_S
 from support.house import WordsEmbedder, a_house
 
 from memd.backends.rooms import Rooms
-from memd.base.errors import ConflictError, IngestionError, MemoryStoreError, SecretRefusedError
+from memd.base.errors import IngestionError, MemoryStoreError, SecretRefusedError
 from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin
@@ -396,16 +396,6 @@ async def test_a_blank_text_in_process_is_an_ingestion_error(house: Rooms) -> No
 
     with pytest.raises(IngestionError):
         await house.ingest.ingest(ADA, blank)
-
-
-async def test_the_same_key_with_another_text_is_a_conflict(house: Rooms) -> None:
-    once = replace(ADA, idempotency_key="k", request_hash=b"one")
-    first = await ingest(house, PLAIN, once)
-
-    assert await ingest(house, PLAIN, once) == first
-    with pytest.raises(ConflictError):
-        await ingest(house, "another", replace(once, request_hash=b"two"))
-    assert await house.recall.count(ADA, None) == 1
 
 
 async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: Rooms) -> None:

@@ -43,15 +43,6 @@ def answer_of(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any
     return render(AnswerContent(entries, by_key, ranked), a_request(**more), "ada")
 
 
-def test_preferences_use_no_slot() -> None:
-    items = [a_ranked() for _ in range(4)]
-
-    chosen = choose(items, [a_preference(), a_preference()], PLAIN, budget=100, most=3)
-
-    assert chosen.items == items[:3]
-    assert len(chosen.preferences) == 2
-
-
 @pytest.mark.parametrize(("budget", "shown"), [(100, 5), (60, 3), (59, 2), (20, 1), (19, 0)])
 def test_preferences_take_at_most_half_of_the_budget(budget: int, shown: int) -> None:
     rows = [a_preference(10) for _ in range(6)]
