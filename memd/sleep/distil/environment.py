@@ -31,6 +31,7 @@ from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemo
 from memd.sleep.distil.failures import has_failed
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.prose import sentences
+from memd.text.languages import FUNCTION_WORDS
 
 _WORDS_MIN, _WORDS_MAX = 5, 45
 _STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
@@ -228,11 +229,12 @@ _ASIDE = re.compile(
     r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version|help)\b"
     r"|/tmp/|/dev/null"
 )
-# A line of a terminal that the user pasted: where they were, and what they typed.
+# A line of a terminal that the user pasted: where they were, and what they typed. What a log has
+# in brackets is no folder, and what a test runner points at ("\u276f src/cart.ts:31:7") no command.
 _PROMPT = re.compile(
-    r"^[ \t]*(?:\[[^\]\n]{0,60}?(?P<bracketed>~?/[^\]\s]{1,120})\]"
+    r"^[ \t]*(?:\[[^\]\n]{0,60}?(?<!\w)(?P<bracketed>~?/[^\]\s]{1,120})\]"
     r"|[\w.-]{1,40}@[\w.-]{1,40}[:\s](?P<hosted>~?[\w./-]{0,120})\s?[$#%]"
-    r"|(?P<bare>~?/[\w./-]{1,120})\s?[$%\u276f]|[$\u276f])\s+(?P<line>[~./\w][^\n]{2,160})$",
+    r"|(?P<bare>~?/[\w./-]{1,120})\s?[$%\u276f]|[$\u276f])\s+(?P<line>(?!\S+:\d)[~./\w][^\n]{2,160})$",
     re.MULTILINE,
 )
 
@@ -299,7 +301,8 @@ def _purpose(called: Command) -> str:
 
 def _is_worth(called: Command) -> bool:
     line = shorten(called.line)
-    return not is_noise(called) and len(line) <= _COMMAND_CHARS_MAX and not _ASIDE.search(line)
+    is_told = len(line) <= _COMMAND_CHARS_MAX and not _ASIDE.search(line)
+    return is_told and not is_noise(called) and any(map(str.isalpha, line))
 
 
 def covers_a_part(text: str) -> bool:
@@ -324,6 +327,7 @@ def _typed_commands(user: str) -> Iterator[tuple[str, str]]:
     for prompt in _PROMPT.finditer(user):
         line = " ".join(prompt["line"].split())
         name = about(line)
+        is_prose = line.split(" ", 1)[0].casefold() in FUNCTION_WORDS
         folder = prompt["bracketed"] or prompt["hosted"] or prompt["bare"]
-        if name and not is_noise(Command(line, name)):
+        if name and not (is_prose or is_noise(Command(line, name))):
             yield name, f"{line} in {folder}" if folder else line

@@ -93,6 +93,26 @@ def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "[28:0214/165949.353:ERROR:shared_image_manager.cc(220)] Trying to produce one",
+        "  \u276f src/undo.test.js:317:26",
+        "ada@box:/srv/shop$ the remote host runs on linux",
+    ],
+)
+def test_what_only_looks_like_a_terminal_is_no_command(pasted: str) -> None:
+    assert _facts(_exchange(0, "", user=f"it fails\n{pasted}\ndone")) == {}
+
+
+def test_a_number_is_no_command() -> None:
+    counts = (_bash("10000"), _bash("10000"), _bash("10000"))
+    assert list(_facts(_exchange(0, "", *counts, _bash("npm test"), _bash("npm start")))) == [
+        f"{COMMANDS_SLOT}test",
+        f"{COMMANDS_SLOT}run",
+    ]
+
+
 def test_a_sentence_that_says_where_something_runs_is_told() -> None:
     assert _sentences("The dev server listens on http://localhost:5173 since the move.") == [
         "The dev server listens on http://localhost:5173 since the move."
