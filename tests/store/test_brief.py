@@ -200,6 +200,15 @@ async def test_what_no_longer_holds_is_said_in_short_to_the_next_session(room: R
     assert labels(brief) == ["decision"]
 
 
+async def test_an_outcome_that_was_told_otherwise_later_is_none_of_what_no_longer_holds(
+    room: Room,
+) -> None:
+    for line in ("The build takes a minute.", "The build takes two minutes on the lab's machine."):
+        outcome = Said(line, "build", NapKind.OUTCOME, Origin.ASSISTANT)
+        await napped(room.bed, outcome, session_id="one", project_id=PROJECT)
+    assert "superseded" not in text(await room.brief("two"))
+
+
 async def test_facts_are_told_that_are_new_since_the_last_session_began(room: Room) -> None:
     house, clock = room.bed.house, room.bed.clock
     [old] = await wrote(house, "All services log in UTC.")

@@ -180,7 +180,7 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
 
 
 def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
-    """Return what was superseded since then, except in the environment slots."""
+    """Return the decisions, corrections and rules that were superseded since then."""
     if not keys:
         return ()
     rows = conn.execute(
@@ -191,7 +191,10 @@ def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple
                JOIN archive AS r ON r.memory_key = m.memory_key
          WHERE t.session_key IN (SELECT value FROM carray(:keys))
            AND m.state = 'archived' AND r.reason = 'superseded' AND r.archived_at_us >= :since_us
-           AND t.slot NOT LIKE 'env:%' AND t.slot <> 'digest'
+           AND EXISTS (SELECT 1
+                         FROM memory_tag AS g
+                        WHERE g.memory_key = m.memory_key
+                          AND g.tag IN ('decision', 'correction', 'preference', 'constraint'))
          ORDER BY r.archived_at_us DESC, m.memory_key DESC
         """,
         {"keys": keys_array(keys), "since_us": since_us},
