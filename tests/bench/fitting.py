@@ -52,7 +52,7 @@ ENTRY_BEDS = {
     **dict.fromkeys(_PUBLIC, 0.5),
     "dialogues": 2.0,
     "everyday": 1.0,
-    "coding": 4.0,
+    "coding": 2.0,
     "chats": 1.0,
     "small": 0.3,
 }

@@ -49,6 +49,7 @@ def measured(
     about: Question,
     candidates: Sequence[SearchCandidate],
     cosines: Mapping[int, float] | None = None,
+    own_count: int | None = None,
 ) -> list[Measured]:
     """Return *candidates* measured in a store that holds just them."""
     texts = [set(words_of(candidate.own)) for candidate in candidates]
@@ -57,4 +58,4 @@ def measured(
         Corpus(len(candidates), sum(len(words_of(c.own)) for c in candidates), 0),
         {term: sum(term in text for text in texts) for term in terms},
     )
-    return measure(about, candidates, cosines or {}, statistics, words_of)
+    return measure(about, candidates, cosines or {}, statistics, words_of, own_count)

@@ -58,9 +58,10 @@ NAMES = (
 """The ranker's features, in the order of its weights. Words count as a share of what the question
 asks for, or of what the best candidate holds, so that a long question weighs as a short one; what
 the neighbours and the session of a memory say counts as far as it is more than the memory's own,
-so that it is 0 without them (decision 0108). ``strange``, the same for all candidates, and
-``nterm`` are for the gate, ``bmx`` is for mode words, ``period`` and
-``now``, the same for all, move what the gate let pass."""
+so that it is 0 without them (decision 0108); the words of its session (``smlift``, ``slift``) also
+only as far as candidates have a speaker, because where nobody is named a session is no talk about
+one thing (decision 0254). ``strange``, the same for all candidates, and ``nterm`` are for the gate,
+``bmx`` is for mode words, ``period`` and ``now``, the same for all, move what the gate let pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +166,13 @@ def measure(
     person = question.person
     same = {"strange": _strange(question, texts), "now": float(question.asks_now)}
     dates = fit_times(question.times, candidates)
+    count = len(candidates) if own_count is None else own_count
+    own_share, all_share = _speaker_share(candidates[:count]), _speaker_share(candidates)
     measured = []
     for at, (candidate, text, its) in enumerate(zip(candidates, texts, words, strict=True)):
         cos, near_best, session_mean = near[at]
         best, all_held = sessions[places[at]]
+        share = own_share if at < count else all_share
         features = {
             "bmx": its.b1 / (its.b1 + HALF_BM25),
             "bmn": its.b0 / weighed.top if weighed.top else 0.0,
@@ -181,8 +185,8 @@ def measure(
             "isq": float(candidate.own.rstrip().endswith("?")),
             "when": float(text.tells_when),
             "cov": its.cover,
-            "smlift": best - its.cover,
-            "slift": all_held - its.cover,
+            "smlift": share * (best - its.cover),
+            "slift": share * (all_held - its.cover),
             "s3lift": session_mean - cos,
             "nterm": min(its.named, TERMS_FULL) / TERMS_FULL,
             "pair": text.pairs / len(question.pairs) if text.pairs else 0.0,
@@ -190,11 +194,20 @@ def measure(
         }
         has_vector = candidate.memory_key in cosines
         measured.append(Measured(candidate, features, its.covx, its.held, has_vector))
-    for some in (measured, measured[:own_count]):
+    for some in (measured, measured[:count]):
         best = max((item.features["bmxn"] for item in some), default=0.0)
         for item in some:
             item.features["bmr"] = item.features["bmxn"] / best if best else 0.0
     return measured
+
+
+def _speaker_share(candidates: Sequence[SearchCandidate]) -> float:
+    """Return which share has a named speaker, of all but what naps composed, which tells nothing.
+
+    One share for all: a share for each candidate would lift those with a speaker over the others.
+    """
+    others = [candidate for candidate in candidates if not candidate.is_composed]
+    return sum(each.speaker is not None for each in others) / len(others) if others else 0.0
 
 
 def _texts(

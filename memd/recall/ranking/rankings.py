@@ -255,18 +255,16 @@ def calibration(
     best = scores[0]
     total = math.log(sum(math.exp(score - best) for score in scores))
     chance = weights.gate_logit(gate_signals)
-    few = gate_signals["few"]
-    unsaid = gate_signals["unsaid"]
+    few, unsaid, sd10 = (gate_signals[name] for name in ("few", "unsaid", "sd10"))
     common = {
         "gate": chance,
         "few": few,
         "few_gate": few * chance,
         "unsaid": unsaid,
-        "sd10": gate_signals["sd10"],
-        "held": gate_signals["held"],
+        "sd10": sd10,
+        "unsaid_sd10": unsaid * sd10,
     }
-    shares = [score - best - total for score in scores]
-    return [{"share": share, "unsaid_share": unsaid * share, **common} for share in shares]
+    return [{"share": score - best - total, **common} for score in scores]
 
 
 def _lift(candidate: SearchCandidate, project_id: str, request_us: int | None) -> float:
@@ -289,9 +287,8 @@ def signals(items: Sequence[Ranked], project_id: str | None = None) -> dict[str,
     The best cosine and cover of all, features of the best candidate, the spread of the ten best,
     and whether the question has names that no candidate holds. In a small store the best is less
     near by chance and hardly holds a word of the question: ``few`` is 1 for a store of one memory,
-    0 from MANY on. ``project`` is 1 if the nearest by cosine is of *project_id*; of
-    the ten best, for the calibration, ``unsaid`` is the share without a speaker and ``held``
-    which share of the question each holds on average.
+    0 from MANY on. ``project`` is 1 if the nearest by cosine is of *project_id*;
+    ``unsaid``, for the calibration, is the share of the ten best without a speaker.
     """
     return _signals([(item.score, item.measured) for item in items], project_id)
 
@@ -311,7 +308,6 @@ def _signals(
         "maxcovx": maxcovx,
         "sd10": sd10,
         "unsaid": sum(item.candidate.speaker is None for _, item in top) / len(top),
-        "held": sum(item.features["cov"] for _, item in top) / len(top),
         "t1_nterm": best.features["nterm"],
         "t1_bmxn": best.features["bmxn"],
         "t1_date": best.features["date"],

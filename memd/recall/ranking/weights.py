@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 
 from memd.domain.encoding import ModelFingerprint
 
-CALIBRATION = ("share", "gate", "few", "few_gate", "unsaid", "unsaid_share", "sd10", "held")
+CALIBRATION = ("share", "gate", "few", "few_gate", "unsaid", "sd10", "unsaid_sd10")
 """What a relevance is made of: the logarithm of the share that the candidate has of all (a softmax
 over their scores), which tells one that stands alone from one of many; the gate's logit; how
 small the store is, alone and times that logit; of the ten best, how many nobody is named as
-the speaker of, alone and times that share, how far they lie apart, and which share of the question
-they hold on average (decisions 0210, 0225, 0246). What a table does not name weighs nothing."""
+the speaker of, how far they lie apart, and both times each other (decisions 0210, 0225, 0246,
+0254). What a table does not name weighs nothing."""
 
 
 @dataclass(frozen=True)
@@ -79,54 +79,53 @@ def logistic(value: float) -> float:
 HYBRID = Weights(
     features=MappingProxyType(
         {
-            "bmxn": 2.04,
-            "bmn": -6.77,
-            "bmr": 3.5,
-            "cov": 3.8,
-            "cos": 12.44,
-            "name": 3.03,
-            "smlift": 1.99,
-            "slift": 1.33,
-            "s3lift": 4.81,
-            "nlift": 4.05,
+            "bmxn": 2.44,
+            "bmn": -6.9,
+            "bmr": 3.22,
+            "cov": 4.23,
+            "cos": 12.36,
+            "name": 3.05,
+            "smlift": 2.23,
+            "slift": 1.6,
+            "s3lift": 4.89,
+            "nlift": 4.15,
             "date": 4.33,
-            "isq": -0.76,
+            "isq": -0.77,
             "when": 1.76,
-            "pair": 3.35,
+            "pair": 3.15,
         }
     ),
     calibration=MappingProxyType(
         {
-            "share": 1.02,
-            "gate": 0.22,
-            "few": -1.66,
-            "few_gate": 0.16,
-            "unsaid": 0.53,
-            "unsaid_share": 0.18,
-            "sd10": -0.1,
-            "held": 0.24,
+            "share": 1.05,
+            "gate": 0.24,
+            "few": -1.53,
+            "few_gate": 0.09,
+            "unsaid": -0.39,
+            "sd10": -0.24,
+            "unsaid_sd10": 0.45,
         }
     ),
-    offset=0.4,
+    offset=0.67,
     gate=MappingProxyType(
         {
-            "maxcos": 7.2,
-            "maxcovx": 1.92,
-            "sd10": 1.62,
-            "t1_nterm": 1.36,
-            "t1_bmxn": 0.99,
-            "t1_date": 4.17,
-            "strange": -2.6,
-            "few": -1.37,
-            "few_maxcos": 32.36,
-            "few_maxcovx": 3.45,
-            "few_sd10": -2.37,
+            "maxcos": 7.54,
+            "maxcovx": 1.86,
+            "sd10": 1.59,
+            "t1_nterm": 1.34,
+            "t1_bmxn": 1.03,
+            "t1_date": 4.12,
+            "strange": -2.55,
+            "few": -1.25,
+            "few_maxcos": 31.72,
+            "few_maxcovx": 3.62,
+            "few_sd10": -2.32,
         }
     ),
-    gate_offset=-6.54,
+    gate_offset=-6.6,
     gate_min=0.02,
     quiet=0.15,
-    bar=0.0285,
+    bar=0.029,
     doubt=0.35,
 )
 
@@ -150,49 +149,48 @@ COMPOSED = Weights(
 WITHOUT_VECTORS = Weights(
     features=MappingProxyType(
         {
-            "bmxn": 2.83,
-            "bmn": -4.62,
-            "bmr": 5.0,
-            "cov": 4.47,
-            "name": 2.72,
-            "smlift": 2.48,
-            "slift": 2.13,
-            "date": 4.19,
-            "isq": -0.58,
+            "bmxn": 3.62,
+            "bmn": -5.09,
+            "bmr": 4.6,
+            "cov": 4.86,
+            "name": 2.77,
+            "smlift": 2.71,
+            "slift": 2.4,
+            "date": 4.18,
+            "isq": -0.59,
             "when": 1.86,
-            "pair": 3.57,
+            "pair": 3.33,
         }
     ),
     calibration=MappingProxyType(
         {
-            "share": 1.06,
+            "share": 1.09,
             "gate": 0.24,
-            "few": -1.39,
-            "few_gate": 0.15,
-            "unsaid": 0.97,
-            "unsaid_share": 0.3,
-            "sd10": -0.14,
-            "held": 0.17,
+            "few": -0.57,
+            "few_gate": 0.11,
+            "unsaid": -0.36,
+            "sd10": -0.26,
+            "unsaid_sd10": 0.54,
         }
     ),
-    offset=0.56,
+    offset=0.76,
     gate=MappingProxyType(
         {
-            "maxcovx": 3.93,
-            "sd10": 1.53,
-            "t1_nterm": 3.03,
-            "t1_bmxn": 1.51,
-            "t1_date": 4.84,
-            "strange": -3.07,
-            "few": -2.07,
-            "few_maxcovx": 8.93,
-            "few_sd10": -2.17,
+            "maxcovx": 3.79,
+            "sd10": 1.48,
+            "t1_nterm": 3.2,
+            "t1_bmxn": 1.59,
+            "t1_date": 4.81,
+            "strange": -3.12,
+            "few": -2.28,
+            "few_maxcovx": 9.05,
+            "few_sd10": -2.14,
         }
     ),
-    gate_offset=-5.16,
+    gate_offset=-5.01,
     gate_min=0.08,
     quiet=0.18,
-    bar=0.0245,
+    bar=0.025,
     doubt=0.55,
 )
 

@@ -39,7 +39,7 @@ FIELDS = (
     "Addresses",
     "Went wrong",
     "Ended with",
-    "Still open",
+    "Open",
 )
 _ASKED = frozenset({"Asked first", "Asked last"})
 # In which order fields go when there is no room for all.
@@ -112,7 +112,7 @@ def _ending_fields(ended: str, left: Sequence[str]) -> dict[str, str]:
     kept = [one for one, mine in sentence_words if not any(_covers(its, mine) for _, its in titles)]
     names = {one: _content(one) for one in kept}
     also = [one for one, mine in titles if not any(_covers(its, mine) for its in names.values())]
-    return {"Ended with": " ".join(kept), "Still open": "; ".join(also)}
+    return {"Ended with": " ".join(kept), "Open": "; ".join(also)}
 
 
 def _covers(terms: frozenset[str], other: frozenset[str]) -> bool:

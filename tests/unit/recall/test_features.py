@@ -43,9 +43,9 @@ def test_a_session_lifts_by_its_best_cover_and_all_its_words() -> None:
     first, second, alone = measured(
         asked("red kite"),
         [
-            a_candidate(1, "red kite", session_key=7),
-            a_candidate(2, "kite", session_key=7),
-            a_candidate(3, "red"),
+            a_candidate(1, "red kite", session_key=7, speaker="Ann"),
+            a_candidate(2, "kite", session_key=7, speaker="Bob"),
+            a_candidate(3, "red", speaker="Ann"),
         ],
     )
 
@@ -53,6 +53,24 @@ def test_a_session_lifts_by_its_best_cover_and_all_its_words() -> None:
     assert second.features["cov"] + second.features["smlift"] == pytest.approx(1.0)
     assert second.features["slift"] == second.features["smlift"]
     assert alone.features["smlift"] == alone.features["slift"] == 0.0 < alone.features["cov"]
+
+
+def test_the_words_of_a_session_lift_as_far_as_somebody_speaks() -> None:
+    candidates = [
+        a_candidate(1, "red kite", session_key=7, speaker="Ann"),
+        a_candidate(2, "kite", session_key=7, speaker="Bob"),
+        a_candidate(3, "a nap's kite", is_composed=1),
+        a_candidate(4, "a page on kites"),
+        a_candidate(5, "another page"),
+    ]
+    _, half, *_ = measured(asked("red kite"), candidates)
+    _, own_alone, *_ = measured(asked("red kite"), candidates, own_count=3)
+    nobody = measured(asked("red kite"), [one._replace(speaker=None) for one in candidates])
+
+    assert half.features["smlift"] == half.features["slift"] > 0.0
+    assert half.features["smlift"] == pytest.approx((1.0 - half.features["cov"]) / 2)
+    assert own_alone.features["smlift"] == pytest.approx(1.0 - own_alone.features["cov"])
+    assert all(item.features["smlift"] == item.features["slift"] == 0.0 for item in nobody)
 
 
 def test_neighbours_and_session_lift_as_far_as_they_are_nearer_than_the_memory_itself() -> None:

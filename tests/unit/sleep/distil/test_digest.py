@@ -68,7 +68,7 @@ def test_a_digest_says_what_was_asked_and_done_how_it_ended_and_what_is_open() -
         "Went wrong: make image failed\n"
         "Ended with: The server on http://localhost:8080/health answers only once the queue is"
         " there.\n"
-        "Still open: no test for a queue that goes away; the docs name the old variable"
+        "Open: no test for a queue that goes away; the docs name the old variable"
     )
 
 
@@ -77,7 +77,7 @@ def test_what_is_open_and_how_it_ended_are_not_the_same() -> None:
     why = "The port of `shop.py` is `4010` now, because `8080` was taken."
     fields = _fields(digest([_exchange(0, "Move the shop to its port.", f"{why} {left}")]))
     assert fields["Ended with"] == why.replace("`", "")
-    assert fields["Still open"] == left.replace("`", "")
+    assert fields["Open"] == left.replace("`", "")
 
 
 def test_what_is_open_is_told_where_more_of_it_is_told() -> None:
@@ -86,7 +86,7 @@ def test_what_is_open_is_told_where_more_of_it_is_told() -> None:
     text = f"{whole}\n\n## Issues\n1. **{first}**\n2. **No test covers the empty basket**\n"
     fields = _fields(digest([_exchange(0, "Look at the shop.", text)]))
     assert fields["Ended with"].startswith("First error")
-    assert fields["Still open"] == "No test covers the empty basket"
+    assert fields["Open"] == "No test covers the empty basket"
 
 
 def test_its_fields_stand_in_their_order_and_empty_ones_are_left_out() -> None:
