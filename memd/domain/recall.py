@@ -163,6 +163,13 @@ class SourceMessage(Value):
     """Whether *text* is the whole message."""
 
 
+class EarlierText(Value):
+    """A text that a memory had, until an edit replaced it."""
+
+    content: str
+    replaced_at: Time
+
+
 class Provenance(Value):
     """A memory and its origin."""
 
@@ -174,6 +181,8 @@ class Provenance(Value):
     """The memories it was made from, oldest first."""
     sources_left: Count = 0
     """The number of further sources."""
+    earlier: tuple[EarlierText, ...] = ()
+    """Its texts before edits, the last one first."""
 
 
 SYNTHESIS_TOKENS = 4500

@@ -15,11 +15,11 @@ from memd.base.limits import PAGE_BYTES_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin, RunKind
 from memd.domain.memory import MemoryEntry, MemoryFilter, Preference
-from memd.domain.recall import CreatingRun, Provenance, SourceMessage
+from memd.domain.recall import CreatingRun, EarlierText, Provenance, SourceMessage
 from memd.guard.redaction import redact, redact_entry
 from memd.store.access import names
 from memd.store.file.connect import Reading
-from memd.store.memory import filters, lineage, memories, preferences
+from memd.store.memory import filters, lineage, memories, preferences, versions
 from memd.store.memory.rows import StoredMemory
 from memd.store.session import turns
 from memd.store.session.turns import TurnRow
@@ -113,12 +113,13 @@ def list_preferences(conn: Reading, caller: Caller, now_us: int) -> tuple[Prefer
 
 TURN_CHARS_MAX = 400
 SOURCES_MAX = 50
+EARLIER_MAX = 10
 
 
 def find_provenance(
     conn: Reading, caller: Caller, memory_id: str, now_us: int, *, full: bool
 ) -> Provenance | None:
-    """Return the run, messages and memories that made a memory; None where ``memory.get`` has none.
+    """Return what made a memory, and its earlier texts; None where ``memory.get`` has none.
 
     Each message is cut to TURN_CHARS_MAX unless *full*.
     """
@@ -138,6 +139,10 @@ def find_provenance(
         turns=tuple(_turn(turn, full=full) for turn in turns.turns_of(conn, row.memory_key)),
         sources=tuple(redact_entry(rows[key].entry()) for key in keys[:SOURCES_MAX] if key in rows),
         sources_left=max(0, len(keys) - SOURCES_MAX),
+        earlier=tuple(
+            EarlierText(content=redact(text), replaced_at=from_us(replaced_at_us))
+            for text, replaced_at_us in versions.list_texts(conn, row.memory_key, EARLIER_MAX)
+        ),
     )
 
 

@@ -78,12 +78,27 @@ def test_why_tells_where_a_memory_comes_from(memd: Memd) -> None:
     assert lines[0] == FACT
     assert lines[1].startswith("nap of ")
     assert lines[2:4] == ["session s", "project river"]
-    assert lines[5:] == ["made from 1 message:", "", lines[7], f"  {FACT}"]
-    assert lines[7].startswith("user 2026-03-02")
+    assert lines[4].startswith("origin person, 2026-03-02")
+    assert lines[6:] == ["made from 1 message:", "", lines[8], f"  {FACT}"]
+    assert lines[8].startswith("user 2026-03-02")
     code, out, _ = memd("why", ids["The shed is red."])
     assert code == 0
     assert "from shed.md" in out
     assert "stored as received" in out
+
+
+def test_why_tells_what_an_edited_memory_said_before(memd: Memd) -> None:
+    memory_id = memd("add", "The weir opens in May.").out.strip()
+    for text in ("The weir opens in June.", "The weir opens in July."):
+        assert memd("edit", memory_id, "--text", text).code == 0
+    code, out, _ = memd("why", memory_id)
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "The weir opens in July."
+    assert "edited since it was stored:" in lines
+    before = [line for line in lines if line.startswith("  ")]
+    assert before == ["  The weir opens in June.", "  The weir opens in May."]
+    memd("delete", memory_id)
 
 
 def test_why_answers_in_json_and_says_what_is_unknown(memd: Memd) -> None:

@@ -30,7 +30,7 @@ def why(
     """Show where a memory came from.
 
     For a memory of a nap: the session and the messages it was distilled from. For a summary:
-    its source memories. For an imported memory: the file.
+    its source memories. For an imported memory: the file. For an edited one: its earlier texts.
     """
     explanation = call("memory.why", id=memory_id, full=full, agent_id=agent)
     if explanation is None:
@@ -50,6 +50,10 @@ def why(
         say.out(_indent(source["content"]))
     if explanation["sources_left"]:
         say.note(f"and {explanation['sources_left']} more")
+    for earlier in explanation["earlier"]:
+        when = say.local_time(earlier["replaced_at"])
+        say.out(f"\n{say.bold('before ' + when)} {say.dim('edited then')}")
+        say.out(_indent(earlier["content"]))
 
 
 _WHERE = ("session", "project")
@@ -65,7 +69,9 @@ def _about(explanation: dict[str, Any]) -> list[str]:
     if memory["metadata"].get("source"):
         lines.append(f"from {memory['metadata']['source']}")
     kinds = [memory["category"], *memory["metadata"]["tags"]]
-    return [*lines, ", ".join(kinds), _describe_sources(explanation)]
+    when = say.local_time(memory["occurred_at"] or memory["created_at"])
+    origin = f"origin {memory['origin']}, {when}"
+    return [*lines, origin, ", ".join(kinds), _describe_sources(explanation)]
 
 
 def _describe_sources(explanation: dict[str, Any]) -> str:
@@ -81,7 +87,7 @@ def _describe_sources(explanation: dict[str, Any]) -> str:
     if explanation["sources"]:
         total = len(explanation["sources"]) + explanation["sources_left"]
         return f"made from {say.count(total, 'memory')}:"
-    return "stored as received"
+    return "edited since it was stored:" if explanation["earlier"] else "stored as received"
 
 
 def _show_turn(turn: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.trust import Screened
-from memd.store.file.connect import Writing
+from memd.store.file.connect import Reading, Writing
 from memd.store.memory.rows import HASHED_NAMES, read_hashed, tags_of
 from memd.store.org import extraction
 from memd.store.search import caches, centroids, pending
@@ -176,6 +176,36 @@ def _write_tags(conn: Writing, key: int, tags: Sequence[str]) -> None:
     conn.executemany(
         "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
         ((tag, key, place) for place, tag in enumerate(tags)),
+    )
+
+
+class EarlierRow(NamedTuple):
+    """A text that another one replaced, and when."""
+
+    text: str
+    replaced_at_us: int
+
+
+def list_texts(conn: Reading, key: int, limit: int) -> list[EarlierRow]:
+    """Return up to *limit* earlier texts of a memory, the last one first.
+
+    Versions that differ from the next one in other columns alone are left out.
+    """
+    return conn.list_rows(
+        EarlierRow,
+        """
+        SELECT text, replaced_at_us
+          FROM (SELECT version, replaced_at_us, text,
+                       lead(text, 1, content) OVER (ORDER BY version) AS next_text
+                  FROM (SELECT v.version, v.replaced_at_us, v.snapshot ->> 11 AS text, m.content
+                          FROM memory_version AS v
+                               JOIN memory AS m ON m.memory_key = v.memory_key
+                         WHERE v.memory_key = :key))
+         WHERE text <> next_text
+         ORDER BY version DESC
+         LIMIT :limit
+        """,
+        {"key": key, "limit": limit},
     )
 
 
