@@ -407,7 +407,7 @@ async def test_what_a_language_model_was_not_sent_is_not_hidden(tmp_path: Path) 
 
 async def test_a_summary_is_never_summarised_again(bed: Bed) -> None:
     for _ in range(4):
-        await bed.tell(*(f"{turn} {'word ' * 40}{bed.clock.now}" for turn in TURNS))
+        await bed.tell(*(f"{turn} {'word ' * 20}{bed.clock.now}" for turn in TURNS))
         bed.clock.advance(days=2)
         await bed.night.run(ADA)
     sources = "SELECT count(*) FROM derived JOIN memory ON memory_key = from_key"

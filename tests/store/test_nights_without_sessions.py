@@ -62,6 +62,19 @@ async def test_notes_without_a_session_are_condensed_and_still_found(bed: Bed) -
     assert await bed.tables() == before
 
 
+@pytest.mark.parametrize("session_id", [None, "s1"])
+async def test_a_text_that_a_summary_would_cut_stays_as_it_is(
+    bed: Bed, session_id: str | None
+) -> None:
+    rules = [f"House rule {n}. {'Be kind to the bees. ' * 9}The code is {n}{n}." for n in range(4)]
+    await bed.tell(*rules, *NOTES, session_id=session_id)
+    assert await slept(bed) == 4
+    (summary,) = await bed.summaries()
+    assert lines([summary]) == [list(NOTES[:4])]
+    assert set(await texts(bed)) == {summary, NOTES[4], *rules}
+    assert await slept(bed) == 0
+
+
 async def test_a_summary_holds_one_category_and_one_namespace(bed: Bed) -> None:
     for number in range(3):
         for category in ("episodic", "semantic"):
@@ -107,7 +120,7 @@ async def test_a_summary_is_no_longer_than_a_window_of_the_model_however_many_th
     tmp_path: Path,
 ) -> None:
     async with a_bed(tmp_path, settings=settled(max_memories_per_agent=100_000)) as bed:
-        many = [f"Note {number} about {'the garden ' * (number % 30)}" for number in range(600)]
+        many = [f"Note {number} about {'the garden ' * (number % 16)}" for number in range(600)]
         await note(bed, *many)
         tried = await bed.night.run(ADA, dry_run=True)
         hidden = await slept(bed)

@@ -61,6 +61,8 @@ class Consolidation:
     threshold: int
     context: Context | None = None
     """Context for a language model, read once for each transaction."""
+    chars_max: int | None = None
+    """Longer memories stay as they are: the summary would have only their beginnings."""
     name: str = "consolidation"
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
@@ -69,6 +71,7 @@ class Consolidation:
             group = await self.db.read(next_members, due, cursor)
             if group is None:
                 return None
+            group = group.shorter_than(self.chars_max)
             batches = await self.work.run(group.batches, self.threshold, self.counter.count)
             if batches:
                 break
@@ -128,6 +131,12 @@ class Members(NamedTuple):
     rows: Sequence[MemberRow]
     cursor: Cursor
     next_cursor: Cursor
+
+    def shorter_than(self, chars_max: int | None) -> Members:
+        """Return the group without the members of more than *chars_max* characters."""
+        if chars_max is None:
+            return self
+        return self._replace(rows=[row for row in self.rows if len(row.own) <= chars_max])
 
     def batches(self, threshold: int, count: Callable[[str], int]) -> list[Batch]:
         """Return the groups, each of at least *threshold* members; *count* counts tokens."""

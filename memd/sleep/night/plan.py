@@ -16,6 +16,7 @@ from memd.sleep.night.consolidation import Consolidation
 from memd.sleep.night.retention import cutoffs
 from memd.sleep.night.tasks import CLIENT, Ageing, Cap, NightTask, Retention
 from memd.sleep.strategies.ask import build_model
+from memd.sleep.strategies.batches import LINE_CHARS
 from memd.sleep.strategies.operations import build_operation
 from memd.store.memory import groups
 
@@ -59,6 +60,7 @@ class NightPlan:
                 build_operation(config) if is_dry_run else self._operation,
                 config.llm.group_threshold if by_model else config.group_threshold,
                 self._read_context if has_context else None,
+                LINE_CHARS if config.strategy is ConsolidationStrategyType.SIMPLE else None,
             ),
             *(() if is_dry_run or self._experiences is None else (self._experiences,)),
             Compression(

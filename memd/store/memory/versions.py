@@ -179,20 +179,20 @@ def _write_tags(conn: Writing, key: int, tags: Sequence[str]) -> None:
     )
 
 
-class EarlierRow(NamedTuple):
+class EarlierTextRow(NamedTuple):
     """A text that another one replaced, and when."""
 
     text: str
     replaced_at_us: int
 
 
-def list_texts(conn: Reading, key: int, limit: int) -> list[EarlierRow]:
+def list_texts(conn: Reading, key: int, limit: int) -> list[EarlierTextRow]:
     """Return up to *limit* earlier texts of a memory, the last one first.
 
     Versions that differ from the next one in other columns alone are left out.
     """
     return conn.list_rows(
-        EarlierRow,
+        EarlierTextRow,
         """
         SELECT text, replaced_at_us
           FROM (SELECT version, replaced_at_us, text,
