@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.distilling import Said, digest, napped
-from support.nights import ADA, Bed, settled
+from support.nights import ADA, Bed, nap_over, settled
 
 from memd.base.errors import ConflictError, InvalidStateError
 from memd.domain.enums import RunState
 from memd.domain.memory import MemoryQuery, MemoryUpdate
-from memd.domain.settings.settings import Settings
 from memd.domain.sleep.consolidation import ConsolidationStrategyType
 from memd.domain.sleep.sleep import NapResult
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.source import NapRequest
 
 TALK: list[dict[str, Any]] = [
     {"role": "assistant", "content": f"And so we go on, at some length, with number {n} of many."}
@@ -30,11 +26,10 @@ FACTS = (
 )
 
 
-async def nap_over(bed: Bed, folder: Path, *texts: str) -> NapResult:
+async def napped_over(bed: Bed, *texts: str) -> NapResult:
     bed.clock.advance(minutes=1)
     messages = [{"role": "user", "content": text} for text in texts]
-    nap = Naps(bed.house, Settings(), folder).nap
-    made = await nap.nap(ADA, NapRequest(messages=[*messages, *TALK], session_id="talk"))
+    made = await nap_over(bed.house, [*messages, *TALK], "talk")
     await bed.house.queue.drain()
     return made
 
@@ -44,11 +39,9 @@ async def seen(bed: Bed) -> set[str]:
     return {entry.content for entry in entries}
 
 
-async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(
-    bed: Bed, tmp_path: Path
-) -> None:
+async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(bed: Bed) -> None:
     (mine,) = await bed.tell("I was here before.", session_id="talk")
-    nap = await nap_over(bed, tmp_path, *FACTS)
+    nap = await napped_over(bed, *FACTS)
     assert nap.stored == 3
     kept = [await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")]
     undone = await bed.night.undo(ADA, nap.run_id)
@@ -67,19 +60,17 @@ async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(
     assert len(await seen(bed)) == 2
 
 
-async def test_an_undone_nap_is_not_learnt_again_by_the_next(bed: Bed, tmp_path: Path) -> None:
-    first = await nap_over(bed, tmp_path, *FACTS)
+async def test_an_undone_nap_is_not_learnt_again_by_the_next(bed: Bed) -> None:
+    first = await napped_over(bed, *FACTS)
     await bed.night.undo(ADA, first.run_id)
-    second = await nap_over(bed, tmp_path, *FACTS, "Never push on Fridays.")
+    second = await napped_over(bed, *FACTS, "Never push on Fridays.")
     assert second.stored == 1
     await bed.night.undo(ADA, second.run_id)
     assert await seen(bed) == set()
 
 
-async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(
-    bed: Bed, tmp_path: Path
-) -> None:
-    nap = await nap_over(bed, tmp_path, *FACTS)
+async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(bed: Bed) -> None:
+    nap = await napped_over(bed, *FACTS)
     bed.clock.advance(days=2)
     night = await bed.night.run(ADA)
     before = await bed.tables()
@@ -92,8 +83,8 @@ async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(
     assert await seen(bed) == set()
 
 
-async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed, tmp_path: Path) -> None:
-    nap = await nap_over(bed, tmp_path, *FACTS)
+async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed) -> None:
+    nap = await napped_over(bed, *FACTS)
     entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=1))
     await bed.house.ingest.update(ADA, entries[0].id, MemoryUpdate(content="Use spaces."))
     with pytest.raises(ConflictError, match="rewritten"):
@@ -102,24 +93,24 @@ async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed, tmp_path: 
     assert (await bed.night.report(nap.run_id, ADA)).state is RunState.DONE
 
 
-async def test_a_nap_that_replaced_a_preference_is_not_undone(bed: Bed, tmp_path: Path) -> None:
-    await nap_over(bed, tmp_path, "My favorite color is blue.")
-    nap = await nap_over(bed, tmp_path, "My favorite color is red.")
+async def test_a_nap_that_replaced_a_preference_is_not_undone(bed: Bed) -> None:
+    await napped_over(bed, "My favorite color is blue.")
+    nap = await napped_over(bed, "My favorite color is red.")
     before = await bed.tables()
     with pytest.raises(ConflictError, match="favorite_color"):
         await bed.night.undo(ADA, nap.run_id)
     assert await bed.tables() == before
 
 
-async def test_a_preference_that_a_nap_learnt_is_told_no_more(bed: Bed, tmp_path: Path) -> None:
-    nap = await nap_over(bed, tmp_path, "My favorite color is blue.")
+async def test_a_preference_that_a_nap_learnt_is_told_no_more(bed: Bed) -> None:
+    nap = await napped_over(bed, "My favorite color is blue.")
     assert len(await bed.house.recall.preferences(ADA)) == 1
     await bed.night.undo(ADA, nap.run_id)
     assert await bed.house.recall.preferences(ADA) == ()
 
 
-async def test_what_somebody_took_away_meanwhile_stays_away(bed: Bed, tmp_path: Path) -> None:
-    nap = await nap_over(bed, tmp_path, *FACTS)
+async def test_what_somebody_took_away_meanwhile_stays_away(bed: Bed) -> None:
+    nap = await napped_over(bed, *FACTS)
     first, second, _ = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=3))
     await bed.house.trash.delete(ADA, first.id)
     await bed.house.trash.forget(ADA, ids=[second.id])
@@ -128,8 +119,8 @@ async def test_what_somebody_took_away_meanwhile_stays_away(bed: Bed, tmp_path: 
     assert await bed.is_sound()
 
 
-async def test_an_undoing_that_was_killed_goes_on(bed: Bed, tmp_path: Path) -> None:
-    nap = await nap_over(bed, tmp_path, *FACTS)
+async def test_an_undoing_that_was_killed_goes_on(bed: Bed) -> None:
+    nap = await napped_over(bed, *FACTS)
     await bed.rows("SELECT 1")
 
     def begun(conn: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from support.clocks import HeldClock
-from support.nights import ADA, Bed
+from support.nights import ADA, Bed, nap_over
 from support.recording import a_record
 
 from memd.base.errors import BusyError
@@ -49,9 +49,7 @@ async def refused(*_given: Any, **_more: Any) -> None:
 
 
 async def a_nap(bed: Bed) -> str:
-    request = NapRequest(messages=MESSAGES, session_id="s")
-    naps = Naps(bed.house, Settings(), Path("nowhere"), environ={})
-    return (await naps.nap.nap(ADA, request)).run_id
+    return (await nap_over(bed.house, MESSAGES)).run_id
 
 
 async def test_a_nap_is_an_event_and_a_metric(bed: Bed) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.clocks import HeldClock
+from support.nights import nap_over
 from support.store import ADA, a_house, bytes_of
 
 from memd.backends.rooms import Rooms
@@ -16,8 +17,6 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.recall import Provenance
 from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.ingest.sessions import DROP_STEP_MESSAGES
-from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Reading, Writing
 from memd.store.session import turns
 
@@ -38,8 +37,7 @@ def message(text: str) -> dict[str, Any]:
 
 
 async def nap(house: Rooms, session_id: str, *texts: str) -> int:
-    request = NapRequest(messages=[*map(message, texts)], session_id=session_id, last=True)
-    return (await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, request)).stored
+    return (await nap_over(house, [*map(message, texts)], session_id, last=True)).stored
 
 
 async def messages_of(house: Rooms, session_id: str) -> list[str]:

@@ -10,15 +10,13 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
+from support.nights import nap_over
 from support.store import ADA, BOB, a_house, bytes_of, tampering
 
 from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.ingest import SessionHit, SessionQuery
 from memd.domain.memory import MemoryFilter
-from memd.domain.settings.settings import Settings
-from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Reading
 from memd.store.file.restore import restore
 from memd.store.session import message_index
@@ -56,8 +54,7 @@ async def nap(
     session_id: str = "s",
     caller: Caller = ADA,
 ) -> None:
-    request = NapRequest(messages=messages, session_id=session_id, last=True)
-    await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, request)
+    await nap_over(house, messages, session_id, caller, last=True)
 
 
 async def search(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
+from support.nights import nap_over
 from support.store import ADA, BOB, tell
 
 from memd.backends.rooms import Rooms
@@ -35,8 +36,7 @@ MESSAGES: list[dict[str, Any]] = [
 
 
 async def nap(house: Rooms, session_id: str | None = "s", **more: Any) -> NapResult:
-    request = NapRequest(**{"messages": MESSAGES, "session_id": session_id, **more})
-    return await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, request)
+    return await nap_over(house, **{"messages": MESSAGES, "session_id": session_id, **more})
 
 
 async def get(house: Rooms, memory_id: str) -> MemoryEntry | None:

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
+from support.nights import nap_over
 from support.store import ADA, a_house, a_writer
 
 from memd.backends.rooms import Rooms
 from memd.domain.enums import ArchiveReason
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
-from memd.domain.settings.settings import Settings
-from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal
 from memd.store.search import caches
@@ -34,8 +32,7 @@ MESSAGES: list[dict[str, Any]] = [
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
-        request = NapRequest(messages=MESSAGES, session_id="s")
-        await Naps(opened, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, request)
+        await nap_over(opened, MESSAGES)
         yield opened
 
 

@@ -6,16 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from support.clocks import HeldClock
+from support.nights import nap_over
 from support.store import ADA, BOB, a_house, stored, tampering, tell
 
 from memd.backends.rooms import Rooms
 from memd.domain.enums import RunKind
 from memd.domain.memory import MemoryFilter
 from memd.domain.recall import Provenance
-from memd.domain.settings.settings import Settings
 from memd.recall.listing import SOURCES_MAX, TURN_CHARS_MAX
-from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Writing
 from memd.store.session import sessions, turns
 
@@ -25,9 +23,7 @@ FACT = "decided: the kiln is fired with wood"
 
 async def a_nap(house: Rooms) -> str:
     messages = [{"role": "assistant", "content": LONG}, {"role": "user", "content": FACT}]
-    request = NapRequest(messages=messages, session_id="s", last=True)
-    caller = replace(ADA, project_id="pottery")
-    await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, request)
+    await nap_over(house, messages, caller=replace(ADA, project_id="pottery"), last=True)
     items, _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
     (fact,) = [item.id for item in items if item.content == FACT]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,6 +24,9 @@ from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryLevel, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.domain.settings.settings import Settings
+from memd.domain.sleep.sleep import NapResult
+from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.source import NapRequest
 from memd.sleep.night.night import Night
 from memd.sleep.sleep import NightProviders, build_sleep
 from memd.store.access import names
@@ -260,3 +263,15 @@ def some_settings(chance: random.Random) -> Settings:
         max_memories_per_agent=chance.choice([10_000, 10_000, 20, 3, 1]),
         archival={"age_threshold_days": chance.choice([1, 5, 90])},
     )
+
+
+async def nap_over(
+    house: Rooms,
+    messages: Sequence[dict[str, Any]],
+    session_id: str | None = "s",
+    caller: Caller = ADA,
+    **more: Any,
+) -> NapResult:
+    """Nap over *messages* of a session; *more* is what the request says besides."""
+    request = NapRequest(messages=messages, session_id=session_id, **more)
+    return await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, request)
