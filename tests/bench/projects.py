@@ -1,0 +1,130 @@
+"""One memory of several projects: ``python -m tests.bench.projects DIR``.
+
+DIR has the checkouts of ``bench.teams``. All their recorded sessions are imported into one store,
+as ``memd import`` does it, and the questions of ``labels/others/questions.jsonl`` are asked by a
+client that prepares each prompt, in the project that they are about and in a new one; then twenty
+everyday requests of a developer, in the new one. Printed is how many prompts hold the answer in
+one memory of its project, and how many entries are of that project and of others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.daemon import running, wait_until
+
+from bench.kept_scores import holds
+from bench.readings import Item
+from bench.stage import model_dir
+from bench.teams import HISTORY, QUESTIONS, SOURCES
+from memd.base.paths import Paths
+from memd.client import Client
+from memd.domain.memory import MemoryEntry
+
+NEW = "a-new-project"
+REQUESTS = (
+    *("how do we run the tests?", "how do I deploy?", "which port does the dev server use?"),
+    *("rename the function foo", "what did we decide about the database?", "where are the docs?"),
+    *("add a button to the page", "fix the failing test", "which version of node do we use?"),
+    *("what is still open?", "commit this", "how do we name branches?", "write a readme"),
+    *("why does the build fail?", "refactor the settings page", "what's the weather like"),
+    *("hi there", "summarize this file", "how do I log in?", "who is the admin user?"),
+)
+
+
+class Prompt(NamedTuple):
+    """What one request brought; *project* is the one that answers it, *held* whether it did."""
+
+    project: str
+    entries: tuple[MemoryEntry, ...]
+    tokens: int
+    held: bool = False
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.projects", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args(argv).folder.resolve()
+    with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
+        os.environ["MEMD_HOME"] = made
+        for line in asyncio.run(_measured(Path(made), folder)):
+            print(line)
+
+
+async def _measured(home: Path, folder: Path) -> list[str]:
+    link = Paths.resolve(home=home, environ={}).model_dir
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(model_dir(), target_is_directory=True)
+    async with running(home) as paths:
+        return await asyncio.to_thread(measure, paths, folder)
+
+
+def measure(paths: Paths, folder: Path) -> list[str]:
+    """Import all projects below *folder*, ask, and return a line for each way of asking."""
+    from memd.cli.cli import run
+
+    for name in SOURCES:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            run(["import", str(folder / name / HISTORY)])
+    rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
+    with Client(paths.socket, timeout=60, key=paths.operator_key) as client:
+        wait_until(lambda: client.call("system.status")["pending"] == 0, "all vectors are there")
+        asker = _Asker(client, str(folder))
+        ways = {
+            "own project": [asker.answer(row, own=True) for row in rows],
+            "a new project": [asker.answer(row, own=False) for row in rows],
+            "everyday requests": [asker.ask(text, NEW, NEW) for text in REQUESTS],
+        }
+    return [f"{way}: {_figures(prompts)}" for way, prompts in ways.items()]
+
+
+class _Asker(NamedTuple):
+    client: Client
+    folder: str
+
+    def answer(self, row: dict[str, str], *, own: bool) -> Prompt:
+        """Ask a labelled question, and see whether a memory of its project holds the answer."""
+        name = row["repo"].rpartition("/")[2]
+        prompt = self.ask(row["asked"], name if own else NEW, name)
+        keys = tuple(tuple(group) for group in row["keys"])
+        item = Item("", "", 1, frozenset(), "", keys, row["asked"])
+        return prompt._replace(held=any(holds(e.content, item) for e in _of(prompt, name)))
+
+    def ask(self, text: str, asking: str, about: str) -> Prompt:
+        request = {"query": text, "project_id": f"{self.folder}/{asking}"}
+        made = self.client.call("inject.prepare", {**request, "session_id": uuid.uuid4().hex})
+        entries = (self.client.call("memory.get", {"id": each["id"]}) for each in made["memories"])
+        read = tuple(map(MemoryEntry.model_validate, entries))
+        return Prompt(about, read, made["tokens_used"])
+
+
+def _of(prompt: Prompt, name: str) -> Iterable[MemoryEntry]:
+    return (each for each in prompt.entries if (each.project_id or "").endswith(f"/{name}"))
+
+
+def _figures(prompts: Sequence[Prompt]) -> str:
+    own = sum(len(list(_of(prompt, prompt.project))) for prompt in prompts) / len(prompts)
+    entries = sum(len(prompt.entries) for prompt in prompts) / len(prompts)
+    tokens = sum(prompt.tokens for prompt in prompts) / len(prompts)
+    return (
+        f"{sum(prompt.held for prompt in prompts)} of {len(prompts)} held, {own:.2f} entries of "
+        f"the project, {entries - own:.2f} of others, {tokens:.0f} tokens, "
+        f"{sum(not prompt.entries for prompt in prompts)} empty"
+    )
+
+
+if __name__ == "__main__":
+    main()
