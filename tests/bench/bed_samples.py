@@ -102,7 +102,10 @@ async def everyday(embedder: Remembered, *, prompts: bool) -> list[Sample]:
     samples: list[Sample] = []
     for sayings, questions in household.households():
         async with house_with(embedder) as house:
-            items = [{"text": saying.text, "source": saying.key} for saying in sayings]
+            items = [
+                {"text": saying.text, "source": saying.key, "occurred_at": saying.at}
+                for saying in sayings
+            ]
             await ingested(house, HOUSEHOLD, items)
             await house.queue.drain()
             asking = Asking(house.recall, HOUSEHOLD, prompting(house) if prompts else None)

@@ -2,7 +2,7 @@
 
 ``coding`` are recorded coding sessions of eight teams (``bench.coding``, ``bench.teams``), what
 naps compose of one team's (kind C) and questions about other teams' code; ``everyday`` are notes
-of five households in several languages (``bench.household``); ``dialogues``, with
+of six households in several languages (``bench.household``); ``dialogues``, with
 ``--dialogues FILE``, is what the ranker was fitted on first; ``scenes``, ``committees``, ``chats``
 and ``channel`` are public conversations (``bench.public``). ``--public DIR`` has the checkouts of
 these and of the other teams. Prints for each what the product ranks first, its gate left open,

@@ -1,11 +1,12 @@
-"""Five households' sayings and notes in several languages, and what is asked of them. Pure.
+"""Six households' sayings and notes in several languages, and what is asked of them. Pure.
 
-``household.txt`` is one person's, ``households.txt`` are four more, by their topics, each a
+``household.txt`` is one person's, ``households.txt`` are five more, by their topics, each a
 store of its own. They were written for the purpose, before anything was measured: sayings,
 facts, preferences and short notes as people tell them, some of them later corrected,
 with questions in other words, now and then in another language, and questions that
 nothing answers. They are one of the test beds that the ranker may be fitted on; the store
-of ``bench.everyday`` is another, kept aside.
+of ``bench.everyday`` is another, kept aside. A saying may begin with the day that it is of
+(``di01 | en | 2024-04-20 | ...``); questions ask for it by month or season.
 """
 
 from __future__ import annotations
@@ -25,6 +26,12 @@ class Saying:
     topic: str
     language: str
     text: str
+    day: str = ""
+    """When it was so, "" where nothing tells."""
+
+    @property
+    def at(self) -> str | None:
+        return f"{self.day}T12:00:00+00:00" if self.day else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,8 @@ def read(page: str | None = None) -> tuple[list[Saying], list[Asked]]:
                 kind = "H" if gold else right
                 questions.append(Asked(kind, topic, language, text, gold))
             else:
-                sayings.append(Saying(key, topic, language, rest.replace("\\n", "\n")))
+                day, _, text = rest.rpartition(" | ")
+                sayings.append(Saying(key, topic, language, text.replace("\\n", "\n"), day))
     return sayings, questions
 
 
