@@ -30,6 +30,8 @@ _ACTIONS = frozenset((
 ))  # fmt: skip
 _QUOTED = re.compile(r"`([^`\n]{2,1000})`\s*$")
 _FENCED = re.compile(r"```(?:bash|sh|shell|zsh|console)?\n(.{2,2000}?)\n?```\s*$", re.DOTALL)
+# What a call is for, where the recorder left out the command: "Re-run with UTF-8 output".
+_TITLE = re.compile(r"[A-Z][a-z][\w'/-]*(?: [\w'/().,+-]+){2,}")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (\S.{0,300})$", re.MULTILINE)
 _PATCH_TITLE = re.compile(
     r"\*\*(?:Add|Update|Delete): `([^`\n]{1,300})`\*\*"
@@ -183,7 +185,8 @@ def _line(run: Run) -> str:
     text = given.strip()
     if _SHELL_TOOL.search(run.tool):
         marked = _QUOTED.search(text) or _FENCED.search(text)
-        return _tidy(marked[1] if marked else "" if "\n" in text or "`" in text else text)
+        is_told = "\n" in text or "`" in text or _TITLE.fullmatch(text)
+        return _tidy(marked[1] if marked else "" if is_told else text)
     first = text.split(None, 1)[0]
     # An action is the whole command line, and its first word the name of the tool.
     return _tidy(text) if first == run.tool and first not in _ACTIONS else ""

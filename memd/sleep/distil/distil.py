@@ -29,6 +29,7 @@ from memd.sleep.distil.findings import findings
 from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
+from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import reports
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
@@ -43,17 +44,22 @@ def distil(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
     >>> [each.kind.value for each in distil([{"role": "user", "content": "We never push."}])]
     ['preference']
     """
-    begun = turns(split_exchanges(messages))
-    whole = [turn.exchange for turn in begun]
-    also = (
+    exchanges = turns(split_exchanges(messages))
+    memories = select_candidates(find_candidates(exchanges), messages)
+    return (*memories, *_digest([each.exchange for each in exchanges]))
+
+
+def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
+    """Return everything in *exchanges* that could be remembered, also what is not worth it."""
+    whole = [each.exchange for each in exchanges]
+    beside = (
         findings(whole),
         fixes(whole),
         environment(whole),
         reports(whole),
-        find_repeated_wishes(begun),
+        find_repeated_wishes(exchanges),
     )
-    memories = select_candidates([*compose_memories(begun), *chain.from_iterable(also)], messages)
-    return (*memories, *_digest(whole))
+    return [*compose_memories(exchanges), *chain.from_iterable(beside)]
 
 
 def _digest(split_exchanges: Sequence[Exchange]) -> Iterator[NapMemory]:
@@ -159,7 +165,8 @@ def select_candidates(
     """
     chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
-    for candidate in _deduplicate(sorted(candidates, key=lambda each: each.memory.places[0])):
+    worth = filter(_is_worth_it, candidates)
+    for candidate in _deduplicate(sorted(worth, key=lambda each: each.memory.places[0])):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
     kept: list[NapCandidate] = []
@@ -168,6 +175,11 @@ def select_candidates(
         used = len({_place_in_stretch(candidate) for candidate in kept if not candidate.fills})
         kept += _select_best(each, ceil(length * STRETCH_MEMORIES) - used)
     return tuple(candidate.memory for candidate in kept)
+
+
+def _is_worth_it(candidate: NapCandidate) -> bool:
+    memory = candidate.memory
+    return memory.kind is not NapKind.OUTCOME or outcome_worth(memory.text) >= OUTCOME_WORTH
 
 
 def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:

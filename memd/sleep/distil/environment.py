@@ -172,6 +172,8 @@ def _score(text: str, tells: float) -> float:
         return 0.0
     if phrases.NARRATION.match(text) or phrases.UNSURE.search(text) or _PLANS.match(text):
         return 0.0
+    if phrases.PRINTED.search(text):
+        return 0.0
     return (
         0.3
         + min(tells, 0.4)

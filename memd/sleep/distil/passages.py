@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
@@ -28,6 +29,18 @@ _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 RULES_CHARS_MAX = 600
 _TEMPLATE_SCORE = 0.7
 _POINTS_MIN = 3
+_WHOLE_CHARS = 200  # of a line that is kept as it is
+# What says little without the sentence before it, and what gives its reason.
+_LEANS = re.compile(
+    r"\W*(?:(?:and|but|so|also|then|instead|or|not|no|yes)\W+)*"
+    r"(?:it|that|this|these|those|they|them|he|she|there|here|both|each|same|such|one)\b",
+    re.IGNORECASE,
+)
+_EXPLAINS = re.compile(
+    r"\W*(?:because|since|otherwise|so that|that'?s why|this (?:is|way)|for example|for instance"
+    r"|e\.g\.|i\.e\.|the reason|which (?:is|means)|it(?:'s| is)|they(?:'re| are))\b",
+    re.IGNORECASE,
+)
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.ACKNOWLEDGEMENT})
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
@@ -56,7 +69,7 @@ def find_passages(own: Words, *, stopped: bool, is_told: bool) -> list[UserPassa
     for paragraph in () if own.is_brief else own.paragraphs:
         lines = _judge_lines(paragraph, above, stopped=stopped)
         above = lines[-1][0]
-        for piece in _pieces(lines, is_told=is_told):
+        for piece in _pieces(lines, stopped=stopped, is_told=is_told):
             last = passages[-1] if passages else None
             if last and len(last.text) + len(piece.text) < PASSAGE_CHARS:
                 best = max(last.judged, piece.judged, key=lambda judged: judged.score)
@@ -80,15 +93,43 @@ def _judge_lines(paragraph: str, above: str, *, stopped: bool) -> list[tuple[str
     return lines
 
 
-def _pieces(lines: Sequence[tuple[str, Judgement]], *, is_told: bool) -> Iterator[UserPassage]:
-    """Yield the *lines* of a paragraph that are worth keeping; a lead only with its list."""
+def _pieces(
+    lines: Sequence[tuple[str, Judgement]], *, stopped: bool, is_told: bool
+) -> Iterator[UserPassage]:
+    """Yield what of the *lines* of a paragraph is worth keeping; a lead only with its list."""
     keeps = [
         judged.score >= WORTH and not (is_told and judged.act is Act.TASK) for _, judged in lines
     ]
     for at, (line, judged) in enumerate(lines):
         leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
         if keeps[at] and not leads:
-            yield from (UserPassage(text, judged) for text in _split_line(line))
+            short = line if judged is _RULE else trim(line, stopped=stopped)
+            yield from (UserPassage(text, judged) for text in _split_line(short))
+
+
+def trim(line: str, *, stopped: bool) -> str:
+    """Return the sentences of a long *line* that are worth keeping, with what they lean on.
+
+    A wish at the end of a request is kept without the request. "…" stands for what is left out.
+
+    >>> request = "Add a page that lists every order of the last year and links each of them. " * 3
+    >>> trim(request + "Always ask before you commit.", stopped=False)
+    '… Always ask before you commit.'
+    """
+    parts = sentences(line)
+    if len(line) <= _WHOLE_CHARS or len(parts) == 1:
+        return line
+    keeps = [judge_sentence(part, stopped=stopped).score >= WORTH for part in parts]
+    for at, part in enumerate(parts):
+        if keeps[at] and at and _LEANS.match(part):
+            keeps[at - 1] = True
+        elif at and keeps[at - 1] and _EXPLAINS.match(part):
+            keeps[at] = True
+    runs = [
+        " ".join(part for _, part in run) if kept else "\u2026"
+        for kept, run in groupby(zip(keeps, parts, strict=True), key=itemgetter(0))
+    ]
+    return " ".join(runs) if any(keeps) else line
 
 
 def _split_line(line: str) -> Iterator[str]:

@@ -43,6 +43,7 @@ def test_a_command_line_is_read_in_each_programs_shape(tool: str, given: object,
         ("Read", "`./main.go`"),
         ("Bash", None),
         ("Bash", ["ls"]),
+        ("Bash", "Re-run with UTF-8 output encoding"),
     ],
 )
 def test_what_calls_no_shell_is_no_command(tool: str, given: object) -> None:

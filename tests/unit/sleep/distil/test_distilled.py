@@ -31,6 +31,22 @@ def memories_of(*messages: dict[str, Any]) -> list[str]:
     return [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
 
 
+def test_a_wish_at_the_end_of_a_request_is_kept_without_the_request() -> None:
+    wish = "Always ask me before you commit anything."
+    request = "Add a page that lists every order of the last year and links each to its invoice. "
+    [memory] = memories_of(user(f"{request * 3}{wish}"))
+    assert memory == f"\u2026 {wish}"
+    [short] = memories_of(user(f"Add the page. {wish}"))
+    assert short == f"Add the page. {wish}"
+
+
+def test_a_wish_keeps_the_sentence_it_leans_on_and_its_reason() -> None:
+    before = "Please list every order of the last year on a page of its own with links. " * 3
+    wish = "Never call the live bank from tests. Because they bill each call."
+    [memory] = memories_of(user(f"{before}The bank has a sandbox. It must always be used. {wish}"))
+    assert memory.endswith(f"The bank has a sandbox. It must always be used. {wish}")
+
+
 def test_a_rule_is_remembered_as_it_was_said() -> None:
     [memory] = [each for each in distil([user(RULE)]) if each.kind is not NapKind.DIGEST]
     assert (memory.text, memory.kind, memory.places, memory.origin) == (

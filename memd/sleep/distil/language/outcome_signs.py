@@ -1,0 +1,169 @@
+"""Which words of an agent make a conclusion worth a memory, and which do not: its signs. Pure.
+
+What was changed, where, and why is asked for a week later. What is still to be done, advice, the
+titles of a list, praise of one's own work and what a program printed is not.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import mul
+from typing import NamedTuple
+
+from memd.sleep.distil.language.signs import words
+
+OUTCOME_WORTH = 0.2
+"""A conclusion of less is not stored."""
+_NAMES_MAX = 6
+_LONG_WORDS = 60
+_MOST = 4
+
+_DONE = words(
+    r"added|updated|fixed|created|changed|removed|implemented|replaced|moved|renamed|converted",
+    r"refactored|switched|introduced|tightened|extended|wired|rewrote|rewritten|reverted",
+    r"increased|reduced|set to|merged|pushed|committed|deleted|no longer|went from|dropped|split",
+    r"excluded|registered|normali[sz]ed|bumped|enabled|disabled|uses?",
+    r"now (?:uses?|reads?|shows?|returns?|has|supports?|keeps?|lives?|mirrors?|covers?|lists?)",
+)
+_DONE_FIRST = re.compile(rf"\W*(?:\w+ ){{0,2}}?{_DONE.pattern}", re.IGNORECASE)
+# What is still to come, or what somebody is told to do.
+_TO_COME = words(
+    r"next steps?|to-?do list|would you like|let me know|if you (?:want|like|prefer|need)",
+    r"you (?:can now|can|could|will|may|must|should|need to)|you'll|please|make sure|remember to",
+    r"we (?:need|have) to|needs? to be|should be|should now|we should|recommend(?:ed|ations?)?",
+    r"i recommend|suggest(?:ed|ions?)?|consider|option \d|could|let'?s|to fix (?:this|these|it)",
+    r"to resolve|to address|would be|optional|follow-?ups?|here's how|run the|go to|click|open the",
+    r"start by|try|visit|replace your",
+)
+# How a step of the work begins, and what some recorders join to one line.
+_ANNOUNCES = re.compile(
+    r"\W*(?:let me|now i|now let|i'll|i will|i need|first,|next,|now,|ok(?:ay)?|great|perfect"
+    r"|checking|planning|implementing|inspecting|confirming|starting|noting|based on|looking|i see"
+    r"|i found|i can see|i understand|got it"
+    r"|\u0442\u0435\u043f\u0435\u0440\u044c|ahora|voy a|je vois|vejo que|ich sehe|jetzt)\b",
+    re.IGNORECASE,
+)
+_RUN_ON = re.compile(
+    r"[a-z.](?:Checking|Planning|Preparing|Searching|Analyzing|Evaluating|Rewriting|Refactoring"
+    r"|Verifying|Reviewing|Updating|Adding|Fixing|Investigating)\b"
+)
+_TROUBLE = words(
+    r"(?:issue|problem|error)s?|fail(?:s|ed|ing|ure)?|missing|broken|crash\w*"
+    r"|does(?: not|n't) (?:exist|work)"
+)
+_PRAISE = words(
+    r"successfully|comprehensive|improved|better|enhanced?|robust|various|production[- ]ready",
+    r"excellent|well-\w+|professional\w*|complete|clean|modern|key improvements|benefits|ensures?",
+)
+_CAUSE = re.compile(
+    r"\b(?:because|since|so that|instead of|rather than|due to|otherwise|root cause)\b|→|->",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(
+    r"[\w-]{1,60}\.[a-z]{1,5}\b|\w{1,60}\(\)|\b[^\W_]{1,40}_\w{1,60}|\b[a-z]+[A-Z]\w*"
+    r"|(?<!\w)/[\w./-]{3,}|\b[A-Z][a-z]+[A-Z]\w*"
+)
+_MEASURED = re.compile(
+    r"\b\d[\d,.]{0,12}\s?(?:%|(?:ms|s|[KMG]B|px|tests?|passed|words|files)\b)|\b\d+/\d+\b",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"(?<!\S)\d{1,2}\. ")
+_LEAD = re.compile(r"[^.:]{30,200}: 1\. ")
+_PASTED = re.compile(
+    r"\W*(?:(?:error|warning|exception|fatal|caused by|traceback|invalid|categoryinfo|called tool"
+    r"|npm|at|import|const|def|class|python3?|cd|curl|git|docker|uncaught|from \S+ import)\b"
+    r"|\S{1,80}Error:|[d-][rwx-]{5}|\d{4}-\d\d-\d\d|attachment #\d)",
+    re.IGNORECASE,
+)
+_PICTOGRAM = re.compile("[\u2705\u274c\u23f3\u26a0\U0001f300-\U0001faff]")
+_CUT = ("\u2026", ":", ":.")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class OutcomeSigns(NamedTuple):
+    """What of a conclusion counts, and with the same names how much."""
+
+    done: float
+    done_first: float
+    to_come: float
+    announces: float
+    run_on: float
+    only_trouble: float
+    praise: float
+    cause: float
+    names: float
+    nameless: float
+    measured: float
+    listed: float
+    lists: float
+    lead: float
+    pasted: float
+    pictogram: float
+    will: float
+    long: float
+    cut: float
+
+
+_BASE = 0.33
+_WEIGHTS = OutcomeSigns(
+    done=0.05,
+    done_first=0.2,
+    to_come=-0.05,
+    announces=-0.2,
+    run_on=-0.5,
+    only_trouble=-0.05,
+    praise=-0.1,
+    cause=0.15,
+    names=0.1,
+    nameless=-0.05,
+    measured=0.05,
+    listed=-0.05,
+    lists=-0.15,
+    lead=-0.3,
+    pasted=-0.25,
+    pictogram=-0.1,
+    will=-0.1,
+    long=-0.05,
+    cut=-0.3,
+)
+_WILL = re.compile(r"\bwill\b", re.IGNORECASE)
+
+
+def outcome_worth(text: str) -> float:
+    """Return how much the conclusion *text* is worth as a memory; most are between 0 and 1.
+
+    >>> outcome_worth("Moved the lock into store.py, because two writers could take it.")
+    0.73
+    >>> outcome_worth("Next steps: 1. Improve error handling; 2. Test everything.")
+    0.03
+    """
+    worth: float = _BASE + sum(map(mul, outcome_signs(text), _WEIGHTS))
+    return round(worth, 2)
+
+
+def outcome_signs(text: str) -> OutcomeSigns:
+    """Return the signs of the conclusion *text*."""
+    names = set(_NAMES.findall(text))
+    done = len(_DONE.findall(text))
+    items = _ITEM.split(text)[1:]
+    return OutcomeSigns(
+        done=min(_MOST, done),
+        done_first=bool(_DONE_FIRST.match(text)),
+        to_come=min(_MOST, len(_TO_COME.findall(text))),
+        announces=bool(_ANNOUNCES.match(text)),
+        run_on=bool(_RUN_ON.search(text)),
+        only_trouble=not done and bool(_TROUBLE.search(text)),
+        praise=min(3, len(_PRAISE.findall(text))),
+        cause=min(2, len(_CAUSE.findall(text))),
+        names=min(_NAMES_MAX, len(names)) / 2,
+        nameless=not names,
+        measured=min(2, len(_MEASURED.findall(text))),
+        listed=min(_MOST, sum(not _NAMES.search(item) for item in items)) / 2,
+        lists=bool(items),
+        lead=bool(_LEAD.match(text)),
+        pasted=bool(_PASTED.match(text)),
+        pictogram=bool(_PICTOGRAM.search(text)),
+        will=min(2, len(_WILL.findall(text))),
+        long=len(_WORD.findall(text)) > _LONG_WORDS,
+        cut=text.rstrip().endswith(_CUT),
+    )
