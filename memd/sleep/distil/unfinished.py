@@ -33,18 +33,28 @@ _STILL = re.compile(
     r"\b(?:remaining|remains(?! (?:the same|unchanged|as|in|intact)\b)"
     r"|still (?:needs?|open|to do|missing|fails?|left)|not yet"
     r"|left (?:to|undone|open)|next steps?(?= (?:is|are|was|will|would)\b|:| [\u2014\u2013-])"
-    r"|follow-?up|to ?do\b|untested|before (?:merging|release)"
+    r"|follow-?up|to[ -]do\b|(?-i:TODO)s?\b|untested|before (?:merging|release)"
     r"|needs? to be (?:done|tested|verified|merged|pushed|deployed)"
     r"|ready to (?:test|push|merge|start|commit|deploy)"
     rf"|{_LABEL})",
     re.IGNORECASE,
 )
 _NARRATES = re.compile(
-    r"^\W*(?:let me|let's|i'll|i've|i have|i need|i want|now i)\b", re.IGNORECASE
+    r"^\W*(?:(?:now|next|first|then|finally|great|perfect|good)\b\W*)*"
+    r"(?:let me|let's|i'll|i've|i have|i need|i want|now i|i(?= \w+ed\b)|we've|updating|marking)\b",
+    re.IGNORECASE,
 )
 _NOTHING = re.compile(r"\b(?:0|no|none|nothing)\b", re.IGNORECASE)
 _DONE = re.compile(
-    r"\b(?:fixed|done|resolved|addressed|created|completed?|closed|with)\b", re.IGNORECASE
+    r"\b(?:fixed|done|resolved|addressed|created|completed?|closed|with"
+    r"|made|implemented|applied|added|achieved)\b",
+    re.IGNORECASE,
+)
+_IMPROVED = re.compile(r"\bimprovements\b", re.IGNORECASE)
+_PROPOSED = re.compile(
+    r"\b(?:top|most|recommend\w*|suggest\w*|possible|potential|future|further|next|proposed"
+    r"|priority|remaining|needed|could|should)\b",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\b\d{1,4}\b")
 _LONG_WORD = re.compile(r"[^\W\d_]\w{4,}")
@@ -76,12 +86,23 @@ def _open_titles(answered: Sequence[Exchange]) -> list[str]:
     for at in range(len(answered) - 1, max(-1, len(answered) - 1 - _STALE), -1):
         for text in reversed(answered[at].texts[-_LATEST:]):
             made = find_list(text.text)
-            if made is not None and not _DONE.search(made.heading):
+            if made is not None and not _tells_of_work(made.heading):
                 return [
                     cut(title, _OPEN_CHARS)
                     for title in _drop_taken_up(made.titles, answered[at + 1 :])
                 ]
     return []
+
+
+def _tells_of_work(heading: str) -> bool:
+    """Return whether a list has what was done, or is about to be: "Key improvements", "I'll fix".
+
+    >>> [_tells_of_work(text) for text in ("Key improvements", "Top 5 improvements", "Issues")]
+    [True, False, False]
+    """
+    if _DONE.search(heading) or _NARRATES.search(heading):
+        return True
+    return bool(_IMPROVED.search(heading)) and not _PROPOSED.search(heading)
 
 
 def _open_sentences(answered: Sequence[Exchange]) -> list[str]:

@@ -112,3 +112,31 @@ def test_code_is_no_title() -> None:
         )
         == []
     )
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Key improvements", "The improvements I've made include", "I'll fix both issues"],
+)
+def test_a_list_of_what_was_done_leaves_nothing_open(heading: str) -> None:
+    done = f"## {heading}\n\n1. **Faster start** of the shop\n2. **Clear names** of the routes\n"
+    assert find_unfinished([_exchange("tidy up the shop", done)]) == []
+    asked = done.replace(heading, "Suggested improvements")
+    assert find_unfinished([_exchange("look at the shop", asked)]) == [
+        "Faster start of the shop",
+        "Clear names of the routes",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Now let me mark the todo as complete and run the tests.",
+        "Next I'll remove the old block, which is not yet empty.",
+        "Updating the TODO list with what remains.",
+        "I finished the example in TODO.md, which has what remains.",
+        "O ficheiro foi removido de todo o histórico.",
+    ],
+)
+def test_what_an_agent_is_at_is_not_open(line: str) -> None:
+    assert find_unfinished([_exchange("go on", line)]) == []
