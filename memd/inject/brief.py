@@ -30,6 +30,7 @@ from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.knowledge import FACT_LABELS
 from memd.inject.knowledge import mark_of_assisted as mark_of_text
+from memd.inject.open_points import find_open_points
 from memd.inject.prompt import Prompt, to_preference_line
 from memd.org.org import FactCandidates
 from memd.store.access import agents
@@ -60,8 +61,8 @@ ENTRY_CHARS = 240  # of a memory in a brief; commands are shown whole
 SUPERSEDED_MAX, SUPERSEDED_CHARS = 3, 160
 REPEATED_SHARE = 0.8  # of a line's words: a line that earlier ones cover so far is left out
 _WORD = re.compile(r"\w[\w./-]+\w")
-PART_SHARES = (1.0, 0.25, 0.15, 1.0)
-"""Shares of the digest, new facts, superseded memories, and all others."""
+PART_SHARES = (1.0, 0.25, 0.15, 0.15, 1.0)
+"""Shares of the digest, new facts, superseded memories, earlier open points, and all others."""
 
 
 class BriefLine(NamedTuple):
@@ -160,7 +161,8 @@ class _BriefBuilder:
         new_facts = [_fact_line(fact) for fact in recent if fact.id in new]
         memories = [_cut(_memory_line(row)) for row in rank_rows(rows)]
         memories = drop_repeats(memories, (*digest, *new_facts))
-        self._add([digest, new_facts, _superseded_lines(material), memories])
+        open_lines = _open_lines(rows, digest)
+        self._add([digest, new_facts, _superseded_lines(material), open_lines, memories])
 
     def _add(self, parts: Sequence[Sequence[BriefLine]]) -> None:
         """Add the lines that fit, each part within its share; a part may use what others left."""
@@ -263,6 +265,23 @@ def _digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[Bri
     last = own[0] if own else max(digests, key=lambda row: row.at_us)
     session = "this session" if own else "session"
     return [_memory_line(last)._replace(about=f" of {session}, {from_us(last.at_us):%Y-%m-%d}")]
+
+
+def _open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[BriefLine]:
+    """Return what earlier sessions than that of the digest *shown* left open."""
+    ids = {line.id for line in shown}
+    digests = [row for row in rows if row.kind == DIGEST and row.memory_id not in ids]
+    return [
+        BriefLine(
+            point.digest.memory_id,
+            "open",
+            redact("; ".join(point.texts)),
+            about=f" since {from_us(point.digest.at_us):%Y-%m-%d}",
+            mark=mark_of(Origin(point.digest.origin), Trust(point.digest.trust)),
+            is_cut=True,
+        )
+        for point in find_open_points(digests, rows)
+    ]
 
 
 def _facts_since(facts: FactCandidates, since_us: int) -> list[OrgFact]:

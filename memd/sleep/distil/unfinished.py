@@ -41,7 +41,8 @@ _STILL = re.compile(
 )
 _NARRATES = re.compile(
     r"^\W*(?:(?:now|next|first|then|finally|great|perfect|good)\b\W*)*"
-    r"(?:let me|let's|i'll|i've|i have|i need|i want|now i|i(?= \w+ed\b)|we've|updating|marking)\b",
+    r"(?:let me|let's|i'll|i've|i have|i need|i want|now i|i(?= \w+ed\b)|we've|updating|marking"
+    r"|if you|you can|feel free)\b",
     re.IGNORECASE,
 )
 _NOTHING = re.compile(r"\b(?:0|no|none|nothing)\b", re.IGNORECASE)
@@ -54,6 +55,12 @@ _IMPROVED = re.compile(r"\bimprovements\b", re.IGNORECASE)
 _PROPOSED = re.compile(
     r"\b(?:top|most|recommend\w*|suggest\w*|possible|potential|future|further|next|proposed"
     r"|priority|remaining|needed|could|should)\b",
+    re.IGNORECASE,
+)
+# A list of what was done may stand below "Summary and next steps".
+_DID = re.compile(
+    r"\W*(?:(?:also|now) )?(?:fixed|added|enhanced|improved|updated|created|implemented|removed"
+    r"|moved|renamed|replaced|refactored|converted|cleaned|verified|completed|resolved|changed)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\b\d{1,4}\b")
@@ -87,10 +94,8 @@ def _open_titles(answered: Sequence[Exchange]) -> list[str]:
         for text in reversed(answered[at].texts[-_LATEST:]):
             made = find_list(text.text)
             if made is not None and not _tells_of_work(made.heading):
-                return [
-                    cut(title, _OPEN_CHARS)
-                    for title in _drop_taken_up(made.titles, answered[at + 1 :])
-                ]
+                left = _drop_taken_up(made.titles, answered[at + 1 :])
+                return [cut(title, _OPEN_CHARS) for title in left if not _DID.match(title)]
     return []
 
 

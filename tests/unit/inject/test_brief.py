@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memd.inject.brief import BriefLine, drop_repeats, rank_rows
+from memd.inject.open_points import OPEN_POINTS_MAX, find_open_points
 from memd.store.session.briefs import BriefRow
 
 DAY = 86_400_000_000
@@ -45,6 +46,34 @@ def test_no_session_takes_a_whole_brief_with_memories_of_one_kind() -> None:
     review = [row(f"c{n}", "correction", 2, n) for n in (2, 3, 4, 5)]
     order = names(*review, row("decision", "decision", 2, 5), row("rule", "constraint", 1, 1))
     assert order == ["c5", "rule", "decision", "c4", "c3", "c2"]
+
+
+def digest(session: int, text: str) -> BriefRow:
+    return row(f"d{session}", "digest", session, session)._replace(content=text)
+
+
+def test_what_an_earlier_session_left_open_is_told_until_a_later_one_speaks_of_it() -> None:
+    digests = [
+        digest(
+            1,
+            "Asked first: a page\nOpen: measure how large folders load; document the wheel format",
+        ),
+        digest(2, "Asked first: the wheel\nOpen: publish the release notes"),
+        digest(3, "Asked first: a talk\nOpen: the user stopped the agent; publish release notes"),
+    ]
+    signed = row("o", "outcome", 2, 2)._replace(content="The wheel format is documented.")
+    [newest, oldest] = find_open_points(digests, [*digests, signed])
+    assert (newest.digest.memory_id, newest.texts) == ("d3", ("publish release notes",))
+    assert (oldest.digest.memory_id, oldest.texts) == (
+        "d1",
+        ("measure how large folders load",),
+    )
+
+
+def test_a_brief_tells_no_more_than_a_few_open_points() -> None:
+    many = "write the index chapter; sign every release; measure cold starts; drop python 3.10"
+    points = find_open_points([digest(1, f"Open: {many} builds")], [])
+    assert sum(len(each.texts) for each in points) == OPEN_POINTS_MAX
 
 
 def command(purpose: str, session: int) -> BriefRow:

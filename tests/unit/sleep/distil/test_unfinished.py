@@ -39,6 +39,13 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
     ]
 
 
+def test_what_a_list_says_was_done_and_what_is_only_offered_is_not_open() -> None:
+    done = "## Changes and next steps\n\n1. Fixed the search in api.py\n2. Sign the release files\n"
+    assert find_unfinished([_exchange("go", done)]) == ["Sign the release files"]
+    offer = "It works. If you'd like, the remaining lint findings could be fixed in src/a.py too."
+    assert find_unfinished([_exchange("go", offer)]) == []
+
+
 def test_tasks_that_were_created_one_by_one_are_open_until_they_end() -> None:
     runs = [
         Run(1, "", "TaskCreate", {"subject": "write it"}, "Task #1 created successfully: write it"),
