@@ -56,6 +56,42 @@ def jsonl(*records: object) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
+OLD_PAGE = """\
+## SpecStory
+
+## Where herons nest (04/03/2025, 07:32:56)
+
+_**User**_
+
+Where does the heron nest?
+
+---
+
+_**Assistant**_
+
+At the weir.
+"""
+
+
+def test_a_page_of_the_first_recorder_is_a_session_and_no_note() -> None:
+    assert is_transcript(OLD_PAGE.encode())
+    turns = [(each["role"], each["content"]) for each in read(OLD_PAGE.encode()).messages]
+    assert turns == [("user", "Where does the heron nest?"), ("assistant", "At the weir.")]
+
+
+@pytest.mark.parametrize(
+    ("title", "moment"),
+    [
+        ("04/03/2025, 07:32:56", "2025-03-04 07:32Z"),
+        ("3/4/2025, 12:05:56 AM", "2025-03-04 00:05Z"),
+        ("31/02/2025, 07:32:56", None),
+    ],
+)
+def test_its_title_tells_when_it_began(title: str, moment: str | None) -> None:
+    page = OLD_PAGE.replace("04/03/2025, 07:32:56", title)
+    assert [each.get("timestamp") for each in read(page.encode()).messages] == [moment] * 2
+
+
 def test_a_page_is_read_with_its_session_its_times_and_without_side_chains() -> None:
     transcript = read(PAGE.encode())
     assert (transcript.format, transcript.session_id) == ("specstory", "5f1e-77")
