@@ -168,14 +168,25 @@ def _split_use(words: str) -> tuple[object, str | None]:
     _, is_json, fenced = words.partition("\nParameters:\n\n```json\n")
     if is_json and (given := _decode_parameters(fenced.partition("\n```")[0])):
         return given, None
+    at, fence = _find_result(words)
     arguments, result = words, ""
-    for opening in _OPENINGS:
-        before, fence, after = words.partition(opening)
-        # A closing fence looks like one that opens a block without a language.
-        if fence and before.count("\n```") % 2 == 0:
-            arguments, result = before, after.rpartition("\n```")[0]
-            break
+    if fence:
+        arguments, result = words[:at], words[at + len(fence) :].rpartition("\n```")[0]
     return _SUMMARY.sub("", arguments).strip(), result
+
+
+def _find_result(words: str) -> tuple[int, str]:
+    """Return where the first block of plain text begins, and the line that opens it; "" for none.
+
+    A closing fence looks like one that opens a block without a language.
+    """
+    for opening in _OPENINGS:
+        at = words.find(opening)
+        while at >= 0:
+            if words.count("\n```", 0, at) % 2 == 0:
+                return at, opening
+            at = words.find(opening, at + 1)
+    return 0, ""
 
 
 def _list_arguments(listed: str) -> dict[str, str]:

@@ -73,6 +73,34 @@ At the weir.
 """
 
 
+def test_a_commands_output_in_a_block_of_its_own_is_its_result() -> None:
+    page = (
+        PAGE
+        + """
+_**Agent (a-model 2026-03-02 10:00:09Z)**_
+
+<tool-use data-tool-type="shell" data-tool-name="run_terminal_command"><details>
+<summary>Tool use: **run_terminal_command**</summary>
+```bash
+make heron
+
+make egret
+```
+
+```
+heron: done
+egret: done
+```
+</details></tool-use>
+"""
+    )
+    *_, call, result = read(page.encode()).messages
+    assert call["tool_calls"][0]["function"]["arguments"] == (
+        "```bash\nmake heron\n\nmake egret\n```"
+    )
+    assert result["content"] == "heron: done\negret: done"
+
+
 def test_a_page_of_the_first_recorder_is_a_session_and_no_note() -> None:
     assert is_transcript(OLD_PAGE.encode())
     turns = [(each["role"], each["content"]) for each in read(OLD_PAGE.encode()).messages]
