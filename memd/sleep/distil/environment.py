@@ -97,6 +97,12 @@ _CONCERNS = _anywhere(
 _CODE_TALK = re.compile(
     r"\b(?:function|method|struct|class|field|parameter|argument|lines? \d+|constant|tests?)\b"
 )
+# What somebody is told to look at, and a guess: neither says where a thing is.
+_ADVISES = re.compile(
+    r"(?:^|[:.;\u2192] )(?:then |please )?(?:confirm|check|verify|make sure|ensure|go to|click)\b"
+    r"|^(?:so )?either\b|\bor it (?:is|was)\b",
+    re.IGNORECASE,
+)
 _PLANS = re.compile(r"(?:[A-Z][a-z]+ing|Either|Option)\b(?! (?:is|are|was|has|runs)\b)")
 
 
@@ -172,7 +178,7 @@ def _score(text: str, tells: float) -> float:
         return 0.0
     if phrases.NARRATION.match(text) or phrases.UNSURE.search(text) or _PLANS.match(text):
         return 0.0
-    if phrases.PRINTED.search(text):
+    if phrases.PRINTED.search(text) or _ADVISES.search(text):
         return 0.0
     return (
         0.3

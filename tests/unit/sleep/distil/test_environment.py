@@ -155,3 +155,9 @@ def test_no_session_is_an_error_and_no_memory_is_too_long(texts: list[tuple[str,
     ]
     for each in environment(exchanges):
         assert len(each.memory.text) <= 480
+
+
+def test_advice_and_a_guess_say_nothing_of_where_a_thing_is() -> None:
+    assert _sentences("In the deploy job of CI: confirm the key is read from DEPLOY_KEY.") == []
+    assert _sentences("Either the port is set in .env or it was read from PORT_FILE.") == []
+    assert _sentences("The deploy key is read from DEPLOY_KEY in the CI job.") != []
