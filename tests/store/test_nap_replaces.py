@@ -6,6 +6,7 @@ back exactly what it superseded or rewrote.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -287,3 +288,46 @@ async def test_tests_of_a_part_replace_none_of_the_whole(
         await napped(bed, memory, session_id=session, project_id="p")
     (only,) = await seen(bed)
     assert only.endswith(left)
+
+
+POSTGRES = Said("Let's use Postgres for the event store.", "turn:1")
+SQLITE = Said("Actually, let's switch the event store to SQLite instead of Postgres.", "turn:7")
+
+
+async def test_what_a_later_session_takes_back_is_superseded_and_comes_back(bed: Bed) -> None:
+    await napped(bed, POSTGRES, session_id="one", project_id="p")
+    second = await napped(bed, SQLITE, session_id="two", project_id="p")
+    assert await seen(bed) == {SQLITE.text}
+    rows = await bed.rows(
+        "SELECT m.content, r.reason FROM memory AS m JOIN archive AS r USING (memory_key)"
+    )
+    assert rows == [(POSTGRES.text, "superseded")]
+    again = await napped(bed, POSTGRES, session_id="one", project_id="p")
+    assert (again.stored, await seen(bed)) == (0, {SQLITE.text})
+    await bed.night.undo(ADA, second.run_id)
+    await bed.house.queue.drain()
+    assert await seen(bed) == {POSTGRES.text}
+    assert await bed.is_sound()
+
+
+async def test_another_project_an_earlier_session_and_an_outcome_take_nothing_back(
+    bed: Bed,
+) -> None:
+    await napped(bed, POSTGRES, session_id="one", project_id="p")
+    await napped(bed, SQLITE, session_id="two", project_id="q")
+    early = replace(SQLITE, text=f"{SQLITE.text} Fine.", at="2020-01-01T10:00:00Z")
+    await napped(bed, early, session_id="three", project_id="p")
+    outcome = replace(SQLITE, text=f"{SQLITE.text} Done.", kind=NapKind.OUTCOME)
+    await napped(bed, outcome, session_id="four", project_id="p")
+    composed = Said(f"User: {SQLITE.text}\nOutcome: It is.", "turn:9", origin=Origin.ASSISTANT)
+    await napped(bed, composed, session_id="five", project_id="p")
+    assert POSTGRES.text in await seen(bed)
+
+
+async def test_what_the_owner_rewrote_is_not_taken_back(bed: Bed) -> None:
+    await napped(bed, POSTGRES, session_id="one", project_id="p")
+    mine = "We use Postgres for the event store."
+    update = MemoryUpdate(content=mine)
+    await bed.house.ingest.update(ADA, await id_of(bed, POSTGRES.text), update)
+    await napped(bed, SQLITE, session_id="two", project_id="p")
+    assert await seen(bed) == {mine, SQLITE.text}

@@ -213,7 +213,7 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
     settled: list[_Entry] = []
     for candidate in candidates:
         text = candidate.memory.text
-        mine = _Entry(candidate, _content_words(text), _content_words(_user_part(text)))
+        mine = _Entry(candidate, content_words(text), content_words(user_part(text)))
         lately = range(max(0, len(settled) - _BACK_MAX), len(settled))
         back = [at for at in lately if _takes_back(mine, settled[at])]
         alike = [at for at in lately if _is_alike(mine, settled[at])]
@@ -250,13 +250,13 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     shared = len(later.users & earlier.users)
     if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
         return False
-    return _TAKES_BACK.search(_user_part(later.memory.text)) is not None
+    return _TAKES_BACK.search(user_part(later.memory.text)) is not None
 
 
-def _user_part(text: str) -> str:
-    """Return the user's part of a composed memory."""
+def user_part(text: str) -> str:
+    """Return the user's part of a composed memory, the whole of any other."""
     return text.partition("\nOutcome: ")[0].partition(ANSWERS)[0].removeprefix("User: ")
 
 
-def _content_words(text: str) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
     return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS

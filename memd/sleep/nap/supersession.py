@@ -6,7 +6,8 @@ memory for the life of its session and is rewritten, with its versions kept. A m
 its owner deleted, forgot or edited is left alone. A person's turn in the very words of a
 memory fills its slot and gets its tags; nothing supersedes it. Some slots belong to the
 whole project: there the newest counts, from whichever session, but a command that tests or
-checks a part of it replaces none for the whole. A text that another session
+checks a part of it replaces none for the whole. A decision, correction or rule that a later
+session plainly takes back is superseded by it (``taken_back``). A text that another session
 of the project has, or a fix by a command that cured there, is not stored again. The run's
 ledger records everything, so that the nap can be undone.
 
@@ -33,17 +34,19 @@ from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
 from memd.sleep.distil.environment import WHOLE_SLOTS, covers_a_part
+from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.fixes import CURED
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.nap.preparation import NapDraft
+from memd.sleep.nap.taken_back import find_taken_back, takes_back
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory
 from memd.store.memory.versions import NewVersion
 from memd.store.run import runs
 from memd.store.session import slots, turns
-from memd.store.session.slots import DIGEST, SlotRow
+from memd.store.session.slots import DIGEST, DecidedRow, SlotRow
 from memd.text.repetition import KnownWords
 
 PROJECT_PREFIX = "env:"
@@ -70,6 +73,11 @@ class DraftOutcome(NamedTuple):
     supersedes: tuple[int, ...] = ()
 
 
+TAKEN_BACK_KINDS = frozenset(
+    {NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE, NapKind.CONSTRAINT}
+)
+DECIDED_MAX = 500
+"""Of a project's decisions and rules, the latest that a nap compares."""
 NEW, KNOWN = DraftOutcome(), DraftOutcome(is_new=False)
 
 
@@ -95,7 +103,7 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
     cured = slots.find_filled_elsewhere(
         *scope, [slot for slot in slot_names if slot.startswith(CURED)]
     )
-    return [
+    outcomes = [
         KNOWN
         if draft.slot not in own_slots
         and _is_shareable(draft.slot)
@@ -103,6 +111,40 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
         else _decide(draft, own_slots, project_slots, target.now_us)
         for draft in drafts
     ]
+    return _take_back(target, drafts, outcomes)
+
+
+def _take_back(
+    target: NapTarget, drafts: Sequence[NapDraft], outcomes: Sequence[DraftOutcome]
+) -> list[DraftOutcome]:
+    """Let what is new supersede what it takes back of earlier sessions of the project.
+
+    Only what naps made and nobody edited; a person's word is taken back by a person's alone.
+    """
+    scope = (target.agent_key, target.project_key, target.session_key)
+    taken: set[int] = set()
+    decided: list[DraftOutcome] = []
+    for draft, outcome in zip(drafts, outcomes, strict=True):
+        keys: list[int] = []
+        if outcome.is_new and _can_take_back(draft):
+            rows = slots.list_decided(target.conn, scope, TAKEN_BACK_KINDS, DECIDED_MAX)
+            earlier = [row for row in rows if row.memory_key not in taken and _yields(row, draft)]
+            by_time = [row for row in earlier if row.at_us < _time_us(draft, target.now_us)]
+            content = draft.drafts.items[0].content
+            keys = find_taken_back(content, [(row.memory_key, row.content) for row in by_time])
+        taken.update(keys)
+        decided.append(outcome._replace(supersedes=(*outcome.supersedes, *keys)))
+    return decided
+
+
+def _can_take_back(draft: NapDraft) -> bool:
+    [first, *_] = draft.drafts.items
+    is_decision = not TAKEN_BACK_KINDS.isdisjoint(draft.request.tags)
+    return is_decision and not first.quarantined and takes_back(first.content)
+
+
+def _yields(row: DecidedRow, draft: NapDraft) -> bool:
+    return Origin(row.origin) is not Origin.PERSON or draft.drafts.origin is Origin.PERSON
 
 
 def _is_shareable(slot: str | None) -> bool:

@@ -42,6 +42,15 @@ class SlotRow(NamedTuple):
         return self.state == MemoryState.TRASHED or not self.as_written
 
 
+class DecidedRow(NamedTuple):
+    """A memory that a nap made of a session of the project, and whose words it has."""
+
+    memory_key: int
+    content: str
+    origin: str
+    at_us: int
+
+
 _COLUMNS = """
        t.slot, m.memory_key, m.memory_id, m.state, m.content, m.content_hash,
        coalesce(m.occurred_at_us, m.created_at_us), t.row_hash IS m.row_hash,
@@ -81,6 +90,46 @@ def of_project(
         {"slots": json.dumps(slots), "agent_key": agent_key, "project_key": project_key},
     )
     return {slot: _row(row) for slot, *row in rows}
+
+
+def list_decided(
+    conn: Reading, scope: tuple[int, int | None, int | None], kinds: Iterable[str], most: int
+) -> list[DecidedRow]:
+    """Return the latest visible memories of these *kinds* of other sessions of the project.
+
+    *scope* is agent, project and session. Only what a nap made and nobody rewrote; nothing
+    without a project.
+    """
+    agent_key, project_key, session_key = scope
+    if project_key is None:
+        return []
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.content, m.origin, coalesce(m.occurred_at_us, m.created_at_us)
+          FROM session AS s
+               JOIN nap_slot AS t ON t.session_key = s.session_key
+               JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE s.agent_key = :agent_key AND s.project_key = :project_key
+           AND s.session_key IS NOT :session_key
+           AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
+           AND t.row_hash IS m.row_hash
+           AND EXISTS (SELECT 1
+                         FROM memory_tag AS g
+                        WHERE g.memory_key = m.memory_key
+                          AND g.tag IN (SELECT value FROM json_each(:kinds)))
+           AND EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
+         ORDER BY 4 DESC, 1 DESC
+         LIMIT :most
+        """,
+        {
+            "agent_key": agent_key,
+            "project_key": project_key,
+            "session_key": session_key,
+            "kinds": json.dumps(sorted(kinds)),
+            "most": most,
+        },
+    )
+    return [DecidedRow._make(row) for row in rows]
 
 
 def find_stored_elsewhere(

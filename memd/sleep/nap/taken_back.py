@@ -1,0 +1,61 @@
+"""Which decisions of a project's earlier sessions a later one takes back, in its user's words.
+
+Within a session a word of taking back and the words of the earlier decision anywhere in the
+later one are enough (``distil/distil.py``). Across sessions they are not: reviews that list the
+same twenty rules, and tasks that say "rather than", would take back each other. So one sentence
+must say it: short, with a word that nothing else is said by, and about the same things. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from memd.sleep.distil.distil import ALIKE, content_words, user_part
+from memd.text.words import sentences
+
+_EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
+_SHARED_MIN = 2
+_OF_EARLIER, _OF_SENTENCE = 0.6, 0.3
+_STEM_CHARS = 6
+_NO_MORE = re.compile(
+    r"\b(?:no longer|not any ?more|n't \w+(?: \S+){0,6} any ?more|changed (?:my|our) minds?"
+    r"|on second thoughts?|scrap|never ?mind|forget (?:it|that|about)|revert|undo"
+    r"|(?:go|went|going|switch(?:ed)?) back to|after all|instead)\b",
+    re.IGNORECASE,
+)
+
+
+def takes_back(text: str) -> bool:
+    """Return whether the user says anywhere in *text* that something is no more."""
+    return _NO_MORE.search(user_part(text)) is not None
+
+
+def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
+    """Return the keys of those *earlier* memories (key and text) that *text* takes back.
+
+    >>> earlier = [(1, "Use Postgres for the event store."), (2, "The build takes a minute.")]
+    >>> find_taken_back("Actually, the event store is SQLite instead of Postgres.", earlier)
+    [1]
+    """
+    own = user_part(text)
+    whole = _stems(own)
+    spoken = [_stems(one) for one in sentences(own) if _NO_MORE.search(one)]
+    return [key for key, content in earlier if spoken and _is_about(content, whole, spoken)]
+
+
+def _is_about(content: str, whole: frozenset[str], spoken: Sequence[frozenset[str]]) -> bool:
+    """Return whether a sentence has most words of *content*; not where both say that of a third."""
+    before = user_part(content)
+    words = _stems(before)
+    is_alike = len(words & whole) > ALIKE * len(words | whole)
+    if len(before) > _EARLIER_CHARS_MAX or (is_alike and _NO_MORE.search(before)):
+        return False
+    return any(
+        len(words & its) >= max(_SHARED_MIN, _OF_EARLIER * len(words), _OF_SENTENCE * len(its))
+        for its in spoken
+    )
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s")[:_STEM_CHARS] for word in content_words(text))
