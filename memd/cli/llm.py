@@ -27,7 +27,8 @@ def status(json: options.Json = False) -> None:
     where = f" at {say.line(answer['where'])}" if answer["where"] else ""
     say.out(f"{answer['provider']}: {say.line(answer['model'] or '-')}{where}")
     if answer["why_not"]:
-        say.out(f"not used until {answer['retry_at'] or '-'}: {say.line(answer['why_not'])}")
+        until = say.local_time(answer["retry_at"]) if answer["retry_at"] else "-"
+        say.out(f"not used until {until}: {say.line(answer['why_not'])}")
     if answer["last_error"]:
         say.out(f"last error: {say.line(answer['last_error'])}")
     spent, most = answer["night_tokens_spent"], answer["night_tokens"]

@@ -103,7 +103,7 @@ def sleep(
     the settings. Archived memories can still be searched, and each run can be undone.
     """
     action = _action(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
-    _check(action, run, by_night=bool(step or agent or in_days), last=last)
+    check_options(action, run, by_night=bool(step or agent or in_days), last=last)
     if action == "undo":
         run_id = _last_undoable() if run is None else run
         _run("sleep.undo", {"run_id": run_id}, "undoing", json=json)
@@ -177,7 +177,7 @@ def _action(**flags: bool) -> str:
     return action[0] if action else "status"
 
 
-def _check(action: str, run: str | None, *, by_night: bool, last: bool) -> None:
+def check_options(action: str, run: str | None, *, by_night: bool, last: bool) -> None:
     if last and (action != "undo" or run is not None):
         raise InvalidError("--last goes with --undo, in place of a run", field="last")
     if action == "undo" and run is None and not last:
@@ -185,7 +185,9 @@ def _check(action: str, run: str | None, *, by_night: bool, last: bool) -> None:
             "no run to undo was named", hint="memd sleep --report lists them; or use --last"
         )
     if run is not None and action not in {"undo", "report"}:
-        raise InvalidError("a run goes with --undo or --report only", field="run")
+        is_option = run.replace("-", "_") in _ACTIONS
+        hint = f"memd sleep --{run}" if is_option else None
+        raise InvalidError("a run goes with --undo or --report only", field="run", hint=hint)
     if by_night and action != "night":
         raise InvalidError(
             "--step, --in and --agent apply to a night", hint="add --now or --dry-run"

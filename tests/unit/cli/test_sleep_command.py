@@ -11,7 +11,7 @@ import pytest
 from memd.base.errors import InvalidError
 from memd.cli.options import parse
 from memd.cli.sleep import sleep
-from memd.cli.sleep.sleep import status_line
+from memd.cli.sleep.sleep import check_options, status_line
 
 STATUS: dict[str, Any] = {
     "enabled": True,
@@ -210,3 +210,10 @@ def test_a_rehearsal_may_be_asked_for_with_now() -> None:
         sleep._action(now=True, dry_run=True, undo=False, report=False, pause=False, resume=False)
         == "night"
     )
+
+
+@pytest.mark.parametrize(("word", "hint"), [("now", "memd sleep --now"), ("12", None)])
+def test_a_word_that_is_an_option_is_answered_with_the_option(word: str, hint: str | None) -> None:
+    with pytest.raises(InvalidError) as refused:
+        check_options("status", word, by_night=False, last=False)
+    assert refused.value.hint == hint
