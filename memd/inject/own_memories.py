@@ -130,6 +130,8 @@ async def recall_for_prompt(
 ) -> RecallResult:
     """Recall the preferences and the memories that are worth a place in a prompt.
 
+    Of what a summary hides the memory that answers is returned itself: for one line of it the
+    whole summary would cost the prompt many times as much (decision 0277).
     With the documented threshold set, or with rank fusion, it is the whole pool, of which the
     pipeline selects later. *on_retrieving* is passed to ``Recall.recall``.
     """
@@ -147,7 +149,7 @@ async def recall_for_prompt(
     if documented or config.fusion_strategy is FusionStrategy.RRF:
         # The pool may be larger than what one answer to a client may hold.
         recall_request = recall_request.model_copy(update={"top_k": config.pool_size})
-    return await rooms.recall.recall(caller, recall_request, on_retrieving)
+    return await rooms.recall.recall(caller, recall_request, on_retrieving, shows_sources=True)
 
 
 async def fetch_pools(

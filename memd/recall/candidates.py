@@ -102,7 +102,10 @@ def _exclude(
 
 
 def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:
-    """Return *items* with each summary, once, in place of the sources that it supersedes."""
+    """Return *items* with each summary, once, in place of the sources that it supersedes.
+
+    Where the scope shows sources, those that a visible summary supersedes stand for themselves.
+    """
     if scope.include_hidden:
         return list(items)
     hidden = [
@@ -116,7 +119,11 @@ def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) 
             shown.setdefault(candidate.memory_key, item)
             continue
         summary = summaries.get(candidate.memory_key)
-        if summary is not None and summary.memory_key not in shown:
+        if summary is None:
+            continue
+        if scope.shows_sources:
+            shown.setdefault(candidate.memory_key, item)
+        elif summary.memory_key not in shown:
             measured = replace(item.measured, candidate=summary)
             shown[summary.memory_key] = replace(item, measured=measured)
     return list(shown.values())

@@ -42,6 +42,8 @@ class RecallFilter:
     """Whether compressed and archived memories are searched and shown."""
     include_passing: bool = False
     """Whether turns that state nothing are searched."""
+    shows_sources: bool = False
+    """Whether the sources of a summary are shown, in its stead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class SearchScope:
     include_hidden: bool
     active: Caller | None
     """Whose session and project hide the memories of others."""
+    shows_sources: bool = False
+    """Whether the sources of a summary are shown, in its stead."""
 
     @property
     def visible(self) -> BoundFilter:
@@ -146,7 +150,7 @@ def agent_scope(
         parts.append(CachePart.PASSING)
     searched = bind_search(shown, hidden=hidden)
     indexed = bind_search(shown, hidden=hidden, indexed=True)
-    return SearchScope(shown, searched, indexed, parts, hidden, active)
+    return SearchScope(shown, searched, indexed, parts, hidden, active, where.shows_sources)
 
 
 def search_targets(

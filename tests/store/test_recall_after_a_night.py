@@ -18,8 +18,11 @@ from support.nights import ADA, BOB, Bed, a_bed, fill, move_to_archive, settled,
 from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryCategory, Origin, SearchMode, Trust
 from memd.domain.ingest import IngestRequest
+from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryMetadata, MemoryQuery
 from memd.domain.recall import RecallRequest
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.inject.own_memories import MemoryRooms, recall_for_prompt
 from memd.store.file.connect import Reading
 from memd.store.memory import memories
 from memd.store.memory.filters import bind, bind_search
@@ -68,6 +71,25 @@ async def test_what_a_hidden_memory_answers_is_answered_once_by_its_summary(
     original, *_ = await recalled(bed, question, search_mode=mode, include_compressed=True)
     assert original.id == ids[1]
     assert summary.relevance_score == pytest.approx(original.relevance_score)
+
+
+async def test_a_prompt_shows_what_answers_and_not_the_summary_that_hides_it(bed: Bed) -> None:
+    ids = await slept(bed)
+    house = bed.house
+    rooms = MemoryRooms(house.recall, house.ingest, house.trash)
+    request = PrepareRequest(query="who keeps bees behind the old mill, and who eats rye bread?")
+    prompt = await recall_for_prompt(rooms, ADA, request, MemoryRetrievalConfig(), SearchMode.WORDS)
+    assert {ids[1], ids[3]} <= {memory.id for memory in prompt.memories} <= {*ids}
+
+
+async def test_what_no_visible_summary_shows_is_in_no_prompt(bed: Bed) -> None:
+    ids = await slept(bed)
+    summary = (await recalled(bed, "who keeps bees behind the old mill"))[0]
+    await move_to_archive(bed, ADA, summary.id, ArchiveReason.CAP)
+    rooms = MemoryRooms(bed.house.recall, bed.house.ingest, bed.house.trash)
+    request = PrepareRequest(query="who keeps bees behind the old mill?")
+    prompt = await recall_for_prompt(rooms, ADA, request, MemoryRetrievalConfig(), SearchMode.WORDS)
+    assert not {ids[1], summary.id} & {memory.id for memory in prompt.memories}
 
 
 async def test_with_include_compressed_the_originals_are_shown_and_no_summary(bed: Bed) -> None:
