@@ -82,14 +82,18 @@ async def test_a_prompt_shows_what_answers_and_not_the_summary_that_hides_it(bed
     assert {ids[1], ids[3]} <= {memory.id for memory in prompt.memories} <= {*ids}
 
 
-async def test_what_no_visible_summary_shows_is_in_no_prompt(bed: Bed) -> None:
-    ids = await slept(bed)
-    summary = (await recalled(bed, "who keeps bees behind the old mill"))[0]
-    await move_to_archive(bed, ADA, summary.id, ArchiveReason.CAP)
+async def test_what_no_summary_that_may_be_shown_hides_is_in_no_prompt(bed: Bed) -> None:
+    await bed.tell(*TURNS)
+    bed.clock.advance(hours=7)
+    await bed.night.compress(ADA, force=True)
     rooms = MemoryRooms(bed.house.recall, bed.house.ingest, bed.house.trash)
-    request = PrepareRequest(query="who keeps bees behind the old mill?")
-    prompt = await recall_for_prompt(rooms, ADA, request, MemoryRetrievalConfig(), SearchMode.WORDS)
-    assert not {ids[1], summary.id} & {memory.id for memory in prompt.memories}
+    config = MemoryRetrievalConfig()
+    texts = []
+    for categories in (None, frozenset({MemoryCategory.EPISODIC})):
+        request = PrepareRequest(query="who keeps bees?", categories=categories)
+        prompt = await recall_for_prompt(rooms, ADA, request, config, SearchMode.WORDS)
+        texts.append([memory.content for memory in prompt.memories])
+    assert (texts[0][0], texts[1]) == ("Ulla keeps bees behind the old mill", [])
 
 
 async def test_with_include_compressed_the_originals_are_shown_and_no_summary(bed: Bed) -> None:
