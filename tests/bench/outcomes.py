@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from bench.readings import LABELS
 from bench.transcripts import specstory
 from memd.sleep.distil.compose import turns
-from memd.sleep.distil.distil import find_candidates
+from memd.sleep.distil.distil import find_candidates, is_worth_it
 from memd.sleep.distil.exchanges import split_exchanges
-from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
+from memd.sleep.distil.language.outcome_signs import outcome_worth
 
 JUNK, GOOD = 0, 2
 SHA_CHARS = 12
@@ -33,6 +33,7 @@ class RatedOutcome(NamedTuple):
 
     label: int
     worth: float
+    is_kept: bool
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -50,7 +51,7 @@ def measure(folder: Path, split: str) -> dict[str, Any]:
     if missing := sorted({Path(row["path"]).name for row in rows} - set(paths)):
         raise SystemExit(f"no page {missing[0]} below {folder}")
     rated = list(_rate(rows, paths))
-    kept = [each for each in rated if each.worth >= OUTCOME_WORTH]
+    kept = [each for each in rated if each.is_kept]
     count, count_kept = (Counter(each.label for each in some) for some in (rated, kept))
     return {
         "outcomes": len(rated),
@@ -73,7 +74,7 @@ def labels(split: str) -> list[dict[str, Any]]:
 def area(rated: Sequence[RatedOutcome]) -> float:
     """Return in which share of the pairs the good outcome has more worth than the junk one.
 
-    >>> area([RatedOutcome(2, 0.9), RatedOutcome(0, 0.1), RatedOutcome(0, 0.9)])
+    >>> area([RatedOutcome(*each, True) for each in ((2, 0.9), (0, 0.1), (0, 0.9))])
     0.75
     """
     good = [each.worth for each in rated if each.label == GOOD]
@@ -86,10 +87,11 @@ def _rate(rows: Sequence[dict[str, Any]], paths: dict[str, Path]) -> Iterator[Ra
     for name in sorted({Path(row["path"]).name for row in rows}):
         text = paths[name].read_text("utf-8", errors="replace")
         exchanges = turns(split_exchanges(specstory(text, sidechains=False)))
-        texts = {_sha(each.memory.text): each.memory.text for each in find_candidates(exchanges)}
+        outcomes = {_sha(each.memory.text): each for each in find_candidates(exchanges)}
         for row in rows:
-            if Path(row["path"]).name == name and row["sha"] in texts:
-                yield RatedOutcome(row["worth"], outcome_worth(texts[row["sha"]]))
+            if Path(row["path"]).name == name and row["sha"] in outcomes:
+                it = outcomes[row["sha"]]
+                yield RatedOutcome(row["worth"], outcome_worth(it.memory.text), is_worth_it(it))
 
 
 def _sha(text: str) -> str:

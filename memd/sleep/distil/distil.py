@@ -25,13 +25,13 @@ from memd.sleep.distil.compose import ANSWERS, OwnExchange, compose_memories, tu
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment import COMMANDS_SLOT, environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
-from memd.sleep.distil.findings import findings
+from memd.sleep.distil.findings import LIST_SLOT, findings
 from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
-from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
+from memd.sleep.distil.language.outcome_signs import LIST_WORTH, OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.passages import PASSAGE_CHARS
-from memd.sleep.distil.reports import reports
+from memd.sleep.distil.reports import SECTION_SLOTS, reports
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import Message, text_to_store
 from memd.text.languages import FUNCTION_WORDS
@@ -165,7 +165,7 @@ def select_candidates(
     """
     chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
-    worth = filter(_is_worth_it, candidates)
+    worth = filter(is_worth_it, candidates)
     for candidate in _deduplicate(sorted(worth, key=lambda each: each.memory.places[0])):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
@@ -177,9 +177,16 @@ def select_candidates(
     return tuple(candidate.memory for candidate in kept)
 
 
-def _is_worth_it(candidate: NapCandidate) -> bool:
+def is_worth_it(candidate: NapCandidate) -> bool:
+    """Return whether *candidate* is worth a memory; all that is no outcome is.
+
+    A section of a long answer was chosen among its sections. A list has a bar of its own.
+    """
     memory = candidate.memory
-    return memory.kind is not NapKind.OUTCOME or outcome_worth(memory.text) >= OUTCOME_WORTH
+    if memory.kind is not NapKind.OUTCOME or memory.slot.startswith(SECTION_SLOTS):
+        return True
+    bar = LIST_WORTH if memory.slot.startswith(LIST_SLOT) else OUTCOME_WORTH
+    return outcome_worth(memory.text) >= bar
 
 
 def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:

@@ -20,6 +20,8 @@ from memd.sleep.distil.language.prose import PROSE_CHARS_MAX, plain
 from memd.sleep.distil.language.words import words
 
 FINDINGS_CHARS_MAX = 700
+LIST_SLOT = "list:"
+"""The prefix of the slots of lists."""
 _TITLE_CHARS_MAX = 130
 _TITLE_WORDS_MIN = 3
 _PRINTED_CHARS = 300
@@ -91,7 +93,7 @@ def _finding_of(exchange: Exchange) -> NapCandidate | None:
         places = (agent_text.place, exchange.place)
         # A message may say the same as another one, but not with the same list below it.
         mark = hashlib.sha256(f"{exchange.user}:{made.heading}".encode(errors="replace"))
-        slot = f"list:{mark.hexdigest()[:12]}"
+        slot = f"{LIST_SLOT}{mark.hexdigest()[:12]}"
         memory = NapMemory(text, NapKind.OUTCOME, places, slot, Origin.ASSISTANT)
         return NapCandidate(memory, _SCORE)
     return None

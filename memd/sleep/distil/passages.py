@@ -103,14 +103,16 @@ def _pieces(
     for at, (line, judged) in enumerate(lines):
         leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
         if keeps[at] and not leads:
-            short = line if judged is _RULE else trim(line, stopped=stopped)
+            is_wish = judged.act is Act.PREFERENCE and judged is not _RULE
+            short = trim(line, stopped=stopped) if is_wish else line
             yield from (UserPassage(text, judged) for text in _split_line(short))
 
 
 def trim(line: str, *, stopped: bool) -> str:
     """Return the sentences of a long *line* that are worth keeping, with what they lean on.
 
-    A wish at the end of a request is kept without the request. "…" stands for what is left out.
+    A wish at the end of a request is kept without the request, for it holds for others too. "…"
+    stands for what is left out.
 
     >>> request = "Add a page that lists every order of the last year and links each of them. " * 3
     >>> trim(request + "Always ask before you commit.", stopped=False)

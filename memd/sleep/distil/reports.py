@@ -24,6 +24,8 @@ from memd.sleep.distil.outcomes import best_sentences, rate_sentences, trust_in_
 
 ANSWER_CHARS_MIN = 900
 SECTION_CHARS_MAX = 700
+SECTION_SLOTS = ("report:", "page:", "plan")
+"""The prefixes of the slots of sections."""
 _SAID_CHARS_MIN = 100  # a step or a header alone says nothing a week later
 _SECTIONS_MIN, _SECTIONS_MAX = 2, 5
 _CHARS_A_SECTION = 700  # a text has a memory for each, of its best sections

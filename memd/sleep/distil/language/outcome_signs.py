@@ -14,6 +14,8 @@ from memd.sleep.distil.language.signs import words
 
 OUTCOME_WORTH = 0.2
 """A conclusion of less is not stored."""
+LIST_WORTH = 0.0
+"""A list of less is not: one whose titles name files is wanted by some."""
 _NAMES_MAX = 6
 _LONG_WORDS = 60
 _MOST = 4
