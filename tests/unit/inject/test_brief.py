@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memd.inject.brief import BriefLine, drop_repeats, rank_rows
 from memd.inject.open_points import OPEN_POINTS_MAX, find_open_points
 from memd.store.session.briefs import BriefRow
@@ -68,6 +70,31 @@ def test_what_an_earlier_session_left_open_is_told_until_a_later_one_speaks_of_i
         "d1",
         ("measure how large folders load",),
     )
+
+
+def test_a_numbered_step_is_taken_up_by_whoever_names_it() -> None:
+    left = digest(1, "Open: /implement S5 - the form, the action and the flow; Next step: 1.")
+    later = digest(2, "Asked first: S016 /implement S5\nAsked last: implement the flow")
+    assert find_open_points([left], [left]) == [
+        (left, ("/implement S5 - the form, the action and the flow",))
+    ]
+    assert find_open_points([left], [left, later]) == []
+    other = digest(2, "Asked first: S016 /implement S6\nAsked last: S5 is later")
+    assert len(find_open_points([left], [left, other])) == 1
+
+
+@pytest.mark.parametrize(
+    ("passes", "stays"),
+    [
+        ("Commit: the form and its tests are uncommitted", "Commit hooks for the form are missing"),
+        ("Push the branch to the remote host", "Push notifications about the hives"),
+        ("The changes are ready to deploy", "Deploy the changes of the form"),
+        ("The page of the hives was updated", "The page of the hives is not updated"),
+    ],
+)
+def test_what_passes_with_its_session_is_no_open_point(passes: str, stays: str) -> None:
+    [point] = find_open_points([digest(1, f"Open: {passes}; {stays}")], [])
+    assert point.texts == (stays,)
 
 
 def test_a_brief_tells_no_more_than_a_few_open_points() -> None:
