@@ -302,6 +302,9 @@ async def test_what_a_later_session_takes_back_is_superseded_and_comes_back(bed:
         "SELECT m.content, r.reason FROM memory AS m JOIN archive AS r USING (memory_key)"
     )
     assert rows == [(POSTGRES.text, "superseded")]
+    earlier = await bed.house.recall.why(ADA, await id_of(bed, POSTGRES.text), full=True)
+    assert earlier is not None
+    assert (earlier.memory.content, len(earlier.turns)) == (POSTGRES.text, 1)
     again = await napped(bed, POSTGRES, session_id="one", project_id="p")
     assert (again.stored, await seen(bed)) == (0, {SQLITE.text})
     await bed.night.undo(ADA, second.run_id)
