@@ -1,0 +1,124 @@
+"""What naps keep of what people say: ``python -m tests.bench.sentences DIR``.
+
+``labels/others/sentences-fit.jsonl`` and ``-held.jsonl`` refer to messages of 58 writers to their
+agents, in public repositories (``labels/README.md``): readers who knew no rule read them sentence
+by sentence and wrote down what a new session would do better work for knowing. The messages are
+drawn at random, up to 170 of a writer, and beside them some of which rules kept something
+(*drawn*); these are not scored. The division is by writer; those of the second (``--held``) are
+only scored. DIR holds the pages, in folders of whatever names. A message that is cut into other
+sentences today counts as *changed*.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.kept_scores import words
+from bench.readings import LABELS
+from bench.transcripts import specstory
+from memd.sleep.distil.answers import drop_quoted, fold_words
+from memd.sleep.distil.compose import OwnExchange, turns
+from memd.sleep.distil.exchanges import split_exchanges
+from memd.sleep.distil.passages import find_passages
+from memd.text.words import sentences
+
+KINDS = {
+    "P": "preference",
+    "K": "constraint",
+    "D": "decision",
+    "C": "correction",
+    "E": "environment",
+}
+CLEAR = 2
+"""The strength of what is clearly worth it; 1 may be argued about."""
+
+
+class ReadMessage(NamedTuple):
+    """The sentences of a message, what naps keep of it, and the strength of those worth it.
+
+    *worth* is by place, each as in the file ("P2"); *is_random* says that it was drawn at random.
+    """
+
+    sentences: list[str]
+    kept: str
+    worth: dict[int, str]
+    is_random: bool
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.sentences", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--held", action="store_true", help="the writers that are only scored")
+    options = parser.parse_args(argv)
+    print(json.dumps(measure(options.folder, "held" if options.held else "fit")))
+
+
+def measure(folder: Path, split: str) -> dict[str, Any]:
+    """Return what is kept of the messages drawn at random, sentences by kind, as [kept, all]."""
+    paths = {path.name: path for path in folder.rglob("*.md")}
+    rows = labels(split)
+    if missing := sorted({Path(row["path"]).name for row in rows} - set(paths)):
+        raise SystemExit(f"no page {missing[0]} below {folder}")
+    asked = sum(len(row["messages"]) for row in rows)
+    read = [each for row in rows for each in _read(row, paths[Path(row["path"]).name])]
+    drawn = [each for each in read if each.is_random]
+    kept, whole = Counter[str](), Counter[str]()
+    for message in drawn:
+        for at, label in message.worth.items():
+            group = KINDS[label[0]] if int(label[1]) == CLEAR else "may be argued about"
+            whole[group] += 1
+            kept[group] += _is_kept(message.sentences[at], message.kept)
+        if not message.worth:
+            whole["messages of the moment"] += 1
+            kept["messages of the moment"] += bool(message.kept)
+    clear = [sum(counts[kind] for kind in KINDS.values()) for counts in (kept, whole)]
+    return {
+        "messages": len(drawn),
+        "changed": asked - len(read),
+        "clearly worth it": clear,
+        **{group: [kept[group], whole[group]] for group in sorted(whole)},
+    }
+
+
+def labels(split: str) -> list[dict[str, Any]]:
+    """Return the labelled messages of *split*, by page."""
+    path = LABELS / "others" / f"sentences-{split}.jsonl"
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def _is_kept(sentence: str, kept: str) -> bool:
+    return f" {words(sentence)} " in f" {words(kept)} "
+
+
+def _read(row: dict[str, Any], path: Path) -> Iterator[ReadMessage]:
+    """Yield the labelled messages of one page that are cut as they were when they were read."""
+    labelled = {message["place"]: message for message in row["messages"]}
+    agent_lines: list[str] = []
+    page = path.read_text("utf-8", errors="replace")
+    for turn in turns(split_exchanges(specstory(page, sidechains=False))):
+        fresh = turn._replace(fresh=drop_quoted(turn.own, agent_lines))
+        agent_lines += [fold_words(each.text) for each in turn.exchange.texts]
+        label = labelled.get(turn.exchange.place)
+        own = _sentences(fresh)
+        if label is not None and label["of"] == len(own):
+            worth = {int(at): each for at, each in label.get("worth", {}).items()}
+            yield ReadMessage(own, _kept(fresh), worth, "drawn" not in label)
+
+
+def _sentences(turn: OwnExchange) -> list[str]:
+    lines = [line for paragraph in turn.fresh.paragraphs for line in paragraph.split("\n")]
+    return [sentence for line in lines for sentence in sentences(line)]
+
+
+def _kept(turn: OwnExchange) -> str:
+    passages = find_passages(turn.fresh, stopped=turn.stopped, is_told=False)
+    return "\n".join(passage.text for passage in passages)
+
+
+if __name__ == "__main__":
+    main()
