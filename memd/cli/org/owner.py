@@ -39,7 +39,7 @@ def init(
     from memd.org.signature import public_of
 
     with daemon() as client:
-        text = (renew_key if renew else make_key)(client)
+        text = renew_key(client) if renew else make_key(client)[0]
     public = public_of(text)
     say.answer({"public_key": public}, public, json=json)
 
@@ -73,7 +73,9 @@ def sign(client: Client, action: str, content: Mapping[str, Any]) -> dict[str, s
     from memd.org.signature import open_key, public_of, statement
 
     _require_terminal()
-    text = _key_text() or make_key(client)
+    text, passphrase = _key_text(), None
+    if text is None:
+        text, passphrase = make_key(client)
     state = client.call("owner.state")
     if state["public_key"] is None:
         state = client.call("owner.set", {"public_key": public_of(text)})
@@ -82,13 +84,13 @@ def sign(client: Client, action: str, content: Mapping[str, Any]) -> dict[str, s
             "the database has another owner key",
             hint=f"restore the file of that key: {_key_file()}",
         )
-    key = open_key(text, _ask_passphrase(text))
+    key = open_key(text, _ask_passphrase(text) if passphrase is None else passphrase)
     value = key.sign(statement(state["store"], state["nonce"], action, content))
     return {"nonce": state["nonce"], "value": value.hex()}
 
 
-def make_key(client: Client) -> str:
-    """Create the owner key, register it with the daemon, and return the text of its file.
+def make_key(client: Client) -> tuple[str, str]:
+    """Create the owner key and register it; return the text of its file and the passphrase.
 
     Raises InvalidStateError if there is a key already.
     """
@@ -103,12 +105,13 @@ def make_key(client: Client) -> str:
             hint=f"restore your copy of the file: {_key_file()}",
         )
     say.note("creating the owner key, which signs what you write yourself")
-    key_pair = new_key(_new_passphrase())
+    passphrase = _new_passphrase()
+    key_pair = new_key(passphrase)
     client_key.write(_key_file(), key_pair.text)
     client.call("owner.set", {"public_key": key_pair.public_key})
     say.note(f"created {_key_file()}")
     say.note("keep a copy elsewhere: without it the key cannot be replaced")
-    return key_pair.text
+    return key_pair.text, passphrase
 
 
 def renew_key(client: Client) -> str:
