@@ -106,9 +106,21 @@ def _results(metrics: dict[str, Any]) -> list[str]:
     for kind, outcomes in metrics["asked"].items():
         gave, empty = outcomes.get("given", 0), outcomes.get("nothing", 0)
         texts = metrics["given"].get(kind, {})
-        what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in texts.items())
+        what = ", ".join(_count_of(name, number) for name, number in texts.items())
         rows.append(f"  {kind + 's:':<10}{gave + empty:,}, {gave:,} with results: {what}")
     return rows
+
+
+def _count_of(name: str, number: int) -> str:
+    """Return *number* with *name*, which is a plural where it names things.
+
+    >>> _count_of("memories", 1), _count_of("items", 2), _count_of("in_window", 1)
+    ('1 memory', '2 items', '1 in window')
+    """
+    words = name.replace("_", " ")
+    if number == 1:
+        words = f"{words[:-3]}y" if words.endswith("ies") else words.removesuffix("s")
+    return f"{number:,} {words}"
 
 
 def _uptake(counts: dict[str, int]) -> list[str]:
