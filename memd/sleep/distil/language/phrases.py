@@ -177,6 +177,8 @@ PRINTED = re.compile(
     r"|^\W*\((?:use \W?git|commit or)"
     r"|\b(?:deleted|modified|new file): \S+ (?:deleted|modified|new file):"
     r"|^\W*(?:[\w .#:>-]{1,60}\{ )?[a-z-]+: [^;]{1,60};"
+    # The agent's states one after the other, which some recorders join.
+    r"|^\W*[A-Z][a-z]+ing\b.{0,200}?[a-z][A-Z][a-z]{3,}ing [`\w]"
     r"|^\W*(?:error|warning) title=|^\W*(?:Tool use|Called tool):"
     r"|</\w+>|\bdefp? \w+\(|^\W*@callback |\u0393\u00f6"
     r"|^\W*\d\d:\d\d:\d\d\b|^Search instead for\b|\+ (?:CategoryInfo|FullyQualifiedErrorId)\b"

@@ -108,6 +108,7 @@ _MACHINE = re.compile(
       | (?:JSON|YAML|TOML|XML|SQL|Syntax|Parse)\w*:\s.*\b(?:not\ allowed|expected|invalid)\b
       | no\ function\ clause\ matching\b|key\ :\w+\ not\ found\b   # Elixir's
       | (?:Process|Command|Task)\ (?:exited|finished|failed|completed)\ (?:with|in)\b
+      | Found\ \d+\ (?:error|warning|issue|problem)s?\b|No\ fixes\ available\b
       | (?:OK|PASS|PASSED|FAIL|FAILED|SKIP|WARN|\?\?|[MADRU]{1,2})\s+[~./\w-]*/\S*\s*$
       | [-*]?\s*\[[^\]]+\]\([^)\s]*:\d+\)   # a finding that links to its line
       | (?:\S+\s){0,5}\S*(?:Error|Exception|Warning):\s

@@ -42,6 +42,11 @@ def test_that_all_went_well_is_told_only_with_what_else_it_says() -> None:
     assert outcome(_exchange("test it", more)) == more.replace("`", "")
 
 
+def test_states_that_a_recorder_joined_are_no_outcome() -> None:
+    joined = "Checking `a.py` for hooksSearching for `on_click` usesPlanning the `a.py` tests"
+    assert outcome(_exchange("go on", joined)) == ""
+
+
 def test_a_report_is_told_by_its_list_alone() -> None:
     report = "- `a.py` reads the port from `PORT` because of the proxy\n" * 120
     issues = "## Top 2 issues\n1. **The cache never expires**\n2. **No index on mail**\n"

@@ -230,6 +230,8 @@ def test_a_line_behind_a_margin_without_end_is_read_at_once() -> None:
         "npm error A complete log of this run can be found in: /home/ada/.npm/_logs/debug-0.log",
         "FAIL  src/undo.layers.test.js > undo > should keep the last page",
         "'Invalid DATABASE_URL: DATABASE_URL must start with mysql://'",
+        "Found 3 errors.",
+        "No fixes available (1 hidden fix can be enabled)",
     ],
 )
 def test_what_a_package_manager_or_a_test_printed_is_nobodys(line: str) -> None:
