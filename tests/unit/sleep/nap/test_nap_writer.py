@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memd.domain.enums import Origin
 from memd.sleep.distil.digest import FIELDS
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.model.nap_writer import (
@@ -13,6 +14,7 @@ from memd.sleep.model.nap_writer import (
     WrittenFact,
     WrittenLine,
     WrittenNap,
+    _origin,
 )
 from memd.text.tokens import DefaultTokenEstimator
 
@@ -47,3 +49,11 @@ def test_the_schema_says_how_much_is_asked_for() -> None:
 def test_an_answer_that_says_more_is_read_all_the_same() -> None:
     more = longest(SCHEMA_FACTS_MAX + 1, scale=2)
     assert WrittenNap.model_validate_json(more.model_dump_json()) == more
+
+
+def test_results_of_tools_are_not_the_persons_words() -> None:
+    results = [{"type": "tool_result", "tool_use_id": "1", "content": "I prefer tabs."}]
+    typed = {"type": "text", "text": "I prefer tabs."}
+
+    assert _origin({"role": "user", "content": results}) is Origin.TOOL
+    assert _origin({"role": "user", "content": [typed]}) is Origin.PERSON
