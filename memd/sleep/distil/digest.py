@@ -16,6 +16,7 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.failures import has_failed
+from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome, pasted_error
 from memd.sleep.distil.unfinished import find_unfinished
@@ -262,11 +263,13 @@ def _last_failure(ran: Sequence[_CommandRun]) -> str:
 
 
 def _last_outcome(exchanges: Sequence[Exchange]) -> str:
-    following = ""
+    """Return the last outcome that is worth it, without one the last of all."""
+    following, last = "", ""
     for exchange in reversed([each for each in exchanges if each.user]):
         text = outcome(exchange, following)
-        if text:
+        if text and outcome_worth(text) >= OUTCOME_WORTH:
             return text
+        last = last or text
         if not is_interruption(exchange.user) and words(exchange.user).paragraphs:
             following = exchange.user
-    return ""
+    return last

@@ -31,9 +31,10 @@ _ANSWER_CHARS = 200
 _LABEL = r"^\W*(?:still )?(?:open|next|pending)(?: (?:items|points|tasks|up))?:\s*"
 _STILL = re.compile(
     r"\b(?:remaining|remains(?! (?:the same|unchanged|as|in|intact)\b)"
-    r"|still (?:needs?|open|to do|missing|fails?|left)|not yet"
+    r"|(?<!can )(?<!could )still (?:needs?|open|to do|missing|fails?|left)|not yet"
     r"|left (?:to|undone|open)|next steps?(?= (?:is|are|was|will|would)\b|:| [\u2014\u2013-])"
-    r"|follow-?up|to[ -]do\b|(?-i:TODO)s?\b|untested|before (?:merging|release)"
+    r"|follow-?up|to[ -]do\b|(?-i:TODOs?)(?=:| (?:is|are|remains?|in|left)\b)|untested"
+    r"|before (?:merging|release)"
     r"|needs? to be (?:done|tested|verified|merged|pushed|deployed)"
     r"|ready to (?:test|push|merge|start|commit|deploy)"
     rf"|{_LABEL})",
@@ -42,7 +43,7 @@ _STILL = re.compile(
 _NARRATES = re.compile(
     r"^\W*(?:(?:now|next|first|then|finally|great|perfect|good)\b\W*)*"
     r"(?:let me|let's|i'll|i've|i have|i need|i want|now i|i(?= \w+ed\b)|we've|updating|marking"
-    r"|if you|you can|feel free)\b",
+    r"|if|you can|feel free|command stdout)\b",
     re.IGNORECASE,
 )
 _NOTHING = re.compile(r"\b(?:0|no|none|nothing)\b", re.IGNORECASE)

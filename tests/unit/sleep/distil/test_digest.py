@@ -169,3 +169,17 @@ def test_no_session_is_an_error_and_no_digest_is_too_long(texts: list[tuple[str,
     text = digest(session)
     assert tokens(text) <= DIGEST_TOKENS_MAX
     assert digest(session) == text
+
+
+def test_a_digest_ends_with_the_last_outcome_that_is_worth_it() -> None:
+    done = "`importer.py` reads rows in batches of `500` now, because each cursor stays in memory."
+    praise = (
+        "Improved `app.css` with a clean and modern layout of `cards`, \u2705 production-ready."
+    )
+    text = digest(
+        [
+            _exchange(0, "the importer eats all memory", done),
+            _exchange(2, "and what about the styles of it", praise),
+        ]
+    )
+    assert "Ended with: importer.py reads rows" in text

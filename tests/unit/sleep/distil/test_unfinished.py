@@ -44,6 +44,8 @@ def test_what_a_list_says_was_done_and_what_is_only_offered_is_not_open() -> Non
     assert find_unfinished([_exchange("go", done)]) == ["Sign the release files"]
     offer = "It works. If you'd like, the remaining lint findings could be fixed in src/a.py too."
     assert find_unfinished([_exchange("go", offer)]) == []
+    names = 'That\'s why you can still open the page. The plan in TODO.md and "Add TODO" were kept.'
+    assert find_unfinished([_exchange("go", names)]) == []
 
 
 def test_tasks_that_were_created_one_by_one_are_open_until_they_end() -> None:
