@@ -18,13 +18,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.kept_scores import words
+from bench.kept_scores import stands_in
 from bench.readings import LABELS
 from bench.transcripts import specstory
 from memd.sleep.distil.answers import drop_quoted, fold_words
-from memd.sleep.distil.compose import OwnExchange, turns
-from memd.sleep.distil.exchanges import split_exchanges
-from memd.sleep.distil.passages import find_passages
+from memd.sleep.distil.compose import turns
+from memd.sleep.distil.distil import distil
+from memd.sleep.distil.exchanges import NapKind, split_exchanges
 from memd.text.words import sentences
 
 KINDS = {
@@ -39,13 +39,12 @@ CLEAR = 2
 
 
 class ReadMessage(NamedTuple):
-    """The sentences of a message, what naps keep of it, and the strength of those worth it.
+    """The sentences of a message, whether each stands in a memory, and which are worth it.
 
     *worth* is by place, each as in the file ("P2"); *is_random* says that it was drawn at random.
     """
 
-    sentences: list[str]
-    kept: str
+    kept: list[bool]
     worth: dict[int, str]
     is_random: bool
 
@@ -72,10 +71,10 @@ def measure(folder: Path, split: str) -> dict[str, Any]:
         for at, label in message.worth.items():
             group = KINDS[label[0]] if int(label[1]) == CLEAR else "may be argued about"
             whole[group] += 1
-            kept[group] += _is_kept(message.sentences[at], message.kept)
+            kept[group] += message.kept[at]
         if not message.worth:
             whole["messages of the moment"] += 1
-            kept["messages of the moment"] += bool(message.kept)
+            kept["messages of the moment"] += any(message.kept)
     clear = [sum(counts[kind] for kind in KINDS.values()) for counts in (kept, whole)]
     return {
         "messages": len(drawn),
@@ -91,33 +90,24 @@ def labels(split: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def _is_kept(sentence: str, kept: str) -> bool:
-    return f" {words(sentence)} " in f" {words(kept)} "
-
-
 def _read(row: dict[str, Any], path: Path) -> Iterator[ReadMessage]:
     """Yield the labelled messages of one page that are cut as they were when they were read."""
     labelled = {message["place"]: message for message in row["messages"]}
+    messages = specstory(path.read_text("utf-8", errors="replace"), sidechains=False)
+    memories = [each for each in distil(messages) if each.kind is not NapKind.DIGEST]
     agent_lines: list[str] = []
-    page = path.read_text("utf-8", errors="replace")
-    for turn in turns(split_exchanges(specstory(page, sidechains=False))):
-        fresh = turn._replace(fresh=drop_quoted(turn.own, agent_lines))
+    for turn in turns(split_exchanges(messages)):
+        place = turn.exchange.place
+        fresh = drop_quoted(turn.own, agent_lines)
         agent_lines += [fold_words(each.text) for each in turn.exchange.texts]
-        label = labelled.get(turn.exchange.place)
-        own = _sentences(fresh)
+        lines = [line for paragraph in fresh.paragraphs for line in paragraph.split("\n")]
+        own = [sentence for line in lines for sentence in sentences(line)]
+        label = labelled.get(place)
         if label is not None and label["of"] == len(own):
+            texts = [each.text for each in memories if place in each.places]
+            kept = [any(stands_in(sentence, text) for text in texts) for sentence in own]
             worth = {int(at): each for at, each in label.get("worth", {}).items()}
-            yield ReadMessage(own, _kept(fresh), worth, "drawn" not in label)
-
-
-def _sentences(turn: OwnExchange) -> list[str]:
-    lines = [line for paragraph in turn.fresh.paragraphs for line in paragraph.split("\n")]
-    return [sentence for line in lines for sentence in sentences(line)]
-
-
-def _kept(turn: OwnExchange) -> str:
-    passages = find_passages(turn.fresh, stopped=turn.stopped, is_told=False)
-    return "\n".join(passage.text for passage in passages)
+            yield ReadMessage(kept, worth, "drawn" not in label)
 
 
 if __name__ == "__main__":
