@@ -102,7 +102,13 @@ LASTING = re.compile(
     r"|(?:sempre|toda vez|cada vez) que (?:você|\w+ar|\w+er)\b"
     r"|(?:eu )?uso (?:o )?(?:windows|linux|mac\w*)|ogni volta che \w+i"
     r"|(?:elke|iedere) keer (?:dat|als) je|ik (?:werk|zit) op (?:een )?(?:windows|linux|mac)"
-    r"|(?:пиши|отвечай|говори)\w* [^.?!]*на (?:русском|английском)|без моего \w+)(?!\w)",
+    r"|(?:пиши|отвечай|говори)\w* [^.?!]*на (?:русском|английском)|без моего \w+"
+    # Russian says by the verb's aspect what is done each time.
+    r"|не (?:добавляй|пиши|используй|создавай|трогай|удаляй|меняй|делай)(?:те)?"
+    r"|(?:веди|обновляй|соблюдай|документируй|записывай|отмечай|не забывай)(?:те)?"
+    r"|(?:при|перед|после) (?:кажд\w+|внесени\w+|выполнени\w+|изменени\w+|завершени\w+"
+    r"|начал\w+))(?!\w)"
+    r"|用(?:简体)?(?:中文|英文)(?:回答|回复|说|写|交流)|先(?:问我|跟我确认|给我看)",
     re.IGNORECASE,
 )
 """How somebody wants things done, in languages other than English."""
