@@ -48,6 +48,8 @@ def leftover_child(environ: dict[str, str]) -> Iterator[tuple[int, psutil.Proces
     first.stdout.close()
     first.wait()
     try:
+        # The kernel says that a program runs before it shows the program's environment.
+        wait_until(child.environ, "who is left has an environment")
         yield first.pid, child
     finally:
         with suppress(psutil.NoSuchProcess):
