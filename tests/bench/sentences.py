@@ -1,6 +1,6 @@
 """What naps keep of what people say: ``python -m tests.bench.sentences DIR``.
 
-``labels/others/sentences-fit.jsonl`` and ``-held.jsonl`` refer to messages of 63 writers to their
+``labels/others/sentences-fit.jsonl`` and ``-held.jsonl`` refer to messages of 74 writers to their
 agents, in public repositories (``labels/README.md``): readers who knew no rule read them sentence
 by sentence and wrote down what a new session would do better work for knowing. The messages are
 drawn at random, up to 170 of a writer, and beside them some of which rules kept something
