@@ -79,31 +79,17 @@ class AuditPage(Value):
     next: int | None = None
 
 
-@router.method(
-    "owner.state", Params, OwnerState, "Get what a signature needs: public key, store id, nonce."
-)
+@router.method("owner.state", "Get what a signature needs: public key, store id, nonce.")
 async def owner(context: Context, _params: Params) -> OwnerState:
     return await context.rooms.owner.state(context.caller)
 
 
-@router.method(
-    "owner.set",
-    SetOwnerParams,
-    OwnerState,
-    "Set or replace the owner's public key.",
-    scope="admin",
-)
+@router.method("owner.set", "Set or replace the owner's public key.", scope="admin")
 async def set_owner(context: Context, params: SetOwnerParams) -> OwnerState:
     return await context.rooms.owner.set(context.caller, params.public_key, params.signature)
 
 
-@router.method(
-    "client.add",
-    AddClientParams,
-    AddedClient,
-    "Create a client key; returns the path of its file.",
-    scope="admin",
-)
+@router.method("client.add", "Create a client key; returns the path of its file.", scope="admin")
 async def add_client(context: Context, params: AddClientParams) -> AddedClient:
     return await context.rooms.clients.add(
         context.caller,
@@ -116,36 +102,18 @@ async def add_client(context: Context, params: AddClientParams) -> AddedClient:
 
 
 @router.method(
-    "client.list",
-    Params,
-    Page[KeyedClient],
-    "List clients with keys and their scopes.",
-    scope="admin",
-    writes=False,
+    "client.list", "List clients with keys and their scopes.", scope="admin", writes=False
 )
 async def clients(context: Context, _params: Params) -> Page[KeyedClient]:
     return Page[KeyedClient](items=await context.rooms.clients.list())
 
 
-@router.method(
-    "client.revoke",
-    RevokeClientParams,
-    KeyedClient,
-    "Revoke a client key.",
-    scope="admin",
-)
+@router.method("client.revoke", "Revoke a client key.", scope="admin")
 async def revoke_client(context: Context, params: RevokeClientParams) -> KeyedClient:
     return await context.rooms.clients.revoke(context.caller, params.name)
 
 
-@router.method(
-    "audit.show",
-    AuditParams,
-    AuditPage,
-    "List audit rows: changes and refusals.",
-    scope="admin",
-    writes=False,
-)
+@router.method("audit.show", "List audit rows: changes and refusals.", scope="admin", writes=False)
 async def audit(context: Context, params: AuditParams) -> AuditPage:
     outcome = None if params.outcome is None else params.outcome.value
     where = AuditFilter(params.client, params.method, outcome)
@@ -153,14 +121,7 @@ async def audit(context: Context, params: AuditParams) -> AuditPage:
     return AuditPage(items=items, next=after)
 
 
-@router.method(
-    "audit.verify",
-    VerifyAuditParams,
-    AuditReport,
-    "Verify the audit.",
-    scope="admin",
-    writes=False,
-)
+@router.method("audit.verify", "Verify the audit.", scope="admin", writes=False)
 async def verify_audit(context: Context, params: VerifyAuditParams) -> AuditReport:
     return await context.rooms.audit.verify(
         [(head.seq, bytes.fromhex(head.hash)) for head in params.anchors]

@@ -59,49 +59,33 @@ class AgentSettings(Value):
     """The source of each setting: the settings file, a call, or the default."""
 
 
-@router.method("preference.set", SetPreferenceParams, None, "Set a preference.", scope="write")
+@router.method("preference.set", "Set a preference.", scope="write")
 async def set_preference(context: Context, params: SetPreferenceParams) -> None:
     await context.rooms.preferences.set(context.caller, params.name, params.value)
 
 
-@router.method(
-    "preference.confirm",
-    ConfirmPreferenceParams,
-    bool,
-    "Confirm a preference as the owner's word.",
-    scope="admin",
-)
+@router.method("preference.confirm", "Confirm a preference as the owner's word.", scope="admin")
 async def confirm_preference(context: Context, params: ConfirmPreferenceParams) -> bool:
     return await context.rooms.preferences.confirm(context.caller, params.name, params.value)
 
 
-@router.method(
-    "preference.get", PreferenceParams, Preference | None, "Get one preference, or null."
-)
+@router.method("preference.get", "Get one preference, or null.")
 async def preference(context: Context, params: PreferenceParams) -> Preference | None:
     items = await context.rooms.recall.preferences(context.caller)
     return next((item for item in items if item.name == params.name), None)
 
 
-@router.method("preference.list", AgentParams, Page[Preference], "List all preferences.")
+@router.method("preference.list", "List all preferences.")
 async def preferences(context: Context, _params: AgentParams) -> Page[Preference]:
     return Page[Preference](items=await context.rooms.recall.preferences(context.caller))
 
 
-@router.method(
-    "preference.delete", DeletePreferenceParams, bool, "Delete a preference.", scope="write"
-)
+@router.method("preference.delete", "Delete a preference.", scope="write")
 async def delete_preference(context: Context, params: DeletePreferenceParams) -> bool:
     return await context.rooms.preferences.delete(context.caller, params.name)
 
 
-@router.method(
-    "agent.set",
-    SetAgentParams,
-    AgentSettings,
-    "Change the settings of an agent.",
-    scope="write",
-)
+@router.method("agent.set", "Change the settings of an agent.", scope="write")
 async def set_agent(context: Context, params: SetAgentParams) -> AgentSettings:
     agents, caller = context.rooms.agents, context.caller
     names = params.model_fields_set & set(MemoryConfig.model_fields)
@@ -110,13 +94,13 @@ async def set_agent(context: Context, params: SetAgentParams) -> AgentSettings:
     return await _with_origins(context, caller.agent_id, await agents.set(caller, settings))
 
 
-@router.method("agent.get", AgentParams, AgentSettings, "Get the settings of an agent.")
+@router.method("agent.get", "Get the settings of an agent.")
 async def agent(context: Context, _params: AgentParams) -> AgentSettings:
     settings = await context.rooms.agents.get(context.caller)
     return await _with_origins(context, context.caller.agent_id, settings)
 
 
-@router.method("agent.list", Params, Page[AgentSettings], "List all agents with their settings.")
+@router.method("agent.list", "List all agents with their settings.")
 async def agents(context: Context, _params: Params) -> Page[AgentSettings]:
     """Return the agents with settings; a client bound to one agent sees only that one."""
     everybody = await context.rooms.agents.list(context.caller)
@@ -151,30 +135,19 @@ class RetractSharedParams(WriteParams):
 
 
 @router.method(
-    "shared.publish",
-    PublishParams,
-    Name,
-    "Publish a text to all agents; returns the id of the copy.",
-    scope="write",
+    "shared.publish", "Publish a text to all agents; returns the id of the copy.", scope="write"
 )
-async def publish(context: Context, params: PublishParams) -> str:
+async def publish(context: Context, params: PublishParams) -> Name:
     return await context.rooms.sharing.publish(context.caller, params)
 
 
-@router.method(
-    "shared.search",
-    SearchSharedParams,
-    tuple[MemoryEntry, ...],
-    "Search or list shared memories.",
-)
+@router.method("shared.search", "Search or list shared memories.")
 async def search(context: Context, params: SearchSharedParams) -> tuple[MemoryEntry, ...]:
     return await context.rooms.recall.search_shared(params, params.exclude_agent)
 
 
 @router.method(
     "shared.retract",
-    RetractSharedParams,
-    bool,
     "Retract a shared memory of one's own.",
     scope="write",
     short_id=ShortId("id", "memory"),

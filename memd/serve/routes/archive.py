@@ -43,43 +43,28 @@ class WikiParams(WriteParams):
     target: SafePath | None = None
 
 
-@router.method(
-    "trash.list",
-    PageParams,
-    Page[TrashedMemory],
-    "List the trash, with the time each memory is erased.",
-)
+@router.method("trash.list", "List the trash, with the time each memory is erased.")
 async def trash(context: Context, params: PageParams) -> Page[TrashedMemory]:
     items, after = await context.rooms.trash.list(context.caller, params.after, params.limit)
     return Page[TrashedMemory](items=items, next=after)
 
 
 @router.method(
-    "trash.restore",
-    WriteIdParams,
-    bool,
-    "Restore a memory from the trash.",
-    scope="write",
-    short_id=_MEMORY_ID,
+    "trash.restore", "Restore a memory from the trash.", scope="write", short_id=_MEMORY_ID
 )
 async def restore_from_trash(context: Context, params: WriteIdParams) -> bool:
     return await context.rooms.trash.restore(context.caller, params.id)
 
 
-@router.method("archive.search", RetrieveParams, tuple[ArchivedMemory, ...], "Search the archive.")
+@router.method("archive.search", "Search the archive.")
 async def search(context: Context, params: RetrieveParams) -> tuple[ArchivedMemory, ...]:
     return await context.rooms.archive.search(context.caller, params)
 
 
 @router.method(
-    "archive.add",
-    WriteIdParams,
-    Name | None,
-    "Archive a memory; returns its archival id.",
-    scope="write",
-    short_id=_MEMORY_ID,
+    "archive.add", "Archive a memory; returns its archival id.", scope="write", short_id=_MEMORY_ID
 )
-async def add(context: Context, params: WriteIdParams) -> str | None:
+async def add(context: Context, params: WriteIdParams) -> Name | None:
     """Move a memory into the archive, in one transaction; return None when there is none."""
     return await context.rooms.archive.move_to_archive(
         context.caller, params.id, ArchiveReason.CONSOLIDATED
@@ -87,11 +72,7 @@ async def add(context: Context, params: WriteIdParams) -> str | None:
 
 
 @router.method(
-    "archive.restore",
-    IdParams,
-    ArchivedMemory,
-    "Get one archived memory; it stays in the archive.",
-    short_id=_ARCHIVED_ID,
+    "archive.restore", "Get one archived memory; it stays in the archive.", short_id=_ARCHIVED_ID
 )
 async def restore(context: Context, params: IdParams) -> ArchivedMemory:
     return await context.rooms.archive.restore(context.caller, params.id)
@@ -99,8 +80,6 @@ async def restore(context: Context, params: IdParams) -> ArchivedMemory:
 
 @router.method(
     "archive.restore_to_hot",
-    WriteIdParams,
-    MemoryEntry,
     "Restore a memory from the archive.",
     scope="write",
     short_id=_ARCHIVED_ID,
@@ -109,12 +88,7 @@ async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry
     return await context.rooms.archive.restore_to_hot(context.caller, params.id)
 
 
-@router.method(
-    "archive.turned_away",
-    ListTurnedAwayParams,
-    Page[ArchivedMemory],
-    "List what the importance gate turned away, newest first.",
-)
+@router.method("archive.turned_away", "List what the importance gate turned away, newest first.")
 async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> Page[ArchivedMemory]:
     items, after = await context.rooms.archive.list_below_threshold(
         context.caller, params.after, params.limit, everybody=params.everybody
@@ -124,8 +98,6 @@ async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> Pa
 
 @router.method(
     "archive.restore_turned_away",
-    RestoreTurnedAwayParams,
-    int,
     "Restore all that was turned away; returns how many.",
     scope="write",
     repeats="when done",
@@ -136,18 +108,13 @@ async def restore_turned_away(context: Context, params: RestoreTurnedAwayParams)
     )
 
 
-@router.method("archive.count", AgentParams, int, "Count archived memories.")
+@router.method("archive.count", "Count archived memories.")
 async def count(context: Context, _params: AgentParams) -> int:
     return await context.rooms.archive.count(context.caller)
 
 
 @router.method(
-    "wiki.export",
-    WikiParams,
-    WikiExport,
-    "Write memories as Markdown files.",
-    scope="admin",
-    repeats="when done",
+    "wiki.export", "Write memories as Markdown files.", scope="admin", repeats="when done"
 )
 async def export(context: Context, params: WikiParams) -> WikiExport:
     return await context.rooms.wiki.export(context.caller, params.target)

@@ -60,29 +60,21 @@ class GraphQueryParams(MomentParams):
     limit: int = Field(default=10, ge=1, le=WALK_PATHS_MAX)
 
 
-@router.method(
-    "graph.add",
-    AddTripleParams,
-    Added,
-    "Add a relation; stored as a memory.",
-    scope="write",
-)
+@router.method("graph.add", "Add a relation; stored as a memory.", scope="write")
 async def add(context: Context, params: AddTripleParams) -> Added:
     return await context.rooms.graph.add(
         context.caller, params.subject, params.relation, params.object
     )
 
 
-@router.method("graph.neighbours", NeighboursParams, Neighbours, "List the relations of an entity.")
+@router.method("graph.neighbours", "List the relations of an entity.")
 async def neighbours(context: Context, params: NeighboursParams) -> Neighbours:
     return await context.rooms.graph.neighbours(
         context.caller, params.name, params.limit, at=params.moment
     )
 
 
-@router.method(
-    "graph.path", PathParams, GraphPaths, "Find the shortest paths between two entities."
-)
+@router.method("graph.path", "Find the shortest paths between two entities.")
 async def path(context: Context, params: PathParams) -> GraphPaths:
     return await context.rooms.graph.path(
         context.caller,
@@ -94,12 +86,7 @@ async def path(context: Context, params: PathParams) -> GraphPaths:
     )
 
 
-@router.method(
-    "graph.query",
-    GraphQueryParams,
-    GraphAnswers,
-    "Answer a question along the relations of its entities.",
-)
+@router.method("graph.query", "Answer a question along the relations of its entities.")
 async def query(context: Context, params: GraphQueryParams) -> GraphAnswers:
     return await context.rooms.graph.query(
         context.caller, params.question, limit=params.limit, at=params.moment

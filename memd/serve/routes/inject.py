@@ -54,47 +54,28 @@ class FileParams(FileCommand, WriteParams):
     """One command of the file view, for one agent's memories."""
 
 
-@router.method(
-    "inject.prepare",
-    PrepareParams,
-    PreparedPrompt,
-    "Prepare the messages of a prompt within a token budget.",
-)
+@router.method("inject.prepare", "Prepare the messages of a prompt within a token budget.")
 async def prepare(context: Context, params: PrepareParams) -> PreparedPrompt:
     return await context.rooms.inject.prepare(context.caller, params)
 
 
-@router.method("inject.brief", BriefParams, Brief, "Get the brief for the start of a session.")
+@router.method("inject.brief", "Get the brief for the start of a session.")
 async def brief(context: Context, params: BriefParams) -> Brief:
     return await context.rooms.briefs.brief(context.caller, params)
 
 
-@router.method(
-    "inject.tools", ToolsParams, Page[ToolDefinition], "List the memory tools of a strategy."
-)
+@router.method("inject.tools", "List the memory tools of a strategy.")
 async def tools(context: Context, params: ToolsParams) -> Page[ToolDefinition]:
     return Page[ToolDefinition](items=context.rooms.inject.tools(params.strategy))
 
 
-@router.method(
-    "inject.call",
-    CallToolParams,
-    ToolAnswer,
-    "Call a memory tool; returns its answer.",
-    writes=True,
-)
+@router.method("inject.call", "Call a memory tool; returns its answer.", writes=True)
 async def call(context: Context, params: CallToolParams) -> ToolAnswer:
     return await context.rooms.inject.call(
         context.caller, params.name, params.arguments, params.strategy
     )
 
 
-@router.method(
-    "inject.file",
-    FileParams,
-    FileReply,
-    "Run a command of the memory tool: memories as files.",
-    scope="write",
-)
+@router.method("inject.file", "Run a command of the memory tool: memories as files.", scope="write")
 async def file(context: Context, params: FileParams) -> FileReply:
     return await context.rooms.files.run(context.caller, params)

@@ -68,82 +68,49 @@ class ActivateParams(KeyParams):
     run_id: Name
 
 
-@router.method(
-    "learn.outcome", OutcomeParams, Learning, "Report the outcome of a task.", scope="write"
-)
+@router.method("learn.outcome", "Report the outcome of a task.", scope="write")
 async def outcome(context: Context, params: OutcomeParams) -> Learning:
     return await context.rooms.learn.record_outcome(context.caller, params)
 
 
-@router.method(
-    "learn.success",
-    SuccessParams,
-    PlaybookEntry,
-    "Report a tool pattern that worked.",
-    scope="write",
-)
+@router.method("learn.success", "Report a tool pattern that worked.", scope="write")
 async def success(context: Context, params: SuccessParams) -> PlaybookEntry:
     return await context.rooms.learn.record_success(context.caller, params)
 
 
-@router.method("learn.list", LessonsParams, Page[Learning], "List lessons, newest first.")
+@router.method("learn.list", "List lessons, newest first.")
 async def lessons(context: Context, params: LessonsParams) -> Page[Learning]:
     return Page[Learning](items=await context.rooms.learn.latest(context.caller, params.limit))
 
 
-@router.method(
-    "learn.playbook", PlaybookParams, Page[PlaybookEntry], "List tool patterns that worked."
-)
+@router.method("learn.playbook", "List tool patterns that worked.")
 async def playbook(context: Context, params: PlaybookParams) -> Page[PlaybookEntry]:
     return Page[PlaybookEntry](items=await context.rooms.learn.playbook(context.caller, params))
 
 
-@router.method(
-    "tune.start", StartParams, TuneRun, "Start a tuning run.", scope="admin", repeats="when done"
-)
+@router.method("tune.start", "Start a tuning run.", scope="admin", repeats="when done")
 async def tune(context: Context, params: StartParams) -> TuneRun:
     """Start a run in the background; ``tune.status`` and ``event.tuned`` report it."""
     return await context.rooms.tuning.start(context.caller, params, resume=params.resume)
 
 
-@router.method(
-    "tune.status",
-    Params,
-    TuneStatus,
-    "Get the tuning in use, and the progress and results of runs.",
-)
+@router.method("tune.status", "Get the tuning in use, and the progress and results of runs.")
 async def tune_status(context: Context, _params: Params) -> TuneStatus:
     return await context.rooms.tuning.status()
 
 
-@router.method(
-    "tune.cancel", KeyParams, TuneStatus, "Cancel the tuning run.", scope="admin", repeats="anew"
-)
+@router.method("tune.cancel", "Cancel the tuning run.", scope="admin", repeats="anew")
 async def cancel_tuning(context: Context, _params: KeyParams) -> TuneStatus:
     """Stop the run at its next step; it can be resumed."""
     return await context.rooms.tuning.cancel()
 
 
-@router.method(
-    "tune.activate",
-    ActivateParams,
-    TuneStatus,
-    "Use the result of a run.",
-    scope="admin",
-    repeats="when done",
-)
+@router.method("tune.activate", "Use the result of a run.", scope="admin", repeats="when done")
 async def activate(context: Context, params: ActivateParams) -> TuneStatus:
     return await context.rooms.tuning.activate(context.caller, params.run_id)
 
 
-@router.method(
-    "tune.rollback",
-    KeyParams,
-    TuneStatus,
-    "Revert to the tuning before.",
-    scope="admin",
-    repeats="when done",
-)
+@router.method("tune.rollback", "Revert to the tuning before.", scope="admin", repeats="when done")
 async def rollback(context: Context, _params: KeyParams) -> TuneStatus:
     """Stop using the active run; use the previous one again, or the shipped model."""
     return await context.rooms.tuning.rollback(context.caller)
@@ -175,63 +142,34 @@ class SkillExportParams(WriteParams):
     target: SafePath | None = None
 
 
-@router.method(
-    "learn.failure",
-    FailureParams,
-    LessonOutcome,
-    "Report a failure; returns the lesson.",
-    scope="write",
-)
+@router.method("learn.failure", "Report a failure; returns the lesson.", scope="write")
 async def failure(context: Context, params: FailureParams) -> LessonOutcome:
     return await context.rooms.lessons.learn_failure(context.caller, params)
 
 
-@router.method(
-    "learn.distil",
-    DistilParams,
-    DistillationOutcome,
-    "Store a finished task as one memory.",
-    scope="write",
-)
+@router.method("learn.distil", "Store a finished task as one memory.", scope="write")
 async def distil(context: Context, params: DistilParams) -> DistillationOutcome:
     return await context.rooms.lessons.distil(context.caller, params)
 
 
-@router.method(
-    "learn.prune",
-    PruneParams,
-    PruneResult,
-    "Archive lessons that are too old or outweighed.",
-    scope="write",
-)
+@router.method("learn.prune", "Archive lessons that are too old or outweighed.", scope="write")
 async def prune(context: Context, params: PruneParams) -> PruneResult:
     ids = await context.rooms.lessons.prune(context.caller, dry_run=params.dry_run)
     return PruneResult(ids=ids)
 
 
-@router.method("skill.list", AgentParams, Page[Skill], "List skills: the lessons of failures.")
+@router.method("skill.list", "List skills: the lessons of failures.")
 async def skills(context: Context, params: AgentParams) -> Page[Skill]:
     return Page[Skill](items=await context.rooms.skills.list_skills(context.caller))
 
 
-@router.method(
-    "skill.show",
-    IdParams,
-    SkillPage,
-    "Get one skill with all its tiers.",
-    short_id=ShortId("id", "memory"),
-)
+@router.method("skill.show", "Get one skill with all its tiers.", short_id=ShortId("id", "memory"))
 async def show(context: Context, params: IdParams) -> SkillPage:
     return await context.rooms.skills.show(context.caller, params.id)
 
 
 @router.method(
-    "skill.export",
-    SkillExportParams,
-    SkillExport,
-    "Write skills as SKILL.md files.",
-    scope="admin",
-    repeats="when done",
+    "skill.export", "Write skills as SKILL.md files.", scope="admin", repeats="when done"
 )
 async def skill_export(context: Context, params: SkillExportParams) -> SkillExport:
     return await context.rooms.skills.export(context.caller, params.target)

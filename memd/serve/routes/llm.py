@@ -23,9 +23,7 @@ METHOD = "llm.complete"
 _BY_RULE = "no provider is set"
 
 
-@router.method(
-    "llm.status", Params, LlmStatus, "Get the language model, its uses and token counts."
-)
+@router.method("llm.status", "Get the language model, its uses and token counts.")
 async def status(context: Context, _params: Params) -> LlmStatus:
     model = context.rooms.llm
     if model is not None:
@@ -55,8 +53,6 @@ class RegisteredAssistants(Value):
 
 @router.method(
     "llm.register",
-    RegisterParams,
-    RegisteredAssistants,
     "Offer this connection as the language model; the daemon sends llm.complete requests.",
     scope="admin",
     repeats="anew",
@@ -77,8 +73,6 @@ async def register(context: Context, params: RegisterParams) -> RegisteredAssist
 
 @router.method(
     "llm.unregister",
-    KeyParams,
-    RegisteredAssistants,
     "Withdraw this connection as the language model.",
     scope="admin",
     repeats="anew",

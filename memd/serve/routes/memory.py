@@ -134,17 +134,13 @@ class ForgetParams(WriteParams):
         return self
 
 
-@router.method("memory.ingest", IngestParams, Receipt, "Turn a text into memories.", scope="write")
+@router.method("memory.ingest", "Turn a text into memories.", scope="write")
 async def ingest(context: Context, params: IngestParams) -> Receipt:
     return await context.rooms.ingest.ingest(context.caller, params)
 
 
 @router.method(
-    "memory.ingest_many",
-    IngestManyParams,
-    Receipts,
-    "Ingest several texts; returns one receipt each.",
-    scope="write",
+    "memory.ingest_many", "Ingest several texts; returns one receipt each.", scope="write"
 )
 async def ingest_many(context: Context, params: IngestManyParams) -> Receipts:
     return await context.rooms.ingest.ingest_many(context.caller, params, context.progress)
@@ -152,8 +148,6 @@ async def ingest_many(context: Context, params: IngestManyParams) -> Receipts:
 
 @router.method(
     "memory.replace_source",
-    ReplaceSourceParams,
-    ReplaceResult,
     "Replace the memories of a source: new text is stored, missing text superseded.",
     scope="write",
 )
@@ -161,43 +155,29 @@ async def replace_source(context: Context, params: ReplaceSourceParams) -> Repla
     return await context.rooms.ingest.replace_source(context.caller, params)
 
 
-@router.method(
-    "memory.store", StoreParams, Name, "Store one text verbatim; returns its id.", scope="write"
-)
-async def store(context: Context, params: StoreParams) -> str:
+@router.method("memory.store", "Store one text verbatim; returns its id.", scope="write")
+async def store(context: Context, params: StoreParams) -> Name:
     return await context.rooms.ingest.store(context.caller, params)
 
 
-@router.method(
-    "memory.recall", RecallParams, RecallResult, "Find the memories that answer a question."
-)
+@router.method("memory.recall", "Find the memories that answer a question.")
 async def recall(context: Context, params: RecallParams) -> RecallResult:
     return await context.rooms.recall.recall(context.caller, params)
 
 
-@router.method(
-    "memory.retrieve",
-    RetrieveParams,
-    tuple[MemoryEntry, ...],
-    "Search or list memories by filters.",
-)
+@router.method("memory.retrieve", "Search or list memories by filters.")
 async def retrieve(context: Context, params: RetrieveParams) -> tuple[MemoryEntry, ...]:
     return await context.rooms.recall.retrieve(context.caller, params)
 
 
-@router.method(
-    "memory.retrieve_sparse",
-    RetrieveParams,
-    tuple[MemoryEntry, ...],
-    "Search by words only (BM25), best first.",
-)
+@router.method("memory.retrieve_sparse", "Search by words only (BM25), best first.")
 async def retrieve_sparse(context: Context, params: RetrieveParams) -> tuple[MemoryEntry, ...]:
     if params.text is None:
         return ()
     return await context.rooms.recall.retrieve(context.caller, params, SearchMode.WORDS)
 
 
-@router.method("memory.get", IdParams, MemoryEntry | None, "Get one memory, or null.", short_id=_ID)
+@router.method("memory.get", "Get one memory, or null.", short_id=_ID)
 async def get(context: Context, params: IdParams) -> MemoryEntry | None:
     """Return a lesson with all of its tiers: activation and execution come by id (SPEC D24)."""
     entry = await context.rooms.recall.get(context.caller, params.id)
@@ -206,13 +186,7 @@ async def get(context: Context, params: IdParams) -> MemoryEntry | None:
     return await context.rooms.lessons.with_tiers(context.caller, entry)
 
 
-@router.method(
-    "memory.why",
-    WhyParams,
-    Provenance | None,
-    "Get where a memory came from, or null.",
-    short_id=_ID,
-)
+@router.method("memory.why", "Get where a memory came from, or null.", short_id=_ID)
 async def why(context: Context, params: WhyParams) -> Provenance | None:
     """Return the provenance, its messages shortened when whole ones do not fit into a frame."""
     recall, caller = context.rooms.recall, context.caller
@@ -223,23 +197,13 @@ async def why(context: Context, params: WhyParams) -> Provenance | None:
 
 
 @router.method(
-    "memory.update",
-    UpdateParams,
-    MemoryEntry,
-    "Update a memory; the previous version is kept.",
-    scope="write",
-    short_id=_ID,
+    "memory.update", "Update a memory; the previous version is kept.", scope="write", short_id=_ID
 )
 async def update(context: Context, params: UpdateParams) -> MemoryEntry:
     return await context.rooms.ingest.update(context.caller, params.id, params)
 
 
-@router.method(
-    "memory.list",
-    ListParams,
-    Page[MemoryEntry],
-    "List memories that match the filters, page by page.",
-)
+@router.method("memory.list", "List memories that match the filters, page by page.")
 async def list_(context: Context, params: ListParams) -> Page[MemoryEntry]:
     async def page_of(limit: int) -> Page[MemoryEntry]:
         items, after = await context.rooms.recall.list(context.caller, params, params.after, limit)
@@ -248,34 +212,23 @@ async def list_(context: Context, params: ListParams) -> Page[MemoryEntry]:
     return await fitting_page(page_of, params.limit)
 
 
-@router.method("memory.count", CountParams, int, "Count memories.")
+@router.method("memory.count", "Count memories.")
 async def count(context: Context, params: CountParams) -> int:
     return await context.rooms.recall.count(context.caller, params.category)
 
 
-@router.method(
-    "memory.delete",
-    WriteIdParams,
-    bool,
-    "Move a memory to the trash.",
-    scope="write",
-    short_id=_ID,
-)
+@router.method("memory.delete", "Move a memory to the trash.", scope="write", short_id=_ID)
 async def delete(context: Context, params: WriteIdParams) -> bool:
     return await context.rooms.trash.delete(context.caller, params.id)
 
 
-@router.method(
-    "memory.synthesize", SynthesizeParams, SynthesisResult, "Synthesize one block from all sources."
-)
+@router.method("memory.synthesize", "Synthesize one block from all sources.")
 async def synthesize(context: Context, params: SynthesizeParams) -> SynthesisResult:
     return await context.rooms.synthesis.block(context.caller, params)
 
 
 @router.method(
     "memory.flagged",
-    FlaggedParams,
-    Page[FlaggedMemory],
     "List flagged and quarantined memories.",
     scope="admin",
     writes=False,
@@ -292,33 +245,19 @@ async def list_flagged(context: Context, params: FlaggedParams) -> Page[FlaggedM
 
 
 @router.method(
-    "memory.release",
-    QuarantineParams,
-    bool,
-    "Release a memory from quarantine.",
-    scope="admin",
-    short_id=_ANY_AGENTS_ID,
+    "memory.release", "Release a memory from quarantine.", scope="admin", short_id=_ANY_AGENTS_ID
 )
 async def release(context: Context, params: QuarantineParams) -> bool:
     return await context.rooms.quarantine.release(context.caller, params.id)
 
 
-@router.method(
-    "memory.quarantine",
-    QuarantineParams,
-    QuarantineResult,
-    "Quarantine a memory.",
-    scope="admin",
-    short_id=_ANY_AGENTS_ID,
-)
+@router.method("memory.quarantine", "Quarantine a memory.", scope="admin", short_id=_ANY_AGENTS_ID)
 async def quarantine(context: Context, params: QuarantineParams) -> QuarantineResult:
     return await context.rooms.quarantine.quarantine(context.caller, params.id)
 
 
 @router.method(
     "memory.forget",
-    ForgetParams,
-    ForgetResult,
     "Erase memories everywhere, provably.",
     scope="write",
     short_id=ShortId("ids", "forgettable"),

@@ -161,42 +161,29 @@ class OperationPage(Value):
 # Reads.
 
 
-@router.method("org.get", FactParams, OrgFact | None, "Get one fact, or null.", short_id=_FACT_ID)
+@router.method("org.get", "Get one fact, or null.", short_id=_FACT_ID)
 async def get(context: Context, params: FactParams) -> OrgFact | None:
     return await context.rooms.org.get(context.caller, params.fact_id)
 
 
-@router.method(
-    "org.query", QueryFactsParams, tuple[OrgFact, ...], "Search facts, or list the newest."
-)
+@router.method("org.query", "Search facts, or list the newest.")
 async def query(context: Context, params: QueryFactsParams) -> tuple[OrgFact, ...]:
     return await context.rooms.org.query(context.caller, params)
 
 
-@router.method(
-    "org.policies",
-    PoliciesParams,
-    tuple[OrgFact, ...],
-    "List the policies that every prompt contains.",
-)
+@router.method("org.policies", "List the policies that every prompt contains.")
 async def policies(context: Context, params: PoliciesParams) -> tuple[OrgFact, ...]:
     return await context.rooms.org.list_policies(
         context.caller, params.limit, params.offset, every=params.every
     )
 
 
-@router.method("org.count_policies", Params, int, "Count policies.")
+@router.method("org.count_policies", "Count policies.")
 async def count_policies(context: Context, _params: Params) -> int:
     return await context.rooms.org.count_policies(context.caller)
 
 
-@router.method(
-    "org.history",
-    FactHistoryParams,
-    OperationPage,
-    "List the versions of a fact.",
-    short_id=_FACT_ID,
-)
+@router.method("org.history", "List the versions of a fact.", short_id=_FACT_ID)
 async def history(context: Context, params: FactHistoryParams) -> OperationPage:
     """Return one page, shortened so that its texts fit into a frame."""
     entries = await context.rooms.org.history(context.caller, params.fact_id)
@@ -205,12 +192,7 @@ async def history(context: Context, params: FactHistoryParams) -> OperationPage:
     return OperationPage(items=items, next=items[-1].version if len(items) < len(left) else None)
 
 
-@router.method(
-    "org.snapshot_at",
-    SnapshotParams,
-    Page[OperationLogSnapshot],
-    "List the facts as they were at a time.",
-)
+@router.method("org.snapshot_at", "List the facts as they were at a time.")
 async def snapshot_at(context: Context, params: SnapshotParams) -> Page[OperationLogSnapshot]:
     """Return one page, shortened so that its texts fit into a frame."""
     facts = await context.rooms.org.snapshot_at(
@@ -222,9 +204,7 @@ async def snapshot_at(context: Context, params: SnapshotParams) -> Page[Operatio
     )
 
 
-@router.method(
-    "org.as_of", AsOfParams, PastFacts, "List the facts valid at one time, as known at another."
-)
+@router.method("org.as_of", "List the facts valid at one time, as known at another.")
 async def as_of(context: Context, params: AsOfParams) -> PastFacts:
     """Return one page, shortened so that its texts fit into a frame."""
     facts = await context.rooms.org.past.as_of(context.caller, params)
@@ -235,11 +215,7 @@ async def as_of(context: Context, params: AsOfParams) -> PastFacts:
 
 
 @router.method(
-    "org.timeline",
-    TimelineParams,
-    Timeline,
-    "Get the timeline of an entity or fact.",
-    short_id=ShortId("name", "fact"),
+    "org.timeline", "Get the timeline of an entity or fact.", short_id=ShortId("name", "fact")
 )
 async def timeline(context: Context, params: TimelineParams) -> Timeline:
     """Return the timeline, truncated to the stretches that fit into a frame."""
@@ -255,13 +231,11 @@ async def timeline(context: Context, params: TimelineParams) -> Timeline:
 
 @router.method(
     "org.write",
-    WriteFactParams,
-    Name,
     "Write a fact or its next version; returns its id.",
     scope="write",
     short_id=_FACT_ID,
 )
-async def write(context: Context, params: WriteFactParams) -> str:
+async def write(context: Context, params: WriteFactParams) -> Name:
     author, raw = await _author(context, params, "org.write", lambda: of_request(params))
     try:
         return await context.rooms.org.write(context.caller, params, author=author, signature=raw)
@@ -271,14 +245,7 @@ async def write(context: Context, params: WriteFactParams) -> str:
         raise
 
 
-@router.method(
-    "org.retract",
-    RetractFactParams,
-    bool,
-    "Retract a fact.",
-    scope="write",
-    short_id=_FACT_ID,
-)
+@router.method("org.retract", "Retract a fact.", scope="write", short_id=_FACT_ID)
 async def retract(context: Context, params: RetractFactParams) -> bool:
     fact_id, kind = params.fact_id, OperationType.RETRACT.value
     author, raw = await _author(
@@ -336,13 +303,11 @@ async def _propose(
 
 @router.method(
     "org.propose",
-    ProposeFactParams,
-    Name,
     "Propose a fact to the owner; returns the proposal's id.",
     scope="propose",
     short_id=_FACT_ID,
 )
-async def propose(context: Context, params: ProposeFactParams) -> str:
+async def propose(context: Context, params: ProposeFactParams) -> Name:
     _refuse_claim(params.author)
     if params.retract:
         return await context.rooms.review.propose_retract(context.caller, str(params.fact_id))
@@ -355,29 +320,17 @@ def _request(params: WriteFactParams | ProposeFactParams) -> OrgFactWriteRequest
     )
 
 
-@router.method("org.review", ReviewParams, Page[Proposal], "List open proposals.")
+@router.method("org.review", "List open proposals.")
 async def review(context: Context, params: ReviewParams) -> Page[Proposal]:
     items, after = await context.rooms.review.list(context.caller, params.after, params.limit)
     return Page[Proposal](items=items, next=after)
 
 
-@router.method(
-    "org.approve",
-    DecideParams,
-    Name,
-    "Approve a proposal, with the owner's signature.",
-    scope="write",
-)
-async def approve(context: Context, params: DecideParams) -> str:
+@router.method("org.approve", "Approve a proposal, with the owner's signature.", scope="write")
+async def approve(context: Context, params: DecideParams) -> Name:
     return await context.rooms.review.approve(context.caller, params.id, params.signature)
 
 
-@router.method(
-    "org.reject",
-    DecideParams,
-    bool,
-    "Reject a proposal, with the owner's signature.",
-    scope="write",
-)
+@router.method("org.reject", "Reject a proposal, with the owner's signature.", scope="write")
 async def reject(context: Context, params: DecideParams) -> bool:
     return await context.rooms.review.reject(context.caller, params.id, params.signature)

@@ -13,7 +13,6 @@ from pydantic import Field, create_model
 
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
 from memd.base.record_errors import VersionConflictError
-from memd.domain.caller import Scope
 from memd.domain.values import PlainText, Time, Value
 from memd.records.columns import field_types, to_json
 from memd.records.entities import ENTITIES, Entity
@@ -91,17 +90,22 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
 
     @router.method(
         f"{prefix}.save",
-        _params(entity, "Save", KeyParams, record=(entity.model, ...)), SaveResult,
-        f"Save one {title} record.", scope=entity.writing, writes=True,
-    )  # fmt: skip
+        f"Save one {title} record.",
+        scope=entity.writing,
+        writes=True,
+        types=(_params(entity, "Save", KeyParams, record=(entity.model, ...)), SaveResult),
+    )
     async def save(context: Context, params: Any) -> SaveResult:
         added = await context.rooms.records.save(context.caller, entity, params.record)
         return SaveResult(added=added)
 
     @router.method(
-        f"{prefix}.get", _params(entity, "Get", **key), model,
-        f"Get one {title} record, or null.", scope=entity.reading, writes=False,
-    )  # fmt: skip
+        f"{prefix}.get",
+        f"Get one {title} record, or null.",
+        scope=entity.reading,
+        writes=False,
+        types=(_params(entity, "Get", **key), model),
+    )
     async def get(context: Context, params: Any) -> Any:
         record = await context.rooms.records.get(context.caller, entity, _key(entity, params))
         return model(record=record)
@@ -109,9 +113,12 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
     if entity.deletes:
 
         @router.method(
-            f"{prefix}.delete", _params(entity, "Delete", KeyParams, **key), RecordCount,
-            f"Delete one {title} record.", scope=entity.writing, writes=True,
-        )  # fmt: skip
+            f"{prefix}.delete",
+            f"Delete one {title} record.",
+            scope=entity.writing,
+            writes=True,
+            types=(_params(entity, "Delete", KeyParams, **key), RecordCount),
+        )
         async def delete(context: Context, params: Any) -> RecordCount:
             where = {name: getattr(params, name) for name in entity.key}
             return RecordCount(
@@ -134,9 +141,12 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
     page = create_model(f"{title}Page", **answer)
 
     @router.method(
-        f"{prefix}.list", _params(entity, "List", **pages), page,
-        f"List the {title} records that match all filters.", scope=entity.reading, writes=False,
-    )  # fmt: skip
+        f"{prefix}.list",
+        f"List the {title} records that match all filters.",
+        scope=entity.reading,
+        writes=False,
+        types=(_params(entity, "List", **pages), page),
+    )
     async def list_(context: Context, params: Any) -> Any:
         where, times = _read_filters(entity, params)
         result = await context.rooms.records.page(
@@ -145,9 +155,12 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
         return JsonAnswer(result.rows, partial(as_json, result))
 
     @router.method(
-        f"{prefix}.count", _params(entity, "Count", **filters), RecordCount,
-        f"Count {title} records.", scope=entity.reading, writes=False,
-    )  # fmt: skip
+        f"{prefix}.count",
+        f"Count {title} records.",
+        scope=entity.reading,
+        writes=False,
+        types=(_params(entity, "Count", **filters), RecordCount),
+    )
     async def count(context: Context, params: Any) -> RecordCount:
         where, times = _read_filters(entity, params)
         return RecordCount(
@@ -155,12 +168,10 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
         )
 
     if entity.time is not None:
-        scope: Scope = "admin"
 
         @router.method(
-            f"{prefix}.purge", PurgeParams, RecordCount,
-            f"Delete the {title} records before a time.", scope=scope, writes=True,
-        )  # fmt: skip
+            f"{prefix}.purge", f"Delete the {title} records before a time.", scope="admin"
+        )
         async def purge(context: Context, params: PurgeParams) -> RecordCount:
             return RecordCount(
                 count=await context.rooms.records.purge(context.caller, entity, params.before)
@@ -190,13 +201,7 @@ for _entity in ENTITIES.values():
     _declare_list_methods(_entity, f"records.{_entity.name}")
 
 
-@router.method(
-    "records.settings.set",
-    SetParams,
-    SaveResult,
-    "Set a stored setting, by compare-and-swap.",
-    scope="write",
-)
+@router.method("records.settings.set", "Set a stored setting, by compare-and-swap.", scope="write")
 async def set_setting(context: Context, params: SetParams) -> SaveResult:
     rooms = context.rooms
     if not await rooms.records.set(context.caller, params.record, expected=params.expected):
@@ -216,7 +221,7 @@ _AggregateParams = _params(_COSTS, "Aggregate", **_WHOSE)
 
 
 @router.method(
-    "records.cost_records.aggregate", _AggregateParams, CostTotal, "Sum up cost records."
+    "records.cost_records.aggregate", "Sum up cost records.", types=(_AggregateParams, CostTotal)
 )
 async def aggregate(context: Context, params: Any) -> CostTotal:
     where = {"agent_id": params.agent_id, "task_id": params.task_id}

@@ -19,7 +19,17 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    get_type_hints,
+)
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 from pydantic_core import to_json
@@ -237,22 +247,23 @@ class Router:
     def method(  # noqa: PLR0913  # one per property of a route
         self,
         name: str,
-        params: type[P],
-        result: Any,
         summary: str,
         *,
         scope: Scope | None = "read",
         writes: bool | None = None,
         short_id: ShortId | None = None,
         repeats: Repeats = "in one transaction",
+        types: tuple[type[Params], Any] | None = None,
     ) -> Callable[[Call[P]], Call[P]]:
         """Declare the decorated function as the method *name*.
 
-        Without *writes*, a method writes unless its scope is ``read`` or None.
+        Its params and its result are those that it is annotated with, or *types* where they are
+        made at run time. Without *writes*, a method writes unless its scope is ``read`` or None.
         """
         writing = scope not in (None, "read") if writes is None else writes
 
         def declare(call: Call[P]) -> Call[P]:
+            params, result = types or list(get_type_hints(call, include_extras=True).values())[1:]
             self.routes.append(
                 Route(name, params, result, summary, call, scope, writing, short_id, repeats)
             )

@@ -130,36 +130,25 @@ class Subscriptions(Value):
     names: tuple[EventName, ...]
 
 
-@router.method(
-    "session.start", StartSessionParams, Session, "Start or resume a session.", scope="write"
-)
+@router.method("session.start", "Start or resume a session.", scope="write")
 async def start(context: Context, params: StartSessionParams) -> Session:
     return await context.rooms.sessions.start(context.caller, params.session_id)
 
 
 @router.method(
-    "session.end",
-    EndSessionParams,
-    Session,
-    "End a session; memories of level session are dropped.",
-    scope="write",
+    "session.end", "End a session; memories of level session are dropped.", scope="write"
 )
 async def end(context: Context, params: EndSessionParams) -> Session:
     return await context.rooms.sessions.end(context.caller, params.session_id)
 
 
-@router.method("session.list", PageParams, Page[Session], "List sessions, page by page.")
+@router.method("session.list", "List sessions, page by page.")
 async def list_(context: Context, params: PageParams) -> Page[Session]:
     items, after = await context.rooms.sessions.list(context.caller, params.after, params.limit)
     return Page[Session](items=items, next=after)
 
 
-@router.method(
-    "session.messages",
-    SessionMessagesParams,
-    SessionMessages,
-    "List the messages that naps kept of a session.",
-)
+@router.method("session.messages", "List the messages that naps kept of a session.")
 async def messages(context: Context, params: SessionMessagesParams) -> SessionMessages:
     """Return one page, shortened so that its texts fit into a frame."""
 
@@ -172,20 +161,13 @@ async def messages(context: Context, params: SessionMessagesParams) -> SessionMe
     return await fitting_page(page_of, params.limit)
 
 
-@router.method(
-    "session.search", SearchSessionsParams, Page[SessionHit], "Search the messages that naps kept."
-)
+@router.method("session.search", "Search the messages that naps kept.")
 async def search(context: Context, params: SearchSessionsParams) -> Page[SessionHit]:
     return Page[SessionHit](items=await context.rooms.sessions.search(context.caller, params))
 
 
 @router.method(
-    "session.import",
-    ImportSessionParams,
-    ImportedSession,
-    "Import a recorded session by a nap.",
-    scope="write",
-    repeats="anew",
+    "session.import", "Import a recorded session by a nap.", scope="write", repeats="anew"
 )
 async def import_(context: Context, params: ImportSessionParams) -> ImportedSession:
     """Store a part; with the last part, nap over the whole transcript."""
@@ -205,8 +187,6 @@ async def import_(context: Context, params: ImportSessionParams) -> ImportedSess
 
 @router.method(
     "usage.report",
-    ReportUsageParams,
-    Window,
     "Report how full a context window is; naps when full.",
     scope="write",
     repeats="anew",
@@ -232,9 +212,7 @@ async def report_usage(context: Context, params: ReportUsageParams) -> Window:
     return await watcher.report(context.caller, usage, params.messages, returns=returns)
 
 
-@router.method(
-    "usage.list", AgentParams, Windows, "List each assistant's context window, as last reported."
-)
+@router.method("usage.list", "List each assistant's context window, as last reported.")
 async def windows(context: Context, _params: AgentParams) -> Windows:
     watcher = context.rooms.naps.watcher
     unreadable, reason = watcher.unreadable()
@@ -245,18 +223,14 @@ async def windows(context: Context, _params: AgentParams) -> Windows:
     )
 
 
-@router.method(
-    "events.subscribe", SubscribeParams, Subscriptions, "Subscribe this connection to events."
-)
+@router.method("events.subscribe", "Subscribe this connection to events.")
 async def subscribe(context: Context, params: SubscribeParams) -> Subscriptions:
     events, agent_id = context.rooms.events, context.caller.agent_id
     names = events.subscribe(context.peer, agent_id, params.names)
     return Subscriptions(names=tuple(sorted(names)))
 
 
-@router.method(
-    "events.unsubscribe", SubscribeParams, Subscriptions, "Unsubscribe this connection from events."
-)
+@router.method("events.unsubscribe", "Unsubscribe this connection from events.")
 async def unsubscribe(context: Context, params: SubscribeParams) -> Subscriptions:
     events, agent_id = context.rooms.events, context.caller.agent_id
     names = events.unsubscribe(context.peer, agent_id, params.names)

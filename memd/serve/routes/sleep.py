@@ -106,11 +106,7 @@ class ReportParams(Params):
 
 
 @router.method(
-    "sleep.consolidate",
-    ConsolidateParams,
-    NapResult,
-    "Nap: consolidate messages into facts and a shorter list.",
-    scope="write",
+    "sleep.consolidate", "Nap: consolidate messages into facts and a shorter list.", scope="write"
 )
 async def consolidate(context: Context, params: ConsolidateParams) -> NapResult:
     from memd.sleep.nap.source import NapRequest
@@ -124,12 +120,7 @@ async def consolidate(context: Context, params: ConsolidateParams) -> NapResult:
     return await context.rooms.naps.nap.nap(context.caller, request)
 
 
-@router.method(
-    "sleep.should_consolidate",
-    ShouldConsolidateParams,
-    bool,
-    "Check whether a context window needs a nap.",
-)
+@router.method("sleep.should_consolidate", "Check whether a context window needs a nap.")
 async def should_consolidate(context: Context, params: ShouldConsolidateParams) -> bool:
     from memd.sleep.nap.consolidator import MemoryConsolidator
 
@@ -139,20 +130,13 @@ async def should_consolidate(context: Context, params: ShouldConsolidateParams) 
     return MemoryConsolidator(share, most).should_consolidate(params.current_tokens)
 
 
-@router.method(
-    "sleep.estimate_tokens", EstimateTokensParams, int, "Estimate the tokens of messages."
-)
+@router.method("sleep.estimate_tokens", "Estimate the tokens of messages.")
 async def estimate_tokens(context: Context, params: EstimateTokensParams) -> int:
     return context.rooms.naps.rule.estimate_tokens(params.messages)
 
 
 @router.method(
-    "sleep.run",
-    NightParams,
-    RunReport,
-    "Run a night now, entirely or some steps.",
-    scope="admin",
-    repeats="when done",
+    "sleep.run", "Run a night now, entirely or some steps.", scope="admin", repeats="when done"
 )
 async def run(context: Context, params: NightParams) -> RunReport:
     night = context.rooms.sleep.run(
@@ -167,12 +151,7 @@ async def run(context: Context, params: NightParams) -> RunReport:
 
 
 @router.method(
-    "sleep.compress",
-    CompressParams,
-    RunReport,
-    "Compress the oldest sessions.",
-    scope="write",
-    repeats="when done",
+    "sleep.compress", "Compress the oldest sessions.", scope="write", repeats="when done"
 )
 async def compress(context: Context, params: CompressParams) -> RunReport:
     compression = context.rooms.sleep.compress(
@@ -181,23 +160,12 @@ async def compress(context: Context, params: CompressParams) -> RunReport:
     return await context.rooms.scheduler.run_shielded(compression)
 
 
-@router.method(
-    "sleep.status",
-    Params,
-    SleepStatus,
-    "Get the state of nights: running, next, and what it waits for.",
-)
+@router.method("sleep.status", "Get the state of nights: running, next, and what it waits for.")
 async def status(context: Context, _params: Params) -> SleepStatus:
     return await context.rooms.scheduler.status()
 
 
-@router.method(
-    "sleep.report",
-    ReportParams,
-    Page[RunReport],
-    "Report on one run, or on the newest.",
-    short_id=_RUN_ID,
-)
+@router.method("sleep.report", "Report on one run, or on the newest.", short_id=_RUN_ID)
 async def report(context: Context, params: ReportParams) -> Page[RunReport]:
     """Return one run, or a page of them, newest first.
 
@@ -219,8 +187,6 @@ async def report(context: Context, params: ReportParams) -> Page[RunReport]:
 
 @router.method(
     "sleep.undo",
-    UndoParams,
-    RunReport,
     "Undo a run exactly, or fail with the reason.",
     scope="admin",
     repeats="when done",
@@ -231,23 +197,14 @@ async def undo(context: Context, params: UndoParams) -> RunReport:
     return await context.rooms.scheduler.run_shielded(undoing)
 
 
-@router.method(
-    "sleep.pause",
-    KeyParams,
-    SleepStatus,
-    "Pause nights until sleep.resume.",
-    scope="admin",
-    repeats="anew",
-)
+@router.method("sleep.pause", "Pause nights until sleep.resume.", scope="admin", repeats="anew")
 async def pause(context: Context, _params: KeyParams) -> SleepStatus:
     """Start no night until ``sleep.resume``; a running one stops at its next step."""
     await context.rooms.sleep.pause(context.caller)
     return await context.rooms.scheduler.status()
 
 
-@router.method(
-    "sleep.resume", KeyParams, SleepStatus, "Resume nights.", scope="admin", repeats="anew"
-)
+@router.method("sleep.resume", "Resume nights.", scope="admin", repeats="anew")
 async def resume(context: Context, _params: KeyParams) -> SleepStatus:
     await context.rooms.sleep.resume(context.caller)
     return await context.rooms.scheduler.status()

@@ -70,25 +70,13 @@ class ImportResult(Value):
     skipped: int = 0
 
 
-@router.method(
-    "store.check",
-    KeyParams,
-    CheckReport,
-    "Check the integrity of the database.",
-    scope="admin",
-    repeats="anew",
-)
+@router.method("store.check", "Check the integrity of the database.", scope="admin", repeats="anew")
 async def check(context: Context, _params: KeyParams) -> CheckReport:
     return await context.rooms.upkeep.check(context.caller)
 
 
 @router.method(
-    "store.rebuild",
-    RebuildParams,
-    None,
-    "Rebuild the full-text and vector indexes.",
-    scope="admin",
-    repeats="when done",
+    "store.rebuild", "Rebuild the full-text and vector indexes.", scope="admin", repeats="when done"
 )
 async def rebuild(context: Context, _params: RebuildParams) -> None:
     await context.rooms.upkeep.rebuild(context.caller, context.progress)
@@ -96,8 +84,6 @@ async def rebuild(context: Context, _params: RebuildParams) -> None:
 
 @router.method(
     "store.backup",
-    KeyParams,
-    str,
     "Back up the database beside it; returns the path.",
     scope="admin",
     repeats="when done",
@@ -108,8 +94,6 @@ async def backup(context: Context, _params: KeyParams) -> str:
 
 @router.method(
     "store.note_copy",
-    NoteCopyParams,
-    str,
     "Register a copy that the caller makes; returns the database path.",
     scope="admin",
     repeats="anew",
@@ -118,12 +102,7 @@ async def note_copy(context: Context, params: NoteCopyParams) -> str:
     return await context.rooms.upkeep.record_copy(context.caller, params.target, made=params.made)
 
 
-@router.method(
-    "store.export",
-    ListParams,
-    Page[MemoryEntry],
-    "Export an agent's visible memories, page by page.",
-)
+@router.method("store.export", "Export an agent's visible memories, page by page.")
 async def export(context: Context, params: ListParams) -> Page[MemoryEntry]:
     """Return one page of original memories: the sources of a summary, not the summary."""
 
@@ -137,12 +116,7 @@ async def export(context: Context, params: ListParams) -> Page[MemoryEntry]:
 
 
 @router.method(
-    "store.import",
-    ImportParams,
-    ImportResult,
-    "Import what store.export returned.",
-    scope="write",
-    repeats="when done",
+    "store.import", "Import what store.export returned.", scope="write", repeats="when done"
 )
 async def import_(context: Context, params: ImportParams) -> ImportResult:
     """Store each memory under its own agent, but none twice and no forgotten one."""
@@ -159,24 +133,14 @@ async def import_(context: Context, params: ImportParams) -> ImportResult:
 
 
 @router.method(
-    "store.dump",
-    DumpParams,
-    DumpPage,
-    "Export everything of the profile, page by page.",
-    scope="admin",
-    writes=False,
+    "store.dump", "Export everything of the profile, page by page.", scope="admin", writes=False
 )
 async def dump(context: Context, params: DumpParams) -> DumpPage:
     return await context.rooms.moving.dump(params.after, params.limit)
 
 
 @router.method(
-    "store.load",
-    LoadParams,
-    LoadResult,
-    "Import what store.dump returned, exactly.",
-    scope="admin",
-    repeats="when done",
+    "store.load", "Import what store.dump returned, exactly.", scope="admin", repeats="when done"
 )
 async def load(context: Context, params: LoadParams) -> LoadResult:
     return await context.rooms.moving.load(context.caller, params.items)

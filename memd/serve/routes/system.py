@@ -15,8 +15,6 @@ router = Router()
 
 BENCH_MODELS_MAX = 8
 
-_OBJECT = dict[str, Any]
-
 
 class HelloParams(Params):
     """The client's introduction. Only *client_key* grants anything; the rest is for the log."""
@@ -41,8 +39,6 @@ class HistoryParams(Params):
 
 @router.method(
     "system.hello",
-    HelloParams,
-    _OBJECT,
     "Identify the caller; returns versions, limits and who the caller is.",
     scope=None,
 )
@@ -50,40 +46,23 @@ async def hello(context: Context, _params: HelloParams) -> dict[str, Any]:
     return context.system.hello(context.caller)
 
 
-@router.method(
-    "system.status",
-    Params,
-    _OBJECT,
-    "Get the daemon's health: ok, or degraded and why; queues, counts.",
-)
+@router.method("system.status", "Get the daemon's health: ok, or degraded and why; queues, counts.")
 async def status(context: Context, _params: Params) -> dict[str, Any]:
     return await context.system.status()
 
 
-@router.method(
-    "system.metrics",
-    MetricsParams,
-    _OBJECT | str,
-    "Get metrics, as JSON or in the Prometheus text format.",
-)
+@router.method("system.metrics", "Get metrics, as JSON or in the Prometheus text format.")
 async def metrics(context: Context, params: MetricsParams) -> dict[str, Any] | str:
     return await context.system.metrics(prometheus=params.format == "prometheus")
 
 
-@router.method(
-    "system.history",
-    HistoryParams,
-    GrowthHistory,
-    "Get the growth of the store by day, and naps and nights.",
-)
+@router.method("system.history", "Get the growth of the store by day, and naps and nights.")
 async def history(context: Context, params: HistoryParams) -> GrowthHistory:
     return await context.rooms.upkeep.history(params.days)
 
 
 @router.method(
     "system.reload",
-    KeyParams,
-    ReloadResult,
     "Reload the settings, as SIGHUP does; returns which changed.",
     scope="admin",
     repeats="anew",
@@ -92,24 +71,19 @@ async def reload(context: Context, _params: KeyParams) -> ReloadResult:
     return await context.system.reload()
 
 
-@router.method(
-    "system.shutdown", KeyParams, None, "Stop the daemon cleanly.", scope="admin", repeats="anew"
-)
+@router.method("system.shutdown", "Stop the daemon cleanly.", scope="admin", repeats="anew")
 async def shutdown(context: Context, _params: KeyParams) -> None:
     """Stop once this answer has been sent."""
     context.system.shutdown()
 
 
-@router.method("rpc.discover", Params, _OBJECT, "Get this document, as OpenRPC.")
+@router.method("rpc.discover", "Get this document, as OpenRPC.")
 async def discover(context: Context, _params: Params) -> dict[str, Any]:
     return await context.system.discover()
 
 
 @router.method(
-    "model.status",
-    Params,
-    _OBJECT,
-    "Get the models: which are in use and loaded, and a switch under way.",
+    "model.status", "Get the models: which are in use and loaded, and a switch under way."
 )
 async def model(context: Context, _params: Params) -> dict[str, Any]:
     return await context.system.model_status()
@@ -123,8 +97,6 @@ class UseParams(KeyParams):
 
 @router.method(
     "model.use",
-    UseParams,
-    _OBJECT,
     "Switch to another embedding model, in the background.",
     scope="admin",
     repeats="anew",
@@ -135,8 +107,6 @@ async def use(context: Context, params: UseParams) -> dict[str, Any]:
 
 @router.method(
     "model.undo",
-    KeyParams,
-    _OBJECT,
     "Cancel the current switch of models, or switch back.",
     scope="admin",
     repeats="anew",
@@ -152,12 +122,7 @@ class BenchParams(Params):
 
 
 @router.method(
-    "model.bench",
-    BenchParams,
-    _OBJECT,
-    "Measure how well models find your own memories.",
-    scope="admin",
-    writes=False,
+    "model.bench", "Measure how well models find your own memories.", scope="admin", writes=False
 )
 async def bench(context: Context, params: BenchParams) -> dict[str, Any]:
     from memd.learn.tuning.bench import measure
