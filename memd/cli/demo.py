@@ -63,10 +63,7 @@ QUESTIONS = (
 
 @options.examples("memd demo", "memd demo notes.md", "memd demo --json")
 def demo(
-    file: Annotated[
-        Path | None,
-        options.Argument(help="Text file to use; default: memd's README.", metavar="[FILE]"),
-    ] = None,
+    file: Annotated[Path | None, "[FILE]", "Text file to use; default: memd's README."] = None,
     json: options.Json = False,
 ) -> None:
     """Show memd at work on a temporary memory: store texts, answer questions."""

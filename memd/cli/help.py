@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.commands import GROUPS, SECTIONS, Entry, Group, find
-from memd.cli.options import Argument, Option, Parameter, parameters
+from memd.cli.options import Argument, Option, parameters
 
 WIDTH_MAX = 78
 _TERM_MAX = 30  # a longer term has a line of its own
@@ -45,7 +45,7 @@ complete --command memd --arguments '(env _MEMD_COMPLETE=(commandline -cp) memd)
     "memd completion fish | source    # in ~/.config/fish/config.fish",
 )
 def completion(
-    shell: Annotated[str, options.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+    shell: Annotated[str, "SHELL", "bash, zsh or fish."],
 ) -> None:
     """Print the completion script for a shell."""
     if shell not in SCRIPTS:
@@ -95,11 +95,7 @@ def command_help(name: str, command: Callable[..., Any]) -> Iterator[str]:
     yield from (f"Usage: {usage(name, command)}", "")
     for paragraph in (inspect.getdoc(command) or "").split("\n\n"):
         yield from (*_wrap(paragraph, "  "), "")
-    arguments = [
-        (_metavar(parameter).strip("[]."), parameter.declaration.help)
-        for parameter in parameters(command)
-        if isinstance(parameter.declaration, Argument)
-    ]
+    arguments = [(term.strip("[]."), text) for term, text in _arguments(command)]
     rows = [(_term(option), option.help) for option in _options(command)]
     yield from _list("Arguments", arguments)
     yield from _list("Options", [*rows, ("-h, --help", "Show this message and exit.")])
@@ -112,12 +108,7 @@ def usage(name: str, command: Callable[..., Any]) -> str:
     >>> usage("completion", completion)
     'memd completion [OPTIONS] SHELL'
     """
-    arguments = [
-        parameter
-        for parameter in parameters(command)
-        if isinstance(parameter.declaration, Argument)
-    ]
-    return " ".join([f"memd {name} [OPTIONS]", *map(_metavar, arguments)])
+    return " ".join([f"memd {name} [OPTIONS]", *(term for term, _ in _arguments(command))])
 
 
 def first_sentence(text: str) -> str:
@@ -149,12 +140,18 @@ def _examples_of(command: Callable[..., Any]) -> tuple[str, ...]:
     return getattr(command, "examples", ())
 
 
-def _metavar(parameter: Parameter) -> str:
-    """Return an argument as it is written in a line of usage."""
-    declared = parameter.declaration.metavar or parameter.name.upper()
-    if parameter.many and "..." not in declared:
-        declared += "..."
-    return declared if parameter.required or "[" in declared else f"[{declared}]"
+def _arguments(command: Callable[..., Any]) -> list[tuple[str, str]]:
+    """Return each argument as it is written in a line of usage, and its help."""
+    rows = []
+    for parameter in parameters(command):
+        how = parameter.declaration
+        if isinstance(how, Argument):
+            term = (
+                f"{how.metavar}..." if parameter.many and "..." not in how.metavar else how.metavar
+            )
+            is_plain = parameter.required or "[" in term
+            rows.append((term if is_plain else f"[{term}]", how.help))
+    return rows
 
 
 def _term(option: Option) -> str:

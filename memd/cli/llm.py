@@ -54,10 +54,7 @@ def _purpose_row(purpose: dict[str, Any]) -> tuple[str, ...]:
 
 @options.examples("memd llm jobs", "memd llm jobs 20261123T125503 --json")
 def jobs(
-    job: Annotated[
-        str | None,
-        options.Argument(metavar="[ID]", help="Show this job, with its prompt and answer."),
-    ] = None,
+    job: Annotated[str | None, "[ID]", "Show this job, with its prompt and answer."] = None,
     json: options.Json = False,
 ) -> None:
     """List what was sent to the command of llm.command, newest first. Needs no daemon."""

@@ -1,7 +1,9 @@
 """The parameters of commands: how they are declared, and how a command line is parsed.
 
-A command declares its parameters in the annotations of its function. Options and arguments may be
-given in any order; ``--`` ends the options (decision 0249).
+A command declares its parameters in the annotations of its function: type, usage, help, as in
+``Annotated[int, "--limit, -n N", "Page size."]``; the usage of an argument is a name, as ``ID...``.
+A flag is True, one called ``--no-...`` False. Options and arguments may be given in any order;
+``--`` ends the options (decision 0249).
 """
 
 from __future__ import annotations
@@ -32,17 +34,7 @@ class Argument(NamedTuple):
     """A positional argument."""
 
     help: str
-    metavar: str | None = None
-
-
-def option(
-    *names: str,
-    help: str,  # noqa: A002  # the field's word
-    metavar: str | None = None,
-    least: int | None = None,
-) -> Option:
-    """Return the option with these *names*. A flag is True, one called ``--no-...`` False."""
-    return Option(names, help, metavar, least)
+    metavar: str
 
 
 def examples(*lines: str) -> Callable[[Command], Command]:
@@ -112,12 +104,25 @@ def parameters(command: Callable[..., Any]) -> list[Parameter]:
     """Return the parameters of *command*, in order, then PROFILE."""
     rows = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        annotation, declaration = get_args(parameter.annotation)
+        annotation, *declared = get_args(parameter.annotation)
         kind, many = _plain(annotation)
         required = parameter.default is inspect.Parameter.empty
         default = None if required else parameter.default
+        declaration = _declare(*declared)
         rows.append(Parameter(parameter.name, kind, many, required, default, declaration))
     return [*rows, PROFILE]
+
+
+def _declare(usage: str, text: str, least: int | None = None) -> Option | Argument:
+    """Return what an annotation declares; a number from *least* on.
+
+    >>> _declare("--limit, -n N", "Page size.")
+    Option(names=('--limit', '-n'), help='Page size.', metavar='N', least=None)
+    """
+    if not usage.startswith("-"):
+        return Argument(text, usage)
+    names, _, metavar = usage.replace(", ", ",").partition(" ")
+    return Option(tuple(names.split(",")), text, metavar or None, least)
 
 
 def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
@@ -187,7 +192,7 @@ def _read_arguments(
     for parameter in declared:
         if isinstance(parameter.declaration, Option):
             continue
-        label = (parameter.declaration.metavar or parameter.name.upper()).strip("[].")
+        label = parameter.declaration.metavar.strip("[].")
         if parameter.required and not plain:
             raise InvalidError(f"{label} is missing")
         chosen, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])
@@ -262,57 +267,31 @@ def _plain(annotation: Any) -> tuple[type, bool]:
 
 # Options shared by many commands.
 
-Json = Annotated[bool, option("--json", help="Print one JSON object.")]
-Yes = Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")]
-DryRun = Annotated[bool, option("--dry-run", help="Show what would be done; change nothing.")]
+Json = Annotated[bool, "--json", "Print one JSON object."]
+Yes = Annotated[bool, "--yes, -y", "Do not ask for confirmation."]
+DryRun = Annotated[bool, "--dry-run", "Show what would be done; change nothing."]
 Agent = Annotated[
     str | None,
-    option(
-        "--agent",
-        metavar="NAME",
-        help='Agent of the memories; default: "default", shared by all assistants.',
-    ),
+    "--agent NAME",
+    'Agent of the memories; default: "default", shared by all assistants.',
 ]
-Limit = Annotated[int, option("--limit", "-n", metavar="N", help="Maximum number of results.")]
-MemoryId = Annotated[str, Argument(metavar="ID", help="Id, as printed by search or list.")]
-MemoryIds = Annotated[
-    list[str], Argument(metavar="ID...", help="Ids, as printed by search or list.")
-]
+Limit = Annotated[int, "--limit, -n N", "Maximum number of results."]
+MemoryId = Annotated[str, "ID", "Id, as printed by search or list."]
+MemoryIds = Annotated[list[str], "ID...", "Ids, as printed by search or list."]
 Category = Annotated[
-    str | None,
-    option(
-        "--category",
-        "-c",
-        metavar="CATEGORY",
-        help="working, episodic, semantic, procedural or social.",
-    ),
+    str | None, "--category, -c CATEGORY", "working, episodic, semantic, procedural or social."
 ]
-Namespace = Annotated[
-    str | None, option("--namespace", metavar="NAME", help="Namespace within the agent.")
-]
-Tags = Annotated[
-    list[str] | None, option("--tag", "-t", metavar="TAG", help="Tag; may be repeated.")
-]
+Namespace = Annotated[str | None, "--namespace NAME", "Namespace within the agent."]
+Tags = Annotated[list[str] | None, "--tag, -t TAG", "Tag; may be repeated."]
 Since = Annotated[
-    str | None,
-    option(
-        "--since",
-        metavar="TIME",
-        help='From this time on: "last week", yesterday, March, 2026-03-31.',
-    ),
+    str | None, "--since TIME", 'From this time on: "last week", yesterday, March, 2026-03-31.'
 ]
-Until = Annotated[
-    str | None,
-    option("--until", metavar="TIME", help="Before this time; formats as for --since."),
-]
-Budget = Annotated[
-    int | None, option("--budget", metavar="TOKENS", help="Maximum number of tokens.", least=1)
-]
-Session = Annotated[str | None, option("--session", metavar="ID", help="Session id.")]
-Project = Annotated[str | None, option("--project", metavar="ID", help="Project id.")]
+Until = Annotated[str | None, "--until TIME", "Before this time; formats as for --since."]
+Budget = Annotated[int | None, "--budget TOKENS", "Maximum number of tokens.", 1]
+Session = Annotated[str | None, "--session ID", "Session id."]
+Project = Annotated[str | None, "--project ID", "Project id."]
 PromptProject = Annotated[
-    str | None,
-    option("--project", metavar="ID", help="Project id; default: that of the working directory."),
+    str | None, "--project ID", "Project id; default: that of the working directory."
 ]
 
 

@@ -28,19 +28,11 @@ _VERBS = ("list", "show", "export", "count")
     "memd records cost_records export > costs.jsonl",
 )
 def records(
-    entity: Annotated[str, options.Argument(help="Entity: tasks, cost_records, messages, ...")],
-    verb: Annotated[str, options.Argument(help="list, show, export or count.")] = "list",
-    key: Annotated[
-        list[str] | None, options.Argument(metavar="[KEY]...", help="Key of the record; for show.")
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        options.option("--where", metavar="FIELD=VALUE", help="Filter; may be repeated."),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        options.option("--limit", metavar="N", help="Maximum number of records; default: 100."),
-    ] = None,
+    entity: Annotated[str, "ENTITY", "Entity: tasks, cost_records, messages, ..."],
+    verb: Annotated[str, "VERB", "list, show, export or count."] = "list",
+    key: Annotated[list[str] | None, "[KEY]...", "Key of the record; for show."] = None,
+    where: Annotated[list[str] | None, "--where FIELD=VALUE", "Filter; may be repeated."] = None,
+    limit: Annotated[int | None, "--limit N", "Maximum number of records; default: 100."] = None,
     json: options.Json = False,
 ) -> None:
     """List, show, count or export operational records: tasks, costs, messages, metrics."""

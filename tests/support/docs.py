@@ -94,7 +94,7 @@ def _command(name: str, command: Callable[..., Any], level: int = 2) -> str:
             value = f" {how.metavar}" if how.metavar else ""
             lines.append(f"- `{', '.join(how.names)}{value}`: {how.help}")
         else:
-            lines.append(f"- `{how.metavar or parameter.name.upper()}`: {how.help}")
+            lines.append(f"- `{how.metavar}`: {how.help}")
     lines += ["", "```sh", *getattr(command, "examples", ()), "```", ""]
     return "\n".join(lines)
 

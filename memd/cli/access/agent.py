@@ -30,28 +30,15 @@ _LABELS = {"type": "level", "retention_days": "kept", "retention_overrides": "by
     "memd agent set reviewer --retention-days forever",
 )
 def set_(
-    name: Annotated[str, options.Argument(help="Name of the agent.")],
+    name: Annotated[str, "NAME", "Name of the agent."],
     level: Annotated[
-        str | None,
-        options.option(
-            "--level", metavar="LEVEL", help="What is kept: none, session, project or persistent."
-        ),
+        str | None, "--level LEVEL", "What is kept: none, session, project or persistent."
     ] = None,
     retention_days: Annotated[
-        str | None,
-        options.option(
-            "--retention-days",
-            metavar="N",
-            help="Days to keep memories; forever: the general setting.",
-        ),
+        str | None, "--retention-days N", "Days to keep memories; forever: the general setting."
     ] = None,
     retain: Annotated[
-        list[str] | None,
-        options.option(
-            "--retain",
-            metavar="CATEGORY=DAYS",
-            help="Retention of one category; replaces all rules.",
-        ),
+        list[str] | None, "--retain CATEGORY=DAYS", "Retention of one category; replaces all rules."
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -70,9 +57,7 @@ def set_(
 
 @options.examples("memd agent show", "memd agent show reviewer", "memd agent show reviewer --json")
 def show(
-    name: Annotated[
-        str | None, options.Argument(metavar="[NAME]", help="Name of the agent; default: your own.")
-    ] = None,
+    name: Annotated[str | None, "[NAME]", "Name of the agent; default: your own."] = None,
     json: options.Json = False,
 ) -> None:
     """Show the settings of an agent and where each comes from."""

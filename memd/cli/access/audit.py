@@ -18,20 +18,11 @@ _HASH_CHARS = 64
     "memd audit show --client claude -n 20 --json",
 )
 def show(
-    client: Annotated[
-        str | None, options.option("--client", metavar="NAME", help="Only this client.")
-    ] = None,
-    method: Annotated[
-        str | None, options.option("--method", metavar="NAME", help="Only this method.")
-    ] = None,
-    outcome: Annotated[
-        str | None, options.option("--outcome", metavar="WHAT", help="Only done or only denied.")
-    ] = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="Page size.")] = 50,
-    after: Annotated[
-        int | None,
-        options.option("--after", metavar="SEQ", help="Continue with rows older than SEQ."),
-    ] = None,
+    client: Annotated[str | None, "--client NAME", "Only this client."] = None,
+    method: Annotated[str | None, "--method NAME", "Only this method."] = None,
+    outcome: Annotated[str | None, "--outcome WHAT", "Only done or only denied."] = None,
+    limit: Annotated[int, "--limit, -n N", "Page size."] = 50,
+    after: Annotated[int | None, "--after SEQ", "Continue with rows older than SEQ."] = None,
     json: options.Json = False,
 ) -> None:
     """List writes and refusals, newest first: time, client, method, outcome, rows."""
@@ -67,11 +58,8 @@ def show(
 def verify(
     anchor: Annotated[
         list[str] | None,
-        options.option(
-            "--anchor",
-            metavar="SEQ:HASH",
-            help="A head that you noted, as in the log; may be repeated.",
-        ),
+        "--anchor SEQ:HASH",
+        "A head that you noted, as in the log; may be repeated.",
     ] = None,
     json: options.Json = False,
 ) -> None:

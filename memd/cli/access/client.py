@@ -8,9 +8,7 @@ from memd.cli import options, say
 from memd.cli.reach import call
 from memd.cli.tables import print_items, text_column, word_column
 
-Named = Annotated[
-    str, options.Argument(metavar="NAME", help="Name of the client, such as an assistant.")
-]
+Named = Annotated[str, "NAME", "Name of the client, such as an assistant."]
 
 
 @options.examples(
@@ -20,30 +18,16 @@ Named = Annotated[
 def add(
     name: Named,
     agent: Annotated[
-        str | None,
-        options.option(
-            "--agent",
-            metavar="ID",
-            help="Agent of all its calls; default: the one each call names.",
-        ),
+        str | None, "--agent ID", "Agent of all its calls; default: the one each call names."
     ] = None,
     seniority: Annotated[
         str | None,
-        options.option(
-            "--seniority",
-            metavar="LEVEL",
-            help="junior, mid, senior, lead, principal, director, vp or c_suite.",
-        ),
+        "--seniority LEVEL",
+        "junior, mid, senior, lead, principal, director, vp or c_suite.",
     ] = None,
-    autonomy: Annotated[
-        str | None,
-        options.option("--autonomy", metavar="LEVEL", help="locked, supervised, semi or full."),
-    ] = None,
+    autonomy: Annotated[str | None, "--autonomy LEVEL", "locked, supervised, semi or full."] = None,
     scopes: Annotated[
-        str,
-        options.option(
-            "--scopes", metavar="LIST", help="Comma-separated: read, write, propose, admin."
-        ),
+        str, "--scopes LIST", "Comma-separated: read, write, propose, admin."
     ] = "read,write,propose",
     json: options.Json = False,
 ) -> None:

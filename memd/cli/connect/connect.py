@@ -29,12 +29,7 @@ _CONTEXT_LINES = 2
 @options.examples("memd mcp", "memd mcp --client codex")
 def mcp(
     client: Annotated[
-        str | None,
-        options.option(
-            "--client",
-            metavar="NAME",
-            help='Client whose key to use, as created by "memd client add".',
-        ),
+        str | None, "--client NAME", 'Client whose key to use, as created by "memd client add".'
     ] = None,
 ) -> None:
     """Serve MCP on stdin and stdout by forwarding to the daemon; started by assistants.
@@ -53,23 +48,13 @@ def mcp(
     "memd connect codex --remove",
 )
 def connect(
-    name: Annotated[
-        str | None,
-        options.Argument(metavar="NAME", help="Name of the assistant; default: list all."),
-    ] = None,
-    print_: Annotated[
-        bool, options.option("--print", help="Show the changes; write nothing.")
-    ] = False,
-    remove: Annotated[
-        bool, options.option("--remove", help="Remove everything that memd added.")
-    ] = False,
+    name: Annotated[str | None, "NAME", "Name of the assistant; default: list all."] = None,
+    print_: Annotated[bool, "--print", "Show the changes; write nothing."] = False,
+    remove: Annotated[bool, "--remove", "Remove everything that memd added."] = False,
     agent: Annotated[
         str,
-        options.option(
-            "--agent",
-            metavar="NAME",
-            help="Agent whose memory it uses; default: yours, which all assistants share.",
-        ),
+        "--agent NAME",
+        "Agent whose memory it uses; default: yours, which all assistants share.",
     ] = YOURS,
     yes: options.Yes = False,
     json: options.Json = False,
@@ -239,19 +224,14 @@ def _yes(value: object) -> str:
 
 
 _Client = Annotated[
-    str | None,
-    options.option(
-        "--client", metavar="NAME", help="Client whose key to use; default: that of SOURCE."
-    ),
+    str | None, "--client NAME", "Client whose key to use; default: that of SOURCE."
 ]
 
 
 @options.examples("memd hook claude-code UserPromptSubmit", "memd hook codex Stop --client work")
 def hook(
-    source: Annotated[str, options.Argument(metavar="SOURCE", help="Name of the assistant.")],
-    event: Annotated[
-        str, options.Argument(metavar="EVENT", help="Event, as the assistant names it.")
-    ],
+    source: Annotated[str, "SOURCE", "Name of the assistant."],
+    event: Annotated[str, "EVENT", "Event, as the assistant names it."],
     client: _Client = None,
 ) -> None:
     """Handle an event of an assistant, read from stdin; called by its hooks.
@@ -268,10 +248,7 @@ def hook(
 @options.examples("memd statusline", "memd statusline -- ~/.claude/line.sh")
 def statusline(
     command: Annotated[
-        list[str] | None,
-        options.Argument(
-            metavar="[-- COMMAND...]", help="Your previous status line, which is still run."
-        ),
+        list[str] | None, "[-- COMMAND...]", "Your previous status line, which is still run."
     ] = None,
     client: _Client = None,
 ) -> None:

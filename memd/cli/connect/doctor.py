@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 @options.examples("memd doctor", "memd doctor --fix", "memd doctor --json")
 def doctor(
-    fix: Annotated[
-        bool, options.option("--fix", help="Fix what memd can fix; asks first.")
-    ] = False,
+    fix: Annotated[bool, "--fix", "Fix what memd can fix; asks first."] = False,
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:

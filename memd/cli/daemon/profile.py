@@ -23,7 +23,7 @@ _END_MS_MAX = 30_000
 """How long a service manager waits for a stopping daemon."""
 _LOOK_MS = 50
 
-Name = Annotated[str, options.Argument(help="Name: up to 32 lower-case letters, digits, - and _.")]
+Name = Annotated[str, "NAME", "Name: up to 32 lower-case letters, digits, - and _."]
 
 
 @options.examples("memd profile list", "memd profile list --json")

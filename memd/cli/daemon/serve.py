@@ -15,7 +15,7 @@ from memd.cli.sleep.sleep import status_line
 @options.examples("memd serve", "memd serve --profile work")
 def serve(
     foreground: Annotated[
-        bool, options.option("--foreground", help="No effect; memd always stays in the foreground.")
+        bool, "--foreground", "No effect; memd always stays in the foreground."
     ] = False,
 ) -> None:
     """Run the daemon in the foreground until Ctrl-C or SIGTERM."""

@@ -37,16 +37,11 @@ class ProgramResult(NamedTuple):
     "memd service install", "memd service install --print", "memd service install --no-sandbox"
 )
 def install(
-    print_: Annotated[
-        bool, options.option("--print", help="Print the service files; write nothing.")
-    ] = False,
+    print_: Annotated[bool, "--print", "Print the service files; write nothing."] = False,
     sandbox: Annotated[
         bool | None,
-        options.option(
-            "--sandbox",
-            "--no-sandbox",
-            help="Use the stricter unit; default: if a trial run succeeds.",
-        ),
+        "--sandbox, --no-sandbox",
+        "Use the stricter unit; default: if a trial run succeeds.",
     ] = None,
 ) -> None:
     """Install the service: start the daemon now and at every login."""

@@ -28,17 +28,10 @@ DAYS = 90
     "memd stats --prometheus > memd.prom",
 )
 def stats(
-    days: Annotated[
-        int, options.option("--days", metavar="N", help="Days of growth to show.")
-    ] = DAYS,
-    plot: Annotated[
-        Path | None, options.option("--plot", metavar="FILE", help="Write plots to an SVG file.")
-    ] = None,
+    days: Annotated[int, "--days N", "Days of growth to show."] = DAYS,
+    plot: Annotated[Path | None, "--plot FILE", "Write plots to an SVG file."] = None,
     prometheus: Annotated[
-        bool,
-        options.option(
-            "--prometheus", help="Print only the metrics, in the Prometheus text format."
-        ),
+        bool, "--prometheus", "Print only the metrics, in the Prometheus text format."
     ] = False,
     json: options.Json = False,
 ) -> None:

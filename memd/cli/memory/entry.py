@@ -21,9 +21,7 @@ from memd.cli.tables import id_for_reader
 @options.examples("memd why 6f2f9b11", "memd why 6f2f9b11 --full", "memd why 6f2f9b11 --json")
 def why(
     memory_id: options.MemoryId,
-    full: Annotated[
-        bool, options.option("--full", help="Print whole messages, not only their beginnings.")
-    ] = False,
+    full: Annotated[bool, "--full", "Print whole messages, not only their beginnings."] = False,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -114,10 +112,7 @@ def _indent(text: str) -> str:
 )
 def edit(
     memory_id: options.MemoryId,
-    text: Annotated[
-        str | None,
-        options.option("--text", metavar="TEXT", help="The new text; - reads stdin."),
-    ] = None,
+    text: Annotated[str | None, "--text TEXT", "The new text; - reads stdin."] = None,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:

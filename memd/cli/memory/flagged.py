@@ -8,14 +8,12 @@ from memd.cli import options, say
 from memd.cli.reach import call, change_each
 from memd.cli.tables import id_column, print_items, table, text_column, word_column
 
-_Ids = Annotated[list[str], options.Argument(metavar="ID...", help="Ids of memories.")]
+_Ids = Annotated[list[str], "ID...", "Ids of memories."]
 
 
 @options.examples("memd flagged list", "memd flagged list --all", "memd flagged list --json")
 def list_(
-    every: Annotated[
-        bool, options.option("--all", help="Include flagged memories that are not quarantined.")
-    ] = False,
+    every: Annotated[bool, "--all", "Include flagged memories that are not quarantined."] = False,
     agent: options.Agent = None,
     limit: options.Limit = 20,
     json: options.Json = False,
@@ -41,7 +39,7 @@ def list_(
 
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(
-    memory_id: Annotated[str, options.Argument(metavar="ID", help="Id, as printed by list.")],
+    memory_id: Annotated[str, "ID", "Id, as printed by list."],
     json: options.Json = False,
 ) -> None:
     """Show the full text and origin of a flagged memory. Do not paste it to an assistant."""

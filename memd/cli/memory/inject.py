@@ -24,30 +24,20 @@ _SINGULAR = {
     'memd inject "who is who" --strategy self_editing --json',
 )
 def inject(
-    query: Annotated[
-        list[str], options.Argument(metavar="QUESTION...", help="The user's question.")
-    ],
+    query: Annotated[list[str], "QUESTION...", "The user's question."],
     budget: options.Budget = None,
     strategy: Annotated[
         str | None,
-        options.option(
-            "--strategy",
-            metavar="NAME",
-            help="context, tool_based or self_editing; default: from the settings.",
-        ),
+        "--strategy NAME",
+        "context, tool_based or self_editing; default: from the settings.",
     ] = None,
     category: options.Category = None,
     project: options.PromptProject = None,
-    nonce: Annotated[
-        bool, options.option("--nonce", help="Mark each remembered line with a nonce.")
-    ] = False,
+    nonce: Annotated[bool, "--nonce", "Mark each remembered line with a nonce."] = False,
     synthesize: Annotated[
         bool | None,
-        options.option(
-            "--synthesize",
-            "--no-synthesize",
-            help="Synthesize one block instead of listing memories; default: from the settings.",
-        ),
+        "--synthesize, --no-synthesize",
+        "Synthesize one block instead of listing memories; default: from the settings.",
     ] = None,
     agent: options.Agent = None,
     json: options.Json = False,
@@ -102,7 +92,7 @@ def _format_left_out(prompt: dict[str, Any]) -> str:
     'memd synthesize "deploy" --budget 1000 --session s1 --json',
 )
 def synthesize(
-    query: Annotated[list[str], options.Argument(metavar="QUERY...", help="The question.")],
+    query: Annotated[list[str], "QUERY...", "The question."],
     budget: options.Budget = None,
     session: options.Session = None,
     project: options.Project = None,
@@ -137,12 +127,7 @@ def synthesize(
 def brief(
     project: options.PromptProject = None,
     session: Annotated[
-        str | None,
-        options.option(
-            "--session",
-            metavar="ID",
-            help="Session that gets the brief; what it already has is left out.",
-        ),
+        str | None, "--session ID", "Session that gets the brief; what it already has is left out."
     ] = None,
     budget: options.Budget = None,
     agent: options.Agent = None,

@@ -14,14 +14,8 @@ from memd.cli.tables import id_column, print_items, text_column, time_column, wo
 TASK_CHARS = 200
 """Maximum length of a task id that is made from the task's text."""
 
-Tools = Annotated[
-    list[str] | None,
-    options.option("--tool", metavar="NAME", help="Tool that was used; repeat in order of use."),
-]
-Kind = Annotated[
-    str | None,
-    options.option("--type", metavar="NAME", help="Type of task; default: derived from the tools."),
-]
+Tools = Annotated[list[str] | None, "--tool NAME", "Tool that was used; repeat in order of use."]
+Kind = Annotated[str | None, "--type NAME", "Type of task; default: derived from the tools."]
 
 
 @options.examples(
@@ -29,7 +23,7 @@ Kind = Annotated[
     'memd learn lesson "The staging database is read-only on Mondays" --agent coder',
 )
 def lesson(
-    what: Annotated[str, options.Argument(metavar="TEXT", help="The lesson.")],
+    what: Annotated[str, "TEXT", "The lesson."],
     tool: Tools = None,
     task_type: Kind = None,
     agent: options.Agent = None,
@@ -44,7 +38,7 @@ def lesson(
     'memd learn success "Asking Maria before the migration saved a day"',
 )
 def success(
-    what: Annotated[str, options.Argument(metavar="TEXT", help="What worked.")],
+    what: Annotated[str, "TEXT", "What worked."],
     tool: Tools = None,
     task_type: Kind = None,
     agent: options.Agent = None,
@@ -72,22 +66,12 @@ def success(
     '--cure "docker compose up -d redis"',
 )
 def failure(
-    what: Annotated[
-        str, options.Argument(metavar="TEXT", help="What failed; with --error, the task.")
-    ],
+    what: Annotated[str, "TEXT", "What failed; with --error, the task."],
     tool: Tools = None,
     task_type: Kind = None,
-    error: Annotated[
-        str | None,
-        options.option("--error", metavar="TEXT", help="Error message; makes the lesson a skill."),
-    ] = None,
-    cure: Annotated[
-        str | None, options.option("--cure", metavar="TEXT", help="What fixed it; with --error.")
-    ] = None,
-    task: Annotated[
-        str | None,
-        options.option("--task", metavar="ID", help="Task id, with --error; default: the text."),
-    ] = None,
+    error: Annotated[str | None, "--error TEXT", "Error message; makes the lesson a skill."] = None,
+    cure: Annotated[str | None, "--cure TEXT", "What fixed it; with --error."] = None,
+    task: Annotated[str | None, "--task ID", "Task id, with --error; default: the text."] = None,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -125,9 +109,7 @@ def failure(
 
 @options.examples("memd learn prune --dry-run", "memd learn prune --agent coder")
 def prune(
-    dry_run: Annotated[
-        bool, options.option("--dry-run", help="List what would be archived; change nothing.")
-    ] = False,
+    dry_run: Annotated[bool, "--dry-run", "List what would be archived; change nothing."] = False,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -167,10 +149,7 @@ def list_(
 @options.examples("memd learn playbook", 'memd learn playbook "slow queries"')
 def playbook(
     query: Annotated[
-        str | None,
-        options.Argument(
-            metavar="[QUERY]", help="The task at hand; default: the patterns used most."
-        ),
+        str | None, "[QUERY]", "The task at hand; default: the patterns used most."
     ] = None,
     limit: options.Limit = 20,
     agent: options.Agent = None,
@@ -188,9 +167,7 @@ def playbook(
 
 @options.examples("memd learn forget 7b32f9d1", "memd learn forget 0a1b2c3d4e5f6071 --yes")
 def forget(
-    ids: Annotated[
-        list[str], options.Argument(metavar="ID...", help="Ids, as printed by list or playbook.")
-    ],
+    ids: Annotated[list[str], "ID...", "Ids, as printed by list or playbook."],
     yes: options.Yes = False,
     agent: options.Agent = None,
     json: options.Json = False,
@@ -236,7 +213,7 @@ def list_skills(agent: options.Agent = None, json: options.Json = False) -> None
 
 @options.examples("memd skill show 7b32f9d1", "memd skill show 7b32f9d1 --json")
 def show_skill(
-    skill: Annotated[str, options.Argument(metavar="ID", help="Id, as printed by list.")],
+    skill: Annotated[str, "ID", "Id, as printed by list."],
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -253,10 +230,8 @@ def show_skill(
 def export_skills(
     folder: Annotated[
         str | None,
-        options.Argument(
-            metavar="[FOLDER]",
-            help="Target folder; default: the setting memory.procedural.skill_md_directory.",
-        ),
+        "[FOLDER]",
+        "Target folder; default: the setting memory.procedural.skill_md_directory.",
     ] = None,
     agent: options.Agent = None,
     json: options.Json = False,

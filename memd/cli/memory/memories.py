@@ -9,33 +9,15 @@ from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, table, text_column, time_column, word_column
 from memd.cli.times import parse_range
 
-Query = Annotated[
-    list[str],
-    options.Argument(metavar="QUERY...", help="The question, with or without quotes."),
-]
-Top = Annotated[
-    int | None, options.option("--top", "-n", metavar="N", help="Maximum number of memories.")
-]
-Mode = Annotated[
-    str | None, options.option("--mode", metavar="MODE", help="hybrid, dense or words.")
-]
-Archived = Annotated[
-    bool, options.option("--archived", help="Include compressed and archived memories.")
-]
+Query = Annotated[list[str], "QUERY...", "The question, with or without quotes."]
+Top = Annotated[int | None, "--top, -n N", "Maximum number of memories."]
+Mode = Annotated[str | None, "--mode MODE", "hybrid, dense or words."]
+Archived = Annotated[bool, "--archived", "Include compressed and archived memories."]
 Turns = Annotated[
-    bool,
-    options.option(
-        "--turns", help="Include turns that state nothing: questions, requests, remarks."
-    ),
+    bool, "--turns", "Include turns that state nothing: questions, requests, remarks."
 ]
-Sessions = Annotated[
-    bool,
-    options.option("--sessions", help="Search the full text of sessions instead."),
-]
-Why = Annotated[
-    bool,
-    options.option("--why", help="Show each relevance as a number, and what was left out."),
-]
+Sessions = Annotated[bool, "--sessions", "Search the full text of sessions instead."]
+Why = Annotated[bool, "--why", "Show each relevance as a number, and what was left out."]
 
 
 @options.examples(
@@ -45,15 +27,11 @@ Why = Annotated[
     "git log -1 --format=%B | memd add - --tag git",
 )
 def add(
-    words: Annotated[
-        list[str], options.Argument(metavar="TEXT...", help="The text; - reads stdin.")
-    ],
+    words: Annotated[list[str], "TEXT...", "The text; - reads stdin."],
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
-    speaker: Annotated[
-        str | None, options.option("--speaker", metavar="NAME", help="Who said the text.")
-    ] = None,
+    speaker: Annotated[str | None, "--speaker NAME", "Who said the text."] = None,
     session: options.Session = None,
     project: options.Project = None,
     agent: options.Agent = None,
@@ -166,8 +144,7 @@ def recall(
     since: options.Since = None,
     until: options.Until = None,
     why: Annotated[
-        bool,
-        options.option("--why", help="Show the relevance of each memory, and what was left out."),
+        bool, "--why", "Show the relevance of each memory, and what was left out."
     ] = False,
     agent: options.Agent = None,
     json: options.Json = False,
@@ -239,14 +216,9 @@ def list_(
     project: options.Project = None,
     since: options.Since = None,
     until: options.Until = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="Page size.")] = 50,
+    limit: Annotated[int, "--limit, -n N", "Page size."] = 50,
     after: Annotated[
-        str | None,
-        options.option(
-            "--after",
-            metavar="MARK",
-            help="Continue after this mark, which the previous page ended with.",
-        ),
+        str | None, "--after MARK", "Continue after this mark, which the previous page ended with."
     ] = None,
     agent: options.Agent = None,
     json: options.Json = False,

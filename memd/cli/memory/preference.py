@@ -9,7 +9,7 @@ from memd.cli import options, say
 from memd.cli.reach import call, daemon
 from memd.cli.tables import table, text_column, time_column, word_column
 
-PreferenceName = Annotated[str, options.Argument(metavar="NAME", help="Name, such as editor.")]
+PreferenceName = Annotated[str, "NAME", "Name, such as editor."]
 
 
 @options.examples(
@@ -17,9 +17,7 @@ PreferenceName = Annotated[str, options.Argument(metavar="NAME", help="Name, suc
 )
 def set_(
     name: PreferenceName,
-    words: Annotated[
-        list[str], options.Argument(metavar="VALUE...", help="The preference, as a sentence.")
-    ],
+    words: Annotated[list[str], "VALUE...", "The preference, as a sentence."],
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:

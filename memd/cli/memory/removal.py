@@ -34,21 +34,12 @@ def delete(
     "memd forget --session 7f3a --dry-run",
 )
 def forget(
-    memory_ids: Annotated[
-        list[str] | None,
-        options.Argument(metavar="[ID...]", help="Ids, as printed by search or list."),
-    ] = None,
+    memory_ids: Annotated[list[str] | None, "[ID...]", "Ids, as printed by search or list."] = None,
     source: Annotated[
-        str | None,
-        options.option(
-            "--source", metavar="REF", help="Everything from this source, such as a file."
-        ),
+        str | None, "--source REF", "Everything from this source, such as a file."
     ] = None,
     session: Annotated[
-        str | None,
-        options.option(
-            "--session", metavar="ID", help="Everything from this session, including its messages."
-        ),
+        str | None, "--session ID", "Everything from this session, including its messages."
     ] = None,
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
@@ -174,10 +165,7 @@ def _count(preview: dict[str, Any]) -> str:
 
 @options.examples('memd archive search "old deploy notes"', "memd archive search -n 20 --json")
 def search(
-    query: Annotated[
-        str | None,
-        options.Argument(metavar="[QUERY]", help="Words to search for; default: the newest."),
-    ] = None,
+    query: Annotated[str | None, "[QUERY]", "Words to search for; default: the newest."] = None,
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
@@ -211,12 +199,8 @@ def search(
     "memd archive restore --show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
 )
 def restore(
-    memory_ids: Annotated[
-        list[str], options.Argument(metavar="ID...", help="Ids of memories, or their archival ids.")
-    ],
-    show: Annotated[
-        bool, options.option("--show", help="Print the memories; leave them in the archive.")
-    ] = False,
+    memory_ids: Annotated[list[str], "ID...", "Ids of memories, or their archival ids."],
+    show: Annotated[bool, "--show", "Print the memories; leave them in the archive."] = False,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -249,7 +233,7 @@ def _fetch_archived(
 
 @options.examples("memd archive turned-away", "memd archive turned-away --restore")
 def turned_away(
-    restore: Annotated[bool, options.option("--restore", help="Restore all of them.")] = False,
+    restore: Annotated[bool, "--restore", "Restore all of them."] = False,
     limit: options.Limit = 50,
     agent: options.Agent = None,
     json: options.Json = False,

@@ -15,7 +15,7 @@ from memd.cli.tables import id_column, print_items, text_column, time_column, wo
     "cat decision.md | memd shared publish - --agent architect --tag adr",
 )
 def publish(
-    text: Annotated[str, options.Argument(help="The text; - reads stdin.")],
+    text: Annotated[str, "TEXT", "The text; - reads stdin."],
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
@@ -39,17 +39,11 @@ def publish(
     'memd shared search "staging database"', "memd shared search", "memd shared search --without qa"
 )
 def search(
-    query: Annotated[
-        str | None,
-        options.Argument(metavar="[QUERY]", help="The question; default: the newest."),
-    ] = None,
+    query: Annotated[str | None, "[QUERY]", "The question; default: the newest."] = None,
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
-    without: Annotated[
-        str | None,
-        options.option("--without", metavar="NAME", help="Exclude what agent NAME published."),
-    ] = None,
+    without: Annotated[str | None, "--without NAME", "Exclude what agent NAME published."] = None,
     limit: options.Limit = 20,
     json: options.Json = False,
 ) -> None:
@@ -72,9 +66,7 @@ def search(
 
 @options.examples("memd shared retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --agent architect")
 def retract(
-    memory_ids: Annotated[
-        list[str], options.Argument(metavar="ID...", help="Ids, as printed by publish or search.")
-    ],
+    memory_ids: Annotated[list[str], "ID...", "Ids, as printed by publish or search."],
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:

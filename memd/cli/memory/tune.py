@@ -20,21 +20,12 @@ _STAGES = {
     "evaluating": "evaluating",
     "deploying": "deploying",
 }
-Detach = Annotated[
-    bool, options.option("--detach", help="Run in the background; see: memd tune status.")
-]
-Resume = Annotated[
-    bool, options.option("--resume", help="Resume the last run, which failed or was cancelled.")
-]
+Detach = Annotated[bool, "--detach", "Run in the background; see: memd tune status."]
+Resume = Annotated[bool, "--resume", "Resume the last run, which failed or was cancelled."]
 
 
-Weights = Annotated[
-    bool,
-    options.option("--weights", help="Also fit the weights of the ranker; see docs/tuning.md."),
-]
-Encoder = Annotated[
-    bool, options.option("--encoder", help="Train the embedding model instead; requires torch.")
-]
+Weights = Annotated[bool, "--weights", "Also fit the weights of the ranker; see docs/tuning.md."]
+Encoder = Annotated[bool, "--encoder", "Train the embedding model instead; requires torch."]
 
 
 @options.examples("memd tune run", "memd tune run --encoder", "memd tune run --resume --json")
@@ -86,7 +77,7 @@ def cancel(json: options.Json = False) -> None:
 
 @options.examples("memd tune use 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def use(
-    run_id: Annotated[str, options.Argument(metavar="RUN", help="Run id, as printed by status.")],
+    run_id: Annotated[str, "RUN", "Run id, as printed by status."],
     json: options.Json = False,
 ) -> None:
     """Use the result of an earlier successful run again."""

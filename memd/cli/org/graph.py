@@ -9,19 +9,13 @@ from memd.cli import options, say
 from memd.cli.reach import call
 from memd.cli.times import parse_time
 
-AsOf = Annotated[
-    str | None,
-    options.option("--as-of", metavar="TIME", help="Time of validity, such as 2026-03-01."),
-]
-KnownAt = Annotated[
-    str | None,
-    options.option("--known-at", metavar="TIME", help="Time of memd's knowledge; default: now."),
-]
+AsOf = Annotated[str | None, "--as-of TIME", "Time of validity, such as 2026-03-01."]
+KnownAt = Annotated[str | None, "--known-at TIME", "Time of memd's knowledge; default: now."]
 
 
 @options.examples("memd graph neighbours Litestar", 'memd graph neighbours "data team" --json')
 def neighbours(
-    name: Annotated[str, options.Argument(metavar="NAME", help="Name of the entity, as in texts.")],
+    name: Annotated[str, "NAME", "Name of the entity, as in texts."],
     limit: options.Limit = 50,
     as_of: AsOf = None,
     known_at: KnownAt = None,
@@ -44,11 +38,9 @@ def neighbours(
     "memd graph path Litestar Django", 'memd graph path Ann "the data team" --hops 3 --json'
 )
 def path(
-    source: Annotated[str, options.Argument(metavar="FROM", help="First entity.")],
-    target: Annotated[str, options.Argument(metavar="TO", help="Last entity.")],
-    hops: Annotated[
-        int, options.option("--hops", metavar="N", help="Maximum length of a path, up to 6.")
-    ] = 4,
+    source: Annotated[str, "FROM", "First entity."],
+    target: Annotated[str, "TO", "Last entity."],
+    hops: Annotated[int, "--hops N", "Maximum length of a path, up to 6."] = 4,
     limit: options.Limit = 5,
     as_of: AsOf = None,
     known_at: KnownAt = None,
@@ -74,9 +66,7 @@ def path(
     'memd graph query "what is the standard?" --as-of 2026-03-01',
 )
 def query(
-    question: Annotated[
-        str, options.Argument(metavar="QUESTION", help="The question, in plain words.")
-    ],
+    question: Annotated[str, "QUESTION", "The question, in plain words."],
     limit: options.Limit = 5,
     as_of: AsOf = None,
     known_at: KnownAt = None,
@@ -105,11 +95,9 @@ def query(
 
 @options.examples('memd graph add Ann leads "the data team"', "memd graph add api depends_on redis")
 def add(
-    subject: Annotated[str, options.Argument(metavar="SUBJECT", help="First entity.")],
-    relation: Annotated[
-        str, options.Argument(metavar="RELATION", help="Relation, such as uses or leads.")
-    ],
-    other: Annotated[str, options.Argument(metavar="OBJECT", help="Second entity.")],
+    subject: Annotated[str, "SUBJECT", "First entity."],
+    relation: Annotated[str, "RELATION", "Relation, such as uses or leads."],
+    other: Annotated[str, "OBJECT", "Second entity."],
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:

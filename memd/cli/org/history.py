@@ -22,25 +22,14 @@ from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
     'memd org as-of "framework" -c convention --json',
 )
 def as_of(
-    text: Annotated[
-        str | None, options.Argument(metavar="[TEXT]", help="Only facts that contain this text.")
-    ] = None,
+    text: Annotated[str | None, "[TEXT]", "Only facts that contain this text."] = None,
     valid: Annotated[
-        str | None,
-        options.option(
-            "--valid", metavar="TIME", help="Time at which facts were valid; default: now."
-        ),
+        str | None, "--valid TIME", "Time at which facts were valid; default: now."
     ] = None,
-    known: Annotated[
-        str | None,
-        options.option("--known", metavar="TIME", help="Time of memd's knowledge; default: now."),
-    ] = None,
-    about: Annotated[
-        str | None, options.option("--about", metavar="NAME", help="Only facts about NAME.")
-    ] = None,
+    known: Annotated[str | None, "--known TIME", "Time of memd's knowledge; default: now."] = None,
+    about: Annotated[str | None, "--about NAME", "Only facts about NAME."] = None,
     category: Annotated[
-        list[str] | None,
-        options.option("--category", "-c", metavar="CATEGORY", help="Filter; may be repeated."),
+        list[str] | None, "--category, -c CATEGORY", "Filter; may be repeated."
     ] = None,
     limit: options.Limit = 20,
     json: options.Json = False,
@@ -86,13 +75,8 @@ def as_of(
     "memd org timeline 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json",
 )
 def timeline(
-    name: Annotated[
-        str, options.Argument(metavar="NAME", help="Name of an entity, or id of a fact.")
-    ],
-    svg: Annotated[
-        Path | None,
-        options.option("--svg", metavar="FILE", help="Write an SVG file instead."),
-    ] = None,
+    name: Annotated[str, "NAME", "Name of an entity, or id of a fact."],
+    svg: Annotated[Path | None, "--svg FILE", "Write an SVG file instead."] = None,
     json: options.Json = False,
 ) -> None:
     """Show the timeline of an entity or a fact: what was valid when, and by whom."""

@@ -14,32 +14,14 @@ from memd.cli.times import parse_time
 if TYPE_CHECKING:
     from memd.client import Client
 
-FactId = Annotated[
-    str, options.Argument(metavar="ID", help="Id of the fact, as printed by query or policies.")
-]
+FactId = Annotated[str, "ID", "Id of the fact, as printed by query or policies."]
 Kind = Annotated[
-    str,
-    options.option(
-        "--category",
-        "-c",
-        metavar="CATEGORY",
-        help="core_policy, adr, procedure, convention or entity_definition.",
-    ),
+    str, "--category, -c CATEGORY", "core_policy, adr, procedure, convention or entity_definition."
 ]
 Since = Annotated[
-    str | None,
-    options.option(
-        "--from", metavar="TIME", help="Start of validity; a day means its beginning, in UTC."
-    ),
+    str | None, "--from TIME", "Start of validity; a day means its beginning, in UTC."
 ]
-Until = Annotated[
-    str | None,
-    options.option(
-        "--until",
-        metavar="TIME",
-        help="End of validity; a day means its beginning, in UTC.",
-    ),
-]
+Until = Annotated[str | None, "--until TIME", "End of validity; a day means its beginning, in UTC."]
 
 _PAGE = 1_000
 
@@ -50,13 +32,10 @@ _PAGE = 1_000
     'memd org write -c adr "The team uses Flask." --until 2026-04-01',
 )
 def write(
-    text: Annotated[str, options.Argument(metavar="TEXT", help="The fact.")],
+    text: Annotated[str, "TEXT", "The fact."],
     category: Kind = "convention",
     tag: options.Tags = None,
-    fact: Annotated[
-        str | None,
-        options.option("--fact", metavar="ID", help="Fact to write a new version of."),
-    ] = None,
+    fact: Annotated[str | None, "--fact ID", "Fact to write a new version of."] = None,
     since: Since = None,
     until: Until = None,
     json: options.Json = False,
@@ -115,19 +94,11 @@ def show(fact_id: FactId, json: options.Json = False) -> None:
     'memd org query "deploy" -n 3 --json',
 )
 def query(
-    text: Annotated[
-        str | None,
-        options.Argument(metavar="[TEXT]", help="Text to search for; default: the newest."),
-    ] = None,
+    text: Annotated[str | None, "[TEXT]", "Text to search for; default: the newest."] = None,
     category: Annotated[
         list[str] | None,
-        options.option(
-            "--category",
-            "-c",
-            metavar="CATEGORY",
-            help="Filter; may be repeated: core_policy, adr, procedure, convention, "
-            "entity_definition.",
-        ),
+        "--category, -c CATEGORY",
+        "Filter; may be repeated: core_policy, adr, procedure, convention, entity_definition.",
     ] = None,
     limit: options.Limit = 5,
     json: options.Json = False,
@@ -143,7 +114,7 @@ def query(
 @options.examples("memd org policies", "memd org policies --all", "memd org policies --json")
 def policies(
     every: Annotated[
-        bool, options.option("--all", help="Include policies that are no longer or not yet valid.")
+        bool, "--all", "Include policies that are no longer or not yet valid."
     ] = False,
     json: options.Json = False,
 ) -> None:

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 @options.examples("memd owner init", "memd owner init --renew")
 def init(
-    renew: Annotated[
-        bool,
-        options.option("--renew", help="Replace the key; the old one signs the new one."),
-    ] = False,
+    renew: Annotated[bool, "--renew", "Replace the key; the old one signs the new one."] = False,
     json: options.Json = False,
 ) -> None:
     """Create the owner key, protected by a passphrase. Needs a terminal.

@@ -25,21 +25,13 @@ _END_CHARS = 6
     "memd org propose --retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
 )
 def propose(
-    text: Annotated[
-        str | None, options.Argument(metavar="[TEXT]", help="The proposed fact.")
-    ] = None,
+    text: Annotated[str | None, "[TEXT]", "The proposed fact."] = None,
     category: Kind = "convention",
     tag: options.Tags = None,
-    fact: Annotated[
-        str | None,
-        options.option("--fact", metavar="ID", help="Fact to propose a new version of."),
-    ] = None,
+    fact: Annotated[str | None, "--fact ID", "Fact to propose a new version of."] = None,
     since: Since = None,
     until: Until = None,
-    retract: Annotated[
-        str | None,
-        options.option("--retract", metavar="ID", help="Propose to retract this fact."),
-    ] = None,
+    retract: Annotated[str | None, "--retract ID", "Propose to retract this fact."] = None,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -68,12 +60,8 @@ def propose(
     "memd org review --approve 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
 )
 def review(
-    approve: Annotated[
-        str | None, options.option("--approve", metavar="ID", help="Approve this proposal.")
-    ] = None,
-    reject: Annotated[
-        str | None, options.option("--reject", metavar="ID", help="Reject this proposal.")
-    ] = None,
+    approve: Annotated[str | None, "--approve ID", "Approve this proposal."] = None,
+    reject: Annotated[str | None, "--reject ID", "Reject this proposal."] = None,
     json: options.Json = False,
 ) -> None:
     """Review proposals one by one; with --json or in a pipe, list them.

@@ -42,19 +42,11 @@ _WHY_NOTHING = {
 
 Steps = Annotated[
     list[str] | None,
-    options.option(
-        "--step",
-        metavar="NAME",
-        help="Run only retention, consolidation, compression, ageing or cap; may be repeated.",
-    ),
+    "--step NAME",
+    "Run only retention, consolidation, compression, ageing or cap; may be repeated.",
 ]
 InDays = Annotated[
-    int | None,
-    options.option(
-        "--in",
-        metavar="DAYS",
-        help="With --dry-run: simulate the night this many days from now.",
-    ),
+    int | None, "--in DAYS", "With --dry-run: simulate the night this many days from now."
 ]
 
 
@@ -70,30 +62,20 @@ InDays = Annotated[
     "memd sleep --pause",
 )
 def sleep(
-    run: Annotated[
-        str | None, options.Argument(metavar="[RUN]", help="Run to report on or to undo.")
-    ] = None,
-    now: Annotated[bool, options.option("--now", help="Run a night now.")] = False,
+    run: Annotated[str | None, "[RUN]", "Run to report on or to undo."] = None,
+    now: Annotated[bool, "--now", "Run a night now."] = False,
     dry_run: options.DryRun = False,
     undo: Annotated[
-        bool,
-        options.option("--undo", help="Undo RUN exactly; the memories of a nap go to the trash."),
+        bool, "--undo", "Undo RUN exactly; the memories of a nap go to the trash."
     ] = False,
-    last: Annotated[
-        bool, options.option("--last", help="With --undo: the last run that can be undone.")
-    ] = False,
-    report: Annotated[
-        bool, options.option("--report", help="List runs, or report on RUN.")
-    ] = False,
-    pause: Annotated[bool, options.option("--pause", help="Pause nights until --resume.")] = False,
-    resume: Annotated[bool, options.option("--resume", help="Resume nights.")] = False,
+    last: Annotated[bool, "--last", "With --undo: the last run that can be undone."] = False,
+    report: Annotated[bool, "--report", "List runs, or report on RUN."] = False,
+    pause: Annotated[bool, "--pause", "Pause nights until --resume."] = False,
+    resume: Annotated[bool, "--resume", "Resume nights."] = False,
     step: Steps = None,
     in_days: InDays = None,
     agent: Annotated[
-        str | None,
-        options.option(
-            "--agent", metavar="NAME", help="Only memories of this agent; default: all agents."
-        ),
+        str | None, "--agent NAME", "Only memories of this agent; default: all agents."
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -120,14 +102,9 @@ def sleep(
 
 @options.examples("memd compress", "memd compress --force", "memd compress --sessions 3")
 def compress(
-    force: Annotated[
-        bool, options.option("--force", help="Compress even if there are few sessions.")
-    ] = False,
+    force: Annotated[bool, "--force", "Compress even if there are few sessions."] = False,
     sessions: Annotated[
-        int | None,
-        options.option(
-            "--sessions", metavar="N", help="Number of sessions, oldest first; default: 5."
-        ),
+        int | None, "--sessions N", "Number of sessions, oldest first; default: 5."
     ] = None,
     agent: options.Agent = None,
     json: options.Json = False,

@@ -27,7 +27,7 @@ _HOME = "\x1b[H\x1b[J"  # move to the top left and clear the screen
 
 @options.examples("memd usage", "memd usage --watch", "memd usage --json | jq '.items[].fill'")
 def usage(
-    watch: Annotated[bool, options.option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
+    watch: Annotated[bool, "--watch, -w", "Refresh until Ctrl-C."] = False,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 @options.examples("memd wiki", "memd wiki ~/notes/memd", "memd wiki --agent ada --json")
 def wiki(
-    folder: Annotated[
-        str | None, options.Argument(metavar="[DIR]", help="Target folder; default: memd's own.")
-    ] = None,
+    folder: Annotated[str | None, "[DIR]", "Target folder; default: memd's own."] = None,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:

@@ -87,14 +87,9 @@ Line = tuple[int, dict[str, Any]]
     "memd export ada.jsonl --agent ada",
 )
 def export(
-    file: Annotated[Path | None, options.Argument(help="File to write; default: stdout.")] = None,
+    file: Annotated[Path | None, "FILE", "File to write; default: stdout."] = None,
     agent: Annotated[
-        str | None,
-        options.option(
-            "--agent",
-            metavar="NAME",
-            help="Export only the visible memories of this agent, newest first.",
-        ),
+        str | None, "--agent NAME", "Export only the visible memories of this agent, newest first."
     ] = None,
 ) -> None:
     """Export everything as JSONL: memories of all agents and states, preferences, facts, lessons.

@@ -41,17 +41,10 @@ COUNTS = ("new", "replaced", "kept", "skipped", "quarantined")
 )
 def import_(
     files: Annotated[
-        list[Path],
-        options.Argument(
-            metavar="PATH...",
-            help="Files, or folders with .md, .markdown, .txt and .jsonl files.",
-        ),
+        list[Path], "PATH...", "Files, or folders with .md, .markdown, .txt and .jsonl files."
     ],
     format_: Annotated[
-        str | None,
-        options.option(
-            "--format", metavar="KIND", help="text, markdown or jsonl; default: by file name."
-        ),
+        str | None, "--format KIND", "text, markdown or jsonl; default: by file name."
     ] = None,
     tag: options.Tags = None,
     namespace: options.Namespace = None,

@@ -35,14 +35,10 @@ _NEVER = "operator.key"  # each daemon creates its own
 @options.examples("memd backup", "memd backup ~/memd.db", "memd backup /media/disk --with-keys")
 def backup(
     target: Annotated[
-        Path | None,
-        options.Argument(help="File or folder to write to; default: the data folder."),
+        Path | None, "TARGET", "File or folder to write to; default: the data folder."
     ] = None,
     with_keys: Annotated[
-        bool,
-        options.option(
-            "--with-keys", help="Also copy the owner's and clients' keys, to a folder beside it."
-        ),
+        bool, "--with-keys", "Also copy the owner's and clients' keys, to a folder beside it."
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -62,7 +58,7 @@ def backup(
 
 @options.examples("memd restore memd.db", "memd restore /media/disk/memd.db --yes")
 def restore(
-    file: Annotated[Path, options.Argument(help="File written by memd backup.")],
+    file: Annotated[Path, "FILE", "File written by memd backup."],
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:

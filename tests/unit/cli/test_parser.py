@@ -12,18 +12,18 @@ from support.gate import drawn
 from memd.base.errors import InvalidError
 from memd.cli import options
 from memd.cli.commands import COMMANDS, GROUPS, Entry
-from memd.cli.options import Argument, Option, Parameter, option, parameters, parse
+from memd.cli.options import Option, Parameter, parameters, parse
 
 TEXTS = st.text(alphabet="abz09äé_.:/ -", max_size=8)
 
 
 def command(
-    text: Annotated[str, Argument(help="")],
-    rest: Annotated[list[Path] | None, Argument(help="")] = None,
-    top: Annotated[int | None, option("--top", "-n", help="")] = None,
+    text: Annotated[str, "TEXT", ""],
+    rest: Annotated[list[Path] | None, "REST", ""] = None,
+    top: Annotated[int | None, "--top, -n", ""] = None,
     tag: options.Tags = None,
-    sandbox: Annotated[bool | None, option("--sandbox", "--no-sandbox", help="")] = None,
-    force: Annotated[bool, option("--force", "-f", help="")] = False,
+    sandbox: Annotated[bool | None, "--sandbox, --no-sandbox", ""] = None,
+    force: Annotated[bool, "--force, -f", ""] = False,
 ) -> None:
     """A command with one parameter of each form."""
 
