@@ -13,7 +13,6 @@ never with a memory's text.
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import ClassVar
 
@@ -21,12 +20,17 @@ from typing import ClassVar
 class MemdError(Exception):
     """The base of all errors raised on purpose.
 
-    *field* names the wrong parameter, *hint* says what to do next.
+    *field* names the wrong parameter, *hint* says what to do next. A class with a *kind* of its own
+    declares it in its head.
     """
 
     kind: ClassVar[str] = "error"
     retry: ClassVar[bool] = False
     family: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, *, kind: str | None = None) -> None:
+        if kind is not None:
+            cls.kind = kind
 
     def __init__(self, message: str, *, field: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
@@ -55,194 +59,135 @@ class StorageError(MemdError):
 # Errors of the request.
 
 
-class ParseError(CallerError):
+class ParseError(CallerError, kind="parse"):
     """The frame is not the JSON that memd reads."""
 
-    kind = "parse"
 
-
-class InvalidRequestError(CallerError):
+class InvalidRequestError(CallerError, kind="invalid_request"):
     """The frame is JSON, but not a JSON-RPC 2.0 request."""
 
-    kind = "invalid_request"
 
-
-class TooLargeError(CallerError):
+class TooLargeError(CallerError, kind="too_large"):
     """The frame, the batch or the text is over its limit."""
 
-    kind = "too_large"
 
-
-class UnknownMethodError(CallerError):
+class UnknownMethodError(CallerError, kind="unknown_method"):
     """No such method."""
 
-    kind = "unknown_method"
 
-
-class InvalidError(CallerError):
+class InvalidError(CallerError, kind="invalid"):
     """A parameter is missing, unknown or out of its range; *field* names it."""
 
-    kind = "invalid"
 
-
-class NotFoundError(CallerError):
+class NotFoundError(CallerError, kind="not_found"):
     """The named item does not exist, or is not the caller's."""
 
-    kind = "not_found"
 
-
-class DeniedError(CallerError):
+class DeniedError(CallerError, kind="denied"):
     """The caller may not do this."""
 
-    kind = "denied"
 
-
-class ConflictError(CallerError):
+class ConflictError(CallerError, kind="conflict"):
     """The same idempotency key came with another request."""
 
-    kind = "conflict"
 
-
-class InvalidStateError(CallerError):
+class InvalidStateError(CallerError, kind="invalid_state"):
     """The request does not fit the present state."""
 
-    kind = "invalid_state"
 
-
-class QuotaError(CallerError):
+class QuotaError(CallerError, kind="quota"):
     """A configured limit of the store is reached."""
 
-    kind = "quota"
 
-
-class SecretRefusedError(CallerError):
+class SecretRefusedError(CallerError, kind="secret_refused"):
     """The text contains a secret, and the settings refuse those."""
 
-    kind = "secret_refused"
 
-
-class QuarantinedError(CallerError):
+class QuarantinedError(CallerError, kind="quarantined"):
     """The text looks like a prompt injection and is not stored (PROMISES H46)."""
 
-    kind = "quarantined"
 
-
-class CancelledError(MemdError):
+class CancelledError(MemdError, kind="cancelled"):
     """The request was cancelled by the client that sent it."""
-
-    kind = "cancelled"
 
 
 # Temporary errors.
 
 
-class BusyError(UnavailableError):
+class BusyError(UnavailableError, kind="busy"):
     """A queue or a connection limit is full, or the file is locked."""
 
-    kind = "busy"
 
-
-class TimeoutError(UnavailableError):  # noqa: A001  # the documented kind is "timeout"; always imported qualified
+class TimeoutError(UnavailableError, kind="timeout"):  # noqa: A001  # the documented kind is "timeout"; always imported qualified
     """A deadline passed."""
 
-    kind = "timeout"
 
-
-class StartingError(UnavailableError):
+class StartingError(UnavailableError, kind="starting"):
     """The daemon is not ready yet."""
 
-    kind = "starting"
 
-
-class StoppingError(UnavailableError):
+class StoppingError(UnavailableError, kind="stopping"):
     """The daemon is stopping."""
 
-    kind = "stopping"
 
-
-class DegradedError(UnavailableError):
+class DegradedError(UnavailableError, kind="degraded"):
     """A capability is missing for now, such as the embedding model."""
 
-    kind = "degraded"
 
-
-class AlreadyRunningError(InvalidStateError):
+class AlreadyRunningError(InvalidStateError, kind="already_running"):
     """Another daemon holds this profile."""
-
-    kind = "already_running"
 
 
 # Errors that the owner must fix.
 
 
-class ReadOnlyError(StorageError):
+class ReadOnlyError(StorageError, kind="read_only"):
     """The file or its file system is read-only."""
 
-    kind = "read_only"
 
-
-class DiskFullError(StorageError):
+class DiskFullError(StorageError, kind="disk_full"):
     """The disk is full; reading still works."""
 
-    kind = "disk_full"
 
-
-class DamagedError(StorageError):
+class DamagedError(StorageError, kind="damaged"):
     """The file fails a check."""
 
-    kind = "damaged"
 
-
-class NewerSchemaError(StorageError):
+class NewerSchemaError(StorageError, kind="newer_schema"):
     """The file was written by a newer memd; it is left untouched."""
 
-    kind = "newer_schema"
 
-
-class ForeignFileError(StorageError):
+class ForeignFileError(StorageError, kind="foreign_file"):
     """The file is not a memd store; it is left untouched."""
 
-    kind = "foreign_file"
 
-
-class UnsafePathError(StorageError):
+class UnsafePathError(StorageError, kind="unsafe_path"):
     """A directory or socket could be read or replaced by another user."""
 
-    kind = "unsafe_path"
 
-
-class ModelError(StorageError):
+class ModelError(StorageError, kind="model"):
     """The embedding model's folder is missing, incomplete or not the expected one."""
-
-    kind = "model"
 
 
 # Errors of the optional language model (SPEC D8).
 
 
-class ProviderError(MemdError):
+class ProviderError(MemdError, kind="provider"):
     """Base of the errors of a language model's provider; ``retry`` distinguishes the two."""
 
-    kind = "provider"
     family = "provider"
 
 
-class ProviderBusyError(ProviderError, UnavailableError):
+class ProviderBusyError(ProviderError, UnavailableError, kind="provider_busy"):
     """The model did not answer: overloaded, too slow, out of reach."""
 
-    kind = "provider_busy"
 
-
-class ProviderRefusedError(ProviderError, StorageError):
+class ProviderRefusedError(ProviderError, StorageError, kind="provider_refused"):
     """The model will never answer this: wrong key, unknown model. The owner must fix it."""
 
-    kind = "provider_refused"
 
-
-class InternalError(MemdError):
+class InternalError(MemdError, kind="internal"):
     """A bug in memd; the log has the trace under the incident id."""
-
-    kind = "internal"
 
     def __init__(self, message: str, *, incident: str | None = None, **more: str | None) -> None:
         super().__init__(message, **more)
@@ -252,123 +197,136 @@ class InternalError(MemdError):
 # The documented family (SPEC 7.16, D20). Never called MemoryError: that is a built-in.
 
 
-class MemdMemoryError(MemdError):
+class MemdMemoryError(MemdError, kind="memory"):
     """Base of all memory operations' errors."""
 
-    kind = "memory"
     family = "memory"
 
 
-class MemoryConnectionError(MemdMemoryError, UnavailableError):
+class MemoryConnectionError(MemdMemoryError, UnavailableError, kind="memory_connection"):
     """A backend is not connected, or its connection is lost."""
 
-    kind = "memory_connection"
 
-
-class NotRunningError(MemoryConnectionError):
+class NotRunningError(MemoryConnectionError, kind="not_running"):
     """No daemon answers on the socket."""
 
-    kind = "not_running"
 
-
-class MemoryStoreError(MemdMemoryError, CallerError):
+class MemoryStoreError(MemdMemoryError, CallerError, kind="memory_store"):
     """A store, update or delete was refused."""
 
-    kind = "memory_store"
 
-
-class MemoryRetrievalError(MemdMemoryError, CallerError):
+class MemoryRetrievalError(MemdMemoryError, CallerError, kind="memory_retrieval"):
     """A retrieve, get or count was refused."""
 
-    kind = "memory_retrieval"
 
-
-class MemoryNotFoundError(MemdMemoryError, CallerError):
+class MemoryNotFoundError(MemdMemoryError, CallerError, kind="memory_not_found"):
     """No memory that the caller may see has this id."""
 
-    kind = "memory_not_found"
 
-
-class MemoryConfigError(MemdMemoryError, CallerError):
+class MemoryConfigError(MemdMemoryError, CallerError, kind="config"):
     """The configuration is invalid: key, value, what is allowed."""
 
-    kind = "config"
 
-
-class MemoryCapabilityError(MemdMemoryError, CallerError):
+class MemoryCapabilityError(MemdMemoryError, CallerError, kind="capability"):
     """The backend does not support the operation."""
 
-    kind = "capability"
 
-
-class IngestionError(MemdMemoryError, CallerError):
+class IngestionError(MemdMemoryError, CallerError, kind="ingestion"):
     """A text could not become memories."""
 
-    kind = "ingestion"
 
-
-class EmbeddingError(MemdMemoryError, UnavailableError):
+class EmbeddingError(MemdMemoryError, UnavailableError, kind="embedding"):
     """The model failed or returned something that is not a vector."""
 
-    kind = "embedding"
 
-
-class FineTuneDependencyError(MemdMemoryError, CallerError):
+class FineTuneDependencyError(MemdMemoryError, CallerError, kind="fine_tune_dependency"):
     """The packages for training an encoder are not installed."""
 
-    kind = "fine_tune_dependency"
 
-
-class FineTuneCancelledError(MemdMemoryError, CallerError):
+class FineTuneCancelledError(MemdMemoryError, CallerError, kind="fine_tune_cancelled"):
     """A run of fine-tuning was cancelled."""
-
-    kind = "fine_tune_cancelled"
 
 
 # Organisational memory (SPEC 15.6).
 
 
-class OrgMemoryError(MemdError):
+class OrgMemoryError(MemdError, kind="org_memory"):
     """Base of all organisational memory errors."""
 
-    kind = "org_memory"
     family = "org_memory"
 
 
-class OrgMemoryConnectionError(OrgMemoryError, UnavailableError):
+class OrgMemoryConnectionError(OrgMemoryError, UnavailableError, kind="org_connection"):
     """The organisational memory is not connected."""
 
-    kind = "org_connection"
 
-
-class OrgMemoryWriteError(OrgMemoryError, CallerError):
+class OrgMemoryWriteError(OrgMemoryError, CallerError, kind="org_write"):
     """A fact could not be written or retracted."""
 
-    kind = "org_write"
 
-
-class OrgMemoryQueryError(OrgMemoryError, CallerError):
+class OrgMemoryQueryError(OrgMemoryError, CallerError, kind="org_query"):
     """A query over facts failed, or a stored fact cannot be read."""
 
-    kind = "org_query"
 
-
-class OrgMemoryAccessDeniedError(OrgMemoryError, DeniedError):
+class OrgMemoryAccessDeniedError(OrgMemoryError, DeniedError, kind="org_denied"):
     """The author may not write this category."""
 
-    kind = "org_denied"
 
-
-class HumanFactError(OrgMemoryAccessDeniedError):
+class HumanFactError(OrgMemoryAccessDeniedError, kind="org_human"):
     """Only a human may change the fact; an agent may propose a change."""
 
-    kind = "org_human"
 
-
-class OrgMemoryConfigError(OrgMemoryError, CallerError):
+class OrgMemoryConfigError(OrgMemoryError, CallerError, kind="org_config"):
     """The ``org_memory`` settings are invalid: key, value, what is allowed."""
 
-    kind = "org_config"
+
+# Operational records (SPEC 19.1.5).
+
+
+class PersistenceError(MemdError, kind="persistence"):
+    """Base of all errors of operational records."""
+
+    family = "persistence"
+
+
+class PersistenceConnectionError(PersistenceError, UnavailableError, kind="persistence_connection"):
+    """The records' backend is not connected, or its file cannot be opened."""
+
+
+class MigrationError(PersistenceError, StorageError, kind="migration"):
+    """The records' tables could not be created."""
+
+
+class RecordNotFoundError(PersistenceError, CallerError, kind="record_not_found"):
+    """No record has this key."""
+
+
+class DuplicateRecordError(PersistenceError, CallerError, kind="duplicate_record"):
+    """A record that may be written only once exists already."""
+
+
+class QueryError(PersistenceError, CallerError, kind="record_query"):
+    """The query over records failed or is invalid."""
+
+    retry = True
+
+
+class ConstraintViolationError(QueryError, kind="constraint_violation"):
+    """A record refers to a missing one, or others refer to it."""
+
+    retry = False
+
+
+class VersionConflictError(QueryError, kind="version_conflict"):
+    """The record was changed since it was read."""
+
+    retry = False
+
+
+class MalformedRowError(QueryError, kind="malformed_row"):
+    """A stored record is not valid for its entity."""
+
+    retry = False
 
 
 def unusable(error: OSError) -> StorageError:
@@ -386,9 +344,6 @@ def unusable(error: OSError) -> StorageError:
 
 def kinds() -> dict[str, type[MemdError]]:
     """Return every kind with its class, so that a client can raise what the daemon raised."""
-    importlib.import_module(
-        "memd.base.record_errors"
-    )  # defines the family of records, unless imported already
     classes: dict[str, type[MemdError]] = {}
     waiting: list[type[MemdError]] = [MemdError]
     while waiting:

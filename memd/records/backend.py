@@ -12,10 +12,9 @@ from tempfile import TemporaryDirectory
 
 from memd.base import log
 from memd.base.clock import Clock
-from memd.base.errors import MemdError
+from memd.base.errors import MemdError, MigrationError, PersistenceConnectionError
 from memd.base.ids import Ids
 from memd.base.lock import lock_store
-from memd.base.record_errors import MigrationError, PersistenceConnectionError
 from memd.domain.caller import Caller
 from memd.records.config import JOURNAL_BYTES, PersistenceConfig
 from memd.records.entities import ENTITIES

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from pydantic import AwareDatetime, ValidationError
 
 from memd.base.clock import from_us, to_us
-from memd.base.record_errors import MalformedRowError
+from memd.base.errors import MalformedRowError
 from memd.domain.values import Value
 from memd.guard.redaction import redact, redact_all
 from memd.store.records.table import RecordColumn

@@ -16,10 +16,9 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.clock import to_us
-from memd.base.errors import DeniedError, InvalidError
+from memd.base.errors import DeniedError, InvalidError, QueryError
 from memd.base.ids import Ids
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
-from memd.base.record_errors import QueryError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
 from memd.guard.secrets import screen

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, TypeVar
 
 from memd.base.clock import to_us
-from memd.base.record_errors import QueryError
+from memd.base.errors import QueryError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
 from memd.records.entities import ENTITIES

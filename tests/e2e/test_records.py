@@ -12,11 +12,13 @@ from support.commands import Memd
 from support.daemon import Spawned
 from support.recording import EXAMPLES, referred
 
-from memd.base.errors import DeniedError, InvalidError, UnknownMethodError
-from memd.base.record_errors import (
+from memd.base.errors import (
     ConstraintViolationError,
+    DeniedError,
     DuplicateRecordError,
+    InvalidError,
     QueryError,
+    UnknownMethodError,
     VersionConflictError,
 )
 from memd.client import Client

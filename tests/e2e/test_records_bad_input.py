@@ -15,9 +15,8 @@ from pydantic import AwareDatetime
 from support.daemon import Spawned, spawned
 from support.recording import EXAMPLES, referred
 
-from memd.base.errors import InvalidError
+from memd.base.errors import InvalidError, MalformedRowError, VersionConflictError
 from memd.base.limits import REPLY_BYTES_MAX
-from memd.base.record_errors import MalformedRowError, VersionConflictError
 from memd.client import Client
 from memd.records.entities import ENTITIES
 

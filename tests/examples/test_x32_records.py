@@ -24,7 +24,7 @@ from memd.api import (
     TaskStatus,
     create_backend,
 )
-from memd.base.record_errors import DuplicateRecordError, PersistenceConnectionError
+from memd.base.errors import DuplicateRecordError, PersistenceConnectionError
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

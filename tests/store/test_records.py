@@ -15,10 +15,11 @@ from pydantic import ValidationError
 from pydantic_core import to_json as to_bytes
 from support.recording import AT, EXAMPLES, SHA, a_record, referred, some_records
 
-from memd.base.errors import DeniedError, InvalidError
-from memd.base.record_errors import (
+from memd.base.errors import (
     ConstraintViolationError,
+    DeniedError,
     DuplicateRecordError,
+    InvalidError,
     MalformedRowError,
     QueryError,
 )

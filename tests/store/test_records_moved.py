@@ -15,8 +15,7 @@ from support.recording import EXAMPLES, a_record, referred, some_records
 from support.store import a_house
 
 from memd.backends.rooms import Rooms
-from memd.base.errors import InvalidError
-from memd.base.record_errors import ConstraintViolationError, MigrationError
+from memd.base.errors import ConstraintViolationError, InvalidError, MigrationError
 from memd.domain.caller import Caller
 from memd.records.columns import to_row
 from memd.records.entities import ENTITIES, Entity

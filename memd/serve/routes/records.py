@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 import pydantic_core
 from pydantic import Field, create_model
 
+from memd.base.errors import VersionConflictError
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
-from memd.base.record_errors import VersionConflictError
 from memd.domain.values import PlainText, Time, Value
 from memd.records.columns import field_types, to_json
 from memd.records.entities import ENTITIES, Entity

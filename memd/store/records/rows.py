@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memd.base.record_errors import ConstraintViolationError, DuplicateRecordError
+from memd.base.errors import ConstraintViolationError, DuplicateRecordError
 from memd.store.file.connect import Reading, Writing
 from memd.store.records.shape import ensure, exists
 from memd.store.records.table import PREFIX, RecordTable, quote

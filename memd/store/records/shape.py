@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import apsw
 
-from memd.base.record_errors import MigrationError
+from memd.base.errors import MigrationError
 from memd.store.file.connect import Reading, Writing
 from memd.store.records.table import PREFIX, RecordColumn, RecordTable, quote
 
