@@ -16,28 +16,11 @@ from memd.base.errors import MemdError, MigrationError, PersistenceConnectionErr
 from memd.base.ids import Ids
 from memd.base.lock import lock_store
 from memd.domain.caller import Caller
+from memd.records import models, repositories
 from memd.records.config import JOURNAL_BYTES, PersistenceConfig
 from memd.records.entities import ENTITIES
 from memd.records.records import Records
-from memd.records.repositories import (
-    SqliteAgentStates,
-    SqliteApiKeys,
-    SqliteArtifacts,
-    SqliteAuditEntries,
-    SqliteCheckpoints,
-    SqliteCollaborationMetrics,
-    SqliteCostRecords,
-    SqliteCustomPresets,
-    SqliteHeartbeats,
-    SqliteLifecycleEvents,
-    SqliteMessages,
-    SqliteParkedContexts,
-    SqliteProjects,
-    SqliteSettings,
-    SqliteTaskMetrics,
-    SqliteTasks,
-    SqliteUsers,
-)
+from memd.records.repositories import DeletableRepository, LogRepository
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database, open_database
 from memd.store.records import shape
@@ -54,23 +37,26 @@ class SQLitePersistenceBackend:
         self._stack: AsyncExitStack | None = None
         self._db: Database | None = None
         self._records: Records | None = None
-        self.tasks = SqliteTasks(self._require_records)
-        self.cost_records = SqliteCostRecords(self._require_records)
-        self.messages = SqliteMessages(self._require_records)
-        self.lifecycle_events = SqliteLifecycleEvents(self._require_records)
-        self.task_metrics = SqliteTaskMetrics(self._require_records)
-        self.collaboration_metrics = SqliteCollaborationMetrics(self._require_records)
-        self.parked_contexts = SqliteParkedContexts(self._require_records)
-        self.audit_entries = SqliteAuditEntries(self._require_records)
-        self.users = SqliteUsers(self._require_records)
-        self.api_keys = SqliteApiKeys(self._require_records)
-        self.checkpoints = SqliteCheckpoints(self._require_records)
-        self.heartbeats = SqliteHeartbeats(self._require_records)
-        self.agent_states = SqliteAgentStates(self._require_records)
-        self.settings = SqliteSettings(self._require_records)
-        self.artifacts = SqliteArtifacts(self._require_records)
-        self.projects = SqliteProjects(self._require_records)
-        self.custom_presets = SqliteCustomPresets(self._require_records)
+        records = self._require_records
+        self.tasks = repositories.SqliteTasks("tasks", records)
+        self.cost_records = repositories.SqliteCostRecords("cost_records", records)
+        self.messages = repositories.SqliteMessages("messages", records)
+        self.lifecycle_events = LogRepository[models.LifecycleEvent]("lifecycle_events", records)
+        self.task_metrics = LogRepository[models.TaskMetric]("task_metrics", records)
+        self.collaboration_metrics = LogRepository[models.CollaborationMetric](
+            "collaboration_metrics", records
+        )
+        self.parked_contexts = repositories.SqliteParkedContexts("parked_contexts", records)
+        self.audit_entries = repositories.SqliteAuditEntries("audit_entries", records)
+        self.users = DeletableRepository[models.User]("users", records)
+        self.api_keys = DeletableRepository[models.ApiKey]("api_keys", records)
+        self.checkpoints = repositories.SqliteCheckpoints("checkpoints", records)
+        self.heartbeats = repositories.SqliteHeartbeats("heartbeats", records)
+        self.agent_states = repositories.SqliteAgentStates("agent_states", records)
+        self.settings = repositories.SqliteSettings("settings", records)
+        self.artifacts = repositories.SqliteArtifacts("artifacts", records)
+        self.projects = repositories.SqliteProjects("projects", records)
+        self.custom_presets = repositories.SqliteCustomPresets("custom_presets", records)
 
     async def connect(self) -> None:
         """Open or create the file; do nothing when already connected.

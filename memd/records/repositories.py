@@ -7,37 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from memd.base.clock import to_us
 from memd.base.errors import QueryError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
+from memd.records import models
 from memd.records.entities import ENTITIES
-from memd.records.models import (
-    AgentRuntimeState,
-    ApiKey,
-    Artifact,
-    ArtifactType,
-    AuditEntry,
-    Checkpoint,
-    CollaborationMetric,
-    CostRecord,
-    CustomPreset,
-    Heartbeat,
-    LifecycleEvent,
-    Message,
-    ParkedContext,
-    Project,
-    ProjectStatus,
-    Risk,
-    StoredSetting,
-    Task,
-    TaskMetric,
-    TaskStatus,
-    User,
-    Verdict,
-)
 from memd.records.records import Range, Records
 from memd.store.records.rows import Condition
 
@@ -48,11 +25,9 @@ _CALLER = Caller()
 class Repository(Generic[M]):
     """The records of one entity, in the file that is open at the time of a call."""
 
-    entity_name: ClassVar[str]
-
-    def __init__(self, records: Callable[[], Records]) -> None:
+    def __init__(self, entity_name: str, records: Callable[[], Records]) -> None:
         self._records = records
-        self._entity = ENTITIES[self.entity_name]
+        self._entity = ENTITIES[entity_name]
 
     async def save(self, record: M) -> None:
         """Save *record*; raises DuplicateRecordError for an existing one that is written once."""
@@ -83,7 +58,7 @@ class Repository(Generic[M]):
         return await self._records().delete(_CALLER, self._entity, where)
 
 
-class _DeletableRepository(Repository[M]):
+class DeletableRepository(Repository[M]):
     """Records that can be deleted."""
 
     async def delete(self, *key: str) -> bool:
@@ -91,34 +66,30 @@ class _DeletableRepository(Repository[M]):
         return await self._delete(**dict(zip(self._entity.key, key, strict=True))) > 0
 
 
-class SqliteTasks(_DeletableRepository[Task]):
+class SqliteTasks(DeletableRepository[models.Task]):
     """Tasks, by id."""
-
-    entity_name = "tasks"
 
     async def list_tasks(
         self,
         *,
-        status: TaskStatus | None = None,
+        status: models.TaskStatus | None = None,
         assigned_to: str | None = None,
         project: str | None = None,
         limit: int | None = None,
         offset: int = 0,
-    ) -> tuple[Task, ...]:
+    ) -> tuple[models.Task, ...]:
         """Return the tasks that match all given filters, by id."""
         return await self._list(
             status=status, assigned_to=assigned_to, project=project, limit=limit, offset=offset
         )
 
 
-class SqliteCostRecords(Repository[CostRecord]):
+class SqliteCostRecords(Repository[models.CostRecord]):
     """Cost records, newest first."""
-
-    entity_name = "cost_records"
 
     async def query(
         self, *, agent_id: str | None = None, task_id: str | None = None
-    ) -> tuple[CostRecord, ...]:
+    ) -> tuple[models.CostRecord, ...]:
         """Return the cost records of an agent, a task, or both."""
         return await self._list(agent_id=agent_id, task_id=task_id)
 
@@ -128,32 +99,30 @@ class SqliteCostRecords(Repository[CostRecord]):
         return (await self._records().total(_CALLER, where)).amount
 
 
-class SqliteMessages(Repository[Message]):
+class SqliteMessages(Repository[models.Message]):
     """Messages, newest first."""
 
-    entity_name = "messages"
-
-    async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
+    async def get_history(
+        self, channel: str, *, limit: int | None = None
+    ) -> tuple[models.Message, ...]:
         """Return the newest messages of *channel*; raises QueryError for a limit under 1."""
         return await self._list(channel=channel, limit=limit)
 
 
-class SqliteAuditEntries(Repository[AuditEntry]):
+class SqliteAuditEntries(Repository[models.AuditEntry]):
     """Audit entries, newest first; deleted by age only."""
-
-    entity_name = "audit_entries"
 
     async def query(  # noqa: PLR0913  # the documents' parameters
         self,
         *,
         agent_id: str | None = None,
         action_type: str | None = None,
-        verdict: Verdict | None = None,
-        risk_level: Risk | None = None,
+        verdict: models.Verdict | None = None,
+        risk_level: models.Risk | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int = 100,
-    ) -> tuple[AuditEntry, ...]:
+    ) -> tuple[models.AuditEntry, ...]:
         """Return the entries that match all given filters; both times are inclusive."""
         return await self._list(
             Range(since, until),
@@ -169,49 +138,43 @@ class SqliteAuditEntries(Repository[AuditEntry]):
         return await self._records().purge(_CALLER, self._entity, cutoff)
 
 
-class SqliteParkedContexts(_DeletableRepository[ParkedContext]):
+class SqliteParkedContexts(DeletableRepository[models.ParkedContext]):
     """Parked contexts, newest first."""
 
-    entity_name = "parked_contexts"
-
-    async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
+    async def get_by_approval(self, approval_id: str) -> models.ParkedContext | None:
         """Return the context that waits for *approval_id*."""
         return next(iter(await self._list(approval_id=approval_id, limit=1)), None)
 
-    async def get_by_agent(self, agent_id: str) -> tuple[ParkedContext, ...]:
+    async def get_by_agent(self, agent_id: str) -> tuple[models.ParkedContext, ...]:
         """Return the contexts of an agent."""
         return await self._list(agent_id=agent_id)
 
-    async def get_by_execution(self, execution_id: str) -> tuple[ParkedContext, ...]:
+    async def get_by_execution(self, execution_id: str) -> tuple[models.ParkedContext, ...]:
         """Return the contexts of an execution."""
         return await self._list(execution_id=execution_id)
 
-    async def get_by_task(self, task_id: str) -> tuple[ParkedContext, ...]:
+    async def get_by_task(self, task_id: str) -> tuple[models.ParkedContext, ...]:
         """Return the contexts of a task."""
         return await self._list(task_id=task_id)
 
 
-class SqliteAgentStates(_DeletableRepository[AgentRuntimeState]):
+class SqliteAgentStates(DeletableRepository[models.AgentRuntimeState]):
     """The current state of each agent."""
 
-    entity_name = "agent_states"
-
-    async def get_active(self) -> tuple[AgentRuntimeState, ...]:
+    async def get_active(self) -> tuple[models.AgentRuntimeState, ...]:
         """Return all states that are not idle, the last active first."""
         active = [Condition("status", "<>", "idle")]
         return await self._records().find(_CALLER, self._entity, active)
 
 
-class SqliteSettings(_DeletableRepository[StoredSetting]):
+class SqliteSettings(DeletableRepository[models.StoredSetting]):
     """Settings, by namespace and key."""
 
-    entity_name = "settings"
-
-    async def get_namespace(self, namespace: str) -> tuple[StoredSetting, ...]:
+    async def get_namespace(self, namespace: str) -> tuple[models.StoredSetting, ...]:
         """Return the settings of a namespace, by key."""
         return await self._list(namespace=namespace)
 
-    async def get_all(self) -> tuple[StoredSetting, ...]:
+    async def get_all(self) -> tuple[models.StoredSetting, ...]:
         """Return all settings, by namespace and key."""
         return await self._list()
 
@@ -225,10 +188,12 @@ class SqliteSettings(_DeletableRepository[StoredSetting]):
         expected_updated_at: str | None = None,
     ) -> bool:
         """Set one; with *expected_updated_at* ("" for a new one) only if it has not changed."""
-        setting = StoredSetting(namespace=namespace, key=key, value=value, updated_at=updated_at)
+        setting = models.StoredSetting(
+            namespace=namespace, key=key, value=value, updated_at=updated_at
+        )
         return await self._records().set(_CALLER, setting, expected=expected_updated_at)
 
-    async def set_many(self, settings: Sequence[StoredSetting]) -> None:
+    async def set_many(self, settings: Sequence[models.StoredSetting]) -> None:
         """Set all of *settings* or none."""
         await self._records().save(_CALLER, self._entity, *settings)
 
@@ -237,12 +202,10 @@ class SqliteSettings(_DeletableRepository[StoredSetting]):
         return await self._delete(namespace=namespace)
 
 
-class SqliteArtifacts(_DeletableRepository[Artifact]):
+class SqliteArtifacts(DeletableRepository[models.Artifact]):
     """Artifacts, by id."""
 
-    entity_name = "artifacts"
-
-    async def save(self, record: Artifact) -> bool:  # type: ignore[override]  # SPEC 19.2: True if inserted
+    async def save(self, record: models.Artifact) -> bool:  # type: ignore[override]  # SPEC 19.2: True if inserted
         """Save *record*; return whether it is new."""
         return await self._records().save(_CALLER, self._entity, record)
 
@@ -251,42 +214,36 @@ class SqliteArtifacts(_DeletableRepository[Artifact]):
         *,
         task_id: str | None = None,
         created_by: str | None = None,
-        artifact_type: ArtifactType | None = None,
-    ) -> tuple[Artifact, ...]:
+        artifact_type: models.ArtifactType | None = None,
+    ) -> tuple[models.Artifact, ...]:
         """Return the artifacts that match all given filters."""
         return await self._list(task_id=task_id, created_by=created_by, type=artifact_type)
 
 
-class SqliteProjects(_DeletableRepository[Project]):
+class SqliteProjects(DeletableRepository[models.Project]):
     """Projects, by id."""
 
-    entity_name = "projects"
-
     async def list_projects(
-        self, *, status: ProjectStatus | None = None, lead: str | None = None
-    ) -> tuple[Project, ...]:
+        self, *, status: models.ProjectStatus | None = None, lead: str | None = None
+    ) -> tuple[models.Project, ...]:
         """Return the projects that match all given filters."""
         return await self._list(status=status, lead=lead)
 
 
-class SqliteCustomPresets(_DeletableRepository[CustomPreset]):
+class SqliteCustomPresets(DeletableRepository[models.CustomPreset]):
     """Presets, by name."""
 
-    entity_name = "custom_presets"
-
-    async def list_all(self) -> tuple[CustomPreset, ...]:
+    async def list_all(self) -> tuple[models.CustomPreset, ...]:
         """Return all presets, by name."""
         return await self._list()
 
 
-class SqliteCheckpoints(_DeletableRepository[Checkpoint]):
+class SqliteCheckpoints(DeletableRepository[models.Checkpoint]):
     """Checkpoints, the latest turn first."""
-
-    entity_name = "checkpoints"
 
     async def get_latest(
         self, *, execution_id: str | None = None, task_id: str | None = None
-    ) -> Checkpoint | None:
+    ) -> models.Checkpoint | None:
         """Return the checkpoint of the highest turn; raises ValueError if neither id is given."""
         if execution_id is None and task_id is None:
             raise QueryError("an execution_id or a task_id is needed", field="execution_id")
@@ -298,18 +255,16 @@ class SqliteCheckpoints(_DeletableRepository[Checkpoint]):
         return await self._delete(execution_id=execution_id)
 
 
-class SqliteHeartbeats(_DeletableRepository[Heartbeat]):
+class SqliteHeartbeats(DeletableRepository[models.Heartbeat]):
     """Heartbeats of executions, the oldest first."""
 
-    entity_name = "heartbeats"
-
-    async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
+    async def get_stale(self, threshold: datetime) -> tuple[models.Heartbeat, ...]:
         """Return the heartbeats strictly before *threshold*."""
         before = [Condition("last_heartbeat_at_us", "<", to_us(threshold))]
         return await self._records().find(_CALLER, self._entity, before)
 
 
-class _LogRepository(Repository[M]):
+class LogRepository(Repository[M]):
     """Records that are written once, newest first."""
 
     async def query(
@@ -322,33 +277,3 @@ class _LogRepository(Repository[M]):
     ) -> tuple[M, ...]:
         """Return an agent's or all records of a time range; both ends are inclusive."""
         return await self._list(Range(since, until), agent_id=agent_id, limit=limit)
-
-
-class SqliteLifecycleEvents(_LogRepository[LifecycleEvent]):
-    """Events of agents and their work."""
-
-    entity_name = "lifecycle_events"
-
-
-class SqliteTaskMetrics(_LogRepository[TaskMetric]):
-    """Metrics of tasks."""
-
-    entity_name = "task_metrics"
-
-
-class SqliteCollaborationMetrics(_LogRepository[CollaborationMetric]):
-    """Metrics of collaboration."""
-
-    entity_name = "collaboration_metrics"
-
-
-class SqliteUsers(_DeletableRepository[User]):
-    """Users, by id."""
-
-    entity_name = "users"
-
-
-class SqliteApiKeys(_DeletableRepository[ApiKey]):
-    """Users' keys, by id."""
-
-    entity_name = "api_keys"

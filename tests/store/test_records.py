@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,8 @@ from memd.base.errors import (
 )
 from memd.domain.caller import Caller
 from memd.guard.redaction import redact_all
-from memd.records import repositories
 from memd.records.columns import from_row, to_json, to_row
+from memd.records.config import PersistenceConfig, create_backend
 from memd.records.entities import ENTITIES
 from memd.records.records import Range, Records, RowPage
 from memd.records.repositories import Repository
@@ -37,11 +38,8 @@ ME = Caller()
 EVERY = pytest.mark.parametrize("name", ENTITIES)
 WITH_TIME = [name for name, entity in ENTITIES.items() if entity.time]
 MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
-REPOSITORIES: dict[str, type[Repository[Any]]] = {
-    cls.entity_name: cls
-    for cls in vars(repositories).values()
-    if isinstance(cls, type) and issubclass(cls, Repository) and "entity_name" in vars(cls)
-}
+BACKEND = create_backend(PersistenceConfig())
+REPOSITORIES = {name for name, value in vars(BACKEND).items() if isinstance(value, Repository)}
 
 
 async def saved(records: Records, name: str, /, **changes: Any) -> Any:
@@ -54,7 +52,9 @@ async def saved(records: Records, name: str, /, **changes: Any) -> Any:
 
 
 def repository(records: Records, name: str) -> Any:
-    return REPOSITORIES[name](lambda: records)
+    own = copy(getattr(BACKEND, name))
+    own._records = lambda: records
+    return own
 
 
 def key_of(name: str, record: Any) -> list[str]:
@@ -455,5 +455,5 @@ async def test_audit_entries_are_at_most_a_hundred_unless_asked(records: Records
 
 
 def test_every_entity_has_an_example_and_a_repository() -> None:
-    assert EXAMPLES.keys() == ENTITIES.keys() == REPOSITORIES.keys()
+    assert EXAMPLES.keys() == ENTITIES.keys() == REPOSITORIES
     assert json.dumps(EXAMPLES)
