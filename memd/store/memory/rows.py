@@ -67,33 +67,9 @@ class MemoryRow(NamedTuple):
 
     @property
     def hashed_columns(self) -> tuple[object, ...]:
-        """The immutable columns, in the order of HASHED."""
-        return (
-            self.memory_id,
-            self.agent_key,
-            self.client_key,
-            self.session_key,
-            self.project_key,
-            self.namespace,
-            self.category,
-            self.level,
-            self.origin,
-            int(self.trust),
-            self.speaker,
-            self.content,
-            self.caption,
-            self.reference,
-            self.ordinal,
-            self.part,
-            self.batch,
-            self.token_count,
-            self.importance,
-            self.confidence,
-            self.created_at_us,
-            self.occurred_at_us,
-            int(self.is_summary),
-            int(self.as_is),
-        )
+        """The immutable columns, in the order of HASHED, as SQLite returns them."""
+        columns = [getattr(self, name) for name in HASHED_NAMES]
+        return tuple(int(value) if isinstance(value, int) else value for value in columns)
 
 
 def hash_row(columns: tuple[object, ...], tags: tuple[str, ...]) -> bytes:
