@@ -214,6 +214,8 @@ class AsyncClient(RemoteTexts):
     code written for a backend runs against the daemon (SPEC D26).
     """
 
+    backend_name = "memd"
+
     def __init__(
         self,
         socket: str | os.PathLike[str] | None = None,
@@ -242,10 +244,6 @@ class AsyncClient(RemoteTexts):
     @property
     def is_connected(self) -> bool:
         return self._writer is not None
-
-    @property
-    def backend_name(self) -> str:
-        return "memd"
 
     async def connect(self) -> None:
         """Connect, unless connected, and present the key, if there is one.

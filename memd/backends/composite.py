@@ -43,6 +43,8 @@ _log = logging.getLogger(__name__)
 class CompositeBackend:
     """Owns its *children*, and connects and disconnects them together."""
 
+    backend_name = "composite"
+
     def __init__(
         self, children: Mapping[str, MemoryBackend], config: CompositeBackendConfig
     ) -> None:
@@ -80,10 +82,6 @@ class CompositeBackend:
     @property
     def is_connected(self) -> bool:
         return all(child.is_connected for child in self._children.values())
-
-    @property
-    def backend_name(self) -> str:
-        return "composite"
 
     # Capabilities. A child without one of these properties counts with the default.
 

@@ -33,6 +33,11 @@ _log = logging.getLogger(__name__)
 class InMemoryBackend:
     """Owns memories in the process. They survive ``disconnect``, but not the object."""
 
+    backend_name = "inmemory"
+    supports_graph = False
+    supports_temporal = False
+    supports_vector_search = False
+
     def __init__(
         self,
         config: CompanyMemoryConfig | None = None,
@@ -65,27 +70,11 @@ class InMemoryBackend:
     def is_connected(self) -> bool:
         return self._connected
 
-    @property
-    def backend_name(self) -> str:
-        return "inmemory"
-
     # Capabilities.
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
         return frozenset(MemoryCategory)
-
-    @property
-    def supports_graph(self) -> bool:
-        return False
-
-    @property
-    def supports_temporal(self) -> bool:
-        return False
-
-    @property
-    def supports_vector_search(self) -> bool:
-        return False
 
     @property
     def supports_shared_access(self) -> bool:

@@ -52,6 +52,10 @@ def create(
 class SqliteBackend:
     """Owns the open file from ``connect`` to ``disconnect``."""
 
+    backend_name = "sqlite"
+    supports_graph = True
+    supports_temporal = True
+
     def __init__(
         self, config: CompanyMemoryConfig, *, embedder: Embedder | None, clock: Clock
     ) -> None:
@@ -130,10 +134,6 @@ class SqliteBackend:
         return self._stack is not None
 
     @property
-    def backend_name(self) -> str:
-        return "sqlite"
-
-    @property
     def rooms(self) -> Rooms:
         """The rooms over the open file, for a backend that uses the same file."""
         if self._rooms is None:
@@ -147,14 +147,6 @@ class SqliteBackend:
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
         return frozenset(MemoryCategory)
-
-    @property
-    def supports_graph(self) -> bool:
-        return True
-
-    @property
-    def supports_temporal(self) -> bool:
-        return True
 
     @property
     def supports_vector_search(self) -> bool:

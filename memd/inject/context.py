@@ -39,6 +39,8 @@ class ContextInjectionStrategy:
     given. An explicit *memory_filter* takes precedence over ``non_inferable_only``.
     """
 
+    strategy_name = "context_injection"
+
     def __init__(  # noqa: PLR0913  # the documented parameters
         self,
         *,
@@ -63,10 +65,6 @@ class ContextInjectionStrategy:
         self._retriever = hierarchical_retriever if config.retriever == "hierarchical" else None
         self._reranker = reranker if config.query_specific_rerank_enabled else None
         self._clock = clock or SystemClock()
-
-    @property
-    def strategy_name(self) -> str:
-        return "context_injection"
 
     async def prepare_messages(
         self,

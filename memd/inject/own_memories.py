@@ -54,6 +54,9 @@ class OwnMemories:
     *repeated*: the request was done before, under the same idempotency key.
     """
 
+    is_connected = True
+    backend_name = "sqlite"
+
     rooms: MemoryRooms
     caller: Caller
     repeated: bool = False
@@ -67,14 +70,6 @@ class OwnMemories:
     async def health_check(self) -> bool:
         """Return True: the daemon itself is asking."""
         return True
-
-    @property
-    def is_connected(self) -> bool:
-        return True
-
-    @property
-    def backend_name(self) -> str:
-        return "sqlite"
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
         """Store *request* unchanged, by default with the assistant as origin; return its id."""

@@ -179,14 +179,12 @@ class MemoryFilterStrategy(Protocol):
 class TagBasedMemoryFilter:
     """Lets memories pass that have one tag."""
 
+    strategy_name = "tag_based"
+
     def __init__(self, required_tag: str = NON_INFERABLE_TAG) -> None:
         self._tag = required_tag.strip()
         if not self._tag:
             raise ValueError("required_tag must not be blank")
-
-    @property
-    def strategy_name(self) -> str:
-        return "tag_based"
 
     def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
         return tuple(memory for memory in memories if self._tag in memory.entry.metadata.tags)
@@ -195,9 +193,7 @@ class TagBasedMemoryFilter:
 class PassthroughMemoryFilter:
     """Lets every memory pass."""
 
-    @property
-    def strategy_name(self) -> str:
-        return "passthrough"
+    strategy_name = "passthrough"
 
     def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
         return memories

@@ -31,6 +31,8 @@ _IN_MEMORY = ":memory:"
 class SQLitePersistenceBackend:
     """Owns the open file from ``connect`` to ``disconnect``; the repositories are attributes."""
 
+    backend_name = "sqlite"
+
     def __init__(self, config: PersistenceConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
@@ -121,11 +123,6 @@ class SQLitePersistenceBackend:
     def is_connected(self) -> bool:
         """Whether the file is open."""
         return self._stack is not None
-
-    @property
-    def backend_name(self) -> str:
-        """The backend's name in the configuration."""
-        return "sqlite"
 
     def _require_records(self) -> Records:
         if self._records is None:

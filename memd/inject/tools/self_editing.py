@@ -62,6 +62,8 @@ class SelfEditingMemoryStrategy:
     Raises TypeError unless *backend* is a MemoryBackend.
     """
 
+    strategy_name = "self_editing"
+
     def __init__(
         self,
         *,
@@ -84,10 +86,6 @@ class SelfEditingMemoryStrategy:
             "recall_memory_read": self._recall_read,
             "recall_memory_write": self._recall_write,
         }
-
-    @property
-    def strategy_name(self) -> str:
-        return "self_editing"
 
     async def prepare_messages(
         self, agent_id: str, query_text: str, token_budget: int

@@ -93,6 +93,8 @@ class ToolBasedInjectionStrategy:
     asks for reformulation and a collaborator is missing.
     """
 
+    strategy_name = "tool_based"
+
     def __init__(  # noqa: PLR0913  # the documented parameters
         self,
         *,
@@ -120,10 +122,6 @@ class ToolBasedInjectionStrategy:
             SEARCH: self._search,
             RECALL: self._recall,
         }
-
-    @property
-    def strategy_name(self) -> str:
-        return "tool_based"
 
     async def prepare_messages(
         self, agent_id: str, query_text: str, token_budget: int
