@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memd.archive.quarantine import screen_restored
+from memd.archive.quarantine import agent_filter, screen_restored
 from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryNotFoundError
 from memd.base.ids import Ids
@@ -43,9 +43,7 @@ class Archive:
         now_us = self.clock.now_us()
 
         def work(conn: Reading) -> tuple[ArchivedMemory, ...]:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None:
-                return ()
+            agent_key = names.agent_key(conn, caller.agent_id)
             condition = filters.bind(agent_key, query, now_us, only_hidden=True)
             rows = archive_rows.search(conn, condition, query.text, query.limit)
             return tuple(_to_archived(row, archive_row) for row, archive_row in rows)
@@ -96,7 +94,7 @@ class Archive:
         """
 
         def work(conn: Reading) -> tuple[tuple[ArchivedMemory, ...], str | None]:
-            agent_key = _agent_filter(conn, caller, everybody=everybody)
+            agent_key = agent_filter(conn, caller, everybody=everybody)
             keys = archive_rows.list_below_threshold(
                 conn, agent_key, after, self.clock.now_us(), limit + 1
             )
@@ -119,7 +117,7 @@ class Archive:
         """
 
         def step(conn: Writing) -> int:
-            agent_key = _agent_filter(conn, caller, everybody=everybody)
+            agent_key = agent_filter(conn, caller, everybody=everybody)
             now_us = self.clock.now_us()
             keys = archive_rows.list_below_threshold(conn, agent_key, None, now_us, STEP_ROWS)
             for key in keys:
@@ -203,13 +201,6 @@ def _find_passing(conn: Reading, caller: Caller, memory_id: str, now_us: int) ->
     if row is None or row.passing is None or row.state not in VISIBLE or row.is_expired(now_us):
         raise _not_found()
     return row.memory_key
-
-
-def _agent_filter(conn: Reading, caller: Caller, *, everybody: bool) -> int | None:
-    """Return the key of the agent to read, None for all agents; 0 matches no agent."""
-    if everybody and not (caller.bound or caller.closed):
-        return None
-    return names.find_agent(conn, caller.agent_id) or 0
 
 
 def _not_found() -> MemoryNotFoundError:

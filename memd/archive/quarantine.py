@@ -57,11 +57,7 @@ class Quarantine:
         """
 
         def work(conn: Reading) -> tuple[list[FlaggedMemory], str | None]:
-            agent_key = None
-            if caller.bound or caller.closed or not everybody:
-                agent_key = names.find_agent(conn, caller.agent_id)
-                if agent_key is None:
-                    return [], None
+            agent_key = agent_filter(conn, caller, everybody=everybody)
             rows = flagged.list_page(conn, agent_key, after, limit + 1, quarantined=aside)
             entries = memories.by_keys(conn, [row.memory_key for row in rows])
             page = [
@@ -130,6 +126,13 @@ class Quarantine:
             return QuarantineResult(id=memory_id, removed=len(derived))
 
         return await self.db.write(caller, work, reply=QuarantineResult)
+
+
+def agent_filter(conn: Reading, caller: Caller, *, everybody: bool) -> int | None:
+    """Return the key of the agent to read, None for all agents; 0 matches no agent."""
+    if everybody and not (caller.bound or caller.closed):
+        return None
+    return names.agent_key(conn, caller.agent_id)
 
 
 def screen_restored(conn: Writing, key: int, now_us: int) -> bool:

@@ -232,14 +232,10 @@ class _Erasure:
 
     def rows(self, conn: Reading, now_us: int) -> list[tuple[int, str, bytes]]:
         """Return the memories, and the shared copies that the caller's agent published."""
-        agent_key = names.find_agent(conn, self.caller.agent_id)
-        if agent_key is None:
-            return []
+        agent_key = names.agent_key(conn, self.caller.agent_id)
         keys = self._keys(conn, agent_key, now_us)
-        shared_key = names.find_agent(conn, RESERVED_AGENT)
-        if shared_key is not None:
-            copies = self._keys(conn, shared_key, now_us)
-            keys += shared.filter_published(conn, agent_key, copies)
+        copies = self._keys(conn, names.agent_key(conn, RESERVED_AGENT), now_us)
+        keys += shared.filter_published(conn, agent_key, copies)
         return memories.row_hashes(conn, keys)
 
     def _keys(self, conn: Reading, agent_key: int, now_us: int) -> list[int]:
@@ -257,9 +253,7 @@ class _Erasure:
         They contain words of tasks, not of memories. A filter applies to them only when it has a
         time and no condition that only a memory has: it must never erase more than it says.
         """
-        agent_key = names.find_agent(conn, self.caller.agent_id)
-        if agent_key is None:
-            return _Learnings(0, [], [])
+        agent_key = names.agent_key(conn, self.caller.agent_id)
         condition, since_us, until_us = self.condition, None, None
         if self.ids is None and condition is not None and _has_only_times(condition):
             since_us = to_us(condition.since)
@@ -277,9 +271,7 @@ class _Erasure:
             return None
         if any(getattr(self.condition, name) for name in _CONDITIONS if name != "session_id"):
             return None
-        agent_key = names.find_agent(conn, self.caller.agent_id)
-        if agent_key is None:
-            return None
+        agent_key = names.agent_key(conn, self.caller.agent_id)
         return names.find_session(conn, agent_key, self.condition.session_id)
 
 

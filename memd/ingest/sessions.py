@@ -133,8 +133,7 @@ class Sessions:
         """Return whether the agent has any searchable message."""
 
         def work(conn: Reading) -> bool:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            return agent_key is not None and session_texts.has_messages(conn, agent_key)
+            return session_texts.has_messages(conn, names.agent_key(conn, caller.agent_id))
 
         return await self.db.read(work)
 
@@ -219,9 +218,7 @@ def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
 def _search(
     conn: Reading, agent_id: str, query: SessionQuery, terms: Sequence[str]
 ) -> tuple[SessionHit, ...]:
-    agent_key = names.find_agent(conn, agent_id)
-    if agent_key is None:
-        return ()
+    agent_key = names.agent_key(conn, agent_id)
     limits = (
         query.session_id,
         query.project_id,

@@ -176,9 +176,7 @@ class Synthesis:
         del query
 
         def work(conn: Reading) -> list[SummaryRow]:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None:
-                return []
+            agent_key = names.agent_key(conn, caller.agent_id)
             now_us, most = self.clock.now_us(), SUMMARIES_READ_ITEMS_MAX
             return lineage.list_latest(conn, agent_key, caller.project_id, now_us, most)
 

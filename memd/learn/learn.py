@@ -139,9 +139,7 @@ class Learn:
         """
 
         def work(conn: Reading) -> list[PlaybookEntry]:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None:
-                return []
+            agent_key = names.agent_key(conn, caller.agent_id)
             most = PATTERNS_READ_ITEMS_MAX
             if query.promotable:
                 ready = playbook.list_promotable(conn, agent_key, PROMOTABLE_SUCCESSES, most)
@@ -166,8 +164,8 @@ class Learn:
         """Mark a pattern as made into a skill; raises KeyError for an unknown one."""
 
         def work(conn: Writing) -> bool:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            return agent_key is not None and playbook.mark_promoted(conn, agent_key, pattern)
+            agent_key = names.agent_key(conn, caller.agent_id)
+            return playbook.mark_promoted(conn, agent_key, pattern)
 
         if not await self.db.write(caller, work, reply=bool):
             raise KeyError(pattern)
@@ -181,9 +179,7 @@ class Learn:
         """
 
         def work(conn: Reading) -> list[Learning]:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None:
-                return []
+            agent_key = names.agent_key(conn, caller.agent_id)
             visible = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
             reported = map(_learning, learnings.list_latest(conn, agent_key, limit))
             memories = learnings.list_trusted_lessons(conn, visible, LESSON_TAG, limit)
@@ -203,8 +199,8 @@ class Learn:
         """Return the reported patterns, without fixes, which are memories."""
 
         def work(conn: Reading) -> list[PatternRow]:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            return [] if agent_key is None else playbook.list_patterns(conn, agent_key, None, limit)
+            agent_key = names.agent_key(conn, caller.agent_id)
+            return playbook.list_patterns(conn, agent_key, None, limit)
 
         return tuple(map(_entry, await self.db.read(work)))
 
@@ -220,8 +216,7 @@ class Learn:
 def _find_row(
     conn: Reading, caller: Caller, find: Callable[[Reading, int, str], R | None], public_id: str
 ) -> R:
-    agent_key = names.find_agent(conn, caller.agent_id)
-    row = None if agent_key is None else find(conn, agent_key, public_id)
+    row = find(conn, names.agent_key(conn, caller.agent_id), public_id)
     if row is None:
         raise NotFoundError("it was forgotten since", field="idempotency_key")
     return row

@@ -256,9 +256,7 @@ def list_memories(
 
     Fixes that naps saw are lessons if *config* enables lessons and their confidence suffices.
     """
-    agent_key = names.find_agent(conn, caller.agent_id)
-    if agent_key is None:
-        return []
+    agent_key = names.agent_key(conn, caller.agent_id)
     visible, most = bind(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
     fixes = playbook.list_fixes(conn, visible, most) if config.enabled else []
     cured = [row for row in map(as_lesson, fixes)
@@ -276,9 +274,7 @@ def _identity(row: LessonRow) -> Hashable:
 
 def find_lesson(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow | None:
     """Return a visible lesson by its id, or None."""
-    agent_key = names.find_agent(conn, caller.agent_id)
-    if agent_key is None:
-        return None
+    agent_key = names.agent_key(conn, caller.agent_id)
     visible = bind(agent_key, MemoryFilter(), now_us, active=caller)
     return next(iter(learnings.list_lessons(conn, visible, 1, memory_id)), None)
 

@@ -30,13 +30,17 @@ READABLE = frozenset({"active", "pending", "compressed", "archived"})
 
 def find_entry(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> MemoryEntry | None:
     """Return a memory by id, also a hidden one; None when unknown, foreign, expired or trashed."""
-    agent_key = names.find_agent(conn, caller.agent_id)
-    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if row is None or row.state not in READABLE:
+    row = _find_readable(conn, caller, memory_id, now_us)
+    return None if row is None else redact_entry(row.entry())
+
+
+def _find_readable(
+    conn: Reading, caller: Caller, memory_id: str, now_us: int
+) -> StoredMemory | None:
+    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    if row is None or row.state not in READABLE or row.is_expired(now_us):
         return None
-    if row.expires_at_us is not None and row.expires_at_us <= now_us:
-        return None
-    return redact_entry(row.entry())
+    return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,7 @@ def _parse_cursor(cursor: str) -> tuple[int, str]:
 
 def list_preferences(conn: Reading, caller: Caller, now_us: int) -> tuple[Preference, ...]:
     """Return the agent's preferences, newest first."""
-    agent_key = names.find_agent(conn, caller.agent_id)
-    if agent_key is None:
-        return ()
+    agent_key = names.agent_key(conn, caller.agent_id)
     return tuple(
         Preference(
             name=row.name,
@@ -123,16 +125,14 @@ def find_provenance(
 
     Each message is cut to TURN_CHARS_MAX unless *full*.
     """
-    entry = find_entry(conn, caller, memory_id, now_us)
-    agent_key = names.find_agent(conn, caller.agent_id)
-    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if entry is None or row is None:
+    row = _find_readable(conn, caller, memory_id, now_us)
+    if row is None:
         return None
     run = turns.find_run(conn, row.memory_key)
     keys = lineage.list_sources(conn, row.memory_key)
     rows = memories.by_keys(conn, keys[:SOURCES_MAX])
     return Provenance(
-        memory=entry,
+        memory=redact_entry(row.entry()),
         made_by=None
         if run is None
         else CreatingRun(run_id=run[0], kind=RunKind(run[1]), at=from_us(run[2])),

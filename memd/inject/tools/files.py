@@ -162,7 +162,7 @@ class Files:
         path = _writable_path(raw, "Cannot delete the /memories directory itself")
 
         def work(conn: Writing) -> bool:
-            agent_key, now_us = self._agent(conn, caller), self.clock.now_us()
+            agent_key, now_us = names.agent_key(conn, caller.agent_id), self.clock.now_us()
             keys = files.keys_at(conn, agent_key, path, now_us)
             if not keys:
                 raise FileError(f"The path {raw} does not exist")
@@ -186,7 +186,7 @@ class Files:
             raise FileError(f"The path {command.old_path} cannot be moved into itself")
 
         def work(conn: Writing) -> bool:
-            agent_key = self._agent(conn, caller)
+            agent_key = names.agent_key(conn, caller.agent_id)
             self._check_free(conn, caller, new, refusal)
             if not files.keys_at(conn, agent_key, old, self.clock.now_us()):
                 raise FileError(f"The path {command.old_path} does not exist")
@@ -237,7 +237,7 @@ class Files:
             )
 
     def _put(self, conn: Writing, caller: Caller, path: str, memory_id: str) -> None:
-        agent_key = self._agent(conn, caller)
+        agent_key = names.agent_key(conn, caller.agent_id)
         row = memories.by_id(conn, agent_key, memory_id)
         assert row is not None
         files.put(conn, agent_key, path, memory_key=row.memory_key, blank=None)
@@ -254,18 +254,14 @@ class Files:
         self, conn: Reading, caller: Caller, path: str
     ) -> tuple[FileRow | None, list[FileSize]]:
         """Return the file at *path*, or else the files of the folder of that name."""
-        agent_key, now_us = names.find_agent(conn, caller.agent_id), self.clock.now_us()
-        if agent_key is None:
-            return None, []
+        agent_key, now_us = names.agent_key(conn, caller.agent_id), self.clock.now_us()
         row = files.find(conn, agent_key, path, now_us)
         below = [] if row else files.list_below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
         return row, [FileSize(*entry) for entry in below]
 
     def _check_free(self, conn: Reading, caller: Caller, path: str, refusal: str) -> None:
         """Raise FileError unless a file can be made at *path*."""
-        agent_key, now_us = names.find_agent(conn, caller.agent_id), self.clock.now_us()
-        if agent_key is None:
-            return
+        agent_key, now_us = names.agent_key(conn, caller.agent_id), self.clock.now_us()
         if files.keys_at(conn, agent_key, path, now_us):
             raise FileError(refusal)
         folder = posixpath.dirname(path)
@@ -273,10 +269,6 @@ class Files:
             if files.find(conn, agent_key, folder, now_us) is not None:
                 raise FileError(f"The path {folder} is not a directory.")
             folder = posixpath.dirname(folder)
-
-    def _agent(self, conn: Reading, caller: Caller) -> int:
-        """Return the agent's key; for an agent without any memory 0, which no agent has."""
-        return names.find_agent(conn, caller.agent_id) or 0
 
     async def _readonly_files(self, caller: Caller) -> dict[str, str]:
         """Return the read-only files by path: one per category, with its newest memories."""

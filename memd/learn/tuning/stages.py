@@ -303,8 +303,7 @@ def rank_of(ranked: RankedQuestion) -> int:
 def _texts_without_names(conn: Reading, questions: Sequence[LabelledQuestion]) -> list[str]:
     texts = []
     for question in questions:
-        agent_key = names.find_agent(conn, question.agent_id)
-        keys = [] if agent_key is None else [agent_key]
+        keys = [names.agent_key(conn, question.agent_id)]
         known = names.find_speakers(conn, keys, name_candidates(question.text))
         texts.append(without_names(question.text, known))
     return texts

@@ -50,8 +50,7 @@ async def event_payload(db: Database, row: RunRow, agent_id: str) -> dict[str, A
     """Return the event of a run for an agent's subscribers: with that agent's memories only."""
 
     def work(conn: Reading) -> dict[str, Any]:
-        agent_key = names.find_agent(conn, agent_id)
-        agents = [] if agent_key is None else [agent_key]
+        agents = [names.agent_key(conn, agent_id)]
         memories = _memory_fields(conn, row.run_key, agents, 0)
         report = build_report(row, []).model_copy(update=memories)
         return report.model_dump(mode="json", include={"run_id", "kind", *memories})

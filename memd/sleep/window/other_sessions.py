@@ -138,8 +138,8 @@ def _project_id(cwd: str | None) -> str | None:
 
 
 def _is_known(conn: Reading, agent_id: str, session_id: str) -> bool:
-    agent_key = names.find_agent(conn, agent_id)
-    return agent_key is not None and names.find_session(conn, agent_key, session_id) is not None
+    agent_key = names.agent_key(conn, agent_id)
+    return names.find_session(conn, agent_key, session_id) is not None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,11 @@ def find_agent(conn: Reading, agent_id: str) -> int | None:
     return _find(conn, "agent", agent_id)
 
 
+def agent_key(conn: Reading, agent_id: str) -> int:
+    """Return the key by which the agent's rows are read: for an unknown agent 0, which none has."""
+    return find_agent(conn, agent_id) or 0
+
+
 def ensure_agent(conn: Writing, agent_id: str, now_us: int) -> int:
     """Return the agent's key, creating the agent if needed."""
     return _ensure(conn, "agent", agent_id, now_us)

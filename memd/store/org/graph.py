@@ -26,8 +26,6 @@ from memd.store.memory.filters import Parameters, bind, bind_search, without_pas
 # The statements below are built from constants of the store only.
 # ruff: noqa: S608
 
-_NOBODY = -1  # the agent of a caller that has never written: it has no memories
-
 
 class Edge(NamedTuple):
     """A statement as an edge of a walk, in the table's own terms."""
@@ -120,8 +118,8 @@ def visible_to(
     themselves. A text that was erased since cannot be seen at an earlier time either, but a
     retracted fact can: its log is kept.
     """
-    agent_key = names.find_agent(conn, caller.agent_id)
-    own = bind(_NOBODY if agent_key is None else agent_key, MemoryFilter(), now_us, active=caller)
+    agent_key = names.agent_key(conn, caller.agent_id)
+    own = bind(agent_key, MemoryFilter(), now_us, active=caller)
     memory = bind_search(without_passing(own), hidden=False).where
     fact, params = _facts(categories, known_us)
     params |= own.params | {"valid_us": now_us if valid_us is None else valid_us}

@@ -61,9 +61,7 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
 
     Empty for an unknown agent. For an unknown project it is what was stored outside of any project.
     """
-    agent_key = names.find_agent(conn, request.agent_id)
-    if agent_key is None:
-        return BriefMaterial()
+    agent_key = names.agent_key(conn, request.agent_id)
     own_key, project_key = _session(conn, agent_key, request.session_id)
     if request.project_id is not None:
         project_key = names.find_project(conn, request.project_id) or 0  # 0 matches no project
