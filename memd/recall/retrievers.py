@@ -62,10 +62,10 @@ def sparse_keys(
     terms = rare_terms(conn, scope, list(written), frequencies)
     match = fulltext.match_query([written[term] for term in terms], scope.owners)
     if listed is not None:
-        return [hit.memory_key for hit in fulltext.search_keys(conn, match, listed, rows)]
+        return fulltext.search_keys(conn, match, listed, rows)
     limit = _first_limit(scope, rows)
     while True:
-        hits = [hit.memory_key for hit in fulltext.search(conn, match, limit)]
+        hits = fulltext.search(conn, match, limit)
         matching = _matching(conn, scope, hits)
         if len(matching) >= rows or len(hits) < limit:
             return matching[:rows]

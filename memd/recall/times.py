@@ -57,7 +57,7 @@ def _event_period(
         return None
     for scope in scopes:
         match = fulltext.match_query(content, scope.owners)
-        keys = [hit.memory_key for hit in fulltext.search(conn, match, ROWS)]
+        keys = fulltext.search(conn, match, ROWS)
         by_key = {
             row.memory_key: row for row in candidate_rows.read_candidates(conn, scope.indexed, keys)
         }

@@ -308,7 +308,10 @@ def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
         written = {stem: word for word in terms for stem in fulltext.stemmer(conn)(word)}
         looked_up = [written[stem] for stem in retrievers.rare_terms(conn, scope, list(written))]
         match = fulltext.match_query(looked_up, scope.owners)
-        every = {hit.memory_key: hit.bm25 for hit in fulltext.search(conn, match, -1)}
+        table = f"fts_{fulltext.generation(conn)}"
+        every = dict(
+            conn.execute(f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ?", (match,))
+        )
         return retrievers.sparse_keys(conn, scope, written, 100, narrow_keys(conn, scope)), every
 
     keys, score = world.run(world.house.db.read(both))

@@ -74,21 +74,24 @@ class Counted:
         self.keys: set[int] = set()
         search, near = fulltext.search, vectors.search
 
-        def counted_words(conn: Reading, match: str, limit: int) -> list[fulltext.SparseMatch]:
-            return self._noted(search(conn, match, limit))
+        def counted_words(conn: Reading, match: str, limit: int) -> list[int]:
+            keys = search(conn, match, limit)
+            self._note(keys)
+            return keys
 
         def counted_vectors(
             conn: Reading, vector: bytes, partitions: Sequence[int], limit: int
         ) -> list[vectors.DenseMatch]:
-            return self._noted(near(conn, vector, partitions, limit))
+            hits = near(conn, vector, partitions, limit)
+            self._note([hit.memory_key for hit in hits])
+            return hits
 
         monkeypatch.setattr(fulltext, "search", counted_words)
         monkeypatch.setattr(vectors, "search", counted_vectors)
 
-    def _noted(self, hits: list[Any]) -> list[Any]:
+    def _note(self, keys: Sequence[int]) -> None:
         self.calls += 1
-        self.keys |= {hit.memory_key for hit in hits}
-        return hits
+        self.keys.update(keys)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from itertools import islice
 from typing import NamedTuple, cast
 
 import apsw
@@ -53,13 +54,6 @@ def owner_token(agent_key: int, part: CachePart) -> str:
     'a12'
     """
     return f"{part}{agent_key}"
-
-
-class SparseMatch(NamedTuple):
-    """A memory that contains some of the words, and its BM25 score."""
-
-    memory_key: int
-    bm25: float
 
 
 class Corpus(NamedTuple):
@@ -241,12 +235,12 @@ def match_query(terms: Sequence[str], owners: Sequence[str]) -> str:
     return f"owner:({any_owner}) AND {{own context}}:({any_term})"
 
 
-def search(conn: Reading, match: str, limit: int) -> list[SparseMatch]:
+def search(conn: Reading, match: str, limit: int) -> list[int]:
     """Return the best *limit* memories for *match* by BM25, best first."""
     number = generation(conn)
-    rows = conn.execute(
+    return conn.list_ints(
         f"""
-        SELECT rowid, -rank
+        SELECT rowid
           FROM fts_{number}
          WHERE fts_{number} MATCH :match
          ORDER BY rank
@@ -254,24 +248,17 @@ def search(conn: Reading, match: str, limit: int) -> list[SparseMatch]:
         """,
         {"match": match, "limit": limit},
     )
-    return [SparseMatch(*row) for row in rows]
 
 
-def search_keys(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[SparseMatch]:
+def search_keys(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[int]:
     """Return the best *limit* of *keys* for *match*, best first and exactly."""
     number = generation(conn)
     candidates = frozenset(keys)
     rows = conn.execute(
-        f"SELECT rowid, -rank FROM fts_{number} WHERE fts_{number} MATCH :match ORDER BY rank",
+        f"SELECT rowid FROM fts_{number} WHERE fts_{number} MATCH :match ORDER BY rank",
         {"match": match},
     )
-    best: list[SparseMatch] = []
-    for key, score in rows:
-        if key in candidates:
-            best.append(SparseMatch(key, score))
-            if len(best) == limit:
-                break
-    return best
+    return list(islice((key for (key,) in rows if key in candidates), limit))
 
 
 def corpus(conn: Reading, owners: Sequence[str]) -> Corpus:
