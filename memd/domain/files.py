@@ -8,7 +8,7 @@ clients work unchanged. ``WikiExport`` is the result of an export as Markdown fi
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -77,6 +77,13 @@ class FileReply(Value):
 
     text: str
     is_error: bool = False
+
+
+class FileSize(NamedTuple):
+    """A file in a listing: its full path and its size."""
+
+    path: str
+    bytes: int
 
 
 class WikiExport(Value):

@@ -107,6 +107,13 @@ class CostRecord(Value):
     call_category: Name | None = None
 
 
+class CostTotal(Value):
+    """The sum of cost records."""
+
+    amount: float
+    currency: str
+
+
 class Message(Value):
     """A message from one agent to another; written once."""
 

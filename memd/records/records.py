@@ -24,7 +24,7 @@ from memd.domain.values import Value
 from memd.guard.secrets import screen
 from memd.records.columns import column_name, from_row, to_row, to_stored
 from memd.records.entities import ENTITIES, Entity
-from memd.records.models import StoredSetting
+from memd.records.models import CostTotal, StoredSetting
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -242,13 +242,13 @@ class Records:
         page = await self._db.read(rows.list_page, entity.table, where)
         return tuple(from_row(entity.model, row) for row in page)
 
-    async def total(self, caller: Caller, where: Mapping[str, Any]) -> rows.CurrencyTotal:
+    async def total(self, caller: Caller, where: Mapping[str, Any]) -> CostTotal:
         """Return the sum of cost records; raises QueryError for more than one currency."""
         entity = ENTITIES["cost_records"]
         conditions = self._conditions(caller, entity, where)
         await self._update_table(entity)
 
-        def work(conn: Reading) -> rows.CurrencyTotal:
+        def work(conn: Reading) -> CostTotal:
             currencies = rows.list_currencies(conn, entity.table, conditions)
             if len(currencies) > 1:
                 raise QueryError(
@@ -257,7 +257,7 @@ class Records:
                     hint="ask for each agent or task by itself",
                 )
             amount = rows.total(conn, entity.table, "cost", conditions)
-            return rows.CurrencyTotal(currencies[0] if currencies else "USD", amount)
+            return CostTotal(amount=amount, currency=currencies[0] if currencies else "USD")
 
         return await self._db.read(work)
 

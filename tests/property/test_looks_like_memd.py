@@ -24,6 +24,7 @@ from support.unseen import changed
 
 from memd.cli import say
 from memd.domain.enums import MemoryCategory, Origin, Trust
+from memd.domain.files import FileSize
 from memd.domain.ingest import SessionHit
 from memd.domain.memory import MemoryEntry, MemoryMetadata
 from memd.domain.settings.retrieval import ScoredMemory
@@ -43,7 +44,6 @@ from memd.inject.prompt import PreferenceLine, Prompt
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, render_line
 from memd.inject.tools import extra_tools, file_text, files, tool_based
 from memd.inject.tools.arguments import list_line, render_entries, search_line
-from memd.inject.tools.file_text import FileSize
 from memd.sleep.wiki.wiki import render_raw
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import memory_block

@@ -281,9 +281,9 @@ async def test_a_change_waits_for_questions_and_questions_for_it(bed: Bed) -> No
 
 
 async def test_a_bench_ranks_the_right_memory_by_each_models_own_vectors(bed: Bed) -> None:
-    assert (await measure(bed.house, bed.chosen, ["A"]))["models"] == []
+    assert (await measure(bed.house.db, bed.house.work, bed.chosen, ["A"]))["models"] == []
     await talked(bed.house, 16)
-    figures = await measure(bed.house, bed.chosen, ["A", "B"])
+    figures = await measure(bed.house.db, bed.house.work, bed.chosen, ["A", "B"])
     assert figures["memories"] == 32
     assert figures["pairs"] > 0
     assert [each["name"] for each in figures["models"]] == ["A", "B"]

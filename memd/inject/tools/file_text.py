@@ -10,7 +10,6 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from memd.base.limits import (
     FILE_ANSWER_BYTES_MAX,
@@ -19,6 +18,7 @@ from memd.base.limits import (
     FRAME_BYTES_MAX,
     TEXT_CHARS_MAX,
 )
+from memd.domain.files import FileSize
 from memd.domain.trust import ASSISTED_MARK
 from memd.view.labels import escape_label
 from memd.view.view import ENTRY_TAG, OURS, one_line, view, wrap_stored
@@ -36,13 +36,6 @@ _WORDS = re.compile(r"[A-Z]?[a-z]{1,24}|[A-Z]+|[0-9]+")
 
 class FileError(Exception):
     """Nothing was done; the message, which is the tool's answer, says why."""
-
-
-class FileSize(NamedTuple):
-    """A file in a listing: its full path and its size."""
-
-    path: str
-    bytes: int
 
 
 def normalize_path(path: str) -> str:

@@ -22,7 +22,7 @@ from memd.base.limits import FILE_MEMORIES_SHOWN, FILES_LISTED_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, Origin, TrashReason, Trust
-from memd.domain.files import FileCommand, FileCommandName, FileReply
+from memd.domain.files import FileCommand, FileCommandName, FileReply, FileSize
 from memd.domain.memory import (
     MemoryEntry,
     MemoryFilter,
@@ -40,7 +40,6 @@ from memd.inject.tools import file_text
 from memd.inject.tools.file_text import (
     ROOT,
     FileError,
-    FileSize,
     check_size,
     missing_error,
     normalize_path,
@@ -257,7 +256,7 @@ class Files:
         agent_key, now_us = names.agent_key(conn, caller.agent_id), self.clock.now_us()
         row = files.find(conn, agent_key, path, now_us)
         below = [] if row else files.list_below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
-        return row, [FileSize(*entry) for entry in below]
+        return row, below
 
     def _check_free(self, conn: Reading, caller: Caller, path: str, refusal: str) -> None:
         """Raise FileError unless a file can be made at *path*."""

@@ -7,7 +7,7 @@ models are compared by the rank of the right memory, by vectors alone. Nothing i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from memd.base.work import Work
 from memd.embedding.embed import SwitchableEmbedder
@@ -22,31 +22,22 @@ BENCH_PAIRS_MAX = 200
 BENCH_TEXTS = 64  # in one batch; interactive requests come between two batches
 
 
-class BenchRooms(Protocol):
-    """The rooms that a measurement needs."""
-
-    @property
-    def db(self) -> Database: ...
-    @property
-    def work(self) -> Work: ...
-
-
 async def measure(
-    rooms: BenchRooms, embedder: SwitchableEmbedder, names: Sequence[str]
+    db: Database, work: Work, embedder: SwitchableEmbedder, names: Sequence[str]
 ) -> dict[str, Any]:
     """Return recall@10 and nDCG@10 of each model in *names*, over the same pairs.
 
     Without pairs no model is measured. Raises DegradedError or ModelError for a model that is
     missing or does not run.
     """
-    texts = await rooms.db.read(tunings.list_texts, BENCH_MEMORIES_MAX)
-    questions = await rooms.work.run(label_questions, texts)
+    texts = await db.read(tunings.list_texts, BENCH_MEMORIES_MAX)
+    questions = await work.run(label_questions, texts)
     if len(questions) > BENCH_PAIRS_MAX:
         step = len(questions) / BENCH_PAIRS_MAX
         questions = [questions[int(at * step)] for at in range(BENCH_PAIRS_MAX)]
     report: dict[str, Any] = {"pairs": len(questions), "memories": len(texts), "models": []}
     for name in names if questions else ():
-        ranks = await rank_answers(embedder, rooms.work, name, questions, texts)
+        ranks = await rank_answers(embedder, work, name, questions, texts)
         ndcgs = [ndcg(rank) for rank in ranks]
         report["models"].append(
             {

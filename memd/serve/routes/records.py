@@ -16,7 +16,7 @@ from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
 from memd.domain.values import PlainText, Time, Value
 from memd.records.columns import field_types, to_json
 from memd.records.entities import ENTITIES, Entity
-from memd.records.models import StoredSetting
+from memd.records.models import CostTotal, StoredSetting
 from memd.records.records import Range, RowPage
 from memd.serve.routes.routes import Context, JsonAnswer, KeyParams, Params, Router
 
@@ -36,13 +36,6 @@ class RecordCount(Value):
     """A number of records."""
 
     count: int
-
-
-class CostTotal(Value):
-    """The sum of cost records."""
-
-    amount: float
-    currency: str
 
 
 class SetParams(KeyParams):
@@ -225,5 +218,4 @@ _AggregateParams = _params(_COSTS, "Aggregate", **_WHOSE)
 )
 async def aggregate(context: Context, params: Any) -> CostTotal:
     where = {"agent_id": params.agent_id, "task_id": params.task_id}
-    total = await context.rooms.records.total(context.caller, where)
-    return CostTotal(amount=total.amount, currency=total.currency)
+    return await context.rooms.records.total(context.caller, where)

@@ -127,5 +127,5 @@ class BenchParams(Params):
 async def bench(context: Context, params: BenchParams) -> dict[str, Any]:
     from memd.learn.tuning.bench import measure
 
-    models = context.rooms.models
-    return await measure(models.context, models.embedder, params.names)
+    rooms = context.rooms
+    return await measure(rooms.db, rooms.work, rooms.models.embedder, params.names)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from memd.domain.enums import VISIBLE, MemoryCategory, MemoryLevel
+from memd.domain.inject import SupportsRetrieve
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.sleep.consolidation import PROTECTED_TAGS, SUMMARY_TAGS, is_composed
 
@@ -122,14 +122,8 @@ def _group(members: list[MemoryEntry]) -> ConsolidationGroup:
 _INSTANT = timedelta(microseconds=1)
 
 
-class ListableBackend(Protocol):
-    """Anything whose memories can be listed: every backend."""
-
-    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]: ...
-
-
 async def iter_pages(
-    backend: ListableBackend, agent_id: str, query: MemoryQuery
+    backend: SupportsRetrieve, agent_id: str, query: MemoryQuery
 ) -> AsyncIterator[tuple[MemoryEntry, ...]]:
     """Yield the memories of *query* page by page, each once; its limit is the page size.
 

@@ -21,6 +21,7 @@ from memd.base import log
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.files import WikiExport
+from memd.domain.inject import SupportsRetrieve
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.consolidation import WikiExportConfig
 from memd.domain.sleep.consolidation import (
@@ -31,7 +32,7 @@ from memd.domain.sleep.consolidation import (
 )
 from memd.domain.trust import mark
 from memd.guard.redaction import redact
-from memd.sleep.strategies.selection import ListableBackend, iter_pages
+from memd.sleep.strategies.selection import iter_pages
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki_files import MARK
 from memd.view.fold import fold, skip_invisible
@@ -83,7 +84,7 @@ class WikiExporter:
     def __init__(
         self,
         *,
-        backend: ListableBackend,
+        backend: SupportsRetrieve,
         config: WikiExportConfig,
         root: Path,
         clock: Clock | None = None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from memd.domain.files import FileSize
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 
@@ -28,13 +29,6 @@ class FileRow(NamedTuple):
     memory_key: int | None
     memory_id: str | None
     text: str
-
-
-class SizeRow(NamedTuple):
-    """A file in a listing."""
-
-    path: str
-    bytes: int
 
 
 def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | None:
@@ -65,10 +59,10 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
 
 def list_below(
     conn: Reading, agent_key: int, folder: str, now_us: int, limit: int = -1
-) -> list[SizeRow]:
+) -> list[FileSize]:
     """Return the files in *folder* and in all folders below it, by path."""
     return conn.list_rows(
-        SizeRow,
+        FileSize,
         f"""
         SELECT f.path, octet_length(coalesce(m.content, f.blank))
           FROM memory_file AS f

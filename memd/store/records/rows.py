@@ -32,13 +32,6 @@ class Condition(NamedTuple):
     value: Value
 
 
-class CurrencyTotal(NamedTuple):
-    """The sum of the rows of one currency."""
-
-    currency: str
-    amount: float
-
-
 def insert(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> None:
     """Add *row*; raises DuplicateRecordError or ConstraintViolationError."""
     ensure(conn, table)

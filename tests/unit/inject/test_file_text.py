@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memd.base.limits import FRAME_BYTES_MAX, TEXT_CHARS_MAX
+from memd.domain.files import FileSize
 from memd.inject.tools.file_text import (
     FileError,
-    FileSize,
     check_size,
     edit_answer,
     format_size,
