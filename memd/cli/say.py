@@ -265,35 +265,24 @@ def exit_code(error: MemdError) -> Exit:
     return Exit.ERROR
 
 
-def confirm(question: str, *, yes: bool, read: Callable[[], str] | None = None) -> None:
+def confirm(
+    question: str, *, yes: bool, name: str | None = None, read: Callable[[], str] | None = None
+) -> None:
     """Ask for confirmation, unless *yes* is set. Raises CommandExit if it is not given.
 
-    Without a terminal it cannot be given.
+    With a *name*, before everything of it is erased, the name must be typed. Without a terminal
+    confirmation cannot be given.
     """
     if yes:
         return
     if read is None and not sys.stdin.isatty():
         note(f"memd: {question} Nothing was done; without a terminal, confirm with --yes.")
         raise CommandExit(Exit.USAGE)
-    sys.stderr.write(f"{question} [y/N] ")
+    choice = "[y/N]" if name is None else f"Type {name} to confirm:"
+    sys.stderr.write(f"{question} {choice} ")
     sys.stderr.flush()
-    answer = (read or sys.stdin.readline)()
-    if answer.strip().lower() not in {"y", "yes"}:
-        note("nothing was done")
-        raise CommandExit(Exit.ERROR)
-
-
-def confirm_name(
-    name: str, question: str, *, yes: bool, read: Callable[[], str] | None = None
-) -> None:
-    """Like ``confirm``, but require that *name* is typed, before everything of it is erased."""
-    if yes:
-        return
-    if read is None and not sys.stdin.isatty():
-        confirm(question, yes=False)
-    sys.stderr.write(f"{question} Type {name} to confirm: ")
-    sys.stderr.flush()
-    if (read or sys.stdin.readline)().strip() != name:
+    answer = (read or sys.stdin.readline)().strip()
+    if answer != name if name else answer.lower() not in {"y", "yes"}:
         note("nothing was done")
         raise CommandExit(Exit.ERROR)
 

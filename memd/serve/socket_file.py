@@ -175,7 +175,7 @@ def _from_systemd(environ: Mapping[str, str]) -> list[int]:
     return [_FIRST_PASSED_FD + i for i in range(int(count) if count.isdigit() else 0)]
 
 
-def _from_launchd(name: str = "memd") -> list[int]:
+def _from_launchd() -> list[int]:
     """Return the sockets of our property list, none when launchd did not start us."""
     import ctypes
 
@@ -183,7 +183,7 @@ def _from_launchd(name: str = "memd") -> list[int]:
     fds = ctypes.POINTER(ctypes.c_int)()
     count = ctypes.c_size_t()
     failed = system.launch_activate_socket(
-        name.encode(), ctypes.byref(fds), ctypes.byref(count)
+        b"memd", ctypes.byref(fds), ctypes.byref(count)
     )  # ESRCH when launchd did not start us
     if failed:
         return []

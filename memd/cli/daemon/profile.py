@@ -78,7 +78,7 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
     if not _files(paths):
         raise InvalidError(f"there is no profile {name}", field="name", hint="memd profile list")
     _refuse_connected(name)
-    say.confirm_name(name, f"Erase everything of profile {name} permanently?", yes=yes)
+    say.confirm(f"Erase everything of profile {name} permanently?", yes=yes, name=name)
     service.remove_service(paths)
     _stop(paths)
     with _lock(paths):

@@ -116,14 +116,14 @@ def status(json: options.Json = False) -> None:
         raise say.CommandExit(say.Exit.NOT_RUNNING)
 
 
-def command_path(argv0: str = "", command: str | None = None) -> Path:
+def command_path() -> Path:
     """Return a path of the ``memd`` command that stays valid after an upgrade.
 
     Tool installers put a link into a folder of the PATH and the program into an environment
     that an upgrade replaces. A service must start the link, so links are not followed.
     """
-    command = command or shutil.which("memd")
-    invoked = Path(argv0 or sys.argv[0]).absolute()
+    command = shutil.which("memd")
+    invoked = Path(sys.argv[0]).absolute()
     if invoked.name == "memd" and invoked.is_file():
         if command and Path(command).samefile(invoked):
             return Path(command).absolute()

@@ -130,9 +130,11 @@ def category(value: Any) -> MemoryCategory | None:
         return None
 
 
-def short_value(value: Any, chars_max: int = SHOWN_CHARS_MAX) -> str:
+def short_value(value: Any) -> str:
     """Return *value* as one short line: a text itself, of anything else only its type."""
-    return one_line(value[:chars_max]) if isinstance(value, str) else f"a {type(value).__name__}"
+    if isinstance(value, str):
+        return one_line(value[:SHOWN_CHARS_MAX])
+    return f"a {type(value).__name__}"
 
 
 def refusal(what: str) -> str:
