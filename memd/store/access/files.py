@@ -100,15 +100,8 @@ def put(
     conn: Writing, agent_key: int, path: str, *, memory_key: int | None, blank: str | None
 ) -> None:
     """Bind *path* to a memory, or to white space; a memory bound to it before does not change."""
-    conn.execute(
-        """
-        INSERT INTO memory_file (agent_key, path, memory_key, blank)
-        VALUES (:agent_key, :path, :memory_key, :blank)
-            ON CONFLICT (agent_key, path)
-            DO UPDATE SET memory_key = excluded.memory_key, blank = excluded.blank
-        """,
-        {"agent_key": agent_key, "path": path, "memory_key": memory_key, "blank": blank},
-    )
+    row = {"agent_key": agent_key, "path": path, "memory_key": memory_key, "blank": blank}
+    conn.put("memory_file", row, "agent_key", "path")
 
 
 def drop_blank(conn: Writing, agent_key: int, path: str) -> None:

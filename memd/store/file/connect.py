@@ -13,7 +13,7 @@ import importlib.util
 import json
 import zlib
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -107,6 +107,27 @@ class Writing(Reading):
         verb = "INSERT OR IGNORE" if ignore else "INSERT"
         self.execute(f"{verb} INTO {table} ({columns}) VALUES ({places})", row)
         return self.changes() > 0
+
+    def put(
+        self, table: str, row: Mapping[str, Any], *key: str, keep: Collection[str] = ()
+    ) -> None:
+        """Insert *row*, given by column, or write it over the one with the same *key* columns.
+
+        Where *row* has None, the columns *keep* stay as they are.
+        """
+        columns, places = ", ".join(row), ", ".join(f":{column}" for column in row)
+        changes = ", ".join(
+            f"{name} = coalesce(excluded.{name}, {name})"
+            if name in keep
+            else f"{name} = excluded.{name}"
+            for name in row
+            if name not in key
+        )
+        self.execute(
+            f"INSERT INTO {table} ({columns}) VALUES ({places})"  # noqa: S608  # the store's own names
+            f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}",
+            row,
+        )
 
     def set_meta(self, key: str, value: int | str | None) -> None:
         """Set the value of *key* in the table ``meta``; None deletes it."""

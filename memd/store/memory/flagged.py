@@ -43,16 +43,8 @@ def flag(
     The audit records it under the memory's salt.
     """
     value = json.dumps(sorted(flags))
-    conn.execute(
-        """
-        INSERT INTO flagged (memory_key, flags, state_before, flagged_at_us)
-        VALUES (:key, :flags, :before, :now_us)
-            ON CONFLICT (memory_key) DO UPDATE
-           SET flags = excluded.flags, state_before = excluded.state_before,
-               flagged_at_us = excluded.flagged_at_us, released_at_us = NULL
-        """,
-        {"key": key, "flags": value, "before": before, "now_us": now_us},
-    )
+    row = {"memory_key": key, "flags": value, "state_before": before, "flagged_at_us": now_us}
+    conn.put("flagged", {**row, "released_at_us": None}, "memory_key")
     changes.touch(conn, read_hashed(conn, key).salt, hash_row(("flagged", key, value, before), ()))
 
 

@@ -146,16 +146,8 @@ def write_context(conn: Writing, key: int, before: int | None, after: int | None
     """Write the context of *key* from these two neighbours; its words must be unindexed."""
     context = _context(conn, before, after)
     if context:
-        conn.execute(
-            """
-            INSERT INTO memory_context (memory_key, before_key, after_key, context)
-            VALUES (:memory_key, :before_key, :after_key, :context)
-                ON CONFLICT (memory_key) DO UPDATE
-               SET before_key = excluded.before_key, after_key = excluded.after_key,
-                   context = excluded.context
-            """,
-            {"memory_key": key, "before_key": before, "after_key": after, "context": context},
-        )
+        row = {"memory_key": key, "before_key": before, "after_key": after, "context": context}
+        conn.put("memory_context", row, "memory_key")
     else:
         conn.execute(
             "DELETE FROM memory_context WHERE memory_key = :memory_key", {"memory_key": key}

@@ -89,30 +89,10 @@ def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
     Numbers, event and *armed* are stored as given: the trigger has merged them. Model, cwd,
     transcript and the time of the last nap stay where *new* has None.
     """
-    conn.execute(
-        """
-        INSERT INTO usage_window (source, session_id, agent_key, used_tokens, window_tokens,
-                                  compact_at_tokens, used_percent, model, cwd, transcript_path,
-                                  event, armed, seen_at_us, napped_at_us)
-        VALUES (:source, :session_id, :agent_key, :used_tokens, :window_tokens,
-                :compact_at_tokens, :used_percent, :model, :cwd, :transcript_path,
-                :event, :armed, :seen_at_us, :napped_at_us)
-            ON CONFLICT (source, session_id) DO UPDATE
-           SET agent_key = excluded.agent_key,
-               used_tokens = excluded.used_tokens,
-               window_tokens = excluded.window_tokens,
-               compact_at_tokens = excluded.compact_at_tokens,
-               used_percent = excluded.used_percent,
-               model = coalesce(excluded.model, model),
-               cwd = coalesce(excluded.cwd, cwd),
-               transcript_path = coalesce(excluded.transcript_path, transcript_path),
-               event = excluded.event,
-               armed = excluded.armed,
-               seen_at_us = excluded.seen_at_us,
-               napped_at_us = coalesce(excluded.napped_at_us, napped_at_us)
-        """,
-        {**new._asdict(), "agent_key": agent_key, "armed": int(new.armed)},
-    )
+    row = {**new._asdict(), "agent_key": agent_key, "armed": int(new.armed)}
+    del row["agent_id"]
+    kept = ("model", "cwd", "transcript_path", "napped_at_us")
+    conn.put("usage_window", row, "source", "session_id", keep=kept)
 
 
 def set_napped(conn: Writing, source: str, session_id: str, now_us: int) -> None:
