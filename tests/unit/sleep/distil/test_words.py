@@ -232,9 +232,14 @@ def test_a_line_behind_a_margin_without_end_is_read_at_once() -> None:
         "'Invalid DATABASE_URL: DATABASE_URL must start with mysql://'",
         "Found 3 errors.",
         "No fixes available (1 hidden fix can be enabled)",
+        "[vite] connecting... client:733:9",
+        "[vite] hot updated: /src/page.tsx client:810:29",
+        "workLoop scheduler.development.js:266",
+        "performReactRefresh @react-refresh:228",
+        "scheduleRefresh <anonymous code>:1",
     ],
 )
-def test_what_a_package_manager_or_a_test_printed_is_nobodys(line: str) -> None:
+def test_what_a_package_manager_a_test_or_a_browser_printed_is_nobodys(line: str) -> None:
     assert words(f"{line}\n\nwe never use sqlite").paragraphs == ("we never use sqlite",)
 
 
