@@ -76,10 +76,23 @@ REFUSES = re.compile(
     r"\W*+(?:nein|nicht|kein|non|ne|pas|nee|não|nao|niet|geen|falsch|faux)(?!\w)", re.IGNORECASE
 )
 """The beginning of a sentence that refuses, in languages other than English."""
+# Where the same words say that something is still so, or that it fails each time or ever failed.
+_FAILING = (
+    r"falha|falla|fallisce|faalt|fail|scheitert|bricht|stürzt|hängt|dá|da|sale|aparece|appare"
+    r"|mostra|muestra|pasa|devuelve|funciona|funcionó|funcionou|funziona|carga|carrega|carica"
+    r"|abre|apre|va|lo mismo|o mesmo|lo stesso|el mismo|igual|werkte?|работал[аио]?|падает|выдаёт"
+    r"|выдает|показывает|открывает|запускает"
+)
+_STATE = "".join(
+    rf"(?<!\b{verb} )"
+    for verb in ("est", "sont", "a", "ai", "ont", "as", "avait", "était", "reste")
+)
 ALWAYS_OR_NEVER = re.compile(
-    r"(?<!\w)(?:immer|niemals|nie wieder|ab jetzt|toujours|jamais|désormais|siempre|nunca"
-    r"|sempre(?! (?:dá|aparece|falha|falla|fallisce|mostra|o mesmo)\b)"
-    r"|d'ora in poi|de ahora en adelante|altijd|nooit|voortaan|всегда|никогда|впредь)(?!\w)"
+    r"(?<!\w)(?:(?<!noch )(?:immer(?! noch| wieder| mehr|hin))|niemals|nie wieder|ab jetzt"
+    rf"|{_STATE}(?:toujours(?! (?:pas|p|plus|aucune?|rien|le même|la même|les mêmes)\b)|jamais)"
+    rf"|désormais|(?:siempre|nunca|sempre)(?! (?:ha |se )?(?:{_FAILING})\b)"
+    rf"|d'ora in poi|de ahora en adelante|(?<!nog )altijd(?! nog| (?:{_FAILING})\b)|nooit|voortaan"
+    rf"|(?:всегда|никогда)(?! (?:не )?(?:{_FAILING})\b)|впредь)(?!\w)"
     r"|以后(?:都|请|不|别)|每次(?:都|请)|不要再|别再|一律|总是要|永远不要|请?始终|未经我"
     r"|必ず|常に|今後は?|毎回|絶対に|항상|앞으로|반드시",
     re.IGNORECASE,
@@ -152,11 +165,18 @@ LEAVE = re.compile(
 """A request for permission to take the next step, in languages other than English."""
 FAILS = re.compile(
     r"(?<!\w)(?:(?:no|ya|tampoco) (?:funciona|carga|aparece|abre|se ve)|sigue (?:igual|sin)"
+    r"|(?:todavía|aún|siempre|nunca) (?:no |ha |se )?(?:funcion|carg|aparec|abr|fall|sale)\w*"
     r"|(?:funktioniert|geht|läuft) (?:immer noch |noch |wieder )?(?:nicht|jetzt)"
+    r"|(?:immer noch|noch immer) (?:nicht|kein\w*|das gleiche|der gleiche)"
     r"|ne (?:marche|fonctionne) (?:pas|plus|toujours)|(?:ça|cela) marche"
-    r"|(?:não|ainda não|já) (?:funciona|funcionou|carrega|aparece)"
-    r"|(?:non|ora|adesso) (?:funziona|va|si vede)|werkt (?:nog )?(?:niet|nu)"
-    r"|(?:не|всё ещё не|теперь) работает)(?!\w)|不行|没用|没有用|还是(?:一样|报错|不)|可以了",
+    r"|toujours (?:pas?|plus|aucune?|rien|le même|la même)"
+    r"|n'a (?:pas|jamais) (?:march|fonctionn)\w*"
+    r"|(?:não|ainda não|já|nunca) (?:funciona|funcionou|carrega|aparece)"
+    r"|(?:non|ora|adesso|ancora non) (?:funziona|va|si vede)"
+    r"|non (?:si )?(?:apre|carica|funziona|parte|appare) (?:mai|ancora)"
+    r"|werkt (?:nog )?(?:steeds |altijd )?(?:niet|nu)|nog (?:steeds|altijd) (?:niet|geen)"
+    r"|(?:не|всё ещё не|теперь) работает|(?:вс[её] )?ещё не)(?!\w)"
+    r"|不行|没用|没有用|还是(?:一样|报错|不)|可以了",
     re.IGNORECASE,
 )
 """That something works or fails at this moment, in languages other than English."""

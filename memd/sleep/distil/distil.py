@@ -34,7 +34,7 @@ from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, reports
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import Message, text_to_store
-from memd.text.languages import FUNCTION_WORDS
+from memd.text.languages import FAILS, FUNCTION_WORDS
 from memd.text.words import sentences
 
 
@@ -118,7 +118,7 @@ def _flat(text: str) -> str:
     ('the message in plain english', '')
     """
     words = _RIDER_WORD.findall(text.casefold())
-    is_none = text.endswith(("?", ":")) or text.startswith(_LISTED)
+    is_none = text.endswith(("?", ":")) or text.startswith(_LISTED) or FAILS.search(text)
     return "" if is_none or len(words) < _RIDER_WORDS else " ".join(words)
 
 

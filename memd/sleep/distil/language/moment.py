@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from memd.text.languages import FUNCTION_WORDS, LEAVE, YES
+from memd.text.languages import FAILS, FUNCTION_WORDS, LEAVE, YES
 from memd.text.words import sentences
 
 NAMED = "Name"
@@ -336,9 +336,7 @@ def reports(plain: str) -> bool:
     >>> reports("the rows are not shown anymore"), reports("the rows must not be shown anymore")
     (True, False)
     """
-    if _LOOKS_AT.search(plain):
-        return True
-    if shows_error(plain):
+    if any(one(plain) for one in (_LOOKS_AT.search, FAILS.search, shows_error)):
         return True
     return _REPORTS.search(plain) is not None and _ASKED_FOR.search(plain) is None
 

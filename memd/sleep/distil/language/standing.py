@@ -31,7 +31,7 @@ _LANGUAGES = (
     r"(?:das|die|den)\b[^.?!]* mache? ich (?:selbst|selber)",
     r"(?:schreib|antwort|red|sprich|erklär|kommentier)\w*\b[^.?!]*\bauf (?:deutsch|englisch)",
     # French
-    r"(?:on|nous) (?:n')?(?:utilis|écri|travaill|gard|préfér)\w*\b[^.?!]*"
+    r"(?<!là )(?<!la )(?:on|nous) (?:n')?(?:utilis|écri|travaill|gard|préfér)\w*\b[^.?!]*"
     r"\b(?:pas|jamais|toujours|uniquement|seulement|plutôt que)",
     r"je ne veux (?:pas|plus|jamais|aucun)",
     r"demande[sz]?-(?:moi|nous)\b[^.?!]*\bavant",
@@ -58,7 +58,7 @@ _LANGUAGES = (
     # Italian
     r"usiamo\b[^.?!]*(?:,| e) (?:non|mai|sempre|solo)",
     r"non (?:fare|usare|aggiungere|toccare|cambiare|scrivere|cancellare|creare)\b[^.?!]*\bmai",
-    r"non \w+ mai",
+    r"non (?!apre|carica|parte|appare|funziona|va\b|si\b|ha\b|è\b)\w+ mai",
     r"mai più",
     r"d[a']? ?ora in (?:poi|avanti)|da adesso in poi",
     r"(?:chiedi|avvisa|mostra)(?:mi|ci)\b[^.?!]*\bprima",
