@@ -49,6 +49,7 @@ from memd.sleep.distil.language.moment import (
 )
 from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
+from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
 from memd.sleep.distil.outcomes import conclusion
@@ -198,10 +199,10 @@ def _memories(
     whole = "\n".join(turn.own.paragraphs)
     asked = _find_answered(turn.own, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)
-    statement = own if asked else own.without_lead()
+    statement = (own if asked else own.without_lead()).without_rules()
     is_told = bool(ended) and _stands_alone(ended)
     kept = [
-        passage
+        passage._replace(text=with_items(passage.text, turn.exchange.user))
         for passage in find_passages(statement, stopped=turn.stopped, is_told=is_told)
         if not _is_doubted(turn, passage.judged)
     ]

@@ -31,7 +31,7 @@ from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.passages import PASSAGE_CHARS
-from memd.sleep.distil.reports import SECTION_SLOTS, reports
+from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import Message, text_to_store
 from memd.text.languages import FAILS, FUNCTION_WORDS
@@ -57,6 +57,7 @@ def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
         fixes(whole),
         environment(whole),
         reports(whole),
+        listed_rules(exchanges),
         find_repeated_wishes(exchanges),
     )
     return [*compose_memories(exchanges), *chain.from_iterable(beside)]

@@ -15,11 +15,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
+from memd.sleep.distil.acts import STANDING
+from memd.sleep.distil.answers import drop_quoted, fold_words
 from memd.sleep.distil.calls import edited_path
-from memd.sleep.distil.compose import corrects
+from memd.sleep.distil.compose import OwnExchange, corrects
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
 from memd.sleep.distil.language.prose import plain
-from memd.sleep.distil.language.words import words
+from memd.sleep.distil.language.words import Words, words
 from memd.sleep.distil.outcomes import best_sentences, rate_sentences, trust_in_conclusion
 
 ANSWER_CHARS_MIN = 900
@@ -87,6 +89,22 @@ def reports(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
         if after is None or len(exchange.runs) >= _RUNS_MIN:
             candidates += _answer_memories(exchange, after.user if after else "")
     return list(_distinct(candidates))
+
+
+def listed_rules(exchanges: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
+    """Yield the rules that the user lists in one message, a memory for a few headings.
+
+    Those that mostly the agent had written are not theirs.
+    """
+    flat: list[str] = []
+    for turn in exchanges:
+        for number, text in enumerate(turn.own.rules):
+            own = drop_quoted(Words(paragraphs=(text,)), flat).paragraphs
+            if 2 * len("".join(own)) > len(text):
+                place, slot = (turn.exchange.place,), f"{turn.slot}-rules{number}"
+                memory = NapMemory(text, NapKind.PREFERENCE, place, slot, Origin.PERSON)
+                yield NapCandidate(memory, STANDING)
+        flat += [fold_words(each.text) for each in turn.exchange.texts]
 
 
 def _distinct(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:

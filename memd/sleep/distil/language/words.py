@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 
@@ -153,8 +154,9 @@ class Words(NamedTuple):
 
     *paragraphs* are prose in order, line breaks kept; *pasted* the lines between that are
     not; *command* what was typed as a command ("/review 150"), "" for none; *plan* the
-    title and the summary of a document that was pasted, "" for none. Of a brief that
-    some program wrote for an agent the *paragraphs* are its opening (*is_brief*).
+    title and the summary of a document that was pasted, "" for none; *rules* what it lists of
+    how work is done, by heading. Of a brief that some program wrote for an agent the
+    *paragraphs* are its opening (*is_brief*).
     """
 
     paragraphs: tuple[str, ...] = ()
@@ -162,6 +164,7 @@ class Words(NamedTuple):
     command: str = ""
     plan: str = ""
     is_brief: bool = False
+    rules: tuple[str, ...] = ()
 
     def without_lead(self) -> Words:
         """Return these words without a last sentence that leads to what is not told.
@@ -173,6 +176,17 @@ class Words(NamedTuple):
         last = self.paragraphs[-1]
         last = last[: len(last) - len(sentences(last)[-1])].rstrip()
         return self._replace(paragraphs=(*self.paragraphs[:-1], *([last] if last else ())))
+
+    def without_rules(self) -> Words:
+        """Return these words without the lines that *rules* have."""
+        if not self.rules:
+            return self
+        told = rule_key("\n".join(self.rules))
+        left = (
+            "\n".join(line for line in paragraph.split("\n") if rule_key(line) not in told)
+            for paragraph in self.paragraphs
+        )
+        return self._replace(paragraphs=tuple(filter(None, left)))
 
 
 def words(text: str) -> Words:
@@ -187,13 +201,15 @@ def words(text: str) -> Words:
     if _NOT_WRITTEN.match(text):
         return Words()
     text = _INLINE.sub(" ", _strip_tags(text[:TEXT_CHARS_MAX]))
+    rules = rule_texts(text) if len(text) <= _TYPED_CHARS_MAX else ()
     headings = list(_HEADING.finditer(_FENCED.sub("", text)))
     plan = ""
     if len(headings) >= _PLAN_HEADINGS and len(text) >= _PLAN_CHARS:
         text = _FENCED.sub("", text)
-        plan, text = _plan_summary(text), text[: headings[0].start()]
+        is_rules = 2 * sum(map(len, rules)) > len(text)  # a page of rules plans nothing
+        plan, text = "" if is_rules else _plan_summary(text), text[: headings[0].start()]
         if _ANSWER.search(text):
-            plan, text = "", ""
+            plan, text, rules = "", "", ()
     lines = _FENCED.sub("\n\f\n", text).splitlines()
     machine = [_is_machine(line) for line in lines]
     for at in list(_between(lines, machine)):
@@ -202,8 +218,8 @@ def words(text: str) -> Words:
     own = [("" if is_one else line.strip()) for line, is_one in zip(lines, machine, strict=True)]
     paragraphs = _paragraphs(own)
     if is_brief := _is_brief("\n".join(paragraphs)):
-        paragraphs = paragraphs[:1]
-    return Words(tuple(paragraphs), pasted.strip(), plan=plan, is_brief=is_brief)
+        paragraphs, rules = paragraphs[:1], ()
+    return Words(tuple(paragraphs), pasted.strip(), plan=plan, is_brief=is_brief, rules=rules)
 
 
 def is_interruption(text: str) -> bool:
