@@ -81,9 +81,10 @@ _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MU
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _RULE = re.compile(r"[\s|:=_*-]*$")
 _TABLE_HEAD = re.compile(r"^[^\n|]*\|[^\n]*\n(?=[ \t|:]*-[-|: \t]*$)", re.MULTILINE)
-# No line that somebody answers: tags, results of tests, ends of code.
+# No line that somebody answers: tags, tasks, calls, results of tests, ends of code.
 _NO_LINE = re.compile(
-    r"\W*<\w|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]"
+    r"\W*<\w|\s*(?:[-*+]\s+)?\[[ xX-]\]\s|\W*(?:Tool use|Called tool)\b"
+    r"|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]"
 )
 _POINT = re.compile(r"\W{0,3}(?:\d{1,3}|[A-Za-z])[.):]\W*\s")
 _FLAT = re.compile(r"\w+")

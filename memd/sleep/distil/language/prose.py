@@ -22,6 +22,10 @@ _THING_CHARS_MAX = 120  # of a name; what goes on behind it is read no further
 _FENCES = ("```", "~~~")
 _NO_PROSE = ("#", "|", ">", "<", "---", "===", "***", "$ ", "+-")
 _ITEM = re.compile(r"(?:(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\[[ xX]\])\s+)+")
+CHECKBOX = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[[ xX-]\]\s")
+"""An item of a list of tasks."""
+_DONE_BOX = re.compile(r"\s*(?:[-*+•]\s+)?\[[xX-]\]\s")
+_TASKS = re.compile(r"#{1,6}\s+(?:Updated )?To-?do(?:s| list)\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\(\d{1,3}\)\s*[^\w\s`\"'(\[{<~./$@#*_&-]*\s*")
 _BOLD_LEAD = re.compile(r"\*\*([^*\n]{3,80})\*\*")
 _SYMBOLS = re.compile(r"(?:[^\w\s`\"'(\[{<~./$@#*_&-]+\s*)+")
@@ -147,9 +151,15 @@ def _below(lines: Sequence[tuple[int, bool, str]], number: int) -> list[str]:
 def _prose(text: str) -> Iterator[tuple[int, bool, str]]:
     """Yield number, whether it is an item of a list, and text of each line that is prose."""
     fence = ""
+    of_tasks = False
     open_line: tuple[int, bool, str] | None = None
     for number, raw in enumerate(text.splitlines()):
         line = raw.strip()
+        of_tasks = bool(_TASKS.match(line)) or (
+            of_tasks and (not line or bool(CHECKBOX.match(line)))
+        )
+        if of_tasks or _DONE_BOX.match(line):
+            line = ""
         if line.startswith(_FENCES):
             fence = "" if line.startswith(fence or "\0") else (fence or line[:3])
             line = ""

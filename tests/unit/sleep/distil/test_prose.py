@@ -64,6 +64,15 @@ def test_a_line_that_hangs_without_its_list_is_not_told() -> None:
     assert sentences("The script checks that:\n\n```sh\nls\n```") == []
 
 
+def test_tasks_that_are_done_or_begun_and_a_list_of_tasks_are_no_prose() -> None:
+    tasks = "- [x] Cut the tag\n- [-] Push the tag\n"
+    assert _texts(f"The tag is v2.\n{tasks}- [ ] The docs name v1") == [
+        "The tag is v2.",
+        "The docs name v1",
+    ]
+    assert _texts(f"## Todo List\n\n{tasks}- [ ] Tell all\n\nThe tag is v2.") == ["The tag is v2."]
+
+
 def test_a_list_with_leads_in_bold_is_told_by_them_where_it_is_long() -> None:
     steps = "".join(f"- **Step {name}** — {'much is done there, ' * 6}\n" for name in "abc")
     assert _texts(f"The plan has three parts:\n{steps}")[0] == (
