@@ -233,19 +233,6 @@ def approves(text: str) -> bool:
     return YES.match(text) is not None or (len(text) <= BARE_CHARS and WELL.match(text) is not None)
 
 
-def topic_words(text: str) -> str:
-    """Return the words of a request or question that say what it is about, in their order.
-
-    >>> topic_words("Please apply the same width to our projects page.")
-    'width projects page'
-    >>> topic_words("what next?")
-    ''
-    """
-    left = " ".join(_without_order(sentence) for sentence in sentences(text))
-    names = [word for word in _THING.findall(left) if word.casefold() not in FUNCTION_WORDS]
-    return " ".join(dict.fromkeys(names)) if len(names) > 1 else ""
-
-
 def topic(sentence: str) -> str:
     """Return what a request or question is about, in its own words; "" where it says no more.
 

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import Act, judge, topic_words
+from memd.sleep.distil.acts import Act, judge, topic
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.phrases import PRINTED
-from memd.sleep.distil.language.prose import PROSE_CHARS_MAX, plain
+from memd.sleep.distil.language.prose import CHECKBOX, PROSE_CHARS_MAX, is_code, plain
 from memd.sleep.distil.language.words import words
+from memd.text.words import sentences
 
 FINDINGS_CHARS_MAX = 700
 LIST_SLOT = "list:"
@@ -27,6 +28,9 @@ _TITLE_WORDS_MIN = 3
 _PRINTED_CHARS = 300
 _TITLES_MIN, _TITLES_MAX = 2, 8
 _SUBJECT_CHARS_MAX = 90
+_CLAUSE_CHARS_MIN = 40
+_SUBJECT_WORDS_MIN = 6
+_WORDS_MAX = 7  # of a sentence of the moment that is all about its thing
 _LEAD_CHARS_MAX = 80
 _BOLD_LEVEL = 7
 _SCORE = 0.75
@@ -44,11 +48,14 @@ _HEADINGS = tuple(
     )
 )
 _OF_THE_MOMENT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT, Act.APPROVAL})
+_GREETS = frozenset({Act.ACKNOWLEDGEMENT, Act.APPROVAL})
+_PART = re.compile(r"[,;:]\s|\s[\u2014\u2013-]\s|\s(?=(?:so|and|but|because|which|et|und|y)\s)")
+_ENDS = " .:?!,;"
 _FENCES = ("```", "~~~")
 _HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _BOLD_LINE = re.compile(r"\*\*([^*\n]{3,200})\*\*:?")
 _NUMBERED = re.compile(r"(?:\*\*)?\(?\d{1,2}[.):]\s+(?:\*\*)?")
-_ITEM = re.compile(r"(?:[-*+•]|\(?\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_ITEM = re.compile(r"(?:[-*+•]|\(?\d{1,3}[.)])\s+")
 _BOLD_LEAD = re.compile(r"\*\*(.{3,200}?)\*\*")
 _CLAUSE = re.compile(r"\s[—\u2013-]\s|[.;:]\s|[.:]$")
 _NO_SUBJECT = re.compile(r"\W*(?:no|nope|nah|wrong|ok(?:ay)?|yes|yup|yeah)\b", re.IGNORECASE)
@@ -102,17 +109,41 @@ def _finding_of(exchange: Exchange) -> NapCandidate | None:
 def _short_subject(asked: str) -> str:
     """Return what was asked as a subject, "" for what only announces a paste or says no.
 
-    Of what was wanted or asked at the moment only the words that say of what.
+    Of what was wanted or asked at the moment what it is about, of a long sentence its beginning.
 
-    >>> _short_subject("can you check my gitignore? does it look right")
-    'gitignore right'
+    >>> _short_subject("Thanks! Can you check my new gitignore? does it look right")
+    'my new gitignore'
     """
     text = " ".join(asked.split())
     if text.endswith(":") or _NO_SUBJECT.match(text):
         return ""
-    if judge(text).act in _OF_THE_MOMENT:
-        text = topic_words(text)
-    return text if len(text) <= _SUBJECT_CHARS_MAX else text[:_SUBJECT_CHARS_MAX].rpartition(" ")[0]
+    first = next((each for each in sentences(text) if _is_subject(each)), "")
+    if judge(first).act in _OF_THE_MOMENT:
+        first = _shorten(first)
+    if len(first) <= _SUBJECT_CHARS_MAX:
+        return first.rstrip(_ENDS)
+    clause = list(_PART.finditer(first, _CLAUSE_CHARS_MIN, _SUBJECT_CHARS_MAX))
+    short = first[: clause[-1].start()] if clause else first[:_SUBJECT_CHARS_MAX].rpartition(" ")[0]
+    return f"{short.rstrip(_ENDS)} \u2026"
+
+
+def _shorten(sentence: str) -> str:
+    """Return what a *sentence* of the moment is about, never the whole of it as it was said.
+
+    >>> _shorten("the button on the left of the page is much too big"), _shorten("it is red now")
+    ('the button on the left of the …', '')
+    """
+    short = topic(sentence)
+    parts = sentence.split()
+    if short != sentence.strip(_ENDS):
+        return short
+    return f"{' '.join(parts[:_WORDS_MAX])} \u2026" if len(parts) > _WORDS_MAX + 1 else ""
+
+
+def _is_subject(sentence: str) -> bool:
+    """Return whether *sentence* says what it is about: no greeting, and no line of a program."""
+    is_greeting = judge(sentence).act in _GREETS and len(sentence.split()) < _SUBJECT_WORDS_MIN
+    return not (is_greeting or len(sentence.split()) < _TITLE_WORDS_MIN or is_code(sentence))
 
 
 def list_line(made: TitleList, subject: str) -> str:
@@ -151,6 +182,9 @@ def _sections(text: str) -> list[TitleList]:
             fenced = not fenced
             continue
         if fenced or not line:
+            continue
+        if CHECKBOX.match(line):
+            heading = ""  # a list of tasks, which says nothing of what came of them
             continue
         marked, level = _heading(line)
         numbered = bool(_NUMBERED.match(marked)) and bool(heading)

@@ -89,7 +89,7 @@ def test_without_a_title_it_is_about_the_command_or_the_request() -> None:
         "/audit keys: Open questions: 1. who owns"
     )
     (asked,) = findings([_answer("what is left of the key rotation?", text)])
-    assert asked.memory.text.startswith("left key rotation: Open questions: ")
+    assert asked.memory.text.startswith("left of the key rotation: Open questions: ")
 
 
 def test_the_request_above_a_list_is_not_told_as_it_was_said() -> None:
@@ -99,6 +99,29 @@ def test_the_request_above_a_list_is_not_told_as_it_was_said() -> None:
         assert request.rstrip("?.") not in made.memory.text
     (held,) = findings([_answer("We never cache the projects page.", text)])
     assert held.memory.text.startswith("We never cache the projects page: Next steps: 1. push")
+
+
+def test_a_long_request_is_told_by_its_beginning() -> None:
+    text = "## Open questions\n- who owns the bucket in May\n- what happens with old keys\n"
+    for asked, subject in (
+        (
+            "Thanks! Je souhaite que le code de l'importateur soit factorisé au maximum, dans tous"
+            " les fichiers du dossier et pour toutes les cartes",
+            "le code de l'importateur soit factorisé au maximum, dans tous les fichiers du dossier …",
+        ),
+        ("fix this shop git:(main) \u2717 [x] {a: 1} => (b) && c || d", ""),
+    ):
+        (made,) = findings([_answer(asked, text)])
+        assert made.memory.text.startswith(f"{subject}: Open questions"[0 if subject else 2 :])
+
+
+def test_a_list_of_tasks_tells_nothing_of_what_came_of_them() -> None:
+    tasks = "## Todo List\n\n- [x] Cut the tag of the release\n- [-] Push the tag\n- [ ] Tell all\n"
+    assert find_list(tasks) is None
+    assert find_list("## Issues\n- the loop is slow at noon\n- the lock is taken\n" + tasks) == (
+        "Issues",
+        ("the loop is slow at noon", "the lock is taken"),
+    )
 
 
 def test_what_announces_a_paste_or_says_no_is_no_subject() -> None:
