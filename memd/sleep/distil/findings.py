@@ -16,7 +16,7 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.acts import Act, judge, topic
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.phrases import PRINTED
-from memd.sleep.distil.language.prose import CHECKBOX, PROSE_CHARS_MAX, is_code, plain
+from memd.sleep.distil.language.prose import CHECKBOX, is_code, plain, read_end
 from memd.sleep.distil.language.words import words
 from memd.text.words import sentences
 
@@ -158,9 +158,11 @@ def list_line(made: TitleList, subject: str) -> str:
 
 
 def _subject(text: str) -> str:
-    """Return the title of a whole answer, "" where it has none."""
-    for line in text.splitlines():
-        heading = _HEADING.match(line.strip())
+    """Return the title of a whole answer, "" where it has none; a comment in code is no title."""
+    fenced = False
+    for line in map(str.strip, text.splitlines()):
+        fenced ^= line.startswith(_FENCES)
+        heading = None if fenced else _HEADING.match(line)
         if heading:
             return plain(heading[2])[:_SUBJECT_CHARS_MAX] if len(heading[1]) == 1 else ""
     return ""
@@ -176,7 +178,7 @@ def _sections(text: str) -> list[TitleList]:
     heading, depth, style = "", 0, ""
     titles: list[str] = []
     fenced = False
-    for raw in text[-PROSE_CHARS_MAX:].splitlines():
+    for raw in read_end(text).splitlines():
         line = raw.strip()
         if line.startswith(_FENCES):
             fenced = not fenced

@@ -70,9 +70,26 @@ def sentences(text: str) -> list[Sentence]:
     """
     return [
         Sentence(_NUMBERED.sub("", plain(piece)), piece)
-        for line in _lines(text[-PROSE_CHARS_MAX:])
+        for line in _lines(read_end(text))
         for piece in _pieces(line)
     ]
+
+
+def read_end(text: str) -> str:
+    r"""Return the last PROSE_CHARS_MAX characters of *text*, from a line on; in code, they say so.
+
+    >>> cut = read_end("```\n" + "x = 1\n" * 9_000 + "```\nThe end.")
+    >>> cut[:10], cut[-12:]
+    ('```\nx = 1\n', '```\nThe end.')
+    """
+    if len(text) <= PROSE_CHARS_MAX:
+        return text
+    begin = text.find("\n", len(text) - PROSE_CHARS_MAX) + 1
+    fence = ""
+    for line in map(str.strip, text[:begin].splitlines()):
+        if line.startswith(_FENCES):
+            fence = "" if line.startswith(fence or "\0") else (fence or line[:3])
+    return f"{fence}\n{text[begin:]}" if fence else text[begin:]
 
 
 def things(text: str) -> frozenset[str]:

@@ -107,12 +107,22 @@ def test_a_long_request_is_told_by_its_beginning() -> None:
         (
             "Thanks! Je souhaite que le code de l'importateur soit factorisé au maximum, dans tous"
             " les fichiers du dossier et pour toutes les cartes",
-            "le code de l'importateur soit factorisé au maximum, dans tous les fichiers du dossier …",
+            "le code de l'importateur soit factorisé au maximum, dans tous les fichiers du dossier"
+            " …",
         ),
         ("fix this shop git:(main) \u2717 [x] {a: 1} => (b) && c || d", ""),
     ):
         (made,) = findings([_answer(asked, text)])
         assert made.memory.text.startswith(f"{subject}: Open questions"[0 if subject else 2 :])
+
+
+def test_a_comment_in_code_is_no_title() -> None:
+    text = (
+        "```sh\n# Fetch the bucket\n```\n## Issues\n- the loop is slow at noon\n- no retry at all\n"
+    )
+    assert findings([_answer("no, that is the old one", text)])[0].memory.text.startswith(
+        "Issues: 1."
+    )
 
 
 def test_a_list_of_tasks_tells_nothing_of_what_came_of_them() -> None:

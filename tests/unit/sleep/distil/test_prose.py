@@ -64,6 +64,11 @@ def test_a_line_that_hangs_without_its_list_is_not_told() -> None:
     assert sentences("The script checks that:\n\n```sh\nls\n```") == []
 
 
+def test_a_long_text_that_is_cut_within_code_has_no_code_in_its_prose() -> None:
+    code = "```\n" + "the first line of it is read\n" * 2_000 + "```\n"
+    assert _texts(f"{code}The port is 80.") == ["The port is 80."]
+
+
 def test_tasks_that_are_done_or_begun_and_a_list_of_tasks_are_no_prose() -> None:
     tasks = "- [x] Cut the tag\n- [-] Push the tag\n"
     assert _texts(f"The tag is v2.\n{tasks}- [ ] The docs name v1") == [
