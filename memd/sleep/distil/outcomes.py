@@ -32,6 +32,8 @@ _SAME = 0.7  # the share of words from which two sentences say the same
 
 _ANY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
+# What stood in code was lost: "all paths start with ``, for example".
+_EMPTY_CODE = re.compile(r"(?<!`)``(?!`)")
 _OPENING_CHARS = 120
 _REQUEST_CHARS = 4_000
 _PASTED_CHARS = 8_000
@@ -187,6 +189,7 @@ def _score(line: Sentence, asked: frozenset[str]) -> float:
         - 0.9 * bool(phrases.HEDGE.search(text))
         - 1.5 * bool(phrases.PRAISE.match(text))
         - 1.0 * bool(phrases.FINE.search(text))
+        - 0.8 * bool(_EMPTY_CODE.search(line.source))
         - 2.0 * bool(phrases.INTENDS.search(text))
         - 0.5 * (length < _SHORT)
         - 0.3 * (length > _LONG)

@@ -104,7 +104,9 @@ HANGING = _words(
     """
     that with are is was were be include includes included including state states follows following
     to for as by of in on from and or like can will have has when if these below here need needs
-    enforces the a an
+    enforces the a an use using run running try via
+    avec que de du des par sur le la les un une et ou en suivant suivante suivants suivantes
+    mit der die das und oder folgende folgenden con el los las y o por siguiente
     """
 )
 HEDGE = _anywhere(

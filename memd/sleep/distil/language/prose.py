@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.sleep.distil.language.phrases import HANGING
+from memd.text.languages import FUNCTION_WORDS
 
 PROSE_CHARS_MAX = 40_000  # of one text; its end is read, where it says how things stand
 SENTENCE_CHARS_MAX = 300
@@ -38,6 +39,25 @@ _SHORTENED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|no|fig)|\b[A-Z])\.$
 _CODE_SIGNS = re.compile(r"[{}\[\]<>=|;$&#@\\_^~%\"+]|\w\(|\)\.")
 _CODE_SHARE = 0.12
 _CODE_CHARS = 40
+# What a test, a linter or a shell prints, and lines that only code has.
+_PRINTED_LINE = re.compile(
+    r"(?:FAILED|PASSED|ERROR|SKIPPED|XFAIL)\s+\S+(?:::|\.\w)|E\s{2,}\S|\S+::\S+\s+[A-Z]{4,}\b"
+    r"|platform \w+ -- |(?:rootdir|cachedir|configfile|plugins): |collected \d+ items?\b"
+    r"|\d+:\d+\s+(?:error|warning)\s|File \".*\", line \d+|={4,}|_{4,}"
+    r"|from \S+ import\b|import [\w.]+(?: as \w+)?;?$|(?:async )?def \w+\(|class \w+[(:]"
+    r"|@[\w.]+\(.*\)$|[\w.]+\((?:[^()]|\([^()]*\))*\);?$"
+)
+_STATEMENT = re.compile(
+    r"(?:return|raise|yield|await|assert|del|elif|except|with|for|if|while|const|let|var|export"
+    r"|print|self|function|public|private|data|result|\w+ = )\b"
+)
+_STATEMENT_SIGNS = 3
+_COMMAND = re.compile(
+    r"(?:cd|pip3?|npm|npx|pnpm|yarn|git|docker|python3?|curl|sudo|mkdir|chmod|ssh|brew|cargo"
+    r"|kubectl|terraform|poetry|test -\w|echo) (?!\S+:? [A-Z])[^`]*[^.`:]$"
+)
+_WIDTH = 76  # columns from which a terminal's line may go on in the next one
+_HEADING = re.compile(r"#{1,6}\s")
 _CODE = re.compile(r"`([^`\n]{1,120})`")
 _THING = re.compile(
     r"""
@@ -113,16 +133,34 @@ def is_code(source: str) -> bool:
     return len(_CODE_SIGNS.findall(rest)) > _CODE_SHARE * max(len(rest), _CODE_CHARS)
 
 
+def is_printed_line(line: str) -> bool:
+    """Return whether a line, without its margin, is a program's or of one, whatever is around it.
+
+    >>> is_printed_line("FAILED tests/test_a.py::test_b - Failed: DID NOT RAISE <class")
+    True
+    >>> is_printed_line("return {c.name: getattr(data, c.name) for c in columns}")
+    True
+    >>> is_printed_line("return the rows (as they were) to the page")
+    False
+    """
+    if _PRINTED_LINE.match(line):
+        return True
+    signs = _CODE_SIGNS.findall(_CODE.sub("", line)) if _STATEMENT.match(line) else []
+    if len(signs) >= _STATEMENT_SIGNS:
+        return True
+    words = line.split()
+    return _COMMAND.match(line) is not None and not FUNCTION_WORDS.intersection(words[1:])
+
+
 def plain(text: str) -> str:
     """Return *text* without the marks of Markdown, in one line, with apostrophes of one kind.
 
-    >>> plain("**Set** `A=1`, see [the page](https://example.org)")
-    'Set A=1, see the page'
+    >>> plain("**Set** `A=1`, see [the page](https://example.org)"), plain("**`x ** 2`**")
+    ('Set A=1, see the page', 'x ** 2')
     """
-    text = _LINK.sub(r"\1", text).replace("**", "").replace("\u2019", "'")
-    parts = text.split("`")
+    parts = _LINK.sub(r"\1", text).replace("\u2019", "'").split("`")
     # Every second part is code, in which nothing is a mark.
-    parts[::2] = [_LEANING.sub(r"\2", part) for part in parts[::2]]
+    parts[::2] = [_LEANING.sub(r"\2", part.replace("**", "")) for part in parts[::2]]
     return " ".join("".join(parts).split())
 
 
@@ -167,39 +205,44 @@ def _below(lines: Sequence[tuple[int, bool, str]], number: int) -> list[str]:
 
 def _prose(text: str) -> Iterator[tuple[int, bool, str]]:
     """Yield number, whether it is an item of a list, and text of each line that is prose."""
-    fence = ""
-    of_tasks = False
     open_line: tuple[int, bool, str] | None = None
-    for number, raw in enumerate(text.splitlines()):
-        line = raw.strip()
-        of_tasks = bool(_TASKS.match(line)) or (
-            of_tasks and (not line or bool(CHECKBOX.match(line)))
-        )
-        if of_tasks or _DONE_BOX.match(line):
-            line = ""
-        if line.startswith(_FENCES):
-            fence = "" if line.startswith(fence or "\0") else (fence or line[:3])
-            line = ""
-        if fence or not line or (line.startswith(_NO_PROSE) and not line.startswith("**")):
-            line = ""
+    for number, line in enumerate(_written(text.splitlines())):
         item = _ITEM.match(line)
-        if (
-            open_line is not None
-            and line
-            and not item
-            and line[0].islower()
-            and _is_open(open_line)
-        ):
+        if open_line is not None and line and not item and _goes_on(open_line, line):
             open_line = (open_line[0], open_line[1], f"{open_line[2]} {line}")
             continue
         if open_line is not None:
             yield open_line
-        line = line[item.end() :] if item else line
-        symbols = _SYMBOLS.match(line)
-        line = line[symbols.end() :] if symbols else line
-        open_line = (number, item is not None, line) if line else None
+        rest = line[item.end() :] if item else line
+        rest = _SYMBOLS.sub("", rest, count=1) if _SYMBOLS.match(rest) else rest
+        open_line = (number, item is not None, rest) if rest and not _HEADING.match(rest) else None
     if open_line is not None:
         yield open_line
+
+
+def _written(lines: Sequence[str]) -> Iterator[str]:
+    """Yield *lines* without their margins, "" for each that is no prose: code, tables, tasks.
+
+    What a terminal wrapped belongs to the printed line before.
+    """
+    fence, of_tasks, wraps = "", False, False
+    for raw in lines:
+        line = raw.strip()
+        if line.startswith(_FENCES):
+            fence = "" if line.startswith(fence or "\0") else (fence or line[:3])
+            line = ""
+        is_box = CHECKBOX.match(line) is not None
+        of_tasks = bool(_TASKS.match(line)) or (of_tasks and (not line or is_box))
+        is_mark = line.startswith(_NO_PROSE) and not line.startswith("**")
+        is_printed = is_printed_line(line) or (wraps and not _ITEM.match(line))
+        wraps = is_printed and len(raw) >= _WIDTH
+        is_none = fence or is_mark or of_tasks or _DONE_BOX.match(line) or is_printed
+        yield "" if is_none else line
+
+
+def _goes_on(line: tuple[int, bool, str], following: str) -> bool:
+    last = line[2].rpartition(" ")[2].casefold()
+    return (following[0].islower() or last in HANGING) and _is_open(line)
 
 
 def _is_open(line: tuple[int, bool, str]) -> bool:

@@ -64,9 +64,41 @@ def test_a_line_that_hangs_without_its_list_is_not_told() -> None:
     assert sentences("The script checks that:\n\n```sh\nls\n```") == []
 
 
+def test_what_a_test_a_linter_or_a_shell_printed_and_bare_code_are_no_prose() -> None:
+    printed = """\
+platform linux -- Python 3.11.10, pytest-8.3.5, pluggy-1.5.0 -- /home/ada/workspace/bin/pytho
+n cachedir: .pytest_cache
+rootdir: /home/ada/workspace
+FAILED tests/test_store.py::test_lock - Failed: DID NOT RAISE <class
+E       Failed: DID NOT RAISE <class 'Exception'>
+tests/test_store.py::test_open PASSED [ 63%]
+0:0  error  Parsing error: ESLint was configured to run on <root>/src/app.test.ts
+return {c.name: getattr(data, c.name) for c in columns}
+raise ValueError(f"Unsupported from_type '{name}'")
+from store.types import Lock
+with pytest.raises(errors.SchemaError): check(rows, Model, force=True)
+print("Please set them in your .env file")
+pip install -r requirements.txt
+git push origin main
+"""
+    assert _texts(f"The lock is taken twice.\n\n{printed}\nThe port is 80.") == [
+        "The lock is taken twice.",
+        "The port is 80.",
+    ]
+
+
 def test_a_long_text_that_is_cut_within_code_has_no_code_in_its_prose() -> None:
     code = "```\n" + "the first line of it is read\n" * 2_000 + "```\n"
     assert _texts(f"{code}The port is 80.") == ["The port is 80."]
+
+
+def test_a_sentence_that_ends_where_its_code_stood_is_not_told() -> None:
+    assert _texts("To see the packages, you can use:\n```sh\npip list\n```\nThe port is 80.") == [
+        "The port is 80."
+    ]
+    assert _texts("The room comes from `insets` and\n`spacing.sm` below it.") == [
+        "The room comes from insets and spacing.sm below it."
+    ]
 
 
 def test_tasks_that_are_done_or_begun_and_a_list_of_tasks_are_no_prose() -> None:
