@@ -10,7 +10,7 @@ import re
 from operator import mul
 from typing import NamedTuple
 
-from memd.sleep.distil.language.signs import words
+from memd.sleep.distil.language.signs import words as any_of
 
 OUTCOME_WORTH = 0.2
 """A conclusion of less is not stored."""
@@ -18,9 +18,10 @@ LIST_WORTH = 0.0
 """A list of less is not: one whose titles name files is wanted by some."""
 _NAMES_MAX = 6
 _LONG_WORDS = 60
+_FEW_WORDS = 14
 _MOST = 4
 
-_DONE = words(
+_DONE = any_of(
     r"added|updated|fixed|created|changed|removed|implemented|replaced|moved|renamed|converted",
     r"refactored|switched|introduced|tightened|extended|wired|rewrote|rewritten|reverted",
     r"increased|reduced|set to|merged|pushed|committed|deleted|no longer|went from|dropped|split",
@@ -29,7 +30,7 @@ _DONE = words(
 )
 _DONE_FIRST = re.compile(rf"\W*(?:\w+ ){{0,2}}?{_DONE.pattern}", re.IGNORECASE)
 # What is still to come, or what somebody is told to do.
-_TO_COME = words(
+_TO_COME = any_of(
     r"next steps?|to-?do list|would you like|let me know|if you (?:want|like|prefer|need)",
     r"you (?:can now|can|could|will|may|must|should|need to)|you'll|please|make sure|remember to",
     r"we (?:need|have) to|needs? to be|should be|should now|we should|recommend(?:ed|ations?)?",
@@ -49,11 +50,11 @@ _RUN_ON = re.compile(
     r"[a-z.](?:Checking|Planning|Preparing|Searching|Analyzing|Evaluating|Rewriting|Refactoring"
     r"|Verifying|Reviewing|Updating|Adding|Fixing|Investigating)\b"
 )
-_TROUBLE = words(
+_TROUBLE = any_of(
     r"(?:issue|problem|error)s?|fail(?:s|ed|ing|ure)?|missing|broken|crash\w*"
     r"|does(?: not|n't) (?:exist|work)"
 )
-_PRAISE = words(
+_PRAISE = any_of(
     r"successfully|comprehensive|improved|better|enhanced?|robust|various|production[- ]ready",
     r"excellent|well-\w+|professional\w*|complete|clean|modern|key improvements|benefits|ensures?",
 )
@@ -95,6 +96,7 @@ class OutcomeSigns(NamedTuple):
     cause: float
     names: float
     nameless: float
+    bare: float
     measured: float
     listed: float
     lists: float
@@ -118,6 +120,7 @@ _WEIGHTS = OutcomeSigns(
     cause=0.15,
     names=0.1,
     nameless=-0.05,
+    bare=-0.1,
     measured=0.05,
     listed=-0.05,
     lists=-0.15,
@@ -148,6 +151,9 @@ def outcome_signs(text: str) -> OutcomeSigns:
     names = set(_NAMES.findall(text))
     done = len(_DONE.findall(text))
     items = _ITEM.split(text)[1:]
+    causes, measured = len(_CAUSE.findall(text)), len(_MEASURED.findall(text))
+    words = len(_WORD.findall(text))
+    says = names or done or causes or measured
     return OutcomeSigns(
         done=min(_MOST, done),
         done_first=bool(_DONE_FIRST.match(text)),
@@ -156,16 +162,17 @@ def outcome_signs(text: str) -> OutcomeSigns:
         run_on=bool(_RUN_ON.search(text)),
         only_trouble=not done and bool(_TROUBLE.search(text)),
         praise=min(3, len(_PRAISE.findall(text))),
-        cause=min(2, len(_CAUSE.findall(text))),
+        cause=min(2, causes),
         names=min(_NAMES_MAX, len(names)) / 2,
         nameless=not names,
-        measured=min(2, len(_MEASURED.findall(text))),
+        bare=not says and words <= _FEW_WORDS,
+        measured=min(2, measured),
         listed=min(_MOST, sum(not _NAMES.search(item) for item in items)) / 2,
         lists=bool(items),
         lead=bool(_LEAD.match(text)),
         pasted=bool(_PASTED.match(text)),
         pictogram=bool(_PICTOGRAM.search(text)),
         will=min(2, len(_WILL.findall(text))),
-        long=len(_WORD.findall(text)) > _LONG_WORDS,
+        long=words > _LONG_WORDS,
         cut=text.rstrip().endswith(_CUT),
     )

@@ -422,7 +422,7 @@ def test_commands_take_the_room_of_one_memory() -> None:
     names = ("harbour", "meadow", "lantern", "quarry", "orchard", "glacier")
 
     def candidate(text: str, slot: str, *, fills: bool) -> NapCandidate:
-        memory = NapMemory(text, NapKind.OUTCOME, (0,), slot, Origin.ASSISTANT)
+        memory = NapMemory(text, NapKind.FIX, (0,), slot, Origin.ASSISTANT)
         return NapCandidate(memory, 0.6, fills)
 
     commands = [candidate(each, f"{COMMANDS_SLOT}{each}", fills=False) for each in purposes]

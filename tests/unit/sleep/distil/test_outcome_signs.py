@@ -23,6 +23,7 @@ NOT_WORTH_IT = [
     "Checking the config fileReviewing how the cache is builtPlanning the tests.",
     "✅ Everything is complete and production-ready! You can now try it and let me know:",
     "First, we need to fix the failing test. You will need to run the migration:",
+    "A detailed step-by-step explanation of how the script works.",
 ]
 
 
