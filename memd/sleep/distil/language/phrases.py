@@ -33,10 +33,29 @@ NARRATION = opening(
     you're right, you're correct, you're absolutely right, you are right,
     api error, request timed out, credit balance, claude usage limit, usage limit, rate limit,
     prompt is too long, conversation too long, no response requested,
-    the user (?:is|was|has|wants|wanted|asks|asked|says|said|mentioned|needs|just|didn't)
+    the user (?:is|was|has|wants|wanted|asks|asked|says|said|mentioned|needs|just|didn't),
+    je (?:vais|vois|m'excuse|comprends|commence|constate|ne (?:peux|vois) pas), laisse[sz]?-moi,
+    maintenant, vérifions, voyons, regardons, ajoutons, créons, remplaçons, commençons, testez,
+    teste, dis-moi, dites-moi, peux-tu, pouvez-vous, vous (?:pouvez|voulez|devriez),
+    tu (?:peux|veux),
+    souhaites-tu, souhaitez-vous, veux-tu, voulez-vous, si (?:tu veux|vous voulez), parfait,
+    excellent, d'accord, en regardant,
+    ich (?:werde|sehe|verstehe|kann nicht|schaue|prüfe), lass mich, lassen sie mich, jetzt, perfekt,
+    möchtest du, möchten sie, du kannst, sie können,
+    voy a, déjame, ahora, veo que, vamos a, perfecto, entiendo, puedes, quieres, no puedo,
+    vou, deixe-me, agora, vejo que, perfeito, entendi, você pode, não posso,
+    vedo che, sto per, lasciami, adesso, perfetto, capisco, puoi, vuoi, non posso,
+    ik (?:ga|zie|begrijp|kan niet), laat me, je kunt, wil je
     """,
-    before=r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+)*",
+    before=r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+|[\u00bf\u00a1])*",
 )
+NARRATION_ELSEWHERE = re.compile(
+    r"\W*(?:(?:теперь|сейчас|давайте|отлично|понятно|я (?:вижу|буду|не могу)|вы можете"
+    r"|хотите)(?!\w)"
+    r"|(?:让我|我来|我将|我会|现在(?:让|我|来)|好的|您可以|你可以|请问|我看到|我无法))",
+    re.IGNORECASE,
+)
+"""The same in Russian and Chinese."""
 # How an agent thinks, to itself: some recorders write thoughts down as its text.
 THOUGHT = opening(
     """

@@ -36,6 +36,22 @@ def test_the_outcome_is_what_the_last_text_concludes_without_narration_and_quest
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Je vais modifier `store.py` pour que le verrou `Lock` soit pris une seule fois.",
+        "Maintenant, ajoutons la fonction `take` dans `store.py` et dans `lock.py`.",
+        "Laissez-moi restaurer `store.py` en utilisant les fonctions de `lock.py`.",
+        "Je ne peux pas ouvrir de compte pour vous dans `store.py` ou `lock.py`.",
+        "Ich werde `store.py` und `lock.py` so anpassen, dass `Lock` einmal genommen wird.",
+        "Ahora voy a cambiar `store.py` y `lock.py` para que `Lock` sea único.",
+        "Теперь добавим функцию `take` в `store.py` и `lock.py` для `Lock`.",
+    ],
+)
+def test_what_the_agent_is_about_to_do_or_cannot_is_told_in_no_language(text: str) -> None:
+    assert outcome(_exchange("the lock is taken twice", text)) == ""
+
+
 def test_that_all_went_well_is_told_only_with_what_else_it_says() -> None:
     more = "All 12 cache tests pass when `REDIS_URL` points to port `6380` instead of `6379`."
     assert outcome(_exchange("test it", "All tests pass.")) == ""
