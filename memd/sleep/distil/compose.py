@@ -121,7 +121,8 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
             stopped = True
         is_made = last is not None and bool(last.own.command) and not last.exchange.texts
         is_made = is_made and len(exchange.user) > _TEMPLATE_CHARS
-        if last and not own.command and (is_made or not (own.paragraphs or own.plan)):
+        is_any = bool(own.paragraphs or own.plan or own.is_answer)
+        if last and not own.command and (is_made or not is_any):
             _append_exchange(last.exchange, exchange)
             if is_made:
                 result[-1] = last._replace(template=own)

@@ -163,6 +163,8 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
                 yield own.command[:_REQUEST_CHARS]
             continue
         text = " ".join(" ".join(own.paragraphs).split())
+        if own.is_answer and not text:
+            text = f"(a pasted answer) {_first_line(exchange.user)}"
         if len(text.split()) < _WORDS_MIN or _EMPTY_WORDS.fullmatch(text):
             continue
         yield cut(
@@ -171,6 +173,10 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
             else text,
             _REQUEST_CHARS,
         )
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if _CONTENT.match(line.strip())), "")
 
 
 def _title(text: str) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from memd.sleep.distil.language.pasted_answers import answer_span
+from memd.sleep.distil.language.prose import is_printed_line
 from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
@@ -156,7 +158,8 @@ class Words(NamedTuple):
     not; *command* what was typed as a command ("/review 150"), "" for none; *plan* the
     title and the summary of a document that was pasted, "" for none; *rules* what it lists of
     how work is done, by heading. Of a brief that some program wrote for an agent the
-    *paragraphs* are its opening (*is_brief*).
+    *paragraphs* are its opening (*is_brief*), of a model's answer that was pasted what stands
+    around it (*is_answer*).
     """
 
     paragraphs: tuple[str, ...] = ()
@@ -164,6 +167,7 @@ class Words(NamedTuple):
     command: str = ""
     plan: str = ""
     is_brief: bool = False
+    is_answer: bool = False
     rules: tuple[str, ...] = ()
 
     def without_lead(self) -> Words:
@@ -201,6 +205,8 @@ def words(text: str) -> Words:
     if _NOT_WRITTEN.match(text):
         return Words()
     text = _INLINE.sub(" ", _strip_tags(text[:TEXT_CHARS_MAX]))
+    if answer := answer_span(text):
+        text = f"{text[: answer[0]]}\n\n{text[answer[1] :]}"
     rules = rule_texts(text) if len(text) <= _TYPED_CHARS_MAX else ()
     headings = list(_HEADING.finditer(_FENCED.sub("", text)))
     plan = ""
@@ -219,7 +225,8 @@ def words(text: str) -> Words:
     paragraphs = _paragraphs(own)
     if is_brief := _is_brief("\n".join(paragraphs)):
         paragraphs, rules = paragraphs[:1], ()
-    return Words(tuple(paragraphs), pasted.strip(), plan=plan, is_brief=is_brief, rules=rules)
+    own_words = Words(tuple(paragraphs), pasted.strip(), plan=plan, is_brief=is_brief, rules=rules)
+    return own_words._replace(is_answer=answer is not None)
 
 
 def is_interruption(text: str) -> bool:
@@ -269,7 +276,8 @@ def _plan_summary(text: str) -> str:
     bodies = [text[h.end() : end].strip() for h, end in zip(headings, ends, strict=True)]
     named = next((at for at, h in enumerate(headings) if _SUMMARY.search(h[1])), 0)
     body = bodies[named] or next(filter(None, bodies), "")
-    prose = [line for line in body.splitlines() if line.strip() and not _is_machine(line)]
+    lines = [line for line in body.splitlines() if line.strip()]
+    prose = [line for line in lines if not (_is_machine(line) or is_printed_line(line.strip()))]
     return "\n".join([headings[0][1].strip(), *prose])
 
 

@@ -1,0 +1,81 @@
+"""The answer of another model that somebody pastes: whatever it decides, they did not say it. Pure.
+
+Such an answer opens by announcing itself ("Okay, here are the detailed tasks"), sets its points
+apart by leads in bold, numbers, headings and code, and closes by praising itself or offering more.
+One of these is in many messages of people; what is told by it is several together.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CHARS_MIN = 600
+_SIGNS_MIN = 3
+_LEADS_MIN = 3
+_LEADS_MANY = 12  # with code, more than anybody writes by hand
+
+# How it begins, at the start of a line.
+_OPENS = re.compile(
+    r"^[ \t]*(?:"
+    r"(?:okay|ok|sure|certainly|alright|absolutely|of course|great|perfect)[,!.] "
+    r"(?:here|let['\u2019]s|let us|i have|i['\u2019]ve|i['\u2019]ll|i will|the core|below|to )"
+    r"|here(?:['\u2019]s| is| are) (?:the|a|an|your|my|how|what)\b"
+    r".{0,80}\b(?:versions?|implementations?|code|files|tasks?|break ?down|summary|guide|snippet"
+    r"|improvements|example|plan|explanation|approach|steps)\b"
+    r"|let['\u2019]s (?:implement|break|go through|walk through|proceed)\b.{0,300}\bi['\u2019]ll\b"
+    r"|your (?:implementation|code|approach|project) (?:looks|is|appears|seems)\b.{0,200}\blet me\b"
+    r"|to \w+ .{3,150}, you(?:['\u2019]ll)? need to\b.{0,300}\b(?:below|here)\b"
+    r"|(?:voici|bien sûr|d['\u2019]accord[,!] (?:voici|je)|natürlich[,!]"
+    r"|hier (?:ist|sind) (?:der|die|das|eine?)|claro[,!]|aquí (?:está|tienes)|certo[,!]|ecco"
+    r"|\u043a\u043e\u043d\u0435\u0447\u043d\u043e[,!])"
+    r"|(?:\u597d\u7684|\u5f53\u7136)[\uff0c,\uff01!]"
+    r")",
+    re.IGNORECASE | re.MULTILINE,
+)
+# What it says at its end, or of its own work.
+_CLOSES = re.compile(
+    r"\b(?:feel free to (?:ask|let me|reach)|let me know (?:if|how|whether)|would you like me to"
+    r"|remember (?:to test|that (?:the|reconstructing))|remember to prioriti[sz]e"
+    r"|(?:these|this) (?:\w+ ){0,2}(?:files?|tasks?|changes|updates|modifications|refinements?"
+    r"|implementation|refactoring|approach|version|completes|aligns) (?:\w+ ){0,3}"
+    r"(?:includes?|should|provides?|ensures?|addresse?s?|makes?|centrali[sz]es|handles?|the)\b"
+    r"|(?:key|main) (?:changes|improvements|features|benefits|takeaways)(?: and \w+)?:"
+    r"|overall assessment|n['\u2019]hésite[sz]? pas|gerne (?:weiter)?helfen)",
+    re.IGNORECASE,
+)
+_LEAD = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*\*[^*\n]{2,120}\*\*", re.MULTILINE)
+_HEADING = re.compile(r"^#{2,4}[ \t]+(?:\*\*|\d{1,2}[.)]|step\b)", re.MULTILINE | re.IGNORECASE)
+_ANY_HEADING = re.compile(r"^#{1,4}[ \t]+\S", re.MULTILINE)
+_CODE = re.compile(r"^[ \t]*```[a-z]+[ \t]*$", re.MULTILINE)
+_FENCE_ABOVE = re.compile(r"(?:^|\n)[ \t]*```[a-z]*[ \t]*\n\s*\Z")
+
+
+def answer_span(text: str) -> tuple[int, int] | None:
+    r"""Return where in *text*, a message of the user, a model's answer is, None without one.
+
+    >>> text = "Apply:\n\nOkay, here are the tasks.\n\n**Task 1: Locks**\n\n" + "x" * 600
+    >>> answer_span(text + "\n```python\npass\n```\nLet me know if it helps!")
+    (8, 698)
+    >>> answer_span(text) is None
+    True
+    """
+    if len(text) < _CHARS_MIN:
+        return None
+    opens = _OPENS.search(text)
+    if opens and _count_signs(text[opens.start() :]) >= _SIGNS_MIN:
+        fence = _FENCE_ABOVE.search(text[: opens.start()])
+        last = text.rfind("```")
+        if fence and last > opens.start():  # pasted as a block, with words around it
+            return fence.start(), last + 3
+        return opens.start(), len(text)
+    leads = list(_LEAD.finditer(text))
+    if len(leads) >= _LEADS_MANY and _CODE.search(text):
+        heading = _ANY_HEADING.search(text)
+        return min(leads[0].start(), heading.start() if heading else len(text)), len(text)
+    return None
+
+
+def _count_signs(answer: str) -> int:
+    shapes = (_HEADING, _CODE, _CLOSES)
+    has_leads = len(_LEAD.findall(answer)) >= _LEADS_MIN
+    return 1 + has_leads + sum(shape.search(answer) is not None for shape in shapes)
