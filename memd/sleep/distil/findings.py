@@ -117,9 +117,9 @@ def _short_subject(asked: str) -> str:
     text = " ".join(asked.split())
     if text.endswith(":") or _NO_SUBJECT.match(text):
         return ""
-    first = next((each for each in sentences(text) if _is_subject(each)), "")
-    if judge(first).act in _OF_THE_MOMENT:
-        first = _shorten(first)
+    first = text
+    if judge(text).act in _OF_THE_MOMENT:
+        first = _shorten(next((each for each in sentences(text) if _is_subject(each)), ""))
     if len(first) <= _SUBJECT_CHARS_MAX:
         return first.rstrip(_ENDS)
     clause = list(_PART.finditer(first, _CLAUSE_CHARS_MIN, _SUBJECT_CHARS_MAX))
