@@ -118,6 +118,7 @@ _MACHINE = re.compile(
       | \S+\.\w{1,5}(?:\?\S*)?:\d+(?::\d+)?(?:\s|:|$)    # file:line, of a page too
       | \d+:\d+\s+(?:error|warning)\s   # a linter's finding
       | \S+\(\d+,\d+\):|\(\w+\):\d+|\[[\w:./-]+:[\w:./-]+\]\s
+      | \[[\w.-]+/[\w.-]+\]\s|View\ (?:results|logs|details|run):\s   # of a forge, by mail
       | \[[a-z][\w-]+\]\s.*:\d+$|\S+\s(?:\S+\.\w{1,5}|@[\w-]+|<[\w\ ]+>):\d+$   # a console's
       | @?[\w./-]+:[a-z][\w-]*:\s|\d+\.\d{2,4}\s+\S
       | [\w.-]+:\d+\s+(?:\W|Uncaught|GET|POST|PUT|Failed|Access|Error)

@@ -232,6 +232,8 @@ def test_a_line_behind_a_margin_without_end_is_read_at_once() -> None:
         "'Invalid DATABASE_URL: DATABASE_URL must start with mysql://'",
         "Found 3 errors.",
         "No fixes available (1 hidden fix can be enabled)",
+        "[ada/shop] .github/workflows/security.yml workflow run",
+        "View results: https://github.com/ada/shop/actions/runs/18005951550",
         "[vite] connecting... client:733:9",
         "[vite] hot updated: /src/page.tsx client:810:29",
         "workLoop scheduler.development.js:266",
