@@ -146,23 +146,47 @@ REPROACH = re.compile(
 LEAVE = re.compile(
     r"(?<!\w)(?:(?:quieres|te gustaría|deseas) que (?:haga(?:mos)?|suba(?:mos)?) (?:\w+ )?"
     r"(?:push|commit|merge|pull|pr|resumen)|(?:quieres|te gustaría|deseas) que (?:lo |la )?"
-    r"(?:lance|ejecute|continúe|siga|proceda|empiece|pruebe|revise|verifique|compile)"
+    r"(?:lance|ejecute|contin(?:úe|uemos)|siga(?:mos)?|proceda(?:mos)?|empiece|empecemos|pruebe"
+    r"|pasemos|avancemos|revise|verifique|compile)|(?:continúo|sigo|procedo|continuamos|seguimos)"
     r"|puedes (?:probar|confirmar|verificar)"
-    r"|(?:veux-tu|voulez-vous|souhaites-tu|souhaitez-vous|tu veux) que je (?:fasse (?:\w+ )?"
-    r"(?:commit|push|merge)|commite|pousse|lance|exécute|continue|procède|commence|vérifie|teste)"
+    r"|(?:veux-tu|voulez-vous|souhaites-tu|souhaitez-vous|tu veux|vous voulez) que (?:je|j'|nous)"
+    r" ?(?:le |la |les |l')?(?:fasse (?:\w+ )?(?:commit|push|merge|pr|ça|cela)|commite|pousse"
+    r"|(?:re)?lance|exécute|continue|continuions|procède|poursuive|passe|enchaîne|commence|démarre"
+    r"|attaque|vérifie|teste|déclenche|récupère|finalise|merge|(?:crée|ouvre) (?:et \w+ )?la pr)"
+    r"|(?:dois-je|puis-je|est-ce que je (?:dois|peux)|prêt à|on|voulez-vous|souhaitez-vous|veux-tu)"
+    r" (?:continue|continuer|poursuivre|commencer|procéder|passer|lancer|enchaîner|attaquer)"
     r"|(?:soll ich|(?:möchtest du|möchten sie|willst du),? dass ich)\b[^?]{0,80}\b(?:commit\w*"
     r"|push\w*|merg\w*|starte\w?|ausführe\w?|weiter\w*|fortfahren?|beginnen?|prüfen?|testen?)"
     r"|(?:quer|gostaria|deseja) que eu (?:faça (?:\w+ )?(?:commit|push|merge)|execute|rode"
-    r"|continue|prossiga|comece|teste|verifique)"
+    r"|continue|prossiga|comece|teste|verifique)|(?:devo|posso) (?:continuar|prosseguir|seguir)"
+    r"|(?:continuo|procedo|proseguo|devo (?:continuare|procedere|proseguire))"
     r"|vuoi che (?:faccia (?:\w+ )?(?:commit|push|merge)|esegua|lanci|continui|proceda|inizi"
     r"|provi|verifichi)"
     r"|(?:zal ik|wil je dat ik)\b[^?]{0,80}\b(?:commit\w*|push\w*|merge\w*|uitvoer\w*|start\w*"
     r"|doorga\w*|begin\w*|test\w*|controle\w*)"
-    r"|(?:хотите|хочешь|мне)[^?]{0,20}(?:закоммит|запуш|запуст|продолж|нача|провер)\w*)(?!\w)"
+    r"|(?:хотите|хочешь|мне)[^?]{0,20}(?:закоммит|запуш|запуст|продолж|нача|провер"
+    r"|приступи)\w*|продолжа(?:ем|ть))(?!\w)"
     r"|(?:要我|要不要|需要我|是否|我可以)(?:现在)?(?:继续|提交|推送|运行|开始|测试)",
     re.IGNORECASE,
 )
 """A request for permission to take the next step, in languages other than English."""
+_STEP = (
+    r"(?:phase|étape|step|task|tâche|schritt|aufgabe|fase|etapa|paso|passo|stap|taak|part(?:ie)?|teil"
+    r"|этап|шаг|阶段|步骤)"
+)
+GOES_ON = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|oui|ja|sí|si|sim|да|bien|super|parfait|perfecto|and|et|now|please|then)"
+    r"\W+)*(?:(?:let'?s )?(?:continue|go on|keep going|carry on|move on)|next(?: one| step)?"
+    r"|(?:on )?continue[rz]?|continuons|poursui(?:s|vons|vez)|(?:la )?suite|(?:le |la )?suivante?"
+    r"|(?:mach )?weiter|fahr fort|(?:el |la )?siguiente|sigue|continúa|seguimos|sigamos|continuemos"
+    r"|continua(?:r|re)?|prossiga|próxim[oa]|prosegui|avanti|vai avanti|ga (?:door|verder)|verder"
+    r"|продолжа(?:й|йте|ем)|дальше|继续|下一步"
+    rf"|(?:go (?:for|with) |on passe à |passe à )?(?:la |l'|the )?{_STEP}\s*#?\d[\d.]*)"
+    r"(?:\W+(?:please|pls|stp|svp|s'il te plaît|bitte|por favor|per favore|then|now"
+    r"|maintenant))*\W*",
+    re.IGNORECASE,
+)
+"""A whole message that only goes on, or says with which step, in the languages with spaces."""
 FAILS = re.compile(
     r"(?<!\w)(?:(?:no|ya|tampoco) (?:funciona|carga|aparece|abre|se ve)|sigue (?:igual|sin)"
     r"|(?:todavía|aún|siempre|nunca) (?:no |ha |se )?(?:funcion|carg|aparec|abr|fall|sale)\w*"

@@ -13,12 +13,17 @@ from typing import NamedTuple
 
 from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
-from memd.sleep.distil.language.moment import is_bare_step, only_names, reports, spoken_form
+from memd.sleep.distil.language.moment import (
+    is_bare_step,
+    only_names,
+    reports,
+    split_asked,
+    spoken_form,
+)
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.prose import things
 from memd.sleep.distil.language.words import Words
-from memd.text.languages import FUNCTION_WORDS
-from memd.text.words import sentences
+from memd.text.languages import FUNCTION_WORDS, GOES_ON
 
 CHARS_MAX = 440
 _SHORT_CHARS = 240
@@ -199,12 +204,14 @@ def _proposal(text: str) -> str:
     """Return the last question of *text* with what it recommends, "" where it asks nothing."""
     written = _TABLE_HEAD.sub("", _FENCED.sub("", text)).splitlines()
     lines = [_strip_markdown(line) for line in written if _is_line(line)]
-    asked = next((s for line in reversed(lines) for s in reversed(sentences(line)) if "?" in s), "")
-    recommended = next((line for line in reversed(lines) if _RECOMMENDS.search(line)), "")
+    asked = next(
+        (one for line in reversed(lines) for one in reversed(split_asked(line)) if "?" in one), ""
+    )
+    recommended = next((line for line in reversed(lines) if _recommends(line)), "")
     if not recommended and asked:
         # A bare "Shall I?" is asked of what stands before it.
         place = next(at for at, line in enumerate(lines) if asked in line)
-        own = [each for each in sentences(lines[place]) if each != asked]
+        own = [each for each in split_asked(lines[place]) if each != asked]
         recommended = " ".join(own) or (lines[place - 1] if place else "")
         if recommended.endswith(":") and not things(recommended):
             recommended = ""  # it leads to what is not told
@@ -231,8 +238,30 @@ def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | Non
     return best
 
 
+def _recommends(line: str) -> bool:
+    """Return whether *line* recommends something, and is no heading of what it does."""
+    return _RECOMMENDS.search(line) is not None and not _leads_only(line)
+
+
+def _leads_only(line: str) -> bool:
+    """Return whether *line* only leads to what is not told: a heading, "Improve the layout:"."""
+    return line.endswith(":") and not things(line)
+
+
+def settles_nothing(user: str, asked: AnsweredLines) -> bool:
+    """Return whether *user* only goes on with what is at hand, or with what is not told.
+
+    >>> asked = AnsweredLines("Which of them do you prefer?", 0, is_asked=True)
+    >>> settles_nothing("ok continuons", asked), settles_nothing("the second", asked)
+    (True, False)
+    """
+    is_bare = len(user) <= BARE_CHARS
+    return is_bare and (GOES_ON.fullmatch(user) is not None or _leads_only(asked.text))
+
+
 def _is_line(line: str) -> bool:
-    return not _RULE.match(line) and not _NO_LINE.match(line)
+    has_words = any(map(str.isalnum, line))
+    return has_words and not _RULE.match(line) and not _NO_LINE.match(line)
 
 
 def _content(text: str) -> frozenset[str]:

@@ -32,6 +32,7 @@ from memd.sleep.distil.answers import (
     fold_words,
     only_picks,
     quoted_lines,
+    settles_nothing,
 )
 from memd.sleep.distil.calls import command, edited_path, shorten
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapCandidate, NapKind, NapMemory
@@ -320,7 +321,8 @@ def _answers(text: str, asked: AnsweredLines) -> bool:
     Leave to take the next step settles nothing, nor does an order of the minute.
     """
     does = judge(text).act
-    if does is Act.QUESTION or only_names(text) or reports(spoken_form(text)):
+    is_any = not (only_names(text) or reports(spoken_form(text)) or settles_nothing(text, asked))
+    if does is Act.QUESTION or not is_any:
         return False
     if asked.is_marked:  # of questions to go on with, one is taken up
         return not takes_up(text) and not (only_picks(text) and asked.text.endswith("?"))

@@ -246,6 +246,7 @@ _BREAKS_OFF = re.compile(
 )
 _POLITE = re.compile(r"\W*(?:please|pls|thanks|thank you|thx)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_ENDS_IN_NUMBER = re.compile(r"[\w'(] ?\(?\d{1,2}\.$")
 
 
 def asks_leave(proposed: str) -> bool:
@@ -256,12 +257,27 @@ def asks_leave(proposed: str) -> bool:
     >>> asks_leave("Want me to proceed by moving the lock into `store.py`?")
     False
     """
-    asked = next((spoken_form(s) for s in reversed(sentences(proposed)) if "?" in s), "")
+    asked = next((spoken_form(s) for s in reversed(split_asked(proposed)) if "?" in s), "")
     match = _LEAVE.search(asked)
     if match is None:
         return any(one.search(asked) for one in (LEAVE, _ASKS_HELP, _ASKS_NEXT))
     how = _BEFORE.split(asked[match.end() :], 1)[0]
     return not (_GOES_ON.search(match[0]) and _SAYS_HOW.search(how))
+
+
+def split_asked(text: str) -> list[str]:
+    """Return the sentences of *text*; the number of a point ends none.
+
+    >>> split_asked("All is set. Shall I go on with point 2. The colours?")
+    ['All is set.', 'Shall I go on with point 2. The colours?']
+    """
+    parts: list[str] = []
+    for one in sentences(text):
+        if parts and _ENDS_IN_NUMBER.search(parts[-1]):
+            parts[-1] += f" {one}"
+        else:
+            parts.append(one)
+    return parts
 
 
 def before_leave(proposed: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.sleep.distil.answers import CHARS_MAX, find_answered
+from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import AgentText
 
 FINDINGS = """I read all of it.
@@ -119,3 +120,31 @@ def test_a_number_at_the_end_leads_to_the_line_that_speaks_of_the_same() -> None
     assert "stats mode" in answered.text
     other = find_answered("Let's wait with the deploy for 5", points)
     assert other is None or "stats mode" not in other.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "user"),
+    [
+        ("Cela extrait encore 250 lignes de `map.ts` !\n\nDois-je continuer ?", "oui"),
+        ("Le module est prêt.\n\nSouhaites-tu que je récupère le log détaillé ?", "oui"),
+        ("Le serveur est prêt.\n\nTu veux que je le déclenche à nouveau ?", "oui stp"),
+        ("Voulez-vous que je passe à l'étape suivante (2. Styles du menu) ?", "oui"),
+        ("1. Le menu du bas\n2. La carte du port\n\nQue préférez-vous ?", "ok continuons"),
+        ("¿Quieres que continuemos con el controlador de la página?", "Si"),
+        ("Vuoi che proceda con il controllore della pagina?", "si"),
+        ("Soll ich mit dem Modul der Karte weitermachen?", "ja"),
+        ("Приступить к реализации первого этапа? Хотите, чтобы я приступил?", "да"),
+        ("3. Améliorer la structure :\n- les dossiers\n- les noms", "phase 3.1"),
+        ("Which do you prefer?\n1. The lock of the file\n2. The lock of the table", "continue"),
+    ],
+)
+def test_leave_to_go_on_settles_nothing_in_whatever_language(asked: str, user: str) -> None:
+    session = [{"role": "assistant", "content": asked}, {"role": "user", "content": user}]
+    assert distil(session) == ()
+
+
+def test_what_is_recommended_is_no_heading() -> None:
+    text = "Recommended fix:\n- Take the lock in `open()`.\n\nWould you like it in `read()` too?"
+    found = find_answered("yes", [AgentText(0, text)])
+    assert found is not None
+    assert found.text.startswith("Take the lock in")
