@@ -14,7 +14,8 @@ long the session becomes. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, dropwhile
 from math import ceil
 from typing import NamedTuple
@@ -130,6 +131,9 @@ _BEGUN = 0.75
 _FILLED = 5  # of a stretch, up to which what only fills is kept
 ALIKE = 0.72
 """The share of words from which two memories say the same."""
+_REPEATED = 0.75  # of the words of a sentence of an outcome, and how many sentences back
+_REPEATED_BACK = 40
+_LEFT_CHARS_MIN = 60
 _OF_EARLIER = 0.6
 _WORDS_MIN = 3
 _BACK_MAX = 200
@@ -167,7 +171,8 @@ def select_candidates(
     chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
     worth = filter(is_worth_it, candidates)
-    for candidate in _deduplicate(sorted(worth, key=lambda each: each.memory.places[0])):
+    ordered = sorted(worth, key=lambda each: each.memory.places[0])
+    for candidate in _deduplicate(list(_cut_repeated(ordered))):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
     kept: list[NapCandidate] = []
@@ -211,6 +216,39 @@ def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapC
 def _place_in_stretch(candidate: NapCandidate) -> str:
     slot = candidate.memory.slot
     return COMMANDS_SLOT if slot.startswith(COMMANDS_SLOT) else slot
+
+
+def _cut_repeated(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
+    """Yield *candidates*, an outcome without the sentences that outcomes shortly before it have.
+
+    An agent tells the same cause again with each attempt. Of what then says next to nothing
+    nothing is left.
+    """
+    lately: deque[frozenset[str]] = deque(maxlen=_REPEATED_BACK)
+    for candidate in candidates:
+        memory = candidate.memory
+        if memory.kind is not NapKind.OUTCOME or memory.slot.startswith(
+            (LIST_SLOT, *SECTION_SLOTS)
+        ):
+            yield candidate
+            continue
+        head, _, body = memory.text.rpartition("\n")  # an error that was shown stands above
+        parts = [(part, content_words(part)) for part in sentences(body)]
+        left = [part for part, words in parts if not _is_repeated(words, lately)]
+        lately.extend(words for _, words in parts)
+        if len(left) == len(parts):
+            yield candidate
+        elif len(short := " ".join(left)) >= _LEFT_CHARS_MIN:
+            text = f"{head}\n{short}" if head else short
+            yield candidate._replace(memory=memory._replace(text=text))
+
+
+def _is_repeated(words: frozenset[str], lately: Iterable[frozenset[str]]) -> bool:
+    """Return whether nearly all *words* of a sentence, but its numbers, are in one said before."""
+    mine = {word for word in words if not word.isdigit()}
+    return len(mine) > _WORDS_MIN and any(
+        len(mine & its) >= _REPEATED * len(mine) for its in lately
+    )
 
 
 def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:

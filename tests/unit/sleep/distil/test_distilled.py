@@ -433,3 +433,22 @@ def test_commands_take_the_room_of_one_memory() -> None:
     facts = [candidate(each, each, fills=False) for each in (*names, *more)]
     kept = select_candidates([*commands, *facts], [user("x" * 4 * STRETCH_TOKENS)])
     assert len(kept) == len(purposes) + STRETCH_MEMORIES - 1
+
+
+def test_a_cause_that_is_told_again_with_each_attempt_is_told_once() -> None:
+    cause = "The brace of the function `handleKey` is missing in `src/app.tsx` at line {}."
+    first = cause.format(1971)
+    cure = "Moved the listener into `useKeys.ts`, so that it is removed at the end."
+    again = f"{cause.format(1969)} {cure}"
+    told = memories_of(
+        user("the page does not compile"),
+        agent(first),
+        user("it does not compile at all"),
+        agent(again),
+        user("look at it another time"),
+        agent(cause.format(1972)),
+    )
+    assert told == [
+        first.replace("`", ""),
+        cure.replace("`", ""),
+    ]
