@@ -206,7 +206,7 @@ def _below(lines: Sequence[tuple[int, bool, str]], number: int) -> list[str]:
 def _prose(text: str) -> Iterator[tuple[int, bool, str]]:
     """Yield number, whether it is an item of a list, and text of each line that is prose."""
     open_line: tuple[int, bool, str] | None = None
-    for number, line in enumerate(_written(text.splitlines())):
+    for number, line in enumerate(_prose_lines(text.splitlines())):
         item = _ITEM.match(line)
         if open_line is not None and line and not item and _goes_on(open_line, line):
             open_line = (open_line[0], open_line[1], f"{open_line[2]} {line}")
@@ -220,7 +220,7 @@ def _prose(text: str) -> Iterator[tuple[int, bool, str]]:
         yield open_line
 
 
-def _written(lines: Sequence[str]) -> Iterator[str]:
+def _prose_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield *lines* without their margins, "" for each that is no prose: code, tables, tasks.
 
     What a terminal wrapped belongs to the printed line before.

@@ -110,10 +110,10 @@ def _pack(runs: Sequence[_RuleRun]) -> Iterator[str]:
             if len(texts[-1]) + len(line) >= RULES_CHARS_MAX:
                 texts.append(head)
             texts[-1] = f"{texts[-1]}\n{line}".strip()
-    told = [text for text in texts if text]
-    yield from told[: _RULE_TEXTS_MAX - 1]
-    for last in told[_RULE_TEXTS_MAX - 1 : _RULE_TEXTS_MAX]:
-        yield f"{last}\n{MORE}" if len(told) > _RULE_TEXTS_MAX else last
+    filled = [text for text in texts if text]
+    yield from filled[: _RULE_TEXTS_MAX - 1]
+    for last in filled[_RULE_TEXTS_MAX - 1 : _RULE_TEXTS_MAX]:
+        yield f"{last}\n{MORE}" if len(filled) > _RULE_TEXTS_MAX else last
 
 
 def _lines(text: str) -> list[str]:

@@ -186,9 +186,9 @@ class Words(NamedTuple):
         """Return these words without the lines that *rules* have."""
         if not self.rules:
             return self
-        told = rule_key("\n".join(self.rules))
+        listed = rule_key("\n".join(self.rules))
         left = (
-            "\n".join(line for line in paragraph.split("\n") if rule_key(line) not in told)
+            "\n".join(line for line in paragraph.split("\n") if rule_key(line) not in listed)
             for paragraph in self.paragraphs
         )
         return self._replace(paragraphs=tuple(filter(None, left)))

@@ -145,6 +145,6 @@ def test_leave_to_go_on_settles_nothing_in_whatever_language(asked: str, user: s
 
 def test_what_is_recommended_is_no_heading() -> None:
     text = "Recommended fix:\n- Take the lock in `open()`.\n\nWould you like it in `read()` too?"
-    found = find_answered("yes", [AgentText(0, text)])
-    assert found is not None
-    assert found.text.startswith("Take the lock in")
+    answered = find_answered("yes", [AgentText(0, text)])
+    assert answered is not None
+    assert answered.text.startswith("Take the lock in")

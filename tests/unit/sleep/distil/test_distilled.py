@@ -440,7 +440,7 @@ def test_a_cause_that_is_told_again_with_each_attempt_is_told_once() -> None:
     first = cause.format(1971)
     cure = "Moved the listener into `useKeys.ts`, so that it is removed at the end."
     again = f"{cause.format(1969)} {cure}"
-    told = memories_of(
+    memories = memories_of(
         user("the page does not compile"),
         agent(first),
         user("it does not compile at all"),
@@ -448,7 +448,7 @@ def test_a_cause_that_is_told_again_with_each_attempt_is_told_once() -> None:
         user("look at it another time"),
         agent(cause.format(1972)),
     )
-    assert told == [
+    assert memories == [
         first.replace("`", ""),
         cure.replace("`", ""),
     ]
