@@ -131,7 +131,7 @@ _BEGUN = 0.75
 _FILLED = 5  # of a stretch, up to which what only fills is kept
 ALIKE = 0.72
 """The share of words from which two memories say the same."""
-_REPEATED = 0.75  # of the words of a sentence of an outcome, and how many sentences back
+_REPEATED = 0.85  # of the words of a sentence of an outcome, and how many sentences back
 _REPEATED_BACK = 40
 _LEFT_CHARS_MIN = 60
 _OF_EARLIER = 0.6
