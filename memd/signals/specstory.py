@@ -25,14 +25,18 @@ _SESSION = re.compile(
 
 # Older pages say "Assistant", or have no speaker where its text continues after a tool.
 _SPEAKER = re.compile(r"_\*\*((?:User|Agent|Assistant)\b)?([^*]*)\*\*_\s*")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z")
+_ZONE = r"(?:Z|[+-]\d\d:?\d\d)"
+_MOMENT = re.compile(rf"\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?{_ZONE}")
 # In the title or in the comment that names the session; the oldest pages have no more.
 _START = re.compile(
-    r"^(?:# |<!-- )[^\n]*?(\d{4}-\d\d-\d\d)([ T][\d:.]+)?Z?\)?(?: -->)?\s*$", re.MULTILINE
+    rf"^(?:# |<!-- )[^\n]*?(\d{{4}}-\d\d-\d\d)([ T][\d:.]+)?({_ZONE})?\)?(?: -->)?\s*$",
+    re.MULTILINE,
 )
-# Of the pages of March 2025. Who writes hours up to 12 writes the month first.
+# Until March 2025, in the writer's locale. Who writes hours up to 12 writes the month first,
+# unless the year comes first.
 _OLD_START = re.compile(
-    r"^## [^\n]*\((\d{1,2})/(\d{1,2})/(\d{4}), (\d{1,2}):(\d\d)(?::\d\d)?(?:\s([AP])M)?\)\s*$",
+    r"^## [^\n]*\((\d{1,4})[/.](\d{1,2})[/.](\d{1,4}),? "
+    r"(\d{1,2}):(\d\d)(?::\d\d)?(?:\s([AP])M)?\)\s*$",
     re.MULTILINE,
 )
 _TOOL = re.compile(r'<tool-use data-tool-type="[^"]*" data-tool-name="([^"]*)">(.*)')
@@ -111,7 +115,7 @@ def _start_of(page: str) -> str:
     end = max(0, page.find("\n_**"))
     head = _START.search(page, 0, end)
     if head is not None:
-        return f"{head[1]}{head[2] or ' 00:00'}Z"
+        return f"{head[1]}{head[2] or ' 00:00'}{head[3] or 'Z'}"
     old = _OLD_START.search(page, 0, end)
     return "" if old is None else _old_moment(old)
 
@@ -123,10 +127,15 @@ def _old_moment(old: re.Match[str]) -> str:
     '2025-03-04 07:32Z'
     >>> _old_moment(_OLD_START.match("## Cleanup (3/4/2025, 7:32:56 PM)"))
     '2025-03-04 19:32Z'
+    >>> _old_moment(_OLD_START.match("## Cleanup (2025/3/4 07:32:56)"))
+    '2025-03-04 07:32Z'
     """
     day, month, year, hour, minute = (int(each) for each in old.groups()[:5])
-    if old[6]:
+    if len(old[1]) > len("31"):
+        day, year = year, day
+    elif old[6]:
         day, month = month, day
+    if old[6]:
         hour = hour % 12 + 12 * (old[6] == "P")
     try:
         return f"{datetime(year, month, day, hour, minute, tzinfo=UTC):%Y-%m-%d %H:%M}Z"

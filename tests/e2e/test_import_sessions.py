@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,19 @@ def test_a_session_becomes_memories_with_its_own_name_project_and_day(
         (ended,) = client.call("session.list")["items"]
         assert ended["ended_at"] is not None
         assert client.call("usage.list")["items"] == [], "a recorded session has no window"
+
+
+@pytest.mark.parametrize(
+    ("name", "day"), [("2026-03-02-river.jsonl", "2026-03-02"), ("river.jsonl", "2026-02-01")]
+)
+def test_a_session_without_times_is_of_the_day_of_its_file(desk: Desk, name: str, day: str) -> None:
+    turns = [{"role": "user", "content": RULE}, {"role": "assistant", "content": CAUSE}]
+    path = desk.write(name, "".join(json.dumps(each) + "\n" for each in turns))
+    modified = datetime(2026, 2, 1, 12, tzinfo=UTC).timestamp()
+    os.utime(path, (modified, modified))
+    desk("import", name)
+
+    assert {item["occurred_at"][:10] for item in listed(desk)} == {day}
 
 
 def test_a_dry_run_foretells_and_stores_nothing_and_the_same_file_adds_nothing(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX
 from memd.cli.notes.folder import LINES, MARKDOWN
+from memd.cli.notes.note import leading_day
 from memd.cli.notes.send import FileOutcome, Options
 from memd.cli.options import without_none
 
@@ -86,6 +89,7 @@ def _hand_over(
     whole = without_none(
         session_id=_fallback(outcome.file),
         cwd=_project(outcome.file),
+        said_at=_moment(outcome.file),
         dry_run=options.dry_run or None,
     )
     _count(
@@ -135,6 +139,16 @@ def _transcript(path: Path) -> bytes:
 def _fallback(path: Path) -> str:
     """Return an id, stable for the file, for a session that has none."""
     return f"{path.stem[:128]}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+
+
+def _moment(path: Path) -> str | None:
+    """Return when a session without times took place: the day in the file's name, else its own."""
+    day = leading_day(path.name)
+    if day is not None:
+        return day.isoformat()
+    with suppress(OSError, OverflowError, ValueError):
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
+    return None
 
 
 def _project(path: Path) -> str | None:

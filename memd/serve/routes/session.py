@@ -72,6 +72,8 @@ class ImportSessionParams(WriteParams):
     """The session's id, if the transcript does not have it."""
     cwd: Path | None = None
     """The session's working directory, if the transcript does not have it."""
+    said_at: Time | None = None
+    """When the session took place, if the transcript does not tell."""
     dry_run: bool = False
 
 
@@ -180,6 +182,7 @@ async def import_(context: Context, params: ImportSessionParams) -> ImportedSess
         part.transcript,
         session_id=params.session_id,
         cwd=params.cwd,
+        said_at=params.said_at,
         dry_run=params.dry_run,
     )
     return imported.model_copy(update={"taken": part.chars})

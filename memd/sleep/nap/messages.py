@@ -248,6 +248,13 @@ def role_of(message: Message) -> str:
     return role[:_ROLE_CHARS] if isinstance(role, str) and role.strip() else "unknown"
 
 
+def date_undated(messages: Sequence[Message], said_at: datetime | None) -> list[Message]:
+    """Return *messages* with the time *said_at*, unless one of them tells a time of its own."""
+    if said_at is None or any(timestamp_of(message) is not None for message in messages):
+        return list(messages)
+    return [{**message, "timestamp": said_at.isoformat()} for message in messages]
+
+
 def timestamp_of(message: Message) -> datetime | None:
     """Return the message's timestamp if it has a time zone, else None.
 

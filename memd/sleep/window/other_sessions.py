@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,15 +59,17 @@ class SessionImporter:
         *,
         session_id: str | None = None,
         cwd: str | None = None,
+        said_at: datetime | None = None,
         dry_run: bool = False,
     ) -> ImportedSession:
         """Nap over the transcript *raw*; with *dry_run* only count what that would make.
 
-        *session_id* and *cwd* are used where the transcript lacks them. A session that memd did not
-        know is ended too. Raises InvalidError if *raw* is no transcript, and what
+        *session_id*, *cwd* and *said_at* are used where the transcript lacks them. A session that
+        memd did not know is ended too. Raises InvalidError if *raw* is no transcript, and what
         ``Nap.nap`` raises.
         """
         from memd.signals import transcripts
+        from memd.sleep.nap.messages import date_undated
         from memd.sleep.nap.source import NapRequest
         from memd.sleep.nap.transaction import NapOutcome
 
@@ -89,9 +92,10 @@ class SessionImporter:
         )
         if not transcript.messages:
             return session
+        dated = replace(transcript, messages=date_undated(transcript.messages, said_at))
         caller = replace(caller, session_id=session_id, project_id=project_id, method=METHOD)
         request = NapRequest(
-            transcript=transcript, session_id=session_id, reason=Reason.ENDED.value, last=True
+            transcript=dated, session_id=session_id, reason=Reason.ENDED.value, last=True
         )
         if dry_run:
             new, known = await self.nap.preview(caller, request)
