@@ -51,7 +51,7 @@ def _handle_begin(connection: HookConnection, event: HookEvent) -> None:
     connection.ask(
         "session.start", event.session_params
     )  # first, so that the daemon notes what the session is given
-    brief = connection.ask("inject.brief", {**event.session_params, "token_budget": PROMPT_TOKENS})
+    brief = connection.ask("inject.brief", event.session_params)
     _print_context(event, brief)
 
 

@@ -132,10 +132,11 @@ class PrepareRequest(Value):
 class BriefRequest(Value):
     """A request for a brief, at the beginning of a session or after a compaction.
 
-    *project_id* defaults to the session's. A *token_budget* of 0 or less briefs nothing.
+    *project_id* defaults to the session's. Without a *token_budget* policies and preferences have
+    that of a prompt, and what is remembered 800 tokens; one of 0 or less briefs nothing.
     """
 
-    token_budget: int = Field(default=PREPARE_TOKENS, le=RECALL_BUDGET_TOKENS_MAX)
+    token_budget: int | None = Field(default=None, le=RECALL_BUDGET_TOKENS_MAX)
     session_id: Name | None = None
     project_id: ProjectId | None = None
 

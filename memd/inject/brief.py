@@ -10,27 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from textwrap import shorten
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin, Trust
-from memd.domain.inject import Brief, BriefItem, BriefRequest
+from memd.domain.inject import PREPARE_TOKENS, Brief, BriefItem, BriefRequest
 from memd.domain.org.org import OrgFact
 from memd.domain.trust import mark as mark_of
 from memd.guard.redaction import redact
-from memd.inject.format import PromptPart, pack
+from memd.inject.brief_rows import DIGEST, find_open_points, rank_rows, rank_rules, rule_words
+from memd.inject.format import PromptPart, fence, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.knowledge import FACT_LABELS
 from memd.inject.knowledge import mark_of_assisted as mark_of_text
-from memd.inject.open_points import find_open_points
 from memd.inject.prompt import Prompt, to_preference_line
 from memd.org.org import FactCandidates
 from memd.store.access import agents
@@ -46,23 +44,16 @@ if TYPE_CHECKING:
     from memd.org.org import Org
     from memd.recall.recall import Recall
 
-BRIEF_TOKENS = 800  # at most for fenced text, however large the budget is
-KIND_WORTH: Mapping[str, float] = MappingProxyType(
-    {"correction": 2.0, "preference": 2.0, "constraint": 2.0, "environment": 2.0, "decision": 1.5}
-)
-"""Weight by kind: lasting kinds count more than the outcome of a request, which counts 1."""
-COMMANDS, PURPOSES = "commands", ("test", "check", "build", "run")
-"""Of a project's commands those that come first."""
-EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
-HALF_LIFE_SESSIONS = 3.0
-DIGEST, ENVIRONMENT = "digest", "environment"
+BRIEF_TOKENS = 800  # for fenced text, unless the request has a budget of its own
+ENVIRONMENT = "environment"
 NEW_FACTS_MAX = 3
-ENTRY_CHARS = 240  # of a memory in a brief; commands are shown whole
+ENTRY_CHARS, RULE_CHARS = 240, 160  # of a memory in a brief; commands are shown whole
 SUPERSEDED_MAX, SUPERSEDED_CHARS = 3, 160
 REPEATED_SHARE = 0.8  # of a line's words: a line that earlier ones cover so far is left out
 _WORD = re.compile(r"\w[\w./-]+\w")
-PART_SHARES = (1.0, 0.25, 0.15, 0.15, 1.0)
-"""Shares of the digest, new facts, superseded memories, earlier open points, and all others."""
+RULES_SHARE = 0.35
+PART_SHARES = (1.0, RULES_SHARE, 0.25, 0.15, 0.15, 1.0)
+"""Shares of the digest, rules, new facts, superseded memories, earlier open points, the others."""
 
 
 class BriefLine(NamedTuple):
@@ -104,14 +95,14 @@ class Briefs:
         builder = _BriefBuilder(self, caller, request)
         prompt, window = builder.prompt, builder.window
         async with window.exclusive():
-            if request.token_budget > 0:
+            if prompt.budget > 0:
                 await builder.compose()
             window.note(builder.whole)
         left_out = {"in_window": len(window.left_out), "memories": builder.omitted}
         return Brief(
             messages=tuple(prompt.messages),
             items=tuple(builder.items),
-            token_budget=request.token_budget,
+            token_budget=prompt.budget,
             tokens_used=prompt.used,
             left_out=prompt.left_out.model_copy(update=left_out),
             in_window=tuple(window.left_out),
@@ -134,7 +125,8 @@ class _BriefBuilder:
     omitted: int = 0
 
     def __post_init__(self) -> None:
-        self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator())
+        budget = self.request.token_budget
+        self.prompt = Prompt(PREPARE_TOKENS if budget is None else budget, DefaultTokenEstimator())
         self.window = PromptWindow(self.room.windows, self.caller, self.request)
 
     async def compose(self) -> None:
@@ -157,16 +149,31 @@ class _BriefBuilder:
         ids = [*(row.memory_id for row in rows), *(fact.id for fact in recent)]
         new = await isolate(self.window.filter_unseen(ids), frozenset(ids), "window")
         rows = [row for row in rows if row.memory_id in new]
+        if self.request.token_budget is None:
+            self.prompt.budget = min(self.prompt.budget, self.prompt.used + BRIEF_TOKENS)
         digest = _digest_lines(rows, material)
         new_facts = [_fact_line(fact) for fact in recent if fact.id in new]
+        rules = drop_repeats(list(map(_rule_line, rank_rules(rows))), digest)
+        rules = rules[: self._count_fitting(rules)]
+        shown_ids = {line.id for line in rules}
         memories = [_cut(_memory_line(row)) for row in rank_rows(rows)]
-        memories = drop_repeats(memories, (*digest, *new_facts))
+        memories = [line for line in memories if line.id not in shown_ids]
+        memories = drop_repeats(memories, (*digest, *rules, *new_facts))
         open_lines = _open_lines(rows, digest)
-        self._add([digest, new_facts, _superseded_lines(material), open_lines, memories])
+        self._add([digest, rules, new_facts, _superseded_lines(material), open_lines, memories])
+
+    def _count_fitting(self, rules: Sequence[BriefLine]) -> int:
+        """Return how many of *rules* fit into their share; what is left competes with the rest."""
+        room = int(self.prompt.tokens_left * RULES_SHARE)
+        for count, line in enumerate(rules):
+            room -= self.prompt.estimator.estimate_tokens(f"{fence(render_line(line))}\n")
+            if room < 0:
+                return count
+        return len(rules)
 
     def _add(self, parts: Sequence[Sequence[BriefLine]]) -> None:
         """Add the lines that fit, each part within its share; a part may use what others left."""
-        most = min(self.prompt.tokens_left, BRIEF_TOKENS)
+        most = self.prompt.tokens_left
         packed = pack(
             [
                 PromptPart([render_line(line) for line in lines], int(most * share))
@@ -202,42 +209,6 @@ class _BriefBuilder:
             )
 
         return await self.room.db.read(work)
-
-
-def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
-    """Return *rows* without digests, the most valuable first.
-
-    A row's value is its kind's, halved for every three later sessions of the project. Commands do
-    not age. Of rows of one session and kind, and of commands, the second counts two thirds of its
-    value, the third half, and so on: a brief tells of several things.
-    """
-    ends: dict[int, int] = {}
-    for row in rows:
-        if row.kind is not None and row.session_key is not None:
-            ends[row.session_key] = max(row.at_us, ends.get(row.session_key, 0))
-
-    def worth(row: BriefRow) -> float:
-        at_us = row.at_us
-        if row.kind is not None and row.session_key is not None:
-            at_us = ends[row.session_key]
-        later = 0 if row.purpose else sum(end_us > at_us for end_us in ends.values())
-        kind = EXPLICIT_WORTH if row.kind is None else KIND_WORTH.get(row.kind, 1.0)
-        return float(kind * 0.5 ** (later / HALF_LIFE_SESSIONS))
-
-    worths = [(worth(row), row) for row in rows if row.kind != DIGEST]
-    worths.sort(key=lambda each: (each[0], _purpose_place(each[1]), each[1].at_us), reverse=True)
-    alike: Counter[object] = Counter()
-    ranked: list[tuple[float, BriefRow]] = []
-    for value, row in worths:
-        group = COMMANDS if row.purpose else (row.session_key, row.kind)
-        alike[group] += 1
-        ranked.append((value * 2 / (1 + alike[group]), row))
-    return [row for _, row in sorted(ranked, key=lambda each: each[0], reverse=True)]
-
-
-def _purpose_place(row: BriefRow) -> int:
-    """Return a number that is larger the earlier a command stands in PURPOSES; 0 for others."""
-    return len(PURPOSES) - PURPOSES.index(row.purpose) if row.purpose in PURPOSES else 0
 
 
 def drop_repeats(lines: Sequence[BriefLine], before: Sequence[BriefLine]) -> list[BriefLine]:
@@ -305,11 +276,18 @@ def _memory_line(row: BriefRow) -> BriefLine:
     return BriefLine(row.memory_id, row.kind or row.category, redact(row.content), mark=mark)
 
 
-def _cut(line: BriefLine) -> BriefLine:
+def _rule_line(row: BriefRow) -> BriefLine:
+    """Return the line of a rule without what came of it on its day."""
+    line = _memory_line(row)
+    text = rule_words(line.text)
+    return _cut(line._replace(text=text, is_cut=text != line.text), RULE_CHARS)
+
+
+def _cut(line: BriefLine, chars_max: int = ENTRY_CHARS) -> BriefLine:
     """Return *line* with the beginning of a long text, so that a brief holds more memories."""
-    if line.kind == ENVIRONMENT or len(line.text) <= ENTRY_CHARS:
+    if line.kind == ENVIRONMENT or len(line.text) <= chars_max:
         return line
-    beginning = line.text[:ENTRY_CHARS].rsplit(maxsplit=1)[0]
+    beginning = line.text[:chars_max].rsplit(maxsplit=1)[0]
     return line._replace(text=f"{beginning} …", is_cut=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ def labels(brief: Brief) -> list[str]:
     return [item.label for item in brief.items]
 
 
+def other_words(of: str) -> str:
+    """Return a text that says the same as no other one does."""
+    letters = sha256(of.encode()).hexdigest()
+    return " ".join(letters[at : at + 8] for at in range(0, len(letters), 8))
+
+
 async def test_an_empty_store_gives_an_empty_brief(room: Room) -> None:
     brief = await room.brief("s")
     assert (brief.messages, brief.items, brief.tokens_used, brief.degraded) == ((), (), 0, None)
@@ -87,6 +94,31 @@ async def test_a_project_s_last_session_comes_first_then_what_stands(room: Room)
     assert "[digest of session, 2026-" in fenced
     assert "[untrusted: tool] [fix] The build broke" in fenced
     assert brief.tokens_used <= BRIEF_TOKENS + 20
+
+
+async def test_a_rule_is_told_without_what_came_of_it_however_many_sessions_went_on(
+    room: Room,
+) -> None:
+    rule = replace(RULE, text=f"{RULE.text}\nOutcome: The job runs from Monday to Thursday.")
+    await napped(room.bed, rule, ENDED, session_id="first", project_id=PROJECT)
+    for number in range(BRIEF_SESSIONS_MAX + 1):
+        news = [Said(other_words(f"{number}-{row}"), f"n{row}") for row in range(40)]
+        await napped(room.bed, *news, session_id=f"later-{number}", project_id=PROJECT)
+
+    brief = await room.brief("two")
+
+    assert labels(brief)[:2] == ["preference", "decision"]
+    assert f"[preference] {RULE.text}\n</memory-entry>" in text(brief)
+
+
+async def test_a_budget_is_used_and_without_one_a_brief_has_800_tokens(room: Room) -> None:
+    """What is given away beside the memories, as preferences, is in none of the two."""
+    for number in range(4):
+        news = [Said(other_words(f"{number}-{row}"), f"n{row}") for row in range(40)]
+        await napped(room.bed, *news, session_id=f"later-{number}", project_id=PROJECT)
+    brief, more = await room.brief(), await room.brief(token_budget=2_000)
+    assert BRIEF_TOKENS - 50 < brief.tokens_used <= brief.token_budget == BRIEF_TOKENS
+    assert 1_950 < more.tokens_used <= more.token_budget == 2_000
 
 
 async def test_sessions_that_were_imported_later_are_no_later_sessions(room: Room) -> None:

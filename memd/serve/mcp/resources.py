@@ -12,7 +12,6 @@ from memd.serve.mcp.calls import Ask, McpCall, run
 RECENT, BRIEF = "memory://recent", "memory://brief"
 _ITEM: Final = "memory://item/"
 _TEXT: Final = "text/plain"
-BRIEF_TOKENS: Final = 2_000
 
 RESOURCES: Final[tuple[dict[str, Any], ...]] = (
     {
@@ -69,7 +68,7 @@ async def read_resource(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     if uri == RECENT:
         text = (await run(McpCall("memory_list", {}, ask))).text
     elif uri == BRIEF:
-        brief = await ask("inject.brief", {"token_budget": BRIEF_TOKENS})
+        brief = await ask("inject.brief", {})
         text = "\n\n".join(message.content for message in brief.messages)
     elif isinstance(uri, str) and uri.startswith(_ITEM) and len(uri) > len(_ITEM):
         answer = await run(McpCall("memory_get", {"id": uri.removeprefix(_ITEM)}, ask))

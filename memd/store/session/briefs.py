@@ -11,11 +11,14 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memd.base.limits import BRIEF_LATEST_ITEMS_MAX, BRIEF_SESSIONS_MAX
+from memd.base.limits import BRIEF_LATEST_ITEMS_MAX, BRIEF_RULES_MAX, BRIEF_SESSIONS_MAX
 from memd.domain.sleep.consolidation import COMPOSED_TAGS
 from memd.store.access import names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, keys_array
+
+RULE_KINDS = frozenset({"preference", "constraint"})
+"""Kinds of what somebody wants from now on: a brief does not let them age."""
 
 
 class BriefRow(NamedTuple):
@@ -116,7 +119,10 @@ def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
-    """Return what naps composed of the sessions, and the commands of the whole project."""
+    """Return what naps composed of the sessions, and the whole project's commands and rules.
+
+    Of the rules the latest BRIEF_RULES_MAX.
+    """
     if not keys:
         return []
     rows = conn.execute(
@@ -138,16 +144,43 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
                                UNION
                               SELECT slot_key
                                 FROM nap_slot
-                               WHERE slot >= 'env:commands:' AND slot < 'env:commands;')
+                               WHERE slot >= 'env:commands:' AND slot < 'env:commands;'
+                               UNION
+                              SELECT slot_key
+                                FROM nap_slot
+                               WHERE memory_key IN (SELECT value FROM carray(:rules)))
            AND (t.session_key IN (SELECT value FROM carray(:keys))
                 OR m.project_key = :project_key)
            AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
            AND (m.level <> 'project' OR m.project_key IS :project_key)
         """,
-        {**place, "keys": keys_array(keys), "kinds": json.dumps(sorted(COMPOSED_TAGS))},
+        {
+            **place,
+            "keys": keys_array(keys),
+            "rules": keys_array(_find_rules(conn, place)),
+            "kinds": json.dumps(sorted(COMPOSED_TAGS)),
+        },
     )
     return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
+
+
+def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
+    """Return the keys of the latest rules of the project, none without a project."""
+    return conn.list_ints(
+        """
+        SELECT m.memory_key
+          FROM memory_tag AS g
+               JOIN memory AS m ON m.memory_key = g.memory_key
+         WHERE g.tag IN (SELECT value FROM json_each(:kinds))
+           AND m.agent_key = :agent_key AND m.project_key = :project_key
+           AND m.state IN ('active', 'pending')
+         GROUP BY m.memory_key
+         ORDER BY coalesce(m.occurred_at_us, m.created_at_us) DESC, m.memory_key DESC
+         LIMIT :most
+        """,
+        {**place, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_RULES_MAX},
+    )
 
 
 def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:

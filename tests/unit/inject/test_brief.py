@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memd.inject.brief import BriefLine, drop_repeats, rank_rows
-from memd.inject.open_points import OPEN_POINTS_MAX, find_open_points
+from memd.inject.brief import BriefLine, drop_repeats
+from memd.inject.brief_rows import OPEN_POINTS_MAX, find_open_points, rank_rows, rank_rules
 from memd.store.session.briefs import BriefRow
 
 DAY = 86_400_000_000
@@ -34,13 +34,37 @@ def test_what_is_recent_comes_first_among_likes_and_a_digest_is_none_of_them() -
     assert order == ["newer", "new", "old"]
 
 
-def test_a_rule_gives_way_to_an_outcome_once_enough_sessions_went_on() -> None:
+def test_an_outcome_comes_after_all_else_however_old_that_is() -> None:
+    old = row("decision", "decision", 1, 1)
+    outcomes = [row(f"o{n}", "outcome", n, n) for n in range(2, 30)]
+    assert names(old, *outcomes)[:2] == ["decision", "o29"]
+
+
+def test_a_rule_gives_way_to_a_decision_once_enough_sessions_went_on() -> None:
+    """That is, one that has no room in the rules' own share of the brief."""
     rule = row("rule", "preference", 1, 1)
-    three = [row(f"o{n}", "outcome", n, n) for n in (2, 3, 4)]
-    four = [*three, row("o5", "outcome", 5, 5)]
-    assert names(rule, *three)[0] == "o4"
-    assert names(rule, *three).index("rule") == 1
-    assert names(rule, *four).index("rule") == 2
+    decisions = [row(f"d{n}", "decision", n, n) for n in (2, 3, 4)]
+    assert names(rule, *decisions[:1])[0] == "rule"
+    assert names(rule, *decisions)[0] == "d4"
+
+
+def test_rules_do_not_age_and_each_session_tells_its_latest_first() -> None:
+    told = [row(f"r{n}", "preference", 9, n) for n in (9, 10, 11)]
+    first, decision = row("first", "constraint", 1, 1), row("d", "decision", 12, 12)
+    order = [row.memory_id for row in rank_rules([first, *told, decision])]
+    assert order == ["r11", "first", "r10", "r9"]
+
+
+@pytest.mark.parametrize(
+    "lasting",
+    ["Never push on Fridays", "Réponds dorénavant en français", "Antworte ab jetzt auf Deutsch"],
+)
+def test_a_rule_that_says_how_long_it_holds_comes_before_one_that_does_not(lasting: str) -> None:
+    old = row("old", "preference", 1, 1)._replace(content=lasting)
+    of_the_day = row("day", "preference", 9, 9)._replace(
+        content="I do not want the blue one\nOutcome: It is never shown."
+    )
+    assert [row.memory_id for row in rank_rules([of_the_day, old])] == ["old", "day"]
 
 
 def test_no_session_takes_a_whole_brief_with_memories_of_one_kind() -> None:
@@ -111,15 +135,14 @@ def test_commands_do_not_age_and_tests_come_first_of_them() -> None:
     commands = [command("deploy", 2), command("test", 1), command("check", 1), command("run", 2)]
     later = [row(f"o{n}", "outcome", n, n) for n in range(3, 15)]
     order = names(*commands, *later)
-    assert order[:4] == ["test", "check", "run", "o14"]
-    assert order.index("deploy") < order.index("o10")
+    assert order[:5] == ["test", "check", "run", "deploy", "o14"]
 
 
 def test_what_was_told_on_purpose_ages_with_the_sessions_after_it() -> None:
     ingested = row("told", None, None, 6)
-    sessions = [row(f"o{n}", "outcome", n, n) for n in range(1, 6)]
+    sessions = [row(f"d{n}", "decision", n, n) for n in range(1, 6)]
     assert names(ingested, *sessions)[0] == "told"
-    assert names(ingested._replace(at_us=0), *sessions).index("told") == 3
+    assert names(ingested._replace(at_us=0), *sessions).index("told") == 4
 
 
 def line(text: str) -> BriefLine:

@@ -1,0 +1,190 @@
+"""Which of a project's memories a brief tells, in which order, and what earlier sessions left open.
+
+The rules come first: they do not age. All else loses worth with every later session, and outcomes
+come last. The last digest tells what its own session left open. A point of an earlier one is told
+until a later session speaks of it: what was done about it stands in that session's memories. What
+was to be committed or pushed is not told: it passes with its session. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from memd.store.session.briefs import RULE_KINDS, BriefRow
+
+KIND_WORTH: Mapping[str, float] = MappingProxyType(
+    {"correction": 2.0, "preference": 2.0, "constraint": 2.0, "environment": 2.0, "decision": 1.5}
+)
+"""Weight by kind: lasting kinds count more."""
+COMMANDS, PURPOSES = "commands", ("test", "check", "build", "run")
+"""Of a project's commands those that come first."""
+EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
+HALF_LIFE_SESSIONS = 3.0
+DIGEST, OUTCOME = "digest", "outcome"
+# A rule that says how long it holds, in the languages in which naps find rules.
+_LASTING = re.compile(
+    r"\b(?:always|never|from now on|in (?:the )?future|going forward|every time|each time|whenever"
+    r"|immer|nie(?:mals)?|ab (?:jetzt|sofort)|künftig|toujours|jamais|dorénavant|désormais"
+    r"|chaque fois|siempre|nunca|a partir de ahora|cada vez|sempre|mai più|d'ora in (?:poi|avanti)"
+    r"|a partir de agora|altijd|nooit|voortaan|vanaf nu)\b|всегда|никогда|впредь|以后|总是|不要再",
+    re.IGNORECASE,
+)
+OPEN_POINTS_MAX = 3
+_SESSIONS_MAX = 5  # whose open points are looked at
+_TAKEN_SHARE = 0.6  # of a point's words in a later memory: it was taken up
+_STEM_CHARS = 6
+_WORDS_MIN = 2  # of a point, without short ones: less cannot be found again
+_FIELD = re.compile(r"^Open: (.+)$", re.MULTILINE)
+_PASSES = re.compile(
+    r"^\W*(?:commit|push)(?::| (?:the|your|these|all|to|and)\b)|\buncommitted\b|\bgh pr\b"
+    r"|\bready to (?:commit|push|deploy)\b|\bdon't block\b"
+    r"|(?<!\bnot )\b(?:updated|removed|added|fixed|created|completed?)\W*$",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"next steps?\b[:\s]*", re.IGNORECASE)
+_HEAD = re.compile(r"\s[-\u2013\u2014]\s|:\s|\s\(|[.,]\s")
+_NAME = re.compile(r"\w(?:[\w./-]*\w)?")
+_WORD = re.compile(r"[^\W\d_][\w-]{3,}")
+
+
+class OpenPoints(NamedTuple):
+    """What a session left open, and the digest that says so."""
+
+    digest: BriefRow
+    texts: tuple[str, ...]
+
+
+def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
+    """Return *rows* without digests, the most valuable first.
+
+    A row's value is its kind's, halved for every three later sessions of the project. Commands do
+    not age. Of rows of one session and kind, and of commands, the second counts two thirds of its
+    value, the third half, and so on: a brief tells of several things.
+    """
+    ends: dict[int, int] = {}
+    for row in rows:
+        if row.kind is not None and row.session_key is not None:
+            ends[row.session_key] = max(row.at_us, ends.get(row.session_key, 0))
+
+    def worth(row: BriefRow) -> float:
+        at_us = row.at_us
+        if row.kind is not None and row.session_key is not None:
+            at_us = ends[row.session_key]
+        later = 0 if row.purpose else sum(end_us > at_us for end_us in ends.values())
+        kind = EXPLICIT_WORTH if row.kind is None else KIND_WORTH.get(row.kind, 1.0)
+        return float(kind * 0.5 ** (later / HALF_LIFE_SESSIONS))
+
+    worths = [(worth(row), row) for row in rows if row.kind != DIGEST]
+    worths.sort(key=lambda each: (each[0], _purpose_place(each[1]), each[1].at_us), reverse=True)
+    alike: Counter[object] = Counter()
+    ranked: list[tuple[float, BriefRow]] = []
+    for value, row in worths:
+        group = COMMANDS if row.purpose else (row.session_key, row.kind)
+        alike[group] += 1
+        ranked.append((value * 2 / (1 + alike[group]), row))
+    ranked.sort(key=lambda each: (each[1].kind != OUTCOME, each[0]), reverse=True)
+    return [row for _, row in ranked]
+
+
+def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
+    """Return the rules among *rows*, which do not age, the latest first.
+
+    Those that say how long they hold come before the others, and of each session the first before
+    the second: a session that was full of wishes leaves room for those of others.
+    """
+    rules = [row for row in rows if row.kind in RULE_KINDS]
+    rules.sort(key=lambda row: (_lasts(row), row.at_us), reverse=True)
+    told: Counter[tuple[bool, int | None]] = Counter()
+    places: list[tuple[bool, int, BriefRow]] = []
+    for row in rules:
+        group = _lasts(row), row.session_key
+        told[group] += 1
+        places.append((not _lasts(row), told[group], row))
+    return [row for *_, row in sorted(places, key=lambda each: each[:2])]
+
+
+def rule_words(content: str) -> str:
+    r"""Return the words of a rule, without what came of it on its day.
+
+    >>> rule_words("Never push on Fridays.\nOutcome: The job is off.")
+    'Never push on Fridays.'
+    """
+    return content.partition("\nOutcome: ")[0]
+
+
+def _lasts(row: BriefRow) -> bool:
+    return _LASTING.search(rule_words(row.content)) is not None
+
+
+def _purpose_place(row: BriefRow) -> int:
+    """Return a number that is larger the earlier a command stands in PURPOSES; 0 for others."""
+    return len(PURPOSES) - PURPOSES.index(row.purpose) if row.purpose in PURPOSES else 0
+
+
+def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> list[OpenPoints]:
+    """Return what the *digests* of earlier sessions leave open, the latest first, each once.
+
+    *rows* are the memories of the project's sessions, of which later ones may take a point up.
+    At most OPEN_POINTS_MAX points.
+    """
+    latest = sorted(digests, key=lambda row: row.at_us, reverse=True)[:_SESSIONS_MAX]
+    points: list[OpenPoints] = []
+    known: list[frozenset[str]] = []
+    for digest in latest:
+        contents = [row.content for row in rows if _is_later(row, digest)]
+        later = [_stems(content) for content in contents]
+        lines = [_names(line) for content in contents for line in content.splitlines()]
+        texts: list[str] = []
+        for text in open_texts(digest.content):
+            stems = _stems(_LABEL.sub("", text))
+            is_known = any(_covers(other, stems) for other in (*later, *known))
+            is_known = is_known or _begins_in(text, lines)
+            if len(stems) >= _WORDS_MIN and not is_known and len(known) < OPEN_POINTS_MAX:
+                known.append(stems)
+                texts.append(text)
+        if texts:
+            points.append(OpenPoints(digest, tuple(texts)))
+    return points
+
+
+def open_texts(digest: str) -> list[str]:
+    r"""Return the open points of a digest's text, without those that pass with their session.
+
+    >>> open_texts("Asked first: a page\nOpen: the user stopped the agent; test the import")
+    ['test the import']
+    """
+    field = _FIELD.search(digest)
+    texts = field[1].split("; ") if field else []
+    return [
+        text for text in texts if text != "the user stopped the agent" and not _PASSES.search(text)
+    ]
+
+
+def _is_later(row: BriefRow, digest: BriefRow) -> bool:
+    return row.at_us > digest.at_us and row.session_key != digest.session_key
+
+
+def _covers(later: frozenset[str], point: frozenset[str]) -> bool:
+    return len(later & point) >= _TAKEN_SHARE * len(point)
+
+
+def _begins_in(text: str, lines: Sequence[frozenset[str]]) -> bool:
+    """Return whether a line has all names with which *text* begins, one of them with a number.
+
+    "/implement S5 - the form" is taken up by "S016 /implement S5", which has few of its words.
+    """
+    names = _names(_HEAD.split(text, maxsplit=1)[0])
+    is_numbered = any(not name.isalpha() and any(map(str.isdigit, name)) for name in names)
+    return len(names) > 1 and is_numbered and any(names <= line for line in lines)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, _NAME.findall(text)))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word[:_STEM_CHARS].casefold() for word in _WORD.findall(text))
