@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
@@ -71,13 +71,22 @@ class TitleList(NamedTuple):
     titles: tuple[str, ...]
 
 
+def find_lists(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
+    r"""Return the lists of *text* whose heading *is_heading* accepts, in their order.
+
+    >>> find_lists("**Rest:**\n- Sign the release files\n", lambda text: text.startswith("Rest"))
+    [TitleList(heading='Rest', titles=('Sign the release files',))]
+    """
+    return [each for each in _sections(text, is_heading) if each.titles]
+
+
 def find_list(text: str) -> TitleList | None:
     r"""Return the list of *text* that is most worth keeping, None without one.
 
     >>> find_list("## Next steps\n1. **Cache the index** for a fast start\n2. Drop the `v1` routes")
     TitleList(heading='Next steps', titles=('Cache the index', 'Drop the v1 routes'))
     """
-    sections = [each for each in _sections(text) if len(each.titles) >= _TITLES_MIN]
+    sections = [each for each in _sections(text, _is_ranked) if len(each.titles) >= _TITLES_MIN]
     ranked = [(rank, at) for at, each in enumerate(sections) if (rank := _rank(each.heading)) >= 0]
     return sections[min(ranked)[1]] if ranked else None
 
@@ -172,8 +181,12 @@ def _rank(heading: str) -> int:
     return next((at for at, names in enumerate(_HEADINGS) if names.search(heading)), -1)
 
 
-def _sections(text: str) -> list[TitleList]:
-    """Return each heading that is one of _HEADINGS with the titles below it."""
+def _is_ranked(heading: str) -> bool:
+    return _rank(heading) >= 0
+
+
+def _sections(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
+    """Return each heading that *is_heading* accepts with the titles below it."""
     lists: list[TitleList] = []
     heading, depth, style = "", 0, ""
     titles: list[str] = []
@@ -190,9 +203,9 @@ def _sections(text: str) -> list[TitleList]:
             continue
         marked, level = _heading(line)
         numbered = bool(_NUMBERED.match(marked)) and bool(heading)
-        if marked and not numbered and (level <= depth or _rank(marked) >= 0 or not heading):
+        if marked and not numbered and (level <= depth or is_heading(marked) or not heading):
             lists.append(TitleList(heading, tuple(titles)))
-            heading = plain(marked).rstrip(" :.") if _rank(marked) >= 0 else ""
+            heading = plain(marked).rstrip(" :.") if is_heading(marked) else ""
             depth, style, titles = level, "", []
             continue
         its = "heading" if numbered else _style(raw)

@@ -1,4 +1,9 @@
-"""What a session left open. Pure, and a function of its exchanges alone."""
+"""What a session left open. Pure, and a function of its exchanges alone.
+
+Told is its plan as last kept up to date, or what its last answer says: rather nothing than what
+was done since. A list of issues or suggestions says nothing of what is left to do, unless a review
+put it in order: whoever does that goes through it point by point, in later sessions too.
+"""
 
 from __future__ import annotations
 
@@ -7,132 +12,115 @@ from collections.abc import Mapping, Sequence
 
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, Run
-from memd.sleep.distil.findings import find_list
-from memd.sleep.distil.language.phrases import PRINTED
+from memd.sleep.distil.findings import find_list, find_lists
+from memd.sleep.distil.language.left import (
+    ALL_DONE,
+    CLOSES,
+    LABEL,
+    OFFERED,
+    ORDERED,
+    TAKES_ALL,
+    TRIES,
+    UNDONE,
+    is_left,
+    is_open_heading,
+    tells_of_nothing,
+)
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption
 from memd.sleep.distil.outcomes import outcome
 
 OPEN_MAX = 4
 _OPEN_CHARS = 90
-_LATEST = 3  # texts of an exchange, and exchanges, in which is looked for what is left
+_TAIL_CHARS = 1_500  # of an answer: what stands before is not how it ends
+_HEADING_CHARS = 100
+_LATEST = 3  # texts of an exchange, in which a review is looked for
 _STALE = 12  # exchanges; what was listed before is not told as open
 _STEM_CHARS = 6
 _TAKEN_SHARE = 0.6  # of a title's words in what is said later: it was taken up
 _PICK_CHARS = 120  # of a message that picks titles by their numbers
 _REQUEST_CHARS = 4_000
+_CLOSES_CHARS = 60
+_PLAN_EXCHANGES = 2  # the last ones, in which a plan was kept up to date
+_UNTRACKED_RUNS = 10  # after a plan of which no step is done: nobody kept it up to date
+_ANSWER_CHARS = 200
 
 _STEP = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
 _PLAN = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
+_BOX = re.compile(r"^[ \t]*[-*] \[[xX]\]", re.MULTILINE)
 _PLANNING = re.compile(r"todo|plan|task", re.IGNORECASE)
+_PROPOSES = re.compile(r"create_?plan|exit_?plan", re.IGNORECASE)
 _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))
-_ANSWER_CHARS = 200
-_LABEL = r"^\W*(?:still )?(?:open|next|pending)(?: (?:items|points|tasks|up))?:\s*"
-_STILL = re.compile(
-    r"\b(?:remaining|remains(?! (?:the same|unchanged|as|in|intact)\b)"
-    r"|(?<!can )(?<!could )still (?:needs?|open|to do|missing|fails?|left)|not yet"
-    r"|left (?:to|undone|open)|next steps?(?= (?:is|are|was|will|would)\b|:| [\u2014\u2013-])"
-    r"|follow-?up|to[ -]do\b|(?-i:TODOs?)(?=:| (?:is|are|remains?|in|left)\b)|untested"
-    r"|before (?:merging|release)"
-    r"|needs? to be (?:done|tested|verified|merged|pushed|deployed)"
-    r"|ready to (?:test|push|merge|start|commit|deploy)"
-    rf"|{_LABEL})",
-    re.IGNORECASE,
-)
-_NARRATES = re.compile(
-    r"^\W*(?:(?:now|next|first|then|finally|great|perfect|good)\b\W*)*"
-    r"(?:let me|let's|i'll|i've|i have|i need|i want|now i|i(?= \w+ed\b)|we've|updating|marking"
-    r"|if|you can|feel free|command stdout)\b",
-    re.IGNORECASE,
-)
-_NOTHING = re.compile(r"\b(?:0|no|none|nothing)\b", re.IGNORECASE)
-_DONE = re.compile(
-    r"\b(?:fixed|done|resolved|addressed|created|completed?|closed|with"
-    r"|made|implemented|applied|added|achieved)\b",
-    re.IGNORECASE,
-)
-_IMPROVED = re.compile(r"\bimprovements\b", re.IGNORECASE)
-_PROPOSED = re.compile(
-    r"\b(?:top|most|recommend\w*|suggest\w*|possible|potential|future|further|next|proposed"
-    r"|priority|remaining|needed|could|should)\b",
-    re.IGNORECASE,
-)
-# A list of what was done may stand below "Summary and next steps".
-_DID = re.compile(
-    r"\W*(?:(?:also|now) )?(?:fixed|added|enhanced|improved|updated|created|implemented|removed"
-    r"|moved|renamed|replaced|refactored|converted|cleaned|verified|completed|resolved|changed)\b",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"\b\d{1,4}\b")
 _LONG_WORD = re.compile(r"[^\W\d_]\w{4,}")
+_ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
 
 
 def find_unfinished(exchanges: Sequence[Exchange]) -> list[str]:
     """Return what a session left open, in a few words each; OPEN_MAX at most.
 
-    The open steps of its last plan; else what an answer listed last and nobody took up;
-    else what the last answers say is still to be done.
+    The open steps of its plan, if that was kept up to date to the end; else what its last answer
+    lists as left, or says so.
     """
-    steps = _steps([run for exchange in exchanges for run in exchange.runs])
-    if steps:
-        return [cut(step, _OPEN_CHARS) for step in steps[:OPEN_MAX]]
     real = [each for each in exchanges if each.texts or is_interruption(each.user)]
     stopped = bool(real) and is_interruption(real[-1].user)
-    answered = [each for each in real if each.texts and each.user]
+    text = _ending([each for each in real if each.texts and each.user])
+    steps = [] if ALL_DONE.search(text) else _steps(exchanges)
     left = (
-        _open_titles(answered[-1:])
-        or _open_sentences(answered[-1:])
-        or _open_titles(answered)
-        or _open_sentences(answered)
+        steps
+        or _open_boxes(text)
+        or _open_titles(text)
+        or _find_ordered([each for each in real if each.texts and each.user])
+        or _open_sentences(text)
     )
-    return [*["the user stopped the agent"] * stopped, *left][:OPEN_MAX]
+    if stopped:
+        left = ["the user stopped the agent", *left]
+    return left[:OPEN_MAX]
 
 
-def _open_titles(answered: Sequence[Exchange]) -> list[str]:
-    """Return the titles of the list in which an answer ended last, without those taken up."""
+def _ending(answered: Sequence[Exchange]) -> str:
+    """Return the end of the answer to the last message that did more than to close the session."""
+    for exchange in reversed(answered):
+        if len(exchange.user) > _CLOSES_CHARS or not CLOSES.fullmatch(exchange.user):
+            return exchange.texts[-1].text[-_TAIL_CHARS:]
+    return ""
+
+
+def _open_boxes(text: str) -> list[str]:
+    """Return the open ones of the boxes in *text*, some of which are ticked."""
+    steps = _STEP.findall(text) if _BOX.search(text) else []
+    return [cut(step.strip(), _OPEN_CHARS) for step in steps if not step.rstrip().endswith("?")]
+
+
+def _open_titles(text: str) -> list[str]:
+    """Return the titles of the last list in *text* whose heading says that they are left."""
+    lists = find_lists(_last_section(text), is_open_heading)
+    titles = lists[0].titles if lists else ()
+    return [cut(title, _OPEN_CHARS) for title in titles if is_left(title)]
+
+
+def _find_ordered(answered: Sequence[Exchange]) -> list[str]:
+    """Return the titles of the latest list that a review put in order, without those taken up.
+
+    Whoever orders what is to be done goes through it point by point, in later sessions too.
+    """
     for at in range(len(answered) - 1, max(-1, len(answered) - 1 - _STALE), -1):
         for text in reversed(answered[at].texts[-_LATEST:]):
             made = find_list(text.text)
-            if made is not None and not _tells_of_work(made.heading):
+            if made is not None and ORDERED.search(made.heading):
                 left = _drop_taken_up(made.titles, answered[at + 1 :])
-                return [cut(title, _OPEN_CHARS) for title in left if not _DID.match(title)]
+                return [cut(title, _OPEN_CHARS) for title in left]
     return []
 
 
-def _tells_of_work(heading: str) -> bool:
-    """Return whether a list has what was done, or is about to be: "Key improvements", "I'll fix".
-
-    >>> [_tells_of_work(text) for text in ("Key improvements", "Top 5 improvements", "Issues")]
-    [True, False, False]
-    """
-    if _DONE.search(heading) or _NARRATES.search(heading):
-        return True
-    return bool(_IMPROVED.search(heading)) and not _PROPOSED.search(heading)
-
-
-def _open_sentences(answered: Sequence[Exchange]) -> list[str]:
-    """Return what the last answers say is still to be done."""
-    lines = [
-        line.text
-        for exchange in answered[: -1 - _LATEST : -1]
-        for line in sentences(exchange.texts[-1].text)
-    ]
-    open_ones = (text for text in lines if _STILL.search(text) and not _is_none(text))
-    texts = (re.sub(_LABEL, "", text, flags=re.IGNORECASE) for text in open_ones)
-    return [cut(text, 2 * _OPEN_CHARS) for text in texts][:2]
-
-
-def _is_none(text: str) -> bool:
-    """Return whether a sentence asks, tells of the work, or says that nothing is left."""
-    return text.endswith("?") or any(one.search(text) for one in (_NOTHING, _NARRATES, PRINTED))
-
-
 def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str]:
-    """Return those of *titles* that nobody took up later, by their numbers or in their words."""
+    """Return those of *titles* that nobody took up later: all, by number or in their words."""
     picked: set[int] = set()
     texts: list[set[str]] = []
     for exchange in later:
+        if TAKES_ALL.search(exchange.user[:_PICK_CHARS]):
+            return []
         numbers = set(map(int, _NUMBER.findall(exchange.user[:_PICK_CHARS])))
         if numbers and max(numbers) <= len(titles):
             picked |= numbers
@@ -152,23 +140,101 @@ def _stems(text: str) -> set[str]:
     return {word[:_STEM_CHARS].casefold() for word in _LONG_WORD.findall(text)}
 
 
-def _steps(runs: Sequence[Run]) -> list[str]:
-    """Return the steps of the latest plan that are not done: of a text, a list, or task by task."""
+def _last_section(text: str) -> str:
+    """Return the last heading of what is left with its list, up to the next line of prose.
+
+    "" where a line between them offers it: "you might want to".
+    """
+    lines = text.splitlines()
+    at = max((at for at, line in enumerate(lines) if _heads_open(line)), default=-1)
+    section: list[str] = lines[at : at + 1] if at >= 0 else []
+    has_item = False
+    for line in lines[at + 1 :] if section else ():
+        is_item = _ITEM.match(line) is not None
+        is_prose = bool(line.strip()) and not (line[:1].isspace() or is_item)
+        if is_prose and has_item:
+            break
+        if is_prose and OFFERED.search(line):
+            return ""
+        section.append(line)
+        has_item = has_item or is_item
+    return "\n".join(section)
+
+
+def _heads_open(line: str) -> bool:
+    is_marked = line.startswith(("#", "**")) or line.rstrip("* ").endswith(":")
+    return is_marked and len(line) <= _HEADING_CHARS and is_open_heading(line.strip("#*_: "))
+
+
+def _open_sentences(text: str) -> list[str]:
+    """Return what *text* says is still to be done."""
+    left: list[str] = []
+    for line in sentences(text):
+        label = LABEL.match(line.text)
+        words = line.text[label.end() :] if label else line.text
+        if (label or UNDONE.search(words)) and not tells_of_nothing(line.text) and is_left(words):
+            left.append(cut(words, 2 * _OPEN_CHARS))
+    return left[:2]
+
+
+def _steps(exchanges: Sequence[Exchange]) -> list[str]:
+    """Return the open steps of the latest plan, none of one that was not kept up to date."""
+    at = max((at for at, each in enumerate(exchanges) if any(map(_plans, each.runs))), default=-1)
+    worked = [place for place, each in enumerate(exchanges) if each.texts or each.runs]
+    if at not in worked[-_PLAN_EXCHANGES:]:
+        return []
+    runs = [run for exchange in exchanges for run in exchange.runs]
+    place = max(place for place, run in enumerate(runs) if _plans(run))
+    steps, done = _plan_state(runs)
+    is_kept = done or len(runs) - place <= _UNTRACKED_RUNS
+    # Nobody ticks "test it" once the person is asked to.
+    is_work = not all(map(TRIES.match, steps))
+    return [cut(step, _OPEN_CHARS) for step in steps] if is_kept and is_work else []
+
+
+def _plans(run: Run) -> bool:
+    """Return whether *run* writes a plan; some recorders write a second, empty one beside it."""
+    return bool(run.given) and _PLANNING.search(run.tool) is not None
+
+
+def _plan_state(runs: Sequence[Run]) -> tuple[list[str], bool]:
+    """Return the open steps of the latest plan and whether one is done.
+
+    A plan is a text with boxes, a list, or tasks one by one. What was changed in one without being
+    recorded is not known.
+    """
     for run in reversed(runs):
-        if not _PLANNING.search(run.tool):
+        if not _plans(run):
             continue
         given = run.given
         if isinstance(given, str) and _PLAN.search(given):
-            return [step.strip() for step in _STEP.findall(given)]
-        todos = given.get("todos", given.get("plan")) if isinstance(given, Mapping) else None
+            return [step.strip() for step in _STEP.findall(given)], bool(_BOX.search(given))
+        if not isinstance(given, Mapping):
+            continue
+        todos = given.get("todos", given.get("plan"))
+        if _PROPOSES.search(run.tool) or (given.get("merge") and todos is None):
+            return [], False
         if isinstance(todos, list):
-            return [text for each in todos if (text := _step(each))]
+            steps = _merge_changes(runs, todos) if given.get("merge") else list(map(_step, todos))
+            return [step for step in steps if step], not all(steps)
     return _tasks(runs)
 
 
-def _tasks(runs: Sequence[Run]) -> list[str]:
+def _merge_changes(runs: Sequence[Run], changed: Sequence[object]) -> list[str]:
+    """Return the open steps, "" for one that is done, of a list of which some were *changed*."""
+    steps: dict[object, str] = {}
+    for run in runs:
+        todos = run.given.get("todos") if isinstance(run.given, Mapping) else None
+        for each in todos if isinstance(todos, list) and _plans(run) else ():
+            if isinstance(each, Mapping):
+                steps[each.get("id")] = _step(each)
+    return list(steps.values()) if None not in steps else list(map(_step, changed))
+
+
+def _tasks(runs: Sequence[Run]) -> tuple[list[str], bool]:
     """Return the tasks that were created one by one, with the number they got, and not ended."""
     left: dict[str, str] = {}
+    done = False
     for run in runs:
         if not isinstance(run.given, Mapping):
             continue
@@ -177,8 +243,8 @@ def _tasks(runs: Sequence[Run]) -> list[str]:
         if created and isinstance(subject, str):
             left[created[1]] = " ".join(subject.split())
         elif run.given.get("status") in _ENDED:
-            left.pop(str(run.given.get("taskId")), None)
-    return list(left.values())
+            done = left.pop(str(run.given.get("taskId")), None) is not None or done
+    return list(left.values()), done
 
 
 def _step(each: object) -> str:

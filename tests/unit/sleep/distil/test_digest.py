@@ -83,7 +83,9 @@ def test_what_is_open_and_how_it_ended_are_not_the_same() -> None:
 def test_what_is_open_is_told_where_more_of_it_is_told() -> None:
     first = "First error \u2014 `shop.py` reads `PORT` twice"
     whole = f"{first}, because the proxy of `gate.py` requires it and sets it on port 4010 itself."
-    text = f"{whole}\n\n## Issues\n1. **{first}**\n2. **No test covers the empty basket**\n"
+    text = (
+        f"{whole}\n\n## Remaining issues\n1. **{first}**\n2. **No test covers the empty basket**\n"
+    )
     fields = _fields(digest([_exchange(0, "Look at the shop.", text)]))
     assert fields["Ended with"].startswith("First error")
     assert fields["Open"] == "No test covers the empty basket"

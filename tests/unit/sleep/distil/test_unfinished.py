@@ -7,7 +7,7 @@ import pytest
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.unfinished import find_unfinished
 
-LIST = """## Top 3 issues
+LIST = """## What is left
 
 1. **The cache never expires** and grows
 2. **Missing retry in `upload.ts`**
@@ -31,6 +31,7 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
         "run it on staging",
         "tell support",
     ]
+    assert find_unfinished([_exchange("go", "All todos are completed now.", plan)]) == []
     text = Run(1, "", "TodoWrite", "- [X] write it\n- [ ] run it on staging", "")
     assert find_unfinished([_exchange("migrate", "ok", text)]) == ["run it on staging"]
     steps = {"plan": [{"step": "drop the table", "status": "pending"}]}
@@ -39,8 +40,33 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
     ]
 
 
+def test_a_plan_that_was_not_kept_up_to_date_says_nothing() -> None:
+    todos = [
+        {"id": "1", "content": "write the migration", "status": "completed"},
+        {"id": "2", "content": "run it on staging", "status": "pending"},
+    ]
+    planned = _exchange("migrate", "ok", Run(1, "", "todo_write", {"todos": todos}, "ok"))
+    assert find_unfinished([planned, _exchange("go on")]) == ["run it on staging"]
+    more = [_exchange(f"and page {n}?", "It is fine.") for n in range(2)]
+    assert find_unfinished([planned, *more]) == []
+
+    unknown = Run(2, "", "todo_write", {"merge": True}, None)
+    assert find_unfinished([planned, _exchange("go on", "ok", unknown)]) == []
+    merged = {"merge": True, "todos": [{**todos[1], "status": "completed"}]}
+    assert (
+        find_unfinished([planned, _exchange("go", "ok", Run(2, "", "todo_write", merged, ""))])
+        == []
+    )
+
+    steps = [{**each, "status": "pending"} for each in todos]
+    runs = [Run(1, "", "todo_write", {"todos": steps}, "ok")]
+    assert len(find_unfinished([_exchange("go", "ok", *runs)])) == 2
+    runs += [Run(2, "", "edit", {"file": "a.py"}, "ok")] * 12
+    assert find_unfinished([_exchange("go", "ok", *runs)]) == []
+
+
 def test_what_a_list_says_was_done_and_what_is_only_offered_is_not_open() -> None:
-    done = "## Changes and next steps\n\n1. Fixed the search in api.py\n2. Sign the release files\n"
+    done = "## Next steps\n\n1. Fixed the search in api.py\n2. Sign the release files\n"
     assert find_unfinished([_exchange("go", done)]) == ["Sign the release files"]
     offer = "It works. If you'd like, the remaining lint findings could be fixed in src/a.py too."
     assert find_unfinished([_exchange("go", offer)]) == []
@@ -63,25 +89,59 @@ def test_boxes_in_a_file_that_is_written_are_no_plan() -> None:
     assert find_unfinished([_exchange("write the page", "", page, text)]) == []
 
 
-def test_titles_of_the_last_list_are_open_until_they_are_taken_up() -> None:
-    review = _exchange("review the shop", LIST)
+def test_what_the_last_answer_lists_as_left_is_open() -> None:
+    review = _exchange("go on", LIST)
     every = [
         "The cache never expires",
         "Missing retry in upload.ts",
         "No test covers an empty basket",
     ]
     assert find_unfinished([review]) == every
+    for user in ("thanks!", "ok, commit and push it to main"):
+        assert find_unfinished([review, _exchange(user, "Done.")]) == every
+    assert find_unfinished([review, _exchange("now the login", "It works now.")]) == []
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Issues I found", "Key findings", "Suggestions", "Next steps (optional)", "To do this",
+     "Open it", "All 3 open issues fixed", "Recommendations", "The user has two issues"],
+)  # fmt: skip
+def test_a_list_of_issues_or_offers_says_nothing_of_what_is_left(heading: str) -> None:
+    assert find_unfinished([_exchange("go on", LIST.replace("What is left", heading))]) == []
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["🎯 Next steps", "**Remaining work**:", "Not done yet", "Follow-up tasks", "Reste à faire",
+     "Nächste Schritte", "Próximos pasos", "Prochaines étapes", "Open follow-ups (not now)"],
+)  # fmt: skip
+def test_what_is_left_is_called_so_in_several_languages(heading: str) -> None:
+    assert find_unfinished([_exchange("go on", LIST.replace("What is left", heading))]) != []
+
+
+def test_a_list_ends_where_somebody_goes_on_to_talk() -> None:
+    done = "All errors are gone:\n\n- The path of the shop is right\n"
+    assert find_unfinished([_exchange("go on", f"{LIST}\n{done}")])[-1].startswith("No test")
+    offer = LIST.replace("\n\n", "\n\nYou might want to:\n\n", 1)
+    assert find_unfinished([_exchange("go on", offer)]) == []
+
+
+def test_what_a_review_put_in_order_is_open_until_it_is_taken_up() -> None:
+    review = _exchange("review the shop", LIST.replace("What is left", "Top 3 issues"))
+    every = find_unfinished([review])
+    assert len(every) == 3
     assert find_unfinished([review, _exchange("fix 2", "Done.")]) == [every[0], every[2]]
     named = _exchange("please let the cache expire, it never expires", "Done.")
     assert find_unfinished([review, named]) == every[1:]
     built = _exchange("go on", "Added `basket.test.ts`: a test covers the empty basket now.")
     assert find_unfinished([review, built]) == every[:2]
+    assert find_unfinished([review, _exchange("please fix all of them", "Done.")]) == []
 
 
-def test_a_list_of_what_is_done_is_not_open() -> None:
-    assert (
-        find_unfinished([_exchange("go", LIST.replace("Top 3 issues", "All 3 issues fixed"))]) == []
-    )
+def test_what_is_done_at_the_screen_is_not_open() -> None:
+    steps = "## Next steps\n\n1. Refresh the browser once\n2. Sign the release files\n"
+    assert find_unfinished([_exchange("go on", steps)]) == ["Sign the release files"]
 
 
 def test_what_the_last_answer_says_is_left_is_open() -> None:
@@ -121,20 +181,6 @@ def test_code_is_no_title() -> None:
         )
         == []
     )
-
-
-@pytest.mark.parametrize(
-    "heading",
-    ["Key improvements", "The improvements I've made include", "I'll fix both issues"],
-)
-def test_a_list_of_what_was_done_leaves_nothing_open(heading: str) -> None:
-    done = f"## {heading}\n\n1. **Faster start** of the shop\n2. **Clear names** of the routes\n"
-    assert find_unfinished([_exchange("tidy up the shop", done)]) == []
-    asked = done.replace(heading, "Suggested improvements")
-    assert find_unfinished([_exchange("look at the shop", asked)]) == [
-        "Faster start of the shop",
-        "Clear names of the routes",
-    ]
 
 
 @pytest.mark.parametrize(
