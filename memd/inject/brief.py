@@ -23,7 +23,14 @@ from memd.domain.inject import PREPARE_TOKENS, Brief, BriefItem, BriefRequest
 from memd.domain.org.org import OrgFact
 from memd.domain.trust import mark as mark_of
 from memd.guard.redaction import redact
-from memd.inject.brief_rows import DIGEST, find_open_points, rank_rows, rank_rules, rule_words
+from memd.inject.brief_rows import (
+    DIGEST,
+    drop_continued,
+    find_open_points,
+    rank_rows,
+    rank_rules,
+    rule_words,
+)
 from memd.inject.format import PromptPart, fence, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
@@ -260,7 +267,8 @@ def _facts_since(facts: FactCandidates, since_us: int) -> list[OrgFact]:
 
 
 def _superseded_lines(material: BriefMaterial) -> list[BriefLine]:
-    texts = [one_line(redact(text)) for text in material.superseded[:SUPERSEDED_MAX]]
+    superseded = drop_continued(material.superseded, material.rows)
+    texts = [one_line(redact(text)) for text in superseded[:SUPERSEDED_MAX]]
     short = [shorten(text, SUPERSEDED_CHARS, placeholder=" …") for text in texts]
     return [BriefLine(None, "superseded", text) for text in short]
 

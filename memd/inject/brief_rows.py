@@ -98,12 +98,12 @@ def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
     """
     rules = [row for row in rows if row.kind in RULE_KINDS]
     rules.sort(key=lambda row: (_lasts(row), row.at_us), reverse=True)
-    told: Counter[tuple[bool, int | None]] = Counter()
+    counts: Counter[tuple[bool, int | None]] = Counter()
     places: list[tuple[bool, int, BriefRow]] = []
     for row in rules:
         group = _lasts(row), row.session_key
-        told[group] += 1
-        places.append((not _lasts(row), told[group], row))
+        counts[group] += 1
+        places.append((not _lasts(row), counts[group], row))
     return [row for *_, row in sorted(places, key=lambda each: each[:2])]
 
 
@@ -114,6 +114,19 @@ def rule_words(content: str) -> str:
     'Never push on Fridays.'
     """
     return content.partition("\nOutcome: ")[0]
+
+
+def drop_continued(superseded: Sequence[str], rows: Sequence[BriefRow]) -> list[str]:
+    """Return the *superseded* texts without those that *rows* tell with more: they still hold.
+
+    A session that goes on is distilled again, and a message is then told with what came of it.
+    """
+    current = {_user_words(row.content) for row in rows}
+    return [text for text in superseded if _user_words(text) not in current]
+
+
+def _user_words(content: str) -> str:
+    return rule_words(content).partition("\nIn answer to: ")[0].removeprefix("User: ")
 
 
 def _lasts(row: BriefRow) -> bool:

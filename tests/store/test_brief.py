@@ -232,6 +232,16 @@ async def test_what_no_longer_holds_is_said_in_short_to_the_next_session(room: R
     assert labels(brief) == ["decision"]
 
 
+async def test_what_a_session_that_went_on_tells_with_more_is_not_superseded(room: Room) -> None:
+    begun = Said("User: step 1 first\nIn answer to: 1. Indent the sources", "step")
+    more = replace(begun, text=f"{begun.text} of all hives\nOutcome: They are indented now.")
+    await napped(room.bed, begun, session_id="one", project_id=PROJECT)
+    await napped(room.bed, more, session_id="one", project_id=PROJECT)
+    brief = await room.brief("two")
+    assert "superseded" not in text(brief)
+    assert "Outcome: They are indented now." in text(brief)
+
+
 async def test_an_outcome_that_was_told_otherwise_later_is_none_of_what_no_longer_holds(
     room: Room,
 ) -> None:

@@ -49,9 +49,9 @@ def test_a_rule_gives_way_to_a_decision_once_enough_sessions_went_on() -> None:
 
 
 def test_rules_do_not_age_and_each_session_tells_its_latest_first() -> None:
-    told = [row(f"r{n}", "preference", 9, n) for n in (9, 10, 11)]
+    rules = [row(f"r{n}", "preference", 9, n) for n in (9, 10, 11)]
     first, decision = row("first", "constraint", 1, 1), row("d", "decision", 12, 12)
-    order = [row.memory_id for row in rank_rules([first, *told, decision])]
+    order = [row.memory_id for row in rank_rules([first, *rules, decision])]
     assert order == ["r11", "first", "r10", "r9"]
 
 
