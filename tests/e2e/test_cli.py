@@ -145,6 +145,14 @@ def test_an_import_tells_what_it_skipped_and_reads_every_line_end_that_a_text_ho
     assert "files 1, kept 1, skipped 1\n" in memd("import", str(file)).out
 
 
+def test_a_list_begins_with_the_newest_to_the_second_also_within_one_answer(memd: Memd) -> None:
+    for text in ("The heron nests in March.", "The egret nests in April."):
+        memd("add", text, "--tag", "nests")
+    lines = [line.split("\t") for line in memd("list", "--tag", "nests").out.splitlines()]
+    assert [line[3] for line in lines] == ["The egret nests in April.", "The heron nests in March."]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", line[1]) for line in lines)
+
+
 def test_a_list_says_how_to_go_on(memd: Memd) -> None:
     for number in range(3):
         memd("add", f"Entry number {number} of the visitors' book")

@@ -130,6 +130,8 @@ def test_a_session_without_times_is_of_the_day_of_its_file(desk: Desk, name: str
     desk("import", name)
 
     assert {item["occurred_at"][:10] for item in listed(desk)} == {day}
+    ids = [line.partition("\t")[0] for line in desk("list").out.splitlines()]
+    assert ids == sorted(ids, reverse=True), "the newest first, also of one session"
 
 
 def test_a_dry_run_foretells_and_stores_nothing_and_the_same_file_adds_nothing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from memd.cli import options, say
@@ -244,14 +245,24 @@ def list_(
     table(
         (id_column(), time_column("WHEN"), word_column("KIND"), text_column("TEXT")),
         (
-            (memory["id"], _when(memory), answers.kind_of(memory), memory["content"])
-            for memory in sorted(page["items"], key=_when, reverse=True)
+            (memory["id"], _second_of(memory), answers.kind_of(memory), memory["content"])
+            for memory in sorted(page["items"], key=_time_order, reverse=True)
         ),
     )
     if not page["items"]:
         say.note("no memories" if after is None else "no more memories")
     if page.get("next"):
         say.note(f"next page: memd list --after {page['next']}")
+
+
+def _time_order(memory: dict[str, Any]) -> tuple[str, str]:
+    """Return what orders memories by time; ids do where one message or a whole page has one."""
+    return _when(memory), memory["id"]
+
+
+def _second_of(memory: dict[str, Any]) -> str:
+    """Return when it happened, to the second: when it was stored is known to the microsecond."""
+    return re.sub(r"\.\d+", "", _when(memory))
 
 
 def _when(memory: dict[str, Any]) -> str:

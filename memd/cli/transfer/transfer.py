@@ -64,6 +64,9 @@ def import_(
     --sessions". The same applies to the zip exports of ChatGPT and Claude, to opencode (its
     opencode.db, its storage folder, or the output of "opencode export") and to aider's history.
     The memories of MCP's server-memory, mem0 and claude-mem are imported one by one.
+
+    The result counts as "kept" what is known already: unchanged text of a note, and what this or
+    another session said before.
     """
     if format_ not in {None, *KINDS}:
         raise InvalidError(f"unknown format {format_}", hint="use text, markdown or jsonl")
