@@ -187,7 +187,7 @@ def model_dir() -> Path:
     from memd.base.paths import MODEL_NAME
 
     folder = platformdirs.user_cache_path("memd-tests") / MODEL_NAME
-    if not status(folder).installed:
+    if status(folder).problem is not None:
         try:
             install(folder, source=None, progress=lambda _what, _share: None)
         except DegradedError as error:

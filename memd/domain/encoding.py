@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from pydantic import Field, model_validator
 
@@ -62,6 +62,23 @@ class Embedder(InstalledModel, Protocol):
         Interactive texts go before *bulk* ones. Loads the model if needed. Raises
         DegradedError if no model is installed, BusyError if the queue is full,
         EmbeddingError if the model fails.
+        """
+        ...
+
+
+SentenceLogits = tuple[float, ...]
+"""What a model tells of a sentence: the log-odds that it is worth remembering, and a score for each
+kind (preference, constraint, decision, correction, environment)."""
+
+
+@runtime_checkable
+class SentenceClassifier(Protocol):
+    """A model that judges the sentences of messages, in its own thread."""
+
+    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+        """Return of each message, given as its sentences, what the model tells of each of them.
+
+        Raises DegradedError if no model is installed that can, and as ``Embedder.embed``.
         """
         ...
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memd.base.errors import DegradedError, EmbeddingError, InvalidError, MemdError
 from memd.base.limits import (
+    CLASSIFY_CACHE_MESSAGES_MAX,
     EMBED_BATCH_TEXTS,
     EMBED_BATCH_TOKENS,
     EMBED_CACHE_TEXTS_MAX,
@@ -34,7 +35,7 @@ from memd.base.limits import (
     EMBED_QUEUE_TEXTS_MAX,
     MODEL_IDLE_MS_MAX,
 )
-from memd.domain.encoding import ModelFingerprint
+from memd.domain.encoding import ModelFingerprint, SentenceLogits
 from memd.embedding.encoders import FastembedEncoder, OnnxEncoder
 from memd.embedding.model_files import FINGERPRINT, INSTALL_HINT, Manifest, check_hashes
 from memd.embedding.model_thread import (
@@ -43,6 +44,7 @@ from memd.embedding.model_thread import (
     ModelThread,
     seconds_left,
 )
+from memd.embedding.sentence_states import ClassifyRequest
 from memd.text.tokens import TextWindow
 
 if TYPE_CHECKING:
@@ -162,6 +164,7 @@ class EmbedderThread(ModelThread[Encoder]):
         super().__init__(model_dir, loader, _KIND, idle_ms=idle_ms, waiting_max=queue_texts_max)
         self._cache: OrderedDict[bytes, bytes] = OrderedDict()
         self._cached_for: ModelFingerprint | None = None
+        self._logits: dict[bytes, list[SentenceLogits]] = {}
         self._warming: asyncio.Task[None] | None = None
 
     @property
@@ -195,6 +198,27 @@ class EmbedderThread(ModelThread[Encoder]):
         if fingerprint == self._cached_for:
             self._cache_vectors({keys_by_text[text]: vector for text, vector in vectors.items()})
         return [vectors[text] for text in texts]
+
+    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+        """Return of each message, given as its sentences, what the model tells of each of them.
+
+        Bulk work. Raises DegradedError for a model that cannot, and as :meth:`embed`.
+        """
+        if not self._read_manifest()[0].has_states:
+            raise DegradedError("this model judges no sentences", hint=INSTALL_HINT)
+        # Every nap of a session asks again about the messages that earlier naps have read.
+        keys = [_key("\n".join(sentences)) for sentences in messages]
+        new = {
+            key: sentences
+            for key, sentences in zip(keys, messages, strict=True)
+            if key not in self._logits
+        }
+        logits = dict(self._logits)
+        if new:
+            answers = await self._ask(ClassifyRequest(list(new.values())), bulk=True)
+            logits |= zip(new, answers, strict=True)
+        self._logits = dict(list(logits.items())[-CLASSIFY_CACHE_MESSAGES_MAX:])
+        return [logits[key] for key in keys]
 
     def warm(self) -> None:
         """Start to load the model for the next caller, without waiting."""
@@ -259,6 +283,10 @@ class SwitchableEmbedder:
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
         """Return one vector for each text, all of the model in use."""
         return await self.embedder_of(self.name).embed(texts, bulk=bulk)
+
+    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+        """Return of each message what the model in use tells of each of its sentences."""
+        return await self.embedder_of(self.name).classify(messages)
 
     def warm(self) -> None:
         """Start to load the model for the next caller, without waiting."""

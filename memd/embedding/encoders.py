@@ -13,10 +13,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memd.base.errors import EmbeddingError, ModelError
+from memd.base.errors import DegradedError, EmbeddingError, ModelError
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import INSTALL_HINT, ONNX_FILE, REPOSITORY, Manifest
 from memd.embedding.model_thread import keep_libraries_quiet
+from memd.embedding.onnx_graph import STATES_OUTPUT
 from memd.text.tokens import TOKENIZER_FILE, TextWindow, model_tokens
 
 if TYPE_CHECKING:
@@ -65,6 +66,32 @@ class FastembedEncoder:
         rows = np.array(list(self._model.embed(texts, batch_size=len(texts))), dtype=np.float32)
         check_rows(rows, count=len(texts), dimension=self._dimension)
         return rows
+
+    def ids(self, texts: list[str]) -> list[list[int]]:
+        """Return the numbers of the pieces of each text, without special ones."""
+        return self._tokens.ids(texts)
+
+    def states(self, windows: list[list[int]]) -> Rows:
+        """Return the states of each piece of *windows*, of shape (windows, longest, 384).
+
+        A window is the numbers of its pieces, special ones included. DegradedError for a
+        model file that lacks them.
+        """
+        import numpy as np
+
+        longest = max(map(len, windows))
+        ids = np.array([[*each, *[0] * (longest - len(each))] for each in windows], dtype=np.int64)
+        mask = np.array([[at < len(each) for at in range(longest)] for each in windows])
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": mask.astype(np.int64),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        session = self._model.model.model
+        if STATES_OUTPUT not in {each.name for each in session.get_outputs()}:
+            raise DegradedError("the model file lacks the states of sentences", hint=INSTALL_HINT)
+        states: Rows = session.run([STATES_OUTPUT], inputs)[0].astype(np.float32)
+        return states
 
 
 def check_rows(rows: Rows, *, count: int, dimension: int) -> None:

@@ -22,7 +22,9 @@ from memd.base.paths import MODEL_NAME
 from memd.domain.encoding import ModelFingerprint
 
 MANIFEST_FILE = "memd-model.json"
-MANIFEST_VERSION = 1
+MANIFEST_VERSION = 2
+_FIRST_VERSION = 1
+"""Its model file lacks the output by which naps judge sentences; it embeds as well as any."""
 ONNX_FILE = "model.onnx"
 WEIGHTS_FILE = "model.safetensors"
 REPOSITORY = f"sentence-transformers/{MODEL_NAME}"
@@ -41,6 +43,7 @@ INSTALL_HINT = "run: memd model install"
 RERANKER_HINT = "run: memd model install --reranker"
 NOT_INSTALLED = "no model is installed"
 """The problem of a folder without any model, even a damaged one."""
+_OLD = "an earlier memd installed it: naps judge sentences by rules alone"
 
 Stamp = tuple[int, int, int]
 """Inode, time and size of a manifest, which identify an installation."""
@@ -63,11 +66,20 @@ class Manifest:
     files: tuple[ModelFile, ...]
     prefix: str = ""
     """The prefix of every text for the model."""
+    version: int = MANIFEST_VERSION
+
+    @property
+    def has_states(self) -> bool:
+        """Whether the model gives the states of its fourth layer, too (``onnx_graph``)."""
+        return self.fingerprint == FINGERPRINT and self.version > _FIRST_VERSION
 
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """The state of a model folder. *problem* is None when all is well."""
+    """The state of a model folder. *problem* is None when all is well.
+
+    An installed model may have one, too: what it lacks beside a newer one.
+    """
 
     folder: Path
     installed: bool
@@ -194,12 +206,15 @@ def status(model_dir: Path) -> ModelStatus:
     except (ModelError, DegradedError) as error:
         files = manifest.files if manifest else ()
         return ModelStatus(model_dir, installed=False, files=files, problem=error.message)
-    return ModelStatus(model_dir, True, manifest.fingerprint, manifest.files)
+    is_old = manifest.fingerprint == FINGERPRINT and not manifest.has_states
+    problem = _OLD if is_old else None
+    return ModelStatus(model_dir, True, manifest.fingerprint, manifest.files, problem)
 
 
 def _parse(raw: bytes) -> Manifest:
     document: dict[str, Any] = json.loads(raw)
-    if document["version"] != MANIFEST_VERSION:
+    version = document["version"]
+    if version not in {_FIRST_VERSION, MANIFEST_VERSION}:
         raise ValueError("unknown version")
     fields = document["fingerprint"]
     fingerprint = ModelFingerprint(
@@ -215,7 +230,7 @@ def _parse(raw: bytes) -> Manifest:
     )
     if not any(file.name == ONNX_FILE for file in files):
         raise ValueError("no model is listed")
-    return Manifest(fingerprint, files, str(document.get("prefix", "")))
+    return Manifest(fingerprint, files, str(document.get("prefix", "")), version)
 
 
 def _check_name(name: str) -> str:

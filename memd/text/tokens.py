@@ -111,6 +111,11 @@ class ModelTokens:
             start = end
         return windows
 
+    def ids(self, texts: list[str]) -> list[list[int]]:
+        """Return the numbers of the pieces of each text in the vocabulary, without special ones."""
+        encodings = self._load_tokenizer().encode_batch(texts, add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
     def _pieces(self, text: str) -> int:
         return len(self._encode(text))
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memd.base.errors import ModelError
+from memd.base.errors import DegradedError, ModelError
+from memd.domain.encoding import SentenceLogits
 from memd.embedding.embed import EmbedderThread, Encoder, load_encoder
 from memd.embedding.install import COSINE_MIN, export, install, parse_references, verify
-from memd.embedding.model_files import FINGERPRINT, read_manifest, status
+from memd.embedding.model_files import FINGERPRINT, MANIFEST_FILE, read_manifest, status
 from memd.text.tokens import counter_for
 
 ROOT = Path(__file__).parents[2]
@@ -213,3 +214,56 @@ def test_a_flipped_bit_in_the_weights_is_found_before_they_are_used(
     with pytest.raises(ModelError, match=r"model\.onnx is damaged"):
         load_encoder(folder, manifest)
     assert "model.onnx is damaged" in str(status(folder).problem)
+
+
+LASTING = "Every endpoint of this project lives in a module of its own."
+MOMENT = "Now run it again and tell me what it prints."
+
+
+async def judged(model_dir: Path, *messages: list[str]) -> list[list[SentenceLogits]]:
+    thread = EmbedderThread(model_dir)
+    try:
+        return await thread.classify(messages)
+    finally:
+        await thread.close()
+
+
+async def test_the_model_tells_what_lasts_from_an_order_of_the_moment(model_dir: Path) -> None:
+    [[lasting], [moment]] = await judged(model_dir, [LASTING], [MOMENT])
+    assert lasting[0] > moment[0] + 1.0
+
+
+async def test_what_is_told_of_a_message_does_not_depend_on_its_batch_mates(
+    model_dir: Path,
+) -> None:
+    alone = await judged(model_dir, [LASTING, MOMENT])
+    long = [f"Sentence number {at} speaks of something else altogether." for at in range(40)]
+    _, among, empty = await judged(model_dir, long, [LASTING, MOMENT], [])
+    assert np.allclose(alone[0], among, atol=1e-3)
+    assert empty == []
+
+
+async def test_a_model_that_an_earlier_memd_installed_embeds_and_judges_nothing(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(model_dir, folder)
+    manifest = folder / MANIFEST_FILE
+    manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 1'))
+    state = status(folder)
+    assert state.installed
+    assert state.problem is not None
+    assert "rules alone" in state.problem
+    with pytest.raises(DegradedError, match="judges no sentences"):
+        await judged(folder, [LASTING])
+
+
+async def test_a_message_is_judged_once(model_dir: Path) -> None:
+    thread = EmbedderThread(model_dir)
+    try:
+        [first] = await thread.classify([[LASTING]])
+        again, other = await thread.classify([[LASTING], [MOMENT]])
+    finally:
+        await thread.close()
+    assert again is first
+    assert len(other) == 1

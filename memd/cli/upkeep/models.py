@@ -91,7 +91,8 @@ def fetch(folder: Path, source: Path | None = None, *, reranker: bool = False) -
     from memd.embedding import install_reranker as second
     from memd.embedding.model_files import status as look
 
-    if source is None and look(folder).installed:
+    state = look(folder)
+    if source is None and state.installed and state.problem is None:
         return
     name = "the re-ranker" if reranker else "the embedding model"
     size = "73 MB, once; 35 MB are kept" if reranker else "90 MB, once"

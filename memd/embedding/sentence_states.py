@@ -1,0 +1,142 @@
+"""The states of sentences: how each one is said, as the encoder's fourth layer has it.
+
+The last layer, whose mean is stored, tells what a text is about. How it is said, as a rule, an
+order or a report, is gone by then, and stands in the middle layers (docs/decisions/0282). The
+sentences of a message go through the model together, so that each is read with those beside it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from memd.base.errors import DegradedError
+from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS
+from memd.domain.encoding import SentenceLogits
+from memd.embedding.encoders import FastembedEncoder
+from memd.embedding.model_files import INSTALL_HINT
+from memd.embedding.model_thread import ModelRequest
+from memd.embedding.sentence_head import sentence_head
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memd.embedding.embed import Encoder
+
+    Rows = NDArray[np.float32]
+
+_CLS, _SEP = 101, 102  # of the vocabulary
+_WINDOW_PIECES = 249  # with [CLS]; [SEP] follows
+_SENTENCE_PIECES = 120  # of one sentence; the rest of it is not read
+_BEFORE_PIECES = 60  # of the sentence before a window
+
+
+class SentenceSpan(NamedTuple):
+    """The pieces of one sentence in a window, from *start* to before *end*."""
+
+    message: int
+    sentence: int
+    start: int
+    end: int
+
+
+class SentenceWindow(NamedTuple):
+    """Consecutive sentences of a message that go through the model together."""
+
+    ids: list[int]
+    spans: list[SentenceSpan]
+
+
+class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
+    """The messages of one request, whose sentences are to be judged."""
+
+    def __init__(self, messages: Sequence[Sequence[str]]) -> None:
+        super().__init__()
+        self._messages = messages
+        self._windows: deque[SentenceWindow] | None = None
+        self._logits: dict[tuple[int, int], SentenceLogits] = {}
+
+    def step(self, model: Encoder) -> bool:
+        if not isinstance(model, FastembedEncoder):
+            raise DegradedError("this model judges no sentences", hint=INSTALL_HINT)
+        if self._windows is None:
+            self._windows = deque(_split(model, self._messages))
+        batch: list[SentenceWindow] = []
+        while self._windows and len(batch) < EMBED_BATCH_TEXTS:
+            if batch and (len(batch) + 1) * len(self._windows[0].ids) > EMBED_BATCH_TOKENS:
+                break
+            batch.append(self._windows.popleft())
+        if batch:
+            self._read(batch, model)
+        return not self._windows
+
+    def result(self) -> list[list[SentenceLogits]]:
+        return [
+            [self._logits[message, sentence] for sentence in range(len(sentences))]
+            for message, sentences in enumerate(self._messages)
+        ]
+
+    def _read(self, batch: Sequence[SentenceWindow], model: FastembedEncoder) -> None:
+        states = model.states([window.ids for window in batch])
+        rows = pool(batch, states)
+        spans = [span for window in batch for span in window.spans]
+        for span, logits in zip(spans, sentence_head().logits(rows), strict=True):
+            self._logits[span.message, span.sentence] = logits
+
+
+def _split(model: FastembedEncoder, messages: Sequence[Sequence[str]]) -> list[SentenceWindow]:
+    """Return the windows of all messages, the shortest first."""
+    windows = [
+        window
+        for at, sentences in enumerate(messages)
+        for window in windows_of(at, model.ids(list(sentences)))
+    ]
+    return sorted(windows, key=lambda window: len(window.ids))
+
+
+def windows_of(message: int, sentences: Sequence[Sequence[int]]) -> Iterator[SentenceWindow]:
+    """Yield the windows of one message; a later one begins with the end of the sentence before.
+
+    >>> [window.ids for window in windows_of(0, [[5, 6], [7]])]
+    [[101, 5, 6, 7, 102]]
+    """
+    ids, spans = [_CLS], list[SentenceSpan]()
+    before: Sequence[int] = ()
+    for at, pieces in enumerate(sentences):
+        own = pieces[:_SENTENCE_PIECES]
+        if spans and len(ids) + len(own) > _WINDOW_PIECES:
+            yield SentenceWindow([*ids, _SEP], spans)
+            ids, spans = [_CLS, *before[-_BEFORE_PIECES:]], []
+        start = len(ids)
+        ids += own
+        # A sentence without pieces has the state of what follows it.
+        spans.append(SentenceSpan(message, at, start, max(len(ids), start + 1)))
+        before = own
+    if spans:
+        yield SentenceWindow([*ids, _SEP], spans)
+
+
+def pool(windows: Sequence[SentenceWindow], states: Rows) -> Rows:
+    """Return of each sentence its mean state and that of its window, each of length 1.
+
+    *states* has the shape (windows, pieces, 384), the result (sentences, 768).
+    """
+    import numpy as np
+
+    rows = []
+    for window, own in zip(windows, states, strict=True):
+        whole = _unit(own[: len(window.ids)].mean(0))
+        rows += [
+            np.concatenate([_unit(own[span.start : span.end].mean(0)), whole])
+            for span in window.spans
+        ]
+    return np.array(rows, dtype=np.float32)
+
+
+def _unit(row: Rows) -> Rows:
+    import numpy as np
+
+    unit: Rows = row / max(float(np.linalg.norm(row)), 1e-9)
+    return unit

@@ -1,0 +1,65 @@
+"""The windows in which sentences go through the model, and what is made of its states."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.embedding.model_files import DIMENSION, WINDOW_TOKENS
+from memd.embedding.sentence_head import sentence_head
+from memd.embedding.sentence_states import SentenceSpan, SentenceWindow, pool, windows_of
+from memd.sleep.distil.acts import Act
+
+CLS, SEP = 101, 102
+
+
+@given(st.lists(st.integers(0, 400), max_size=40))
+def test_every_sentence_is_in_one_window_that_fits_the_model(lengths: list[int]) -> None:
+    sentences = [[1000 + at] * length for at, length in enumerate(lengths)]
+    windows = list(windows_of(7, sentences))
+    spans = [span for window in windows for span in window.spans]
+    assert [(span.message, span.sentence) for span in spans] == [
+        (7, at) for at in range(len(lengths))
+    ]
+    for window in windows:
+        assert len(window.ids) <= WINDOW_TOKENS
+        assert (window.ids[0], window.ids[-1]) == (CLS, SEP)
+        for span in window.spans:
+            own = sentences[span.sentence][:120]
+            assert window.ids[span.start : span.start + len(own)] == own
+            assert span.start < span.end <= len(window.ids)
+
+
+def test_a_later_window_begins_with_the_sentence_before() -> None:
+    first, second = windows_of(0, [[5] * 100, [6] * 110, [7] * 100])
+    assert [span.sentence for span in first.spans] == [0, 1]
+    assert second.ids == [CLS, *[6] * 60, *[7] * 100, SEP]
+
+
+def test_a_sentence_has_the_mean_of_its_own_states_and_that_of_its_window() -> None:
+    states = np.zeros((1, 6, DIMENSION), dtype=np.float32)
+    states[0, 1, 0] = states[0, 2, 1] = states[0, 3, 2] = 2.0
+    states[0, 5] = 9.0  # padding, beyond the window
+    window = SentenceWindow(
+        [CLS, 5, 6, 7, SEP], [SentenceSpan(0, 0, 1, 3), SentenceSpan(0, 1, 3, 4)]
+    )
+    first, second = pool([window], states)
+    half = np.float32(0.5**0.5)
+    assert np.allclose(first[:3], np.array([half, half, 0.0]))
+    assert np.allclose(second[:3], [0.0, 0.0, 1.0])
+    whole = np.float32(3**-0.5)
+    assert np.allclose(first[DIMENSION : DIMENSION + 4], np.array([whole, whole, whole, 0.0]))
+    assert np.allclose(first[DIMENSION:], second[DIMENSION:])
+
+
+def test_the_head_weighs_each_state_and_every_act() -> None:
+    head = sentence_head()
+    assert len(head.states) == 2 * DIMENSION * 6 * 2
+    assert {act.value for act in Act} <= set(head.signs)
+    assert {len(weights) for weights in head.signs.values()} == {6}
+    states = np.zeros((2, 2 * DIMENSION), dtype=np.float32)
+    states[1, 0] = 1.0
+    nothing, first = head.logits(states)
+    assert nothing == (0.0,) * 6
+    assert first == tuple(np.frombuffer(head.states, dtype="<f2")[:6].astype(float))
