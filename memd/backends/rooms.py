@@ -20,7 +20,7 @@ from memd.base.ids import Ids
 from memd.base.shared_lock import SharedLock
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.encoding import Embedder, PairScorer
+from memd.domain.encoding import Embedder, PairScorer, SentenceClassifier
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.settings.settings import MemoryConfig, Settings
@@ -126,6 +126,11 @@ class Rooms:
             chunking=settings.memory.chunking,
             advises=settings.memory.retrieval.non_inferable_only,
         )
+
+    @property
+    def classifier(self) -> SentenceClassifier | None:
+        """The model that judges sentences; None where a program gave a model of its own."""
+        return self.embedder if isinstance(self.embedder, SentenceClassifier) else None
 
     @cached_property
     def preferences(self) -> PreferenceWriter:

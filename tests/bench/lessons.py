@@ -27,7 +27,7 @@ from memd.learn.propose import kind_of_error
 from memd.learn.tiers import sanitise_error
 from memd.sleep.distil.calls import command, is_noise
 from memd.sleep.distil.exchanges import split_exchanges
-from memd.sleep.distil.failures import error_line, has_failed
+from memd.sleep.distil.language.failures import error_line, has_failed
 
 FOLDS, TOP = 5, 3
 _NAMED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")

@@ -15,7 +15,7 @@ from support.store import ADA
 from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.preparation import draft_memories, extract
+from memd.sleep.nap.preparation import draft_memories, extract, read
 from memd.sleep.nap.source import NapRequest, NapSource
 from memd.sleep.nap.transaction import NapTransaction
 from memd.store.access import changes
@@ -56,7 +56,7 @@ def nap(
 
     Not *whole*, each statement is a transaction of its own.
     """
-    parts = extract(MESSAGES, rule=MemoryConsolidator())
+    parts = extract(read(MESSAGES), rule=MemoryConsolidator())
     if memories is not None:
         parts = replace(parts, facts=(), distilled=tuple(memories))
     ready = draft_memories(parts, DefaultTokenEstimator(), "s")

@@ -12,7 +12,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.preparation import draft_memories, extract
+from memd.sleep.nap.preparation import draft_memories, extract, read
 from memd.sleep.nap.source import NapRequest, NapSource
 from memd.sleep.nap.transaction import NapOutcome, NapTransaction
 from memd.sleep.window.trigger import Reason
@@ -51,7 +51,7 @@ async def napped(
         for each in memories
     ]
     given = heard if messages is None else messages
-    parts = extract(given, rule=MemoryConsolidator(mention_share=0.1))
+    parts = extract(read(given), rule=MemoryConsolidator(mention_share=0.1))
     made = tuple(
         NapMemory(each.text, each.kind, (place,), each.slot, each.origin)
         for place, each in enumerate(memories)

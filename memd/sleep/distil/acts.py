@@ -68,10 +68,11 @@ class Act(StrEnum):
 
 
 class Judgement(NamedTuple):
-    """An act and its *score*, 0 to 1."""
+    """An act and its *score*, 0 to 1; *is_told* where a model told it, and the rules did not."""
 
     act: Act
     score: float
+    is_told: bool = False
 
 
 _MEANT = words(

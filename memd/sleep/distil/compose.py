@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
@@ -55,6 +56,7 @@ from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
 from memd.sleep.distil.outcomes import conclusion
 from memd.sleep.distil.passages import PASSAGE_CHARS, UserPassage, find_passages, rules
+from memd.sleep.distil.speech import SentenceWorth, answers_nothing
 from memd.text.words import sentences
 
 CHARS_MAX = 900
@@ -95,7 +97,7 @@ class OwnExchange(NamedTuple):
 
     *stopped* says that the agent had just been interrupted. *slot* names the message.
     *template* is what the program made of a command. *fresh* are the words of *own* that
-    the agent had not said before; they are known once the turns before are read.
+    the agent had not said before. *worths* are what a model told of its sentences, by their texts.
     """
 
     exchange: Exchange
@@ -104,6 +106,7 @@ class OwnExchange(NamedTuple):
     stopped: bool = False
     template: Words = _NOTHING
     fresh: Words = _NOTHING
+    worths: Mapping[str, SentenceWorth] = MappingProxyType({})
 
 
 def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
@@ -133,25 +136,29 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
         whole = replace(exchange, texts=list(exchange.texts), runs=list(exchange.runs))
         result.append(OwnExchange(whole, own, slot, stopped))
         stopped = False
-    return tuple(result)
+    return tuple(_with_fresh(result))
+
+
+def _with_fresh(turns: Sequence[OwnExchange]) -> Iterator[OwnExchange]:
+    agent_lines: list[str] = []
+    for turn in turns:
+        yield turn._replace(fresh=drop_quoted(turn.own, agent_lines))
+        agent_lines += [fold_words(each.text) for each in turn.exchange.texts]
 
 
 def compose_memories(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
     """Return what of the turns of a session may be remembered, in their order."""
     candidates: list[NapCandidate] = []
     texts: list[AgentText] = []
-    flat: list[str] = []
     before: OwnExchange | None = None
     for turn, after in zip_longest(all_, all_[1:]):
-        fresh = turn._replace(fresh=drop_quoted(turn.own, flat))
         candidates += _memories(
-            fresh, texts, _conclusion_of(turn, after), _interrupted_call(turn, before)
+            turn, texts, _conclusion_of(turn, after), _interrupted_call(turn, before)
         )
         before = turn
         candidates += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
         candidates += _plan_memory(turn)
         texts += turn.exchange.texts
-        flat += [fold_words(each.text) for each in turn.exchange.texts]
     return candidates
 
 
@@ -205,9 +212,12 @@ def _memories(
     is_told = bool(ended) and _stands_alone(ended)
     kept = [
         passage._replace(text=with_items(passage.text, turn.exchange.user))
-        for passage in find_passages(statement, stopped=turn.stopped, is_told=is_told)
+        for passage in find_passages(statement, turn.worths, stopped=turn.stopped, is_told=is_told)
         if not _is_doubted(turn, passage.judged)
     ]
+    is_plain = asked is not None and not (asked.is_marked or approves(whole))
+    if is_plain and answers_nothing(turn.worths):
+        asked = None
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
         kept = (

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, Run
-from memd.sleep.distil.failures import has_failed
+from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome, pasted_error

@@ -20,6 +20,7 @@ from itertools import accumulate, chain, dropwhile
 from math import ceil
 from typing import NamedTuple
 
+from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.sleep.distil.acts import STANDING, Act, judge
 from memd.sleep.distil.compose import ANSWERS, OwnExchange, compose_memories, turns
@@ -33,21 +34,46 @@ from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
+from memd.sleep.distil.speech import spoken_sentences, weigh_sentences
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import Message, text_to_store
 from memd.text.languages import FAILS, FUNCTION_WORDS
 from memd.text.words import sentences
 
 
-def distil(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
+def distil(
+    messages: Sequence[Message], logits: Sequence[Sequence[SentenceLogits]] = ()
+) -> tuple[NapMemory, ...]:
     """Return the memories of *messages*, in their order, the digest last.
+
+    *logits* are what a model tells of the sentences that :func:`user_sentences` returns; without
+    them the rules decide alone.
 
     >>> [each.kind.value for each in distil([{"role": "user", "content": "We never push."}])]
     ['preference']
     """
-    exchanges = turns(split_exchanges(messages))
+    exchanges = _weigh_turns(turns(split_exchanges(messages)), logits)
     memories = select_candidates(find_candidates(exchanges), messages)
     return (*memories, *_digest([each.exchange for each in exchanges]))
+
+
+def user_sentences(messages: Sequence[Message]) -> list[list[str]]:
+    """Return the sentences that the user wrote, by message: those that a model may judge."""
+    return [spoken_sentences(turn.fresh) for turn in turns(split_exchanges(messages))]
+
+
+def _weigh_turns(
+    turns: Sequence[OwnExchange], logits: Sequence[Sequence[SentenceLogits]]
+) -> Sequence[OwnExchange]:
+    """Return *turns* with what the *logits* say of the sentences of each, one row a turn."""
+    if not logits:
+        return turns
+    return [
+        turn._replace(
+            worths=weigh_sentences(spoken_sentences(turn.fresh), own, number, stopped=turn.stopped)
+        )
+        for number, (turn, own) in enumerate(zip(turns, logits, strict=True))
+    ]
 
 
 def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:

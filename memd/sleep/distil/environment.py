@@ -28,8 +28,8 @@ from memd.sleep.distil.calls import (
     shorten,
 )
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
-from memd.sleep.distil.failures import has_failed
 from memd.sleep.distil.language import phrases
+from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.prose import sentences
 from memd.text.languages import FUNCTION_WORDS
 

@@ -17,7 +17,7 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
-from memd.sleep.distil.failures import error_line, has_failed
+from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.sleep.distil.outcomes import reason
 
 FIX_CHARS_MAX = 480

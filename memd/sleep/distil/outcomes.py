@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from memd.sleep.distil.exchanges import Exchange
-from memd.sleep.distil.failures import error_line, has_failed
 from memd.sleep.distil.findings import find_list
 from memd.sleep.distil.language import phrases
+from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.sleep.distil.language.prose import Sentence, is_code, sentences, things
 from memd.sleep.distil.language.words import words
 from memd.text.languages import FUNCTION_WORDS

@@ -8,7 +8,8 @@ the command is typed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NamedTuple
@@ -19,10 +20,12 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.standing import writes_rules
 from memd.sleep.distil.language.words import Words
+from memd.sleep.distil.speech import SentenceWorth, weigh
 from memd.text.words import sentences
 
 PASSAGE_CHARS = 800
 """The user's own words in one memory; what is longer becomes a second one."""
+JudgePart = Callable[[str], Judgement]
 _RULE = Judgement(Act.PREFERENCE, STANDING)
 _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
@@ -58,18 +61,22 @@ class UserPassage(NamedTuple):
     judged: Judgement
 
 
-def find_passages(own: Words, *, stopped: bool, is_told: bool) -> list[UserPassage]:
+def find_passages(
+    own: Words, worths: Mapping[str, SentenceWorth], *, stopped: bool, is_told: bool
+) -> list[UserPassage]:
     """Return what of *own* is worth keeping, in texts of at most PASSAGE_CHARS characters.
 
-    *stopped* says that the agent had just been interrupted, *is_told* that what came of the
-    message is a memory by itself: then no line is kept that only asks for a piece of work.
+    *worths* are what a model told of its sentences. *stopped* says that the agent had just been
+    interrupted, *is_told* that what came of the message is a memory by itself: then no line is
+    kept that only asks for a piece of work.
     """
     passages: list[UserPassage] = []
     above = ""
     for paragraph in () if own.is_brief else own.paragraphs:
-        lines = _judge_lines(paragraph, above, stopped=stopped)
+        judge_part = partial(_judge_part, worths=worths, stopped=stopped)
+        lines = _judge_lines(paragraph, above, judge_part)
         above = lines[-1][0]
-        for piece in _pieces(lines, stopped=stopped, is_told=is_told):
+        for piece in _pieces(lines, judge_part, is_told=is_told):
             last = passages[-1] if passages else None
             if last and len(last.text) + len(piece.text) < PASSAGE_CHARS:
                 best = max(last.judged, piece.judged, key=lambda judged: judged.score)
@@ -79,7 +86,12 @@ def find_passages(own: Words, *, stopped: bool, is_told: bool) -> list[UserPassa
     return passages
 
 
-def _judge_lines(paragraph: str, above: str, *, stopped: bool) -> list[tuple[str, Judgement]]:
+def _judge_part(text: str, *, worths: Mapping[str, SentenceWorth], stopped: bool) -> Judgement:
+    """Return what a line or a sentence does."""
+    return weigh(text, judge(text, stopped=stopped), worths)
+
+
+def _judge_lines(paragraph: str, above: str, judge_part: JudgePart) -> list[tuple[str, Judgement]]:
     """Return the lines of *paragraph*, below the line *above*, each with what it does.
 
     What is listed below an order to write rules down is a rule, whatever it says.
@@ -88,13 +100,13 @@ def _judge_lines(paragraph: str, above: str, *, stopped: bool) -> list[tuple[str
     is_rule = writes_rules(above)
     for line in paragraph.split("\n"):
         is_rule = is_rule and _ITEM.match(line) is not None
-        lines.append((line, _RULE if is_rule else judge(line, stopped=stopped)))
+        lines.append((line, _RULE if is_rule else judge_part(line)))
         is_rule = is_rule or writes_rules(line)
     return lines
 
 
 def _pieces(
-    lines: Sequence[tuple[str, Judgement]], *, stopped: bool, is_told: bool
+    lines: Sequence[tuple[str, Judgement]], judge_part: JudgePart, *, is_told: bool
 ) -> Iterator[UserPassage]:
     """Yield what of the *lines* of a paragraph is worth keeping; a lead only with its list."""
     keeps = [
@@ -104,24 +116,24 @@ def _pieces(
         leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
         if keeps[at] and not leads:
             is_wish = judged.act is Act.PREFERENCE and judged is not _RULE
-            short = trim(line, stopped=stopped) if is_wish else line
+            short = trim(line, judge_part) if is_wish or judged.is_told else line
             yield from (UserPassage(text, judged) for text in _split_line(short))
 
 
-def trim(line: str, *, stopped: bool) -> str:
+def trim(line: str, judge_part: JudgePart = judge_sentence) -> str:
     """Return the sentences of a long *line* that are worth keeping, with what they lean on.
 
     A wish at the end of a request is kept without the request, for it holds for others too. "…"
     stands for what is left out.
 
     >>> request = "Add a page that lists every order of the last year and links each of them. " * 3
-    >>> trim(request + "Always ask before you commit.", stopped=False)
+    >>> trim(request + "Always ask before you commit.")
     '… Always ask before you commit.'
     """
     parts = sentences(line)
     if len(line) <= _WHOLE_CHARS or len(parts) == 1:
         return line
-    keeps = [judge_sentence(part, stopped=stopped).score >= WORTH for part in parts]
+    keeps = [judge_part(part).score >= WORTH for part in parts]
     for at, part in enumerate(parts):
         if keeps[at] and at and _LEANS.match(part):
             keeps[at - 1] = True

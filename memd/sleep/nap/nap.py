@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,18 @@ from memd.base.errors import (
     CallerError,
     MemdError,
     MemoryStoreError,
+    ModelError,
+    UnavailableError,
 )
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.domain.caller import ERASURES_SEEN, Caller
-from memd.domain.encoding import ChunkingConfig, TokenCounter
+from memd.domain.encoding import (
+    ChunkingConfig,
+    SentenceClassifier,
+    SentenceLogits,
+    TokenCounter,
+)
 from memd.domain.enums import MemoryLevel, RunKind
 from memd.domain.occurrence import Note, Occurrence, ignore_occurrence
 from memd.domain.sleep.sleep import NapResult
@@ -39,6 +47,7 @@ from memd.sleep.nap.preparation import (
     content_hash,
     draft_memories,
     extract,
+    read,
 )
 from memd.sleep.nap.source import ASKED, NapRequest, NapSource, SourceReader
 from memd.sleep.nap.transaction import NapOutcome, NapTransaction
@@ -79,6 +88,8 @@ class Nap:
     note: Note = field(default=ignore_occurrence)
     writer: NapWriter | None = None
     """The language model that writes automatic naps; a nap on request follows the rules alone."""
+    classifier: SentenceClassifier | None = None
+    """The model that judges the user's sentences; without one the rules decide alone."""
 
     async def nap(self, caller: Caller, request: NapRequest) -> NapResult:
         """Nap and return the shorter list, after COMMIT (SPEC 6).
@@ -192,7 +203,8 @@ class Nap:
         first nap would otherwise wait. Raises ModelError for a vocabulary that cannot be read.
         """
         rule = self._rule(NapRequest(reason=Reason.FULL.value))
-        extracted = await self.work.run(extract, _SAMPLE_MESSAGES, rule=rule, distils=True)
+        reading = await self.work.run(read, _SAMPLE_MESSAGES, distils=True)
+        extracted = await self.work.run(extract, reading, rule=rule)
         await self.work.run(draft_memories, extracted, self.counter, None, self.chunking)
 
     async def _memory_level(self, caller: Caller) -> MemoryLevel:
@@ -217,15 +229,27 @@ class Nap:
         source = await SourceReader(self.db, self.work, self.roots).read(
             caller, request, distils=distils
         )
+        reading = await self.work.run(read, source.messages, source.context, distils=distils)
         extracted = await self.work.run(
             extract,
-            source.messages,
+            reading,
             rule=self._rule(request),
-            context=source.context,
             last=request.last,
-            distils=distils,
+            logits=await self._classify(reading.sentences or ()),
         )
         return source, extracted
+
+    async def _classify(
+        self, sentences: Sequence[Sequence[str]]
+    ) -> Sequence[Sequence[SentenceLogits]]:
+        """Return what the model tells of the *sentences*; nothing where there is no such model."""
+        if self.classifier is None:
+            return ()
+        try:
+            return await self.classifier.classify(sentences)
+        except (UnavailableError, ModelError) as error:
+            log.info("naps judge sentences by rules alone", kind=error.kind)
+            return ()
 
     # The file beside the usage file.
 

@@ -82,6 +82,7 @@ class Naps:
             emit=self._emit,
             note=rooms.notes.add,
             writer=self._writer(),
+            classifier=rooms.classifier,
         )
 
     def _writer(self) -> NapWriter | None:

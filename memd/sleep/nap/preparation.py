@@ -1,9 +1,9 @@
 """What a nap will store, computed beforehand so that its transaction only writes. Pure.
 
-:func:`extract` finds the texts that are worth storing. Secrets are replaced first: nothing that is
-consolidated, stored, written beside the usage file or drafted here contains one. The messages that
-the caller gets back are its own, unchanged. Lessons are extracted too: every sentence that says it
-is one (docs/decisions/0077).
+:func:`read` replaces secrets: nothing that is consolidated, stored, written beside the usage file
+or drafted here contains one. The messages that the caller gets back are its own, unchanged.
+:func:`extract` finds the texts that are worth storing. Lessons are extracted too: every sentence
+that says it is one (docs/decisions/0077).
 
 :func:`draft_memories` makes drafts of memories of these texts, with category, tags and origin.
 """
@@ -17,14 +17,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from memd.base.limits import TEXT_CHARS_MAX
-from memd.domain.encoding import ChunkingConfig, TokenCounter
+from memd.domain.encoding import ChunkingConfig, SentenceLogits, TokenCounter
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.learn import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
-from memd.sleep.distil.distil import distil
+from memd.sleep.distil.distil import distil, user_sentences
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -82,38 +82,61 @@ class NapExtract:
     detail: NapDetail
 
 
+class NapReading(NamedTuple):
+    """The messages of a nap, read: what :func:`extract` works on."""
+
+    given: Sequence[Message]
+    """The caller's own."""
+    messages: Sequence[Message]
+    """The same without secrets."""
+    heard: Sequence[Message]
+    """The same without memd's own texts, after those earlier in the session."""
+    context: SessionContext
+    sentences: Sequence[Sequence[str]] | None
+    """The user's, by message, where memories are distilled; a model may judge them."""
+
+
+def read(
+    given: Sequence[Message], context: SessionContext = NO_CONTEXT, *, distils: bool = False
+) -> NapReading:
+    """Return *given* without secrets and without memd's own texts."""
+    messages = [clean(message) for message in given]
+    parts = (context.earlier, messages)
+    heard = [each for part in parts for each in remove_echoes(part, context.injected)]
+    return NapReading(given, messages, heard, context, user_sentences(heard) if distils else None)
+
+
 def extract(
-    given: Sequence[Message],
+    reading: NapReading,
     *,
     rule: MemoryConsolidator,
-    context: SessionContext = NO_CONTEXT,
     last: bool = False,
-    distils: bool = False,
+    logits: Sequence[Sequence[SentenceLogits]] = (),
 ) -> NapExtract:
-    """Consolidate *given* by *rule* and extract the texts to store.
+    """Consolidate the messages of *reading* by *rule* and extract the texts to store.
 
-    With *distils* these are memories distilled from the messages and those earlier in the
-    session. Without it, they are the facts of SPEC 6 in the messages that the summary
-    replaces, or with *last* in all messages, as no later nap will cover the rest.
+    These are memories distilled from the messages and those earlier in the session, with what
+    a model told of the sentences (*logits*). On request, they are the facts of SPEC 6 in the
+    messages that the summary replaces, or with *last* in all messages, as no later nap will cover
+    the rest.
     Texts that the session has already need no draft.
     Lessons are stored besides, in place of a fact with the same text. memd's own texts
     teach nothing, nor does an assistant that repeats them.
     """
-    messages = [clean(message) for message in given]
+    given, messages, context = reading.given, reading.messages, reading.context
+    distils = reading.sentences is not None
     shorter, summary = rule.consolidate(messages)
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
     facts = rule.facts(messages[:start] if last else messages)
     facts = tuple(fact for fact in facts if fact.index < start)
-    spoken = remove_echoes(messages, context.injected)
-    lessons = find_lessons(spoken[:start])
+    own = reading.heard[len(context.earlier) :]
+    lessons = find_lessons(own[:start])
     lesson_texts = {lesson.text for lesson in lessons}
     plain_facts = (
         () if distils else tuple(f for f in facts if parse_lesson(f.text) not in lesson_texts)
     )
-    memories: tuple[NapMemory, ...] = ()
-    if distils:
-        memories = _distil(remove_echoes(context.earlier, context.injected), spoken)
+    memories = _distil(reading, logits) if distils else ()
 
     def is_new(text: str) -> bool:
         return content_hash(text) not in context.known_hashes
@@ -122,7 +145,7 @@ def extract(
     new_lessons = tuple(lesson for lesson in lessons if is_new(lesson.text))
     return NapExtract(
         messages=messages,
-        spoken=spoken,
+        spoken=own,
         earlier=context.earlier,
         facts=new_facts,
         lessons=new_lessons,
@@ -144,14 +167,14 @@ def extract(
     )
 
 
-def _distil(earlier: Sequence[Message], spoken: Sequence[Message]) -> tuple[NapMemory, ...]:
-    """Distil both; the places of *earlier* messages are below 0, the last is at -1."""
-    if not earlier:
-        return distil(spoken)
-    count = len(earlier)
+def _distil(
+    reading: NapReading, logits: Sequence[Sequence[SentenceLogits]]
+) -> tuple[NapMemory, ...]:
+    """Distil all that was heard; the places of earlier messages are below 0, the last is at -1."""
+    count = len(reading.context.earlier)
     return tuple(
         memory._replace(places=tuple(place - count for place in memory.places))
-        for memory in distil([*earlier, *spoken])
+        for memory in distil(reading.heard, logits)
     )
 
 

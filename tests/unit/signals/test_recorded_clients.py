@@ -13,7 +13,7 @@ from memd.signals import transcripts
 from memd.sleep.nap.blocks import all_text
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.messages import remove_echoes
-from memd.sleep.nap.preparation import extract
+from memd.sleep.nap.preparation import extract, read
 
 RECORDED = Path(__file__).parents[2] / "golden" / "clients"
 PROMPTS = {
@@ -44,7 +44,7 @@ def test_the_recording_holds_what_memd_added_and_a_nap_hears_none_of_it(client: 
 @pytest.mark.parametrize("client", PROMPTS)
 def test_a_nap_over_the_recording_makes_nothing_of_memd_s_own_text(client: str) -> None:
     messages: list[dict[str, Any]] = transcripts.read(raw(client)).messages
-    tail_of = extract(messages, rule=MemoryConsolidator(), last=True, distils=True)
+    tail_of = extract(read(messages, distils=True), rule=MemoryConsolidator(), last=True)
     texts = [fact.text for fact in tail_of.facts] + [lesson.text for lesson in tail_of.lessons]
     texts += [memory.text for memory in tail_of.distilled]
     for word in OURS:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.distil.exchanges import Run
-from memd.sleep.distil.failures import ERROR_CHARS_MAX, error_line, has_failed
+from memd.sleep.distil.language.failures import ERROR_CHARS_MAX, error_line, has_failed
 
 
 def _run(tool: str, given: object, result: str | None = "") -> Run:

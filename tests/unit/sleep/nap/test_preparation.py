@@ -15,8 +15,14 @@ from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.facts import HEADER
 from memd.sleep.nap.messages import clean, text_to_store
-from memd.sleep.nap.preparation import PreparedNap, draft_distilled, draft_memories, extract
-from memd.sleep.nap.source import SessionContext
+from memd.sleep.nap.preparation import (
+    PreparedNap,
+    draft_distilled,
+    draft_memories,
+    extract,
+    read,
+)
+from memd.sleep.nap.source import NO_CONTEXT, SessionContext
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.view import ENTRY_TAG, wrap_untrusted
 
@@ -30,7 +36,8 @@ def a_nap(*messages: dict[str, Any], **more: Any) -> PreparedNap:
 
 
 def prepared(messages: list[dict[str, Any]], **more: Any) -> PreparedNap:
-    extracted = extract(messages, **{"rule": MemoryConsolidator(), **more})
+    reading = read(messages, more.pop("context", NO_CONTEXT), distils=more.pop("distils", False))
+    extracted = extract(reading, **{"rule": MemoryConsolidator(), **more})
     return draft_memories(extracted, DefaultTokenEstimator(), "s")
 
 
