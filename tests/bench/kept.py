@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import kept_marks
+from bench import classified, kept_marks
 from bench.excerpts import excerpts
 from bench.kept_scores import (
     PER_TOKENS,
@@ -40,7 +40,6 @@ from bench.readings import HELD, SECOND, SPLITS, WORTH, readings, session_lines,
 from bench.scores import quantile
 from bench.stage import save_result
 from bench.transcripts import Message, exported, specstory
-from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.consolidator import (
     CHARS_PER_TOKEN,
@@ -105,7 +104,7 @@ def measure(folder: Path, which: str, keeping: Keeping) -> dict[str, Any]:
 
 def distilled(messages: Sequence[Message]) -> list[Memory]:
     """Return what the daemon's own naps keep of *messages*."""
-    made = distil(messages)
+    made = classified.distilled(messages)
     return [Memory(each.text, each.kind, each.kind is NapKind.DIGEST) for each in made]
 
 

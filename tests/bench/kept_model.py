@@ -33,7 +33,7 @@ from memd.llm.provider import Purpose
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.model.nap_writer import NapWriter, split_windows
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.preparation import NapExtract, extract
+from memd.sleep.nap.preparation import NapExtract, extract, read
 
 NO_BOUND = 100_000_000
 CONTEXT_TOKENS = 16_384
@@ -118,7 +118,7 @@ async def _usage(model: LanguageModel) -> dict[str, Any]:
 
 
 def _extract(messages: Sequence[Message]) -> NapExtract:
-    return extract(messages, rule=MemoryConsolidator(), last=True, distils=True)
+    return extract(read(messages, distils=True), rule=MemoryConsolidator(), last=True)
 
 
 def _memories(kept: NapExtract) -> list[Memory]:

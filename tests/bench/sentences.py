@@ -18,12 +18,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.classified import distilled
 from bench.kept_scores import stands_in
 from bench.readings import LABELS
 from bench.transcripts import specstory
-from memd.sleep.distil.answers import drop_quoted, fold_words
 from memd.sleep.distil.compose import turns
-from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import NapKind, split_exchanges
 from memd.text.words import sentences
 
@@ -41,12 +40,16 @@ CLEAR = 2
 class ReadMessage(NamedTuple):
     """The sentences of a message, whether each stands in a memory, and which are worth it.
 
-    *worth* is by place, each as in the file ("P2"); *is_random* says that it was drawn at random.
+    *worth* is by place, each as in the file ("P2"); *is_random* says that it was drawn at random,
+    *turn* which message it is, *stopped* that the agent had been interrupted.
     """
 
+    sentences: list[str]
     kept: list[bool]
     worth: dict[int, str]
     is_random: bool
+    turn: int
+    stopped: bool
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -64,7 +67,7 @@ def measure(folder: Path, split: str) -> dict[str, Any]:
     if missing := sorted({Path(row["path"]).name for row in rows} - set(paths)):
         raise SystemExit(f"no page {missing[0]} below {folder}")
     asked = sum(len(row["messages"]) for row in rows)
-    read = [each for row in rows for each in _read(row, paths[Path(row["path"]).name])]
+    read = [each for row in rows for each in read_page(row, paths[Path(row["path"]).name])]
     drawn = [each for each in read if each.is_random]
     kept, whole = Counter[str](), Counter[str]()
     for message in drawn:
@@ -90,24 +93,22 @@ def labels(split: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def _read(row: dict[str, Any], path: Path) -> Iterator[ReadMessage]:
+def read_page(row: dict[str, Any], path: Path) -> Iterator[ReadMessage]:
     """Yield the labelled messages of one page that are cut as they were when they were read."""
     labelled = {message["place"]: message for message in row["messages"]}
     messages = specstory(path.read_text("utf-8", errors="replace"), sidechains=False)
-    memories = [each for each in distil(messages) if each.kind is not NapKind.DIGEST]
-    agent_lines: list[str] = []
-    for turn in turns(split_exchanges(messages)):
+    memories = [each for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    for number, turn in enumerate(turns(split_exchanges(messages))):
         place = turn.exchange.place
-        fresh = drop_quoted(turn.own, agent_lines)
-        agent_lines += [fold_words(each.text) for each in turn.exchange.texts]
-        lines = [line for paragraph in fresh.paragraphs for line in paragraph.split("\n")]
+        lines = [line for paragraph in turn.fresh.paragraphs for line in paragraph.split("\n")]
         own = [sentence for line in lines for sentence in sentences(line)]
         label = labelled.get(place)
         if label is not None and label["of"] == len(own):
             texts = [each.text for each in memories if place in each.places]
             kept = [any(stands_in(sentence, text) for text in texts) for sentence in own]
             worth = {int(at): each for at, each in label.get("worth", {}).items()}
-            yield ReadMessage(kept, worth, "drawn" not in label)
+            is_random = "drawn" not in label
+            yield ReadMessage(own, kept, worth, is_random, number, turn.stopped)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,54 @@
+"""What naps keep of messages with the model that judges sentences, without a daemon.
+
+The model is that of MEMD_MODEL_DIR or of this user's data folder; where none is installed, naps and
+so these figures go by the rules alone. ``RULES_ALONE`` says so for a whole run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from bench.transcripts import Message
+from memd.base.paths import Paths
+from memd.domain.encoding import SentenceLogits
+from memd.embedding.embed import load_encoder
+from memd.embedding.encoders import FastembedEncoder
+from memd.embedding.model_files import read_manifest
+from memd.embedding.sentence_head import sentence_head
+from memd.embedding.sentence_states import pool, windows_of
+from memd.sleep.distil.distil import distil, user_sentences
+from memd.sleep.distil.exchanges import NapMemory
+
+RULES_ALONE = os.environ.get("MEMD_BENCH_RULES") == "1"
+
+
+def distilled(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
+    """Return the memories that a nap makes of *messages*."""
+    return distil(messages, classify(user_sentences(messages)))
+
+
+def classify(messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+    """Return what the model tells of the sentences of each message; nothing without one."""
+    model = encoder()
+    if model is None:
+        return []
+    logits: list[list[SentenceLogits]] = []
+    for sentences in messages:
+        logits.append([])
+        for window in windows_of(0, model.ids(list(sentences))):
+            logits[-1] += sentence_head().logits(pool([window], model.states([window.ids])))
+    return logits
+
+
+@cache
+def encoder() -> FastembedEncoder | None:
+    """Return the installed model, None where it is none that judges sentences."""
+    folder = Path(os.environ.get("MEMD_MODEL_DIR") or Paths.resolve().model_dir)
+    manifest = None if RULES_ALONE else read_manifest(folder)
+    if manifest is None or not manifest.has_states:
+        return None
+    model = load_encoder(folder, manifest)
+    return model if isinstance(model, FastembedEncoder) else None

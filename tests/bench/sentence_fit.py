@@ -1,0 +1,168 @@
+"""Fits the head that judges sentences: ``python -m tests.bench.sentence_fit DIR [--keep]``.
+
+The sentences are those of ``bench.sentences``, DIR holds their pages. The head is a logistic
+regression on the states of each sentence and on the signs of :mod:`memd.sleep.distil.speech`, and
+one for each kind of what is worth it. The table says what it keeps with each writer left out in
+turn, at the share of sentences "of the moment" (those of messages in which nothing is worth
+remembering) that the rules keep, and at less. ``--keep`` writes the head of all writers
+that may be looked at into the package. The model is that of MEMD_MODEL_DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import memd.embedding
+from bench.classified import encoder
+from bench.sentences import CLEAR, KINDS, labels, read_page
+from memd.embedding.model_files import DIMENSION
+from memd.embedding.sentence_head import HEAD_FILE
+from memd.embedding.sentence_states import pool, windows_of
+from memd.sleep.distil.acts import WORTH, Act, judge_sentence
+from memd.sleep.distil.speech import SENTENCES_MAX, signs
+
+Array = NDArray[np.float64]
+
+FOLDS = 9
+STATES_SCALE = 6.0  # of the states, whose parts are small: it is as a weaker ridge on them
+RIDGE = 25.0
+CLEAR_WEIGHT = 4.0
+STEPS = 12
+SIGNS = ("bias", *map(str, Act), "kept", "first", "last", "sentences", "turn", "chars")
+
+
+class Row(NamedTuple):
+    """A labelled sentence: *label* as in the file ("P2"), "" for what is not worth it."""
+
+    writer: str
+    label: str
+    is_kept: bool
+    is_moment: bool
+    is_random: bool
+    signs: dict[str, float]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.sentence_fit", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--keep", action="store_true", help="write the head into the package")
+    options = parser.parse_args(argv)
+    rows, features = read(options.folder)
+    for line in table(rows, features):
+        print(line)
+    if options.keep:
+        path = Path(memd.embedding.__file__).with_name(HEAD_FILE)
+        path.write_text(document(fit(rows, features)), encoding="utf-8")
+
+
+def read(folder: Path) -> tuple[list[Row], Array]:
+    """Return the sentences that may be looked at, and the features of each."""
+    model = encoder()
+    if model is None:
+        raise SystemExit("run: memd model install")
+    paths = {path.name: path for path in folder.rglob("*.md")}
+    rows: list[Row] = []
+    states = []
+    for page in labels("fit"):
+        for message in read_page(page, paths[Path(page["path"]).name]):
+            own = message.sentences[:SENTENCES_MAX]
+            if not own:
+                continue
+            for at, text in enumerate(own):
+                judged = judge_sentence(text, stopped=message.stopped)
+                row_signs = dict(signs(text, judged, at, len(own), message.turn))
+                rows.append(
+                    Row(
+                        page["repo"].partition("/")[0],
+                        message.worth.get(at, ""),
+                        judged.score >= WORTH,
+                        not message.worth,
+                        message.is_random,
+                        row_signs,
+                    )
+                )
+            windows = windows_of(0, model.ids(own))
+            states += [pool([window], model.states([window.ids])) for window in windows]
+    by_sign = np.array([[row.signs.get(name, 0.0) for name in SIGNS] for row in rows])
+    return rows, np.hstack([STATES_SCALE * np.vstack(states), by_sign])
+
+
+def fit(rows: Sequence[Row], features: Array) -> Array:
+    """Return a column of weights for the worth, and one for each kind."""
+    worth = np.array([int(row.label[1]) if row.label else 0 for row in rows])
+    share = np.where(worth == CLEAR, CLEAR_WEIGHT, 1.0)
+    columns = [logistic_regression(features, worth > 0, share)]
+    is_worth_it = worth > 0
+    kinds = np.array([row.label[:1] for row in rows])
+    columns += [
+        logistic_regression(features[is_worth_it], kinds[is_worth_it] == kind, share[is_worth_it])
+        for kind in KINDS
+    ]
+    return np.array(columns).T
+
+
+def logistic_regression(features: Array, good: NDArray[np.bool_], share: Array) -> Array:
+    """Return the weights of a logistic regression with a ridge on all but the bias."""
+    weights = np.zeros(features.shape[1])
+    ridge = np.full(features.shape[1], RIDGE)
+    ridge[2 * DIMENSION] = 1e-3
+    for _ in range(STEPS):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(features @ weights, -30, 30)))
+        curve = share * chance * (1 - chance) + 1e-6
+        slope = features.T @ (share * (chance - good)) + ridge * weights
+        weights -= np.linalg.solve((features.T * curve) @ features + np.diag(ridge), slope)
+    return weights
+
+
+def table(rows: Sequence[Row], features: Array) -> Iterator[str]:
+    """Yield what is kept with writers left out in turn, by rule and by the head."""
+    writers = sorted({row.writer for row in rows})
+    fold = np.array([writers.index(row.writer) % FOLDS for row in rows])
+    logits = np.zeros((len(rows), 1 + len(KINDS)))
+    for left_out in range(FOLDS):
+        own = fold == left_out
+        rest = [row for row, is_own in zip(rows, own, strict=True) if not is_own]
+        logits[own] = features[own] @ fit(rest, features[~own])
+    random = np.array([row.is_random for row in rows])
+    moment = random & np.array([row.is_moment for row in rows])
+    clear = random & np.array([row.label[1:] == str(CLEAR) for row in rows])
+    by_rule = np.array([row.is_kept for row in rows])
+    kinds = np.array([row.label[:1] for row in rows])
+    named = [KINDS[kind] for kind in KINDS]
+    yield f"{len(rows)} sentences, {clear.sum()} clearly worth it, {moment.sum()} of the moment"
+    yield "| | of the moment | clearly worth it | " + " | ".join(named) + " | of the right kind |"
+    best = np.array(list(KINDS))[logits[:, 1:].argmax(1)]
+    right = (best == kinds)[clear].mean()
+    shares = (by_rule[moment].mean(), 0.04, 0.02)
+    kept = {"the rules": by_rule}
+    kept |= {
+        f"the head at {share:.3f}": logits[:, 0] >= np.quantile(logits[moment, 0], 1 - share)
+        for share in shares
+    }
+    for name, which in kept.items():
+        by_kind = [f"{which[clear & (kinds == kind)].mean():.2f}" for kind in KINDS]
+        figures = (f"{which[moment].mean():.3f}", f"{which[clear].mean():.3f}", *by_kind)
+        yield f"| {name} | {' | '.join(figures)} | {right:.2f} |"
+
+
+def document(weights: Array) -> str:
+    """Return the head as it stands in the package."""
+    states = (STATES_SCALE * weights[: 2 * DIMENSION]).astype("<f2").tobytes()
+    by_name = {
+        name: [round(float(each), 3) for each in row]
+        for name, row in zip(SIGNS, weights[2 * DIMENSION :], strict=True)
+    }
+    head = {"signs": by_name, "states": base64.b64encode(states).decode()}
+    return json.dumps(head, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    main()
