@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from memd.base.errors import DegradedError
-from memd.domain.encoding import ModelFingerprint
+from memd.domain.encoding import ModelFingerprint, SentenceLogits
 
 DIMENSION = 32
 
@@ -71,6 +71,9 @@ class HashEmbedder:
             raise DegradedError("no model is installed")
         self.texts.extend(texts)
         return [hash_vector(text, self.dimension, self.name) for text in texts]
+
+    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+        raise DegradedError(f"of {len(messages)} messages this model judges none")
 
     def warm(self) -> None:
         """Nothing has to be loaded."""
