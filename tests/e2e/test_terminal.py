@@ -133,7 +133,8 @@ def test_a_person_reads_local_times_and_a_pipe_gets_utc(daemon: Spawned, memd: T
     with daemon.client() as client:
         created = client.call("memory.get", {"id": memory_id})["created_at"]
     (piped,) = (each for each in memd.piped("list").out.splitlines() if memory_id in each)
-    assert piped.split("\t") == [memory_id, created, "semantic", "Swifts arrive in May"]
+    to_the_second = f"{created[:19]}Z"
+    assert piped.split("\t") == [memory_id, to_the_second, "semantic", "Swifts arrive in May"]
     assert re.search(r"created_at: +\d{4}-\d\d-\d\d \d\d:\d\d JST", memd("get", memory_id).err)
 
 
