@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _CLS, _SEP = 101, 102  # of the vocabulary
 _WINDOW_PIECES = 249  # with [CLS]; [SEP] follows
 _SENTENCE_PIECES = 120  # of one sentence; the rest of it is not read
+_SENTENCE_CHARS = 2_000  # a paste without a full stop is not cut into pieces as a whole
 _BEFORE_PIECES = 60  # of the sentence before a window
 
 
@@ -91,7 +92,7 @@ def _split(model: FastembedEncoder, messages: Sequence[Sequence[str]]) -> list[S
     windows = [
         window
         for at, sentences in enumerate(messages)
-        for window in windows_of(at, model.ids(list(sentences)))
+        for window in windows_of(at, model.ids([each[:_SENTENCE_CHARS] for each in sentences]))
     ]
     return sorted(windows, key=lambda window: len(window.ids))
 
