@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base.errors import DegradedError
-from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS
+from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS, EMBED_CUT_CHARS
 from memd.domain.encoding import SentenceLogits
 from memd.embedding.encoders import FastembedEncoder
 from memd.embedding.model_files import INSTALL_HINT
@@ -56,14 +56,16 @@ class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
     def __init__(self, messages: Sequence[Sequence[str]]) -> None:
         super().__init__()
         self._messages = messages
-        self._windows: deque[SentenceWindow] | None = None
+        self._chars = [sum(map(len, sentences)) for sentences in messages]
+        self._order = deque(sorted(range(len(messages)), key=self._chars.__getitem__))
+        self._windows: deque[SentenceWindow] = deque()
         self._logits: dict[tuple[int, int], SentenceLogits] = {}
 
     def step(self, model: Encoder) -> bool:
         if not isinstance(model, FastembedEncoder):
             raise DegradedError("this model judges no sentences", hint=INSTALL_HINT)
-        if self._windows is None:
-            self._windows = deque(_split(model, self._messages))
+        if not self._windows:
+            self._split_next(model)
         batch: list[SentenceWindow] = []
         while self._windows and len(batch) < EMBED_BATCH_TEXTS:
             if batch and (len(batch) + 1) * len(self._windows[0].ids) > EMBED_BATCH_TOKENS:
@@ -71,7 +73,7 @@ class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
             batch.append(self._windows.popleft())
         if batch:
             self._read(batch, model)
-        return not self._windows
+        return not (self._windows or self._order)
 
     def result(self) -> list[list[SentenceLogits]]:
         return [
@@ -79,22 +81,23 @@ class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
             for message, sentences in enumerate(self._messages)
         ]
 
+    def _split_next(self, model: FastembedEncoder) -> None:
+        """Split the next few messages into windows, shortest first: many would hold up others."""
+        windows: list[SentenceWindow] = []
+        chars = 0
+        while self._order and chars <= EMBED_CUT_CHARS:
+            at = self._order.popleft()
+            chars += self._chars[at]
+            texts = [each[:_SENTENCE_CHARS] for each in self._messages[at]]
+            windows += windows_of(at, model.ids(texts))
+        self._windows.extend(sorted(windows, key=lambda window: len(window.ids)))
+
     def _read(self, batch: Sequence[SentenceWindow], model: FastembedEncoder) -> None:
         states = model.states([window.ids for window in batch])
         rows = pool(batch, states)
         spans = [span for window in batch for span in window.spans]
         for span, logits in zip(spans, sentence_head().logits(rows), strict=True):
             self._logits[span.message, span.sentence] = logits
-
-
-def _split(model: FastembedEncoder, messages: Sequence[Sequence[str]]) -> list[SentenceWindow]:
-    """Return the windows of all messages, the shortest first."""
-    windows = [
-        window
-        for at, sentences in enumerate(messages)
-        for window in windows_of(at, model.ids([each[:_SENTENCE_CHARS] for each in sentences]))
-    ]
-    return sorted(windows, key=lambda window: len(window.ids))
 
 
 def windows_of(message: int, sentences: Sequence[Sequence[int]]) -> Iterator[SentenceWindow]:

@@ -21,6 +21,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin, Trust
 from memd.domain.inject import PREPARE_TOKENS, Brief, BriefItem, BriefRequest
 from memd.domain.org.org import OrgFact
+from memd.domain.sleep.consolidation import without_outcome
 from memd.domain.trust import mark as mark_of
 from memd.guard.redaction import redact
 from memd.inject.brief_rows import (
@@ -29,7 +30,6 @@ from memd.inject.brief_rows import (
     find_open_points,
     rank_rows,
     rank_rules,
-    rule_words,
 )
 from memd.inject.format import PromptPart, fence, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
@@ -287,7 +287,7 @@ def _memory_line(row: BriefRow) -> BriefLine:
 def _rule_line(row: BriefRow) -> BriefLine:
     """Return the line of a rule without what came of it on its day."""
     line = _memory_line(row)
-    text = rule_words(line.text)
+    text = without_outcome(line.text)
     return _cut(line._replace(text=text, is_cut=text != line.text), RULE_CHARS)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from memd.domain.sleep.consolidation import user_part, without_outcome
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 
 KIND_WORTH: Mapping[str, float] = MappingProxyType(
@@ -107,30 +108,17 @@ def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
     return [row for *_, row in sorted(places, key=lambda each: each[:2])]
 
 
-def rule_words(content: str) -> str:
-    r"""Return the words of a rule, without what came of it on its day.
-
-    >>> rule_words("Never push on Fridays.\nOutcome: The job is off.")
-    'Never push on Fridays.'
-    """
-    return content.partition("\nOutcome: ")[0]
-
-
 def drop_continued(superseded: Sequence[str], rows: Sequence[BriefRow]) -> list[str]:
     """Return the *superseded* texts without those that *rows* tell with more: they still hold.
 
     A session that goes on is distilled again, and a message is then told with what came of it.
     """
-    current = {_user_words(row.content) for row in rows}
-    return [text for text in superseded if _user_words(text) not in current]
-
-
-def _user_words(content: str) -> str:
-    return rule_words(content).partition("\nIn answer to: ")[0].removeprefix("User: ")
+    current = {user_part(row.content) for row in rows}
+    return [text for text in superseded if user_part(text) not in current]
 
 
 def _lasts(row: BriefRow) -> bool:
-    return _LASTING.search(rule_words(row.content)) is not None
+    return _LASTING.search(without_outcome(row.content)) is not None
 
 
 def _purpose_place(row: BriefRow) -> int:

@@ -238,7 +238,8 @@ async def test_what_is_told_of_a_message_does_not_depend_on_its_batch_mates(
 ) -> None:
     alone = await judged(model_dir, [LASTING, MOMENT])
     long = [f"Sentence number {at} speaks of something else altogether." for at in range(40)]
-    _, among, empty = await judged(model_dir, long, [LASTING, MOMENT], [])
+    pasted = ["w" * 70_000, "another text"]  # more than is cut into pieces at a time
+    _, among, empty, _ = await judged(model_dir, long, [LASTING, MOMENT], [], pasted)
     assert np.allclose(alone[0], among, atol=1e-3)
     assert empty == []
 

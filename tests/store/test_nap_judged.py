@@ -10,7 +10,7 @@ from support.fakes import HashEmbedder
 from support.nights import nap_over
 from support.store import ADA, a_house
 
-from memd.base.errors import DegradedError, MemdError, ModelError
+from memd.base.errors import DegradedError, MemdError, ModelError, StoppingError
 from memd.domain.encoding import SentenceLogits
 from memd.domain.memory import MemoryQuery
 from memd.sleep.window.trigger import Reason
@@ -56,6 +56,11 @@ async def test_what_the_model_finds_worth_keeping_is_stored(tmp_path: Path) -> N
 async def test_without_the_model_the_rules_decide(tmp_path: Path, error: MemdError | None) -> None:
     embedder = HashEmbedder() if error is None else JudgingEmbedder(error)
     assert await texts_of_nap(embedder, tmp_path, Reason.ENDED.value) == {RULE}
+
+
+async def test_a_nap_that_is_stopped_meanwhile_stores_nothing(tmp_path: Path) -> None:
+    with pytest.raises(StoppingError):
+        await texts_of_nap(JudgingEmbedder(StoppingError("bye")), tmp_path, Reason.ENDED.value)
 
 
 async def test_a_nap_on_request_asks_no_model(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def status(json: options.Json = False) -> None:
         say.out(f"{second.folder}: {optional}")
         if damage:
             say.note(f"memd: {damage}; {RERANKER_HINT}")
-    if not embedder.installed or embedder.problem:
+    if not embedder.installed:
         raise say.CommandExit(say.Exit.DEGRADED)
 
 

@@ -57,6 +57,24 @@ def is_composed(tags: Collection[str]) -> bool:
     return NAP_TAG in tags and not COMPOSED_TAGS.isdisjoint(tags)
 
 
+OUTCOME_PART, ANSWER_PART = "\nOutcome: ", "\nIn answer to: "
+"""What stands in a composed memory before what came of it, and before what the user answered."""
+
+
+def without_outcome(content: str) -> str:
+    r"""Return a composed memory without what came of it.
+
+    >>> without_outcome("Never push on Fridays.\nOutcome: The job is off.")
+    'Never push on Fridays.'
+    """
+    return content.partition(OUTCOME_PART)[0]
+
+
+def user_part(content: str) -> str:
+    """Return the user's part of a composed memory, the whole of any other."""
+    return without_outcome(content).partition(ANSWER_PART)[0].removeprefix("User: ")
+
+
 class ConsolidationStrategyType(StrEnum):
     """How a group of memories becomes one summary."""
 

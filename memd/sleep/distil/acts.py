@@ -68,11 +68,11 @@ class Act(StrEnum):
 
 
 class Judgement(NamedTuple):
-    """An act and its *score*, 0 to 1; *is_told* where a model told it, and the rules did not."""
+    """An act and its *score*, 0 to 1; *by_model* where a model says so, and the rules do not."""
 
     act: Act
     score: float
-    is_told: bool = False
+    by_model: bool = False
 
 
 _MEANT = words(

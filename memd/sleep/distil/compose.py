@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
+from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.sleep.distil.acts import (
     Act,
     Judgement,
@@ -65,9 +66,6 @@ _PLANNED = 0.65
 _BARE_WORDS = 3
 _ALONE_CHARS = 160
 _TEMPLATE_CHARS = 600
-_OUTCOME = "\nOutcome: "
-ANSWERS = "\nIn answer to: "
-"""Between the user's words and what of the agent's they answer."""
 _OUTCOME_CHARS_MIN = 60
 _ENDED = 0.4
 _NOTHING = Words()
@@ -235,7 +233,7 @@ def _memories(
     if not kept and ended and _stands_alone(ended):
         yield _outcome_memory(turn, ended, worth)
     elif not kept and ended and leave:
-        yield _outcome_memory(turn, f"{leave}{_OUTCOME}{ended}", worth)
+        yield _outcome_memory(turn, f"{leave}{OUTCOME_PART}{ended}", worth)
     last = ended if outcome_worth(ended) >= OUTCOME_WORTH else ""
     for number, part in enumerate(kept):
         beside = (
@@ -283,10 +281,10 @@ def _memory(
         lead = "The user's word" if _DECLINES.search(asked.text) else "The user picks"
         text = f"{lead}: {asked.text}"
     elif asked:
-        text = f"User: {text}{ANSWERS}{asked.text}"
-    room = CHARS_MAX - len(text) - len(_OUTCOME)
+        text = f"User: {text}{ANSWER_PART}{asked.text}"
+    room = CHARS_MAX - len(text) - len(OUTCOME_PART)
     if ended and room > _OUTCOME_CHARS_MIN:
-        text += _OUTCOME + cut(ended, room)
+        text += OUTCOME_PART + cut(ended, room)
     end = [_place_of_ending(turn.exchange, ended)] if ended else []
     places = (place, *([asked.place] if asked else ()), *end)
     memory = NapMemory(

@@ -22,8 +22,9 @@ from typing import NamedTuple
 
 from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
+from memd.domain.sleep.consolidation import user_part
 from memd.sleep.distil.acts import STANDING, Act, judge
-from memd.sleep.distil.compose import ANSWERS, OwnExchange, compose_memories, turns
+from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment import COMMANDS_SLOT, environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
@@ -34,7 +35,7 @@ from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
-from memd.sleep.distil.speech import spoken_sentences, weigh_sentences
+from memd.sleep.distil.speech import sentences_to_judge, weigh_sentences
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import Message, text_to_store
 from memd.text.languages import FAILS, FUNCTION_WORDS
@@ -59,7 +60,7 @@ def distil(
 
 def user_sentences(messages: Sequence[Message]) -> list[list[str]]:
     """Return the sentences that the user wrote, by message: those that a model may judge."""
-    return [spoken_sentences(turn.fresh) for turn in turns(split_exchanges(messages))]
+    return [sentences_to_judge(turn.fresh) for turn in turns(split_exchanges(messages))]
 
 
 def _weigh_turns(
@@ -70,7 +71,9 @@ def _weigh_turns(
         return turns
     return [
         turn._replace(
-            worths=weigh_sentences(spoken_sentences(turn.fresh), own, number, stopped=turn.stopped)
+            worths=weigh_sentences(
+                sentences_to_judge(turn.fresh), own, number, stopped=turn.stopped
+            )
         )
         for number, (turn, own) in enumerate(zip(turns, logits, strict=True))
     ]
@@ -323,11 +326,6 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
         return False
     return _TAKES_BACK.search(user_part(later.memory.text)) is not None
-
-
-def user_part(text: str) -> str:
-    """Return the user's part of a composed memory, the whole of any other."""
-    return text.partition("\nOutcome: ")[0].partition(ANSWERS)[0].removeprefix("User: ")
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -116,7 +116,7 @@ def _pieces(
         leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
         if keeps[at] and not leads:
             is_wish = judged.act is Act.PREFERENCE and judged is not _RULE
-            short = trim(line, judge_part) if is_wish or judged.is_told else line
+            short = trim(line, judge_part) if is_wish or judged.by_model else line
             yield from (UserPassage(text, judged) for text in _split_line(short))
 
 

@@ -42,7 +42,7 @@ class SentenceWorth(NamedTuple):
     act: Act
 
 
-def spoken_sentences(own: Words) -> list[str]:
+def sentences_to_judge(own: Words) -> list[str]:
     """Return the sentences of a message that are judged, none of what a program wrote."""
     paragraphs = () if own.is_brief else own.paragraphs
     lines = [line for paragraph in paragraphs for line in paragraph.split("\n")]
@@ -54,11 +54,11 @@ def weigh_sentences(
 ) -> dict[str, SentenceWorth]:
     """Return the worth of the sentences of the message number *turn*, by their texts.
 
-    *logits* are what the model told of each; there are none without a model.
+    *logits* are what the model told of each.
     """
     worths: dict[str, SentenceWorth] = {}
     weights = sentence_head().signs
-    for at, (text, row) in enumerate(zip(texts, logits, strict=bool(logits))):
+    for at, (text, row) in enumerate(zip(texts, logits, strict=True)):
         total = list(row)
         judged = judge_sentence(text, stopped=stopped)
         for name, value in signs(text, judged, at, len(texts), turn):
@@ -84,17 +84,14 @@ def signs(
 
 
 def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> Judgement:
-    """Return what a line or sentence does by rule (*judged*) and by the worth of its sentences.
-
-    A lasting wish that the rules know stays.
-    """
+    """Return what a line or sentence does by rule (*judged*) and by the worth of its sentences."""
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if not known:
         return judged
     best = max(known)
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)
-        return Judgement(best.act, score, is_told=True) if best.worth >= LIFTED else judged
+        return Judgement(best.act, score, by_model=True) if best.worth >= LIFTED else judged
     is_worth_it = best.worth >= _DROPPED.get(judged.act, best.worth)
     return judged if is_worth_it else Judgement(Act.REQUEST, _DROPPED_SCORE)
 

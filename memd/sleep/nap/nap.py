@@ -23,6 +23,7 @@ from memd.base.errors import (
     MemdError,
     MemoryStoreError,
     ModelError,
+    StoppingError,
     UnavailableError,
 )
 from memd.base.ids import Ids
@@ -247,6 +248,8 @@ class Nap:
             return ()
         try:
             return await self.classifier.classify(sentences)
+        except StoppingError:
+            raise
         except (UnavailableError, ModelError) as error:
             log.info("naps judge sentences by rules alone", kind=error.kind)
             return ()

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memd.sleep.distil.distil import ALIKE, content_words, user_part
+from memd.domain.sleep.consolidation import user_part
+from memd.sleep.distil.distil import ALIKE, content_words
 from memd.text.words import sentences
 
 _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
