@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 from pydantic import Field, model_validator
 
@@ -66,9 +66,15 @@ class Embedder(InstalledModel, Protocol):
         ...
 
 
-SentenceLogits = tuple[float, ...]
-"""What a model tells of a sentence: the log-odds that it is worth remembering, and a score for each
-kind (preference, constraint, decision, correction, environment)."""
+class SentenceLogits(NamedTuple):
+    """What a model tells of a sentence, in log-odds."""
+
+    worth: float
+    """That it is worth remembering, as the user's."""
+    kinds: tuple[float, ...]
+    """A score for each kind: preference, constraint, decision, correction, environment."""
+    conclusion: float
+    """That it is worth remembering, as the agent's."""
 
 
 @runtime_checkable

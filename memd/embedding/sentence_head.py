@@ -1,4 +1,4 @@
-"""The head over the states of a sentence: what six numbers tell of it.
+"""The head over the states of a sentence: what seven numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
 (``python -m tests.bench.sentence_fit``, docs/decisions/0282). ``sentence_head.json`` holds it: the
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,8 +32,10 @@ class SentenceHead(NamedTuple):
 
     states: bytes
     """Those of the states, little-endian float16."""
-    signs: Mapping[str, SentenceLogits]
-    """Those of each sign by its name, "bias" among them."""
+    signs: Mapping[str, Sequence[float]]
+    """Those of each sign of a user's sentence by its name, "bias" among them: worth, kinds."""
+    conclusion_signs: Mapping[str, float]
+    """Those of each sign of an agent's sentence."""
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
@@ -41,7 +43,7 @@ class SentenceHead(NamedTuple):
 
         weights = np.frombuffer(self.states, dtype="<f2").astype(np.float32)
         columns: Rows = states @ weights.reshape(2 * DIMENSION, -1)
-        return [tuple(row) for row in columns.tolist()]
+        return [SentenceLogits(row[0], tuple(row[1:-1]), row[-1]) for row in columns.tolist()]
 
 
 @cache
@@ -49,5 +51,5 @@ def sentence_head() -> SentenceHead:
     """Return the head of the package, read once."""
     raw = resources.files("memd.embedding").joinpath(HEAD_FILE).read_text("utf-8")
     document = json.loads(raw)
-    signs = {name: tuple(weights) for name, weights in document["signs"].items()}
-    return SentenceHead(base64.b64decode(document["states"]), signs)
+    states = base64.b64decode(document["states"])
+    return SentenceHead(states, document["signs"], document["conclusion_signs"])

@@ -19,7 +19,7 @@ from memd.embedding.encoders import FastembedEncoder
 from memd.embedding.model_files import read_manifest
 from memd.embedding.sentence_head import sentence_head
 from memd.embedding.sentence_states import pool, windows_of
-from memd.sleep.distil.distil import distil, user_sentences
+from memd.sleep.distil.distil import distil, sentences_of
 from memd.sleep.distil.exchanges import NapMemory
 
 RULES_ALONE = os.environ.get("MEMD_BENCH_RULES") == "1"
@@ -27,7 +27,7 @@ RULES_ALONE = os.environ.get("MEMD_BENCH_RULES") == "1"
 
 def distilled(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
     """Return the memories that a nap makes of *messages*."""
-    return distil(messages, classify(user_sentences(messages)))
+    return distil(messages, classify(sentences_of(messages)))
 
 
 def classify(messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:

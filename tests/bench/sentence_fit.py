@@ -1,11 +1,13 @@
 """Fits the head that judges sentences: ``python -m tests.bench.sentence_fit DIR [--keep]``.
 
-The sentences are those of ``bench.sentences``, DIR holds their pages. The head is a logistic
-regression on the states of each sentence and on the signs of :mod:`memd.sleep.distil.speech`, and
-one for each kind of what is worth it. The table says what it keeps with each writer left out in
-turn, at the share of sentences "of the moment" (those of messages in which nothing is worth
-remembering) that the rules keep, and at less. ``--keep`` writes the head of all writers
-that may be looked at into the package. The model is that of MEMD_MODEL_DIR.
+The sentences are those of ``bench.sentences`` and, of agents, of ``bench.statements``; DIR holds
+their pages. The head is a logistic regression on the states of each sentence and on the signs of
+:mod:`memd.sleep.distil.speech`: of the user's one for the worth and one for each kind of what is
+worth it, of the agent's one for the worth. The tables say what they keep with each writer left
+out in turn: at the share of sentences "of the moment" (those of messages in which nothing is worth
+remembering) that the rules keep, and at less; and at shares of the agent's that are clearly worth
+it. ``--keep`` writes the head of all writers that may be looked at into the package. The model is
+that of MEMD_MODEL_DIR.
 """
 
 from __future__ import annotations
@@ -21,13 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import memd.embedding
+from bench import statements
 from bench.classified import encoder
-from bench.sentences import CLEAR, KINDS, labels, read_page
+from bench.sentences import CLEAR, KINDS, labels, read_messages, read_page
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import HEAD_FILE
 from memd.embedding.sentence_states import pool, windows_of
 from memd.sleep.distil.acts import WORTH, Act, judge_sentence
-from memd.sleep.distil.speech import SENTENCES_MAX, signs
+from memd.sleep.distil.outcomes import JUDGED_AT
+from memd.sleep.distil.speech import SENTENCES_MAX, signs, statement_signs
 
 Array = NDArray[np.float64]
 
@@ -36,6 +40,7 @@ STATES_SCALE = 6.0  # of the states, whose parts are small: it is as a weaker ri
 RIDGE = 25.0
 CLEAR_WEIGHT = 4.0
 STEPS = 12
+STATEMENT_SIGNS = ("bias", "score", "place", "sentences", "chars", "last text")
 SIGNS = ("bias", *map(str, Act), "kept", "first", "last", "sentences", "turn", "chars")
 
 
@@ -58,9 +63,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     rows, features = read(options.folder)
     for line in table(rows, features):
         print(line)
+    of_agents = read_statements(options.folder)
+    for line in statement_table(of_agents):
+        print(line)
     if options.keep:
         path = Path(memd.embedding.__file__).with_name(HEAD_FILE)
-        path.write_text(document(fit(rows, features)), encoding="utf-8")
+        written = document(fit(rows, features), fit_statements(of_agents))
+        path.write_text(written, encoding="utf-8")
 
 
 def read(folder: Path) -> tuple[list[Row], Array]:
@@ -72,7 +81,7 @@ def read(folder: Path) -> tuple[list[Row], Array]:
     rows: list[Row] = []
     states = []
     for page in labels("fit"):
-        for message in read_page(page, paths[Path(page["path"]).name]):
+        for message in read_page(page, read_messages(paths[Path(page["path"]).name])):
             own = message.sentences[:SENTENCES_MAX]
             if not own:
                 continue
@@ -113,7 +122,7 @@ def logistic_regression(features: Array, good: NDArray[np.bool_], share: Array) 
     """Return the weights of a logistic regression with a ridge on all but the bias."""
     weights = np.zeros(features.shape[1])
     ridge = np.full(features.shape[1], RIDGE)
-    ridge[2 * DIMENSION] = 1e-3
+    ridge[2 * DIMENSION] = 1e-3  # the bias
     for _ in range(STEPS):
         chance = 1.0 / (1.0 + np.exp(-np.clip(features @ weights, -30, 30)))
         curve = share * chance * (1 - chance) + 1e-6
@@ -153,14 +162,90 @@ def table(rows: Sequence[Row], features: Array) -> Iterator[str]:
         yield f"| {name} | {' | '.join(figures)} | {right:.2f} |"
 
 
-def document(weights: Array) -> str:
+class Statements(NamedTuple):
+    """The agents' sentences: whose agent it is, its worth, the rules' score, and the features."""
+
+    writers: list[str]
+    worths: NDArray[np.int64]
+    scores: Array
+    features: Array
+
+
+def read_statements(folder: Path) -> Statements:
+    """Return the agents' sentences that may be looked at."""
+    model = encoder()
+    assert model is not None
+    writers: list[str] = []
+    worths: list[int] = []
+    rows: list[list[float]] = []
+    states = []
+    for page, path in statements.pages(folder, "fit"):
+        exchanges = statements.by_place(read_messages(path))
+        read = [statements.read_turn(turn, exchanges) for turn in page["turns"]]
+        for text, is_last in (each for texts in read if texts for each in _judged(texts)):
+            writers += [page["repo"].partition("/")[0]] * len(text.worths)
+            worths += text.worths
+            for at, (score, line) in enumerate(text.sentences):
+                own = statement_signs(score, line.text, at, len(text.worths), is_last=is_last)
+                rows.append([value for _, value in own])
+            windows = windows_of(0, model.ids([line.text for _, line in text.sentences]))
+            states += [pool([window], model.states([window.ids])) for window in windows]
+    by_sign = np.array(rows)
+    features = np.hstack([STATES_SCALE * np.vstack(states), by_sign])
+    at_score = STATEMENT_SIGNS.index("score")
+    return Statements(writers, np.array(worths), by_sign[:, at_score], features)
+
+
+def _judged(texts: Sequence[statements.ReadText]) -> Iterator[tuple[statements.ReadText, bool]]:
+    """Yield of the texts of a turn what a nap has judged, and whether it is the last such text."""
+    kept = []
+    for text in texts:
+        places = [at for at, (score, _) in enumerate(text.sentences) if score >= JUDGED_AT]
+        own = [text.sentences[at] for at in places]
+        kept.append(statements.ReadText(own, [text.worths[at] for at in places]))
+    judged = [text for text in kept if text.sentences]
+    yield from ((text, at == len(judged) - 1) for at, text in enumerate(judged))
+
+
+def fit_statements(read: Statements, which: NDArray[np.bool_] | None = None) -> Array:
+    """Return the weights for the worth of an agent's sentence, fitted on *which* of them."""
+    own = np.ones(len(read.worths), dtype=bool) if which is None else which
+    share = np.where(read.worths == CLEAR, CLEAR_WEIGHT, 1.0)
+    return logistic_regression(read.features[own], read.worths[own] > 0, share[own])
+
+
+def statement_table(read: Statements) -> Iterator[str]:
+    """Yield what is told with writers left out in turn, by the rules' score and by the head."""
+    writers = sorted(set(read.writers))
+    fold = np.array([writers.index(writer) % FOLDS for writer in read.writers])
+    logits = np.zeros(len(fold))
+    for left_out in range(FOLDS):
+        own = fold == left_out
+        logits[own] = read.features[own] @ fit_statements(read, ~own)
+    clear, junk = read.worths == CLEAR, read.worths == 0
+    yield f"{len(fold)} sentences of agents, {clear.sum()} clearly worth it, {junk.sum()} not"
+    yield "| clearly worth it that are told | from | told | of these clearly worth it | not |"
+    for name, rated in (("score", read.scores), ("head", logits)):
+        for kept in (0.8, 0.7, 0.6, 0.5, 0.4):
+            bar = np.quantile(rated[clear], 1 - kept)
+            above = rated >= bar
+            figures = f"{clear[above].mean():.2f} | {junk[above].mean():.2f}"
+            yield f"| {kept} | {name} {bar:.2f} | {above.sum()} | {figures} |"
+
+
+def document(weights: Array, of_statements: Array) -> str:
     """Return the head as it stands in the package."""
-    states = (STATES_SCALE * weights[: 2 * DIMENSION]).astype("<f2").tobytes()
+    both = np.column_stack([weights[: 2 * DIMENSION], of_statements[: 2 * DIMENSION]])
     by_name = {
         name: [round(float(each), 3) for each in row]
         for name, row in zip(SIGNS, weights[2 * DIMENSION :], strict=True)
     }
-    head = {"signs": by_name, "states": base64.b64encode(states).decode()}
+    of_agent = zip(STATEMENT_SIGNS, of_statements[2 * DIMENSION :], strict=True)
+    head = {
+        "signs": by_name,
+        "conclusion_signs": {name: round(float(each), 3) for name, each in of_agent},
+        "states": base64.b64encode((STATES_SCALE * both).astype("<f2").tobytes()).decode(),
+    }
     return json.dumps(head, indent=1) + "\n"
 
 

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 from bench.classified import distilled
 from bench.kept_scores import stands_in
 from bench.readings import LABELS
-from bench.transcripts import specstory
+from bench.transcripts import Message, specstory
 from memd.sleep.distil.compose import turns
-from memd.sleep.distil.exchanges import NapKind, split_exchanges
+from memd.sleep.distil.exchanges import NapKind, NapMemory, split_exchanges
 from memd.text.words import sentences
 
 KINDS = {
@@ -38,14 +38,15 @@ CLEAR = 2
 
 
 class ReadMessage(NamedTuple):
-    """The sentences of a message, whether each stands in a memory, and which are worth it.
+    """The sentences of a message, and which are worth it.
 
-    *worth* is by place, each as in the file ("P2"); *is_random* says that it was drawn at random,
-    *turn* which message it is, *stopped* that the agent had been interrupted.
+    *place* is that of the message. *worth* is by the places of the sentences, each as in the file
+    ("P2"); *is_random* says that the message was drawn at random, *turn* which one it is, *stopped*
+    that the agent had been interrupted.
     """
 
+    place: int
     sentences: list[str]
-    kept: list[bool]
     worth: dict[int, str]
     is_random: bool
     turn: int
@@ -67,17 +68,21 @@ def measure(folder: Path, split: str) -> dict[str, Any]:
     if missing := sorted({Path(row["path"]).name for row in rows} - set(paths)):
         raise SystemExit(f"no page {missing[0]} below {folder}")
     asked = sum(len(row["messages"]) for row in rows)
-    read = [each for row in rows for each in read_page(row, paths[Path(row["path"]).name])]
-    drawn = [each for each in read if each.is_random]
+    read: list[tuple[ReadMessage, list[bool]]] = []
+    for row in rows:
+        messages = read_messages(paths[Path(row["path"]).name])
+        memories = [each for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+        read += [(each, _are_kept(each, memories)) for each in read_page(row, messages)]
+    drawn = [each for each in read if each[0].is_random]
     kept, whole = Counter[str](), Counter[str]()
-    for message in drawn:
+    for message, are_kept in drawn:
         for at, label in message.worth.items():
             group = KINDS[label[0]] if int(label[1]) == CLEAR else "may be argued about"
             whole[group] += 1
-            kept[group] += message.kept[at]
+            kept[group] += are_kept[at]
         if not message.worth:
             whole["messages of the moment"] += 1
-            kept["messages of the moment"] += any(message.kept)
+            kept["messages of the moment"] += any(are_kept)
     clear = [sum(counts[kind] for kind in KINDS.values()) for counts in (kept, whole)]
     return {
         "messages": len(drawn),
@@ -93,22 +98,29 @@ def labels(split: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def read_page(row: dict[str, Any], path: Path) -> Iterator[ReadMessage]:
+def read_messages(path: Path) -> list[Message]:
+    """Return the messages of a recorded page."""
+    return specstory(path.read_text("utf-8", errors="replace"), sidechains=False)
+
+
+def _are_kept(message: ReadMessage, memories: Sequence[NapMemory]) -> list[bool]:
+    """Return of each sentence of *message* whether it stands in one of the *memories*."""
+    texts = [each.text for each in memories if message.place in each.places]
+    return [any(stands_in(sentence, text) for text in texts) for sentence in message.sentences]
+
+
+def read_page(row: dict[str, Any], messages: Sequence[Message]) -> Iterator[ReadMessage]:
     """Yield the labelled messages of one page that are cut as they were when they were read."""
     labelled = {message["place"]: message for message in row["messages"]}
-    messages = specstory(path.read_text("utf-8", errors="replace"), sidechains=False)
-    memories = [each for each in distilled(messages) if each.kind is not NapKind.DIGEST]
     for number, turn in enumerate(turns(split_exchanges(messages))):
         place = turn.exchange.place
         lines = [line for paragraph in turn.fresh.paragraphs for line in paragraph.split("\n")]
         own = [sentence for line in lines for sentence in sentences(line)]
         label = labelled.get(place)
         if label is not None and label["of"] == len(own):
-            texts = [each.text for each in memories if place in each.places]
-            kept = [any(stands_in(sentence, text) for text in texts) for sentence in own]
             worth = {int(at): each for at, each in label.get("worth", {}).items()}
             is_random = "drawn" not in label
-            yield ReadMessage(own, kept, worth, is_random, number, turn.stopped)
+            yield ReadMessage(place, own, worth, is_random, number, turn.stopped)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from memd.sleep.window.trigger import Reason
 
 UNSEEN = "Endpoints share one schema file here."
 RULE = "We never push to main."
+DECISION = SentenceLogits(9.0, (0.0, 0.0, 9.0, 0.0, 0.0), -9.0)
 MESSAGES = [
     {"role": "user", "content": UNSEEN},
     {"role": "assistant", "content": "Understood."},
@@ -36,7 +37,7 @@ class JudgingEmbedder(HashEmbedder):
         self.asked += [list(sentences) for sentences in messages]
         if self._error is not None:
             raise self._error
-        return [[(9.0, 0.0, 0.0, 9.0, 0.0, 0.0)] * len(each) for each in messages]
+        return [[DECISION] * len(each) for each in messages]
 
 
 async def texts_of_nap(embedder: HashEmbedder, folder: Path, reason: str) -> set[str]:
@@ -49,7 +50,7 @@ async def texts_of_nap(embedder: HashEmbedder, folder: Path, reason: str) -> set
 async def test_what_the_model_finds_worth_keeping_is_stored(tmp_path: Path) -> None:
     embedder = JudgingEmbedder()
     assert await texts_of_nap(embedder, tmp_path, Reason.ENDED.value) == {UNSEEN, RULE}
-    assert embedder.asked == [[UNSEEN], [RULE]]
+    assert [each for each in embedder.asked if each] == [[UNSEEN], [RULE]]
 
 
 @pytest.mark.parametrize("error", [DegradedError("none"), ModelError("damaged"), None])

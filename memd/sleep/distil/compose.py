@@ -50,7 +50,6 @@ from memd.sleep.distil.language.moment import (
     spoken_form,
     takes_up,
 )
-from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
 from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
@@ -234,13 +233,12 @@ def _memories(
         yield _outcome_memory(turn, ended, worth)
     elif not kept and ended and leave:
         yield _outcome_memory(turn, f"{leave}{OUTCOME_PART}{ended}", worth)
-    last = ended if outcome_worth(ended) >= OUTCOME_WORTH else ""
     for number, part in enumerate(kept):
         beside = (
             (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
         )
         numbered = turn._replace(slot=f"{turn.slot}-{number}") if number else turn
-        yield _memory(numbered, part, beside, last if number == len(kept) - 1 else "")
+        yield _memory(numbered, part, beside, ended if number == len(kept) - 1 else "")
 
 
 def answers_a_fault(texts: Sequence[AgentText]) -> bool:

@@ -16,9 +16,8 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.language.failures import has_failed
-from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.language.words import is_interruption, words
-from memd.sleep.distil.outcomes import outcome, pasted_error
+from memd.sleep.distil.outcomes import is_worth_it, outcome, pasted_error
 from memd.sleep.distil.unfinished import find_unfinished
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
@@ -273,9 +272,9 @@ def _last_outcome(exchanges: Sequence[Exchange]) -> str:
     following, last = "", ""
     for exchange in reversed([each for each in exchanges if each.user]):
         text = outcome(exchange, following)
-        if text and outcome_worth(text) >= OUTCOME_WORTH:
+        if is_worth_it(text, exchange):
             return text
-        last = last or text
+        last = last or outcome(exchange, following, by_rule=True)
         if not is_interruption(exchange.user) and words(exchange.user).paragraphs:
             following = exchange.user
     return last

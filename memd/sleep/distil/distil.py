@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, chain, dropwhile
 from math import ceil
 from typing import NamedTuple
@@ -32,10 +33,11 @@ from memd.sleep.distil.findings import LIST_SLOT, findings
 from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
-from memd.sleep.distil.language.outcome_signs import LIST_WORTH, OUTCOME_WORTH, outcome_worth
+from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
+from memd.sleep.distil.outcomes import statements
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
-from memd.sleep.distil.speech import sentences_to_judge, weigh_sentences
+from memd.sleep.distil.speech import sentences_to_judge, weigh_sentences, weigh_statements
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import Message, text_to_store
 from memd.text.languages import FAILS, FUNCTION_WORDS
@@ -47,8 +49,7 @@ def distil(
 ) -> tuple[NapMemory, ...]:
     """Return the memories of *messages*, in their order, the digest last.
 
-    *logits* are what a model tells of the sentences that :func:`user_sentences` returns; without
-    them the rules decide alone.
+    *logits* are what a model tells of :func:`sentences_of`; without them the rules decide alone.
 
     >>> [each.kind.value for each in distil([{"role": "user", "content": "We never push."}])]
     ['preference']
@@ -58,32 +59,44 @@ def distil(
     return (*memories, *_digest([each.exchange for each in exchanges]))
 
 
-def user_sentences(messages: Sequence[Message]) -> list[list[str]]:
-    """Return the sentences that the user wrote, by message: those that a model may judge."""
-    return [sentences_to_judge(turn.fresh) for turn in turns(split_exchanges(messages))]
+def sentences_of(messages: Sequence[Message]) -> list[list[str]]:
+    """Return the sentences that a model may judge: of each turn the user's, then each text's."""
+    return [
+        each
+        for turn in turns(split_exchanges(messages))
+        for each in (
+            sentences_to_judge(turn.fresh),
+            *([line.text for _, line in lines] for lines in statements(turn.exchange)),
+        )
+    ]
 
 
 def _weigh_turns(
     turns: Sequence[OwnExchange], logits: Sequence[Sequence[SentenceLogits]]
 ) -> Sequence[OwnExchange]:
-    """Return *turns* with what the *logits* say of the sentences of each, one row a turn."""
+    """Return *turns* with what the *logits* say of the sentences of each."""
     if not logits:
         return turns
-    return [
-        turn._replace(
-            worths=weigh_sentences(
-                sentences_to_judge(turn.fresh), own, number, stopped=turn.stopped
-            )
-        )
-        for number, (turn, own) in enumerate(zip(turns, logits, strict=True))
-    ]
+    if len(logits) != sum(1 + len(turn.exchange.texts) for turn in turns):
+        raise ValueError("the logits are of other messages")
+    weighed: list[OwnExchange] = []
+    begin = 0
+    for number, turn in enumerate(turns):
+        end = begin + 1 + len(turn.exchange.texts)
+        own, *texts = logits[begin:end]
+        begin = end
+        worths = weigh_sentences(sentences_to_judge(turn.fresh), own, number, stopped=turn.stopped)
+        exchange = replace(turn.exchange, texts=weigh_statements(turn.exchange, texts))
+        weighed.append(turn._replace(exchange=exchange, worths=worths))
+    return weighed
 
 
 def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
-    """Return everything in *exchanges* that could be remembered, also what is not worth it."""
+    """Return everything in *exchanges* that could be remembered."""
     whole = [each.exchange for each in exchanges]
+    lists = [each for each in findings(whole) if outcome_worth(each.memory.text) >= LIST_WORTH]
     beside = (
-        findings(whole),
+        lists,
         fixes(whole),
         environment(whole),
         reports(whole),
@@ -199,8 +212,7 @@ def select_candidates(
     """
     chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
-    worth = filter(is_worth_it, candidates)
-    ordered = sorted(worth, key=lambda each: each.memory.places[0])
+    ordered = sorted(candidates, key=lambda each: each.memory.places[0])
     for candidate in _deduplicate(list(_cut_repeated(ordered))):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
@@ -210,18 +222,6 @@ def select_candidates(
         used = len({_place_in_stretch(candidate) for candidate in kept if not candidate.fills})
         kept += _select_best(each, ceil(length * STRETCH_MEMORIES) - used)
     return tuple(candidate.memory for candidate in kept)
-
-
-def is_worth_it(candidate: NapCandidate) -> bool:
-    """Return whether *candidate* is worth a memory; all that is no outcome is.
-
-    A section of a long answer was chosen among its sections. A list has a bar of its own.
-    """
-    memory = candidate.memory
-    if memory.kind is not NapKind.OUTCOME or memory.slot.startswith(SECTION_SLOTS):
-        return True
-    bar = LIST_WORTH if memory.slot.startswith(LIST_SLOT) else OUTCOME_WORTH
-    return outcome_worth(memory.text) >= bar
 
 
 def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:

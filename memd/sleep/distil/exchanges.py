@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from memd.domain.enums import Origin
@@ -23,11 +24,19 @@ _USER_ROLES = frozenset({"user", "human"})
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 
 
+NOTHING_JUDGED: Mapping[str, float] = MappingProxyType({})
+
+
 class AgentText(NamedTuple):
-    """A text of the agent, and the place of its message in the list."""
+    """A text of the agent, and the place of its message in the list.
+
+    *worths* are the log-odds of its sentences that they are worth telling, by their texts; a
+    sentence that no model judged has none.
+    """
 
     place: int
     text: str
+    worths: Mapping[str, float] = NOTHING_JUDGED
 
 
 class Run(NamedTuple):

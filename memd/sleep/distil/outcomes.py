@@ -9,22 +9,31 @@ that follow it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from memd.sleep.distil.exchanges import Exchange
+from memd.sleep.distil.exchanges import NOTHING_JUDGED, Exchange
 from memd.sleep.distil.findings import find_list
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.failures import error_line, has_failed
+from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.language.prose import Sentence, is_code, sentences, things
 from memd.sleep.distil.language.words import words
 from memd.text.languages import FUNCTION_WORDS
 
-OUTCOME_CHARS_MAX = 400
+OUTCOME_CHARS_MAX = 500
 CAUSE_CHARS_MAX = 260
 _WORDS_MIN, _SHORT, _LONG = 4, 7, 45
 _STATUS_WORDS = 9
 _TEXTS_BACK = 3  # how far back a conclusion is looked for when the last text has none
 _TOLD_AT = 1.0  # the score from which a sentence is told
+_SENTENCES_MAX = 3
+TOLD_WORTH = 0.0
+"""The log-odds of a sentence that a model judged, from which it is."""
+JUDGED_AT = 0.5
+"""The score from which a model judges a sentence: half have less, and one in a hundred of those
+that it would tell."""
+STATEMENTS_MAX = 120
+"""So many sentences of a text are judged by the model, the last ones."""
 _SECOND_SHARE = 0.5  # of the first one's score, from which a second is told beside it
 _CAUSE_AT = 1.0
 _NEAR = 2  # so near to a printed line on both sides, a sentence is one, too
@@ -40,8 +49,12 @@ _PASTED_CHARS = 8_000
 _REPORT_CHARS = 6_000
 
 
-def outcome(exchange: Exchange, following: str = "") -> str:
-    """Return what came of *exchange* in at most two sentences, "" where nothing that is told.
+RatedSentence = tuple[float, Sentence]
+"""A sentence, and how much it says."""
+
+
+def outcome(exchange: Exchange, following: str = "", *, by_rule: bool = False) -> str:
+    """Return what came of *exchange* in a few sentences, "" where nothing that is told.
 
     *following* is what the user wrote next, "" while they have not. Where it takes the
     conclusion back, nothing is told; where it shows another error, one sentence at most.
@@ -49,12 +62,13 @@ def outcome(exchange: Exchange, following: str = "") -> str:
     trust = trust_in_conclusion(following)
     if trust <= 0:
         return ""
-    asked = _words(exchange.user[:_REQUEST_CHARS])
+    asked = words_asked(exchange)
     for text in exchange.texts[: -1 - _TEXTS_BACK : -1]:
         if len(text.text) > _REPORT_CHARS and find_list(text.text):
             return ""  # a report, of which its list is told
-        lines = list(rate_sentences(text.text, asked))
-        line = best_sentences(lines, _TOLD_AT / trust, 1 if trust < 1 else 2, OUTCOME_CHARS_MAX)
+        lines = list(rate_sentences(text.text, asked, NOTHING_JUDGED if by_rule else text.worths))
+        most = 1 if trust < 1 else _SENTENCES_MAX
+        line = best_sentences(lines, _TOLD_AT / trust, most, OUTCOME_CHARS_MAX)
         if line:
             return line
     return ""
@@ -68,23 +82,30 @@ def cause(exchange: Exchange) -> str:
     user = exchange.user[:_REQUEST_CHARS]
     if not (phrases.TROUBLE.search(user) or any(has_failed(run) for run in exchange.runs)):
         return ""
-    return reason([text.text for text in exchange.texts], user)
+    asked = _words(user)
+    return best_reason(
+        rated for text in exchange.texts for rated in rate_sentences(text.text, asked, text.worths)
+    )
 
 
 def reason(texts: Iterable[str], trouble: str) -> str:
-    """Return the sentence of *texts* that says best why there is *trouble*, "" without one."""
+    """Return the sentence of *texts* that says best why there is *trouble*, by rule."""
     asked = _words(trouble)
+    return best_reason(rated for text in texts for rated in rate_sentences(text, asked))
+
+
+def best_reason(rated: Iterable[RatedSentence]) -> str:
+    """Return the sentence of *rated* that gives a reason best, "" without one."""
     lines = [
-        (_score(line, asked) + 0.5 * _count_reasons(line.text), line)
-        for text in texts
-        for line in _tellable_sentences(text)
-        if phrases.CAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
+        (score + 0.5 * _count_reasons(line.text), line)
+        for score, line in rated
+        if _gives_reason(line.text)
     ]
     return best_sentences(lines, _CAUSE_AT, 1, CAUSE_CHARS_MAX)
 
 
 def conclusion(exchange: Exchange, following: str = "") -> str:
-    """Return error, cause and outcome of *exchange*, each sentence once; "" without the latter two.
+    """Return error, cause and outcome of *exchange*, each sentence once; "" if not worth a memory.
 
     The error is the one line that says most in what the user pasted.
     """
@@ -93,8 +114,19 @@ def conclusion(exchange: Exchange, following: str = "") -> str:
     if why and len(mine & its) > _SAME * len(mine):
         why = ""
     line = f"{why} {what}".strip()
-    error = pasted_error(exchange.user) if line else ""
+    if not is_worth_it(line, exchange):
+        return ""
+    error = pasted_error(exchange.user)
     return f"{error}\n{line}" if error else line
+
+
+def is_worth_it(text: str, exchange: Exchange) -> bool:
+    """Return whether the conclusion *text* of *exchange* is worth a memory.
+
+    Where a model judged its sentences, only those stand in it that are.
+    """
+    is_judged = any(text.worths for text in exchange.texts)
+    return bool(text) and (is_judged or outcome_worth(text) >= OUTCOME_WORTH)
 
 
 def pasted_error(user: str) -> str:
@@ -131,10 +163,43 @@ def trust_in_conclusion(following: str) -> float:
 
 
 def rate_sentences(
-    text: str, asked: frozenset[str] = frozenset()
-) -> Iterator[tuple[float, Sentence]]:
-    """Yield the sentences of *text* that could be told, each with how much it says."""
-    return ((_score(line, asked), line) for line in _tellable_sentences(text))
+    text: str, asked: frozenset[str] = frozenset(), worths: Mapping[str, float] = NOTHING_JUDGED
+) -> Iterator[RatedSentence]:
+    """Yield the sentences of *text* that could be told, each with how much it says.
+
+    *worths* are what a model told of them; one that it did not judge is rated by rule.
+    """
+    for line in _tellable_sentences(text):
+        worth = worths.get(line.text)
+        score = _score(line, asked) if worth is None else _TOLD_AT + (worth - TOLD_WORTH) / 2
+        yield score, line
+
+
+def statements(exchange: Exchange) -> list[list[RatedSentence]]:
+    """Return of each text of *exchange* what a model may judge, rated by rule.
+
+    That is what of the last few texts is not hopeless by rule, and of those before them what gives
+    a reason.
+    """
+    asked = words_asked(exchange)
+    late = len(exchange.texts) - _TEXTS_BACK
+    return [
+        [
+            (score, line)
+            for score, line in rate_sentences(text.text, asked)
+            if score >= JUDGED_AT and (at >= late or _gives_reason(line.text))
+        ][-STATEMENTS_MAX:]
+        for at, text in enumerate(exchange.texts)
+    ]
+
+
+def words_asked(exchange: Exchange) -> frozenset[str]:
+    """Return the words of the request of *exchange*."""
+    return _words(exchange.user[:_REQUEST_CHARS])
+
+
+def _gives_reason(text: str) -> bool:
+    return phrases.CAUSE.search(text) is not None and not phrases.UNSURE.search(text)
 
 
 def _tellable_sentences(text: str) -> Iterator[Sentence]:
@@ -200,9 +265,7 @@ def _count_reasons(text: str) -> int:
     return min(len(phrases.CAUSE.findall(text)), 2)
 
 
-def best_sentences(
-    lines: Sequence[tuple[float, Sentence]], least: float, most: int, room: int
-) -> str:
+def best_sentences(lines: Sequence[RatedSentence], least: float, most: int, room: int) -> str:
     """Return the *most* best sentences in the order in which they were said."""
     ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][0], at))
     kept: list[int] = []

@@ -19,7 +19,14 @@ from memd.sleep.distil.acts import STANDING
 from memd.sleep.distil.answers import drop_quoted, fold_words
 from memd.sleep.distil.calls import edited_path
 from memd.sleep.distil.compose import OwnExchange, corrects
-from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
+from memd.sleep.distil.exchanges import (
+    NOTHING_JUDGED,
+    Exchange,
+    NapCandidate,
+    NapKind,
+    NapMemory,
+    Run,
+)
 from memd.sleep.distil.language.prose import plain
 from memd.sleep.distil.language.words import Words, words
 from memd.sleep.distil.outcomes import best_sentences, rate_sentences, trust_in_conclusion
@@ -126,7 +133,9 @@ def _answer_memories(exchange: Exchange, following: str) -> Iterator[NapCandidat
     for text in exchange.texts[: -1 - _TEXTS_BACK : -1]:
         if len(text.text) >= ANSWER_CHARS_MIN:
             slot = hashlib.sha256(exchange.user.encode(errors="replace")).hexdigest()[:12]
-            memories = _memories(text.text, NapKind.OUTCOME, text.place, f"report:{slot}", "")
+            memories = _memories(
+                text.text, NapKind.OUTCOME, text.place, f"report:{slot}", "", text.worths
+            )
             yield from (each for each in memories if not corrects(following, each.memory.text, own))
             return
 
@@ -156,11 +165,17 @@ def written_page(run: Run) -> str:
 
 
 def _memories(
-    text: str, kind: NapKind, place: int, slot: str, label: str
+    text: str,
+    kind: NapKind,
+    place: int,
+    slot: str,
+    label: str,
+    worths: Mapping[str, float] = NOTHING_JUDGED,
 ) -> Iterator[NapCandidate]:
     """Yield a memory for each of the best sections of *text*, in their order, under its *label*."""
     title, scored = sections(text)
-    parts = [each for each in map(_rating, scored) if len(each[2]) >= _SAID_CHARS_MIN]
+    rated = (_rating(each, worths) for each in scored)
+    parts = [each for each in rated if len(each[2]) >= _SAID_CHARS_MIN]
     if len(parts) < _SECTIONS_MIN:
         return
     most = min(_SECTIONS_MAX, 1 + len(text) // _CHARS_A_SECTION)
@@ -191,14 +206,14 @@ def _subject(title: str) -> str:
     return subject if len(subject.split()) >= _SUBJECT_WORDS else title
 
 
-def _rating(section: TextSection) -> tuple[float, str, str]:
+def _rating(section: TextSection, worths: Mapping[str, float]) -> tuple[float, str, str]:
     """Return how much a section says, its heading, and its best sentences."""
     if _NOTHING_SAID.search(section.heading):
         return 0.0, section.heading, ""
     starts = {_ITEM.sub("", line)[:_LEAD_CHARS] for line in section.body.splitlines()}
     lines = [
         (score + _LEADS * (sentence.source[:_LEAD_CHARS] in starts), sentence)
-        for score, sentence in rate_sentences(section.body)
+        for score, sentence in rate_sentences(section.body, worths=worths)
     ]
     text = _LINES.sub("", best_sentences(lines, _LEAST, _SENTENCES_MAX, SECTION_CHARS_MAX))
     scores = sorted((score for score, _ in lines), reverse=True)[:_SENTENCES_MAX]

@@ -1,9 +1,10 @@
-"""How much a sentence of the user is worth remembering, by rule and by how it is said.
+"""How much a sentence is worth remembering, by rule and by how it is said.
 
-The rules (``acts``) know words; the encoder knows the manner: a rule of how the work is done is
-told from an order of the minute even where no word gives it away. Its numbers, added to signs that
-only a nap knows, lift what the rules do not see, and drop what one of their words let through
-(docs/decisions/0282). Without a model the rules decide alone. Pure.
+The rules (``acts`` for the user, ``outcomes`` for the agent) know words; the encoder knows the
+manner: a rule of how the work is done is told from an order of the minute, a finding from a plan,
+even where no word gives it away. Its numbers, added to signs that only a nap knows, lift what the
+rules do not see, and drop what one of their words let through (docs/decisions/0282, 0283). Without
+a model the rules decide alone. Pure.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import NamedTuple
 from memd.domain.encoding import SentenceLogits
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import WORTH, Act, Judgement, judge_sentence
+from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.language.words import Words
+from memd.sleep.distil.outcomes import statements
 from memd.text.words import sentences
 
 SENTENCES_MAX = 60
@@ -32,6 +35,7 @@ _DROPPED = {
 manner is that of a complaint."""
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
 _SCORE_MAX = 0.85
+_RATED_MIN, _RATED_MAX = -1.0, 3.0  # of a rule's score as a sign
 _DROPPED_SCORE = 0.3
 
 
@@ -59,7 +63,7 @@ def weigh_sentences(
     worths: dict[str, SentenceWorth] = {}
     weights = sentence_head().signs
     for at, (text, row) in enumerate(zip(texts, logits, strict=True)):
-        total = list(row)
+        total = [row.worth, *row.kinds]
         judged = judge_sentence(text, stopped=stopped)
         for name, value in signs(text, judged, at, len(texts), turn):
             total = [sum_ + value * each for sum_, each in zip(total, weights[name], strict=True)]
@@ -99,3 +103,38 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
 def answers_nothing(worths: Mapping[str, SentenceWorth]) -> bool:
     """Return whether a message that answers something by its own words says nothing with them."""
     return bool(worths) and max(worths.values()).worth < ANSWER_DROPPED
+
+
+def weigh_statements(
+    exchange: Exchange, logits: Sequence[Sequence[SentenceLogits]]
+) -> list[AgentText]:
+    """Return the texts of *exchange* with the worths of their sentences.
+
+    *logits* are what the model told of its :func:`~memd.sleep.distil.outcomes.statements`.
+    """
+    weights = sentence_head().conclusion_signs
+    rated = statements(exchange)
+    last = max((at for at, lines in enumerate(rated) if lines), default=0)
+    texts: list[AgentText] = []
+    for at, (text, lines, rows) in enumerate(zip(exchange.texts, rated, logits, strict=True)):
+        worths = {}
+        for number, ((score, line), row) in enumerate(zip(lines, rows, strict=True)):
+            own = statement_signs(score, line.text, number, len(lines), is_last=at == last)
+            worths[line.text] = row.conclusion + sum(weights[name] * value for name, value in own)
+        texts.append(text._replace(worths=worths))
+    return texts
+
+
+def statement_signs(
+    score: float, text: str, at: int, count: int, *, is_last: bool
+) -> Iterator[tuple[str, float]]:
+    """Yield the signs of sentence number *at* of *count* that are judged of a text, by name.
+
+    *score* is that of the rules, *is_last* says that no later text of the exchange is judged.
+    """
+    yield "bias", 1.0
+    yield "score", min(max(score, _RATED_MIN), _RATED_MAX)
+    yield "place", log1p(at)
+    yield "sentences", log1p(count)
+    yield "chars", log1p(len(text))
+    yield "last text", float(is_last)

@@ -124,7 +124,7 @@ def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str
         numbers = set(map(int, _NUMBER.findall(exchange.user[:_PICK_CHARS])))
         if numbers and max(numbers) <= len(titles):
             picked |= numbers
-        texts += [_stems(exchange.user[:_REQUEST_CHARS]), _stems(outcome(exchange))]
+        texts += [_stems(exchange.user[:_REQUEST_CHARS]), _stems(outcome(exchange, by_rule=True))]
     return [
         title
         for number, title in enumerate(titles, 1)

@@ -24,7 +24,7 @@ from memd.domain.learn import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
-from memd.sleep.distil.distil import distil, user_sentences
+from memd.sleep.distil.distil import distil, sentences_of
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -93,7 +93,7 @@ class NapReading(NamedTuple):
     """The same without memd's own texts, after those earlier in the session."""
     context: SessionContext
     sentences: Sequence[Sequence[str]] | None
-    """The user's, by message, where memories are distilled; a model may judge them."""
+    """Those that a model may judge, where memories are distilled (:func:`sentences_of`)."""
 
 
 def read(
@@ -103,7 +103,7 @@ def read(
     messages = [clean(message) for message in given]
     parts = (context.earlier, messages)
     heard = [each for part in parts for each in remove_echoes(part, context.injected)]
-    return NapReading(given, messages, heard, context, user_sentences(heard) if distils else None)
+    return NapReading(given, messages, heard, context, sentences_of(heard) if distils else None)
 
 
 def extract(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from memd.domain.encoding import SentenceLogits
-from memd.sleep.distil.distil import distil, user_sentences
+from memd.sleep.distil.distil import distil, sentences_of
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 
-SURE: SentenceLogits = (30.0, 0.0, 0.0, 0.0, 0.0, 30.0)
-NEVER: SentenceLogits = (-30.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0)
+NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0)
 UNSEEN = "Endpoints share one schema file here."
 RULED = "We need the port to be 8443 for the staging server."
 WISH = "Always run the tests before you commit."
@@ -28,7 +28,7 @@ def kept(messages: list[dict[str, str]], each_logits: SentenceLogits | None) -> 
     logits = (
         []
         if each_logits is None
-        else [[each_logits for _ in each] for each in user_sentences(messages)]
+        else [[each_logits for _ in each] for each in sentences_of(messages)]
     )
     return [each for each in distil(messages, logits) if each.kind is not NapKind.DIGEST]
 
@@ -54,9 +54,7 @@ def test_a_correction_stays_whatever_its_manner() -> None:
 def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
     orders = "Show me the list of the orders of last year, please. " * 5
     messages = [user(f"{orders}{UNSEEN}")]
-    logits = [
-        [SURE if one == UNSEEN else NEVER for one in each] for each in user_sentences(messages)
-    ]
+    logits = [[SURE if one == UNSEEN else NEVER for one in each] for each in sentences_of(messages)]
     [memory] = distil(messages, logits)
     assert memory.text == f"… {UNSEEN}"
 
@@ -70,12 +68,50 @@ def test_agreement_and_a_pick_are_worth_what_they_answer() -> None:
 
 def test_the_words_of_a_program_are_not_judged() -> None:
     brief = "You are an agent that reviews code. " + "Report every finding with its line. " * 40
-    assert user_sentences([user("use tabs"), agent("ok"), user(brief)])[0] == ["use tabs"]
-    assert all(len(each) <= 60 for each in user_sentences([user(" ".join(["Use tabs."] * 99))]))
+    assert sentences_of([user("use tabs"), agent("ok"), user(brief)])[0] == ["use tabs"]
+    assert all(len(each) <= 60 for each in sentences_of([user(" ".join(["Use tabs."] * 99))]))
 
 
 def test_what_is_told_of_other_messages_is_refused() -> None:
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="other messages"):
         distil([user(UNSEEN), agent("ok"), user(WISH)], [[SURE]])
     with pytest.raises(ValueError, match="zip"):
         distil([user(UNSEEN)], [[SURE, SURE]])
+
+
+CAUSE = "The importer failed because `rows.csv` begins with a byte order mark."
+CURE = "Set `utf-8-sig` in `load_rows()`, so the first column is found in every file now."
+
+
+def outcome_of(judged: dict[str, SentenceLogits], *texts: str) -> str:
+    """Return the outcome of a request that the agent answers with *texts*."""
+    messages = [user("why does the import stop?"), *map(agent, texts), user("thanks")]
+    logits = [[judged.get(each, NEVER) for each in group] for group in sentences_of(messages)]
+    memories = distil(messages, logits)
+    return "\n".join(each.text for each in memories if each.kind is NapKind.OUTCOME)
+
+
+def test_of_an_answer_is_told_what_the_model_finds_worth_it() -> None:
+    cause, cure = CAUSE.replace("`", ""), CURE.replace("`", "")
+    assert outcome_of({cause: SURE, cure: SURE}, f"{CAUSE} {CURE}") == f"{cause} {cure}"
+    assert outcome_of({cure: SURE}, f"{CAUSE} {CURE}") == cure
+    assert outcome_of({}, f"{CAUSE} {CURE}") == ""
+
+
+def test_a_later_answer_of_which_nothing_is_worth_it_hides_no_earlier_one() -> None:
+    cause, cure = CAUSE.replace("`", ""), CURE.replace("`", "")
+    assert outcome_of({cause: SURE}, CAUSE, CURE) == cause
+    assert cure in outcome_of({cause: SURE, cure: SURE}, CAUSE, CURE)
+
+
+def test_what_is_hopeless_by_rule_is_not_judged() -> None:
+    hopeless = "I hope that this helps you a bit."
+    asked, *answer = sentences_of([user("why does it stop?"), agent(f"{hopeless} {CAUSE}")])
+    assert asked == ["why does it stop?"]
+    assert answer == [[CAUSE.replace("`", "")]]
+
+
+def test_of_what_was_said_long_before_the_end_only_reasons_are_judged() -> None:
+    messages = [user("why does it stop?"), agent(CURE), agent(CAUSE), *[agent("Let me see.")] * 3]
+    _, *answers = sentences_of(messages)
+    assert answers == [[], [CAUSE.replace("`", "")], [], [], []]
