@@ -238,11 +238,13 @@ _ASIDE = re.compile(
     r"|/tmp/|/dev/null"
 )
 # A line of a terminal that the user pasted: where they were, and what they typed. What a log has
-# in brackets is no folder, and what a test runner points at ("\u276f src/cart.ts:31:7") no command.
+# in brackets is no folder, and what a test runner points at ("\u276f src/cart.ts:31:7") or counts
+# ("\u276f src/cart.ts (7 tests)") no command.
 _PROMPT = re.compile(
     r"^[ \t]*(?:\[[^\]\n]{0,60}?(?<!\w)(?P<bracketed>~?/[^\]\s]{1,120})\]"
     r"|[\w.-]{1,40}@[\w.-]{1,40}[:\s](?P<hosted>~?[\w./-]{0,120})\s?[$#%]"
-    r"|(?P<bare>~?/[\w./-]{1,120})\s?[$%\u276f]|[$\u276f])\s+(?P<line>(?!\S+:\d)[~./\w][^\n]{2,160})$",
+    r"|(?P<bare>~?/[\w./-]{1,120})\s?[$%\u276f]|[$\u276f])\s+"
+    r"(?P<line>(?!\S+:\d|[^\n]*\(\d+ tests?\b)[~./\w][^\n]{2,160})$",
     re.MULTILINE,
 )
 

@@ -153,9 +153,11 @@ def trust_in_conclusion(following: str) -> float:
 
     >>> [trust_in_conclusion(each) for each in ("no, that did nothing", "great, go on", "")]
     [0.0, 1.25, 1.0]
+    >>> trust_in_conclusion("The cards still don't fit on the table.")
+    0.0
     """
     opening = following.lstrip()[:_OPENING_CHARS]
-    if phrases.DENIED.match(opening):
+    if phrases.DENIED.match(opening) or phrases.UNCURED.match(opening):
         return 0.0
     if phrases.PLEASED.match(opening):
         return 1.25

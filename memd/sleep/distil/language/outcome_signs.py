@@ -13,9 +13,7 @@ from typing import NamedTuple
 from memd.sleep.distil.language.signs import words as any_of
 
 OUTCOME_WORTH = 0.2
-"""A conclusion of less is not stored."""
-LIST_WORTH = 0.0
-"""A list of less is not: one whose titles name files is wanted by some."""
+"""A conclusion or a list of less is not stored."""
 _NAMES_MAX = 6
 _LONG_WORDS = 60
 _FEW_WORDS = 14

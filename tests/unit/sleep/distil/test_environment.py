@@ -98,6 +98,7 @@ def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
     [
         "[28:0214/165949.353:ERROR:shared_image_manager.cc(220)] Trying to produce one",
         "  \u276f src/undo.test.js:317:26",
+        " \u276f browser (chromium) src/undo.test.js (7 tests | 4 failed) 120915ms",
         "ada@box:/srv/shop$ the remote host runs on linux",
     ],
 )
