@@ -37,6 +37,7 @@ _WORDS_MIN, _WORDS_MAX = 5, 45
 _STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
 _SCORE_MIN = 0.54
 _SCORE_MAX = 0.7
+_WORTH_MIN = -2.0  # the log-odds from which a sentence is told, where a model judged it
 
 # What is worth naming, and how much each tells of a place or a setting.
 _PLACES = (
@@ -165,7 +166,7 @@ def _statements(exchanges: Sequence[Exchange]) -> Iterator[_Statement]:
                     continue
                 names = [(m[0], tells) for one, tells in _PLACES if (m := one.search(text))]
                 score = _score(text, sum(tells for _, tells in names)) if names else 0.0
-                if score >= _SCORE_MIN:
+                if score >= _SCORE_MIN and agent_text.worths.get(text, 0.0) >= _WORTH_MIN:
                     yield _Statement(
                         text, agent_text.place, score, names[0][0].strip(" .:,").casefold()
                     )
@@ -227,6 +228,11 @@ _PURPOSES = {
     "migrate": re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b"),
     "run": re.compile(r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./|^\S*bin/"),
 }
+# Adds packages to a project: what it needs stands in its own files from then on.
+_ADDS = re.compile(
+    r"\b(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo|composer|dotnet|flutter|pub)\b(?! ci)[^;&|]*"
+    r" (?:install|i|add|get|require)(?! [^;&|]*-[re]\b)(?: -\S+)* [@\w]"
+)
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
 # An argument that chooses some of the tests or files: by name, or by a path of two names and more.
 _PART = re.compile(
@@ -311,7 +317,7 @@ def _purpose(called: Command) -> str:
 
 def _is_worth(called: Command) -> bool:
     line = shorten(called.line)
-    is_told = len(line) <= _COMMAND_CHARS_MAX and not _ASIDE.search(line)
+    is_told = len(line) <= _COMMAND_CHARS_MAX and not (_ASIDE.search(line) or _ADDS.search(line))
     return is_told and not is_noise(called) and any(map(str.isalpha, line))
 
 

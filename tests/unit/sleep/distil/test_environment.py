@@ -114,6 +114,26 @@ def test_a_number_is_no_command() -> None:
     ]
 
 
+@pytest.mark.parametrize("line", ["npm install -D zod", "pip install jinja2", "pnpm add nanoid"])
+def test_what_adds_a_package_sets_nothing_up(line: str) -> None:
+    commands = _facts(_exchange(0, "", _bash(line), _bash("npm test"), _bash("npm start")))
+    assert f"{COMMANDS_SLOT}install" not in commands
+
+
+@pytest.mark.parametrize("line", ["npm install", "pip install -r dev.txt", "uv pip install -e ."])
+def test_what_installs_a_project_sets_it_up(line: str) -> None:
+    commands = _facts(_exchange(0, "", _bash(line), _bash("npm test"), _bash("npm start")))
+    assert commands[f"{COMMANDS_SLOT}install"].endswith(line)
+
+
+def test_a_sentence_that_a_model_finds_worth_nothing_is_not_told() -> None:
+    text = "The dev server listens on http://localhost:5173 since the move."
+    exchange = _exchange(0, text)
+    assert _facts(exchange) != {}
+    exchange.texts = [each._replace(worths={text: -3.0}) for each in exchange.texts]
+    assert _facts(exchange) == {}
+
+
 def test_a_sentence_that_says_where_something_runs_is_told() -> None:
     assert _sentences("The dev server listens on http://localhost:5173 since the move.") == [
         "The dev server listens on http://localhost:5173 since the move."
