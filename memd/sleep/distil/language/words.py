@@ -97,6 +97,7 @@ _MACHINE = re.compile(
       | \[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL)\b(?!\ (?:is|was|that|in)\b)
       | (?:\$|%|>{1,3}|\u276f|➜|»|\#{1,6})\s           # a prompt, a quotation, a heading
       | [\w.-]+@[\w.-]+[:\s~].*[$%#]\s
+      | %{1,2}[a-z]\w{2,}(?:\s|$)   # a notebook's
       | Traceback\ \(|File\ ".*",\ line|(?:async\ )?at\ \S+\s?\(|at\ (?:async\ )?\S*://
       | An?\ (?:\w+\ ){0,2}(?:error|exception)\ (?:has\ )?occurred\b
       | \#\d+\ (?:\[|\d+\.\d|DONE\b|CACHED|ERROR|resolving|exporting|transferring)  # a build's step
@@ -270,6 +271,7 @@ def _plan_summary(text: str) -> str:
     if (
         is_talk
         or _ANALYSIS.match(headings[0][1])
+        or _is_machine(headings[0][1])
         or not (_PLANS.search(title) or _WORD.search(text[: headings[0].start()]))
     ):
         return ""

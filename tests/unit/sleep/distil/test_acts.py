@@ -46,6 +46,8 @@ KEPT = {
 }
 LEFT = {
     Act.QUESTION: [
+        "what should I use to deploy the page",
+        "why does the worker need the port to be 8080",
         "Where is the log written?",
         "What happens if there are two of them.",
         "Should we write a test?",

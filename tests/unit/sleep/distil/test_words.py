@@ -156,6 +156,7 @@ def test_a_plan_is_its_title_and_what_it_is_about() -> None:
         "## main...origin/main",
         "# Analysis of potential issues",
         "## Initial observations on the playlists",
+        "# %matplotlib inline",
     ],
 )
 def test_a_page_that_plans_nothing_is_no_plan(title: str) -> None:
