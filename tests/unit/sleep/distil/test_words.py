@@ -156,13 +156,17 @@ def test_a_plan_is_its_title_and_what_it_is_about() -> None:
         "## main...origin/main",
         "# Analysis of potential issues",
         "## Initial observations on the playlists",
-        "# %matplotlib inline",
     ],
 )
 def test_a_page_that_plans_nothing_is_no_plan(title: str) -> None:
     page = f"{title}\n" + "## The one\nIt says what there is.\n" * 3 + "## More\n" + OWN * 40
     assert words(page).plan == ""
     assert words(f"Implement this.\n{page.replace(title, '# Playlists')}").plan != ""
+
+
+def test_a_notebook_is_no_plan() -> None:
+    notebook = "# %matplotlib inline\n" + "## The one\nIt says what there is.\n" * 3 + OWN * 40
+    assert words(f"Implement this.\n{notebook}").plan == ""
 
 
 def test_the_answer_of_another_assistant_is_nobodys_word() -> None:
