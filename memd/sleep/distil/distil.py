@@ -33,7 +33,7 @@ from memd.sleep.distil.findings import LIST_SLOT, findings
 from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
-from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
+from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
 from memd.sleep.distil.outcomes import statements
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
@@ -94,7 +94,7 @@ def _weigh_turns(
 def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
     """Return everything in *exchanges* that could be remembered."""
     whole = [each.exchange for each in exchanges]
-    lists = [each for each in findings(whole) if outcome_worth(each.memory.text) >= OUTCOME_WORTH]
+    lists = [each for each in findings(whole) if outcome_worth(each.memory.text) >= LIST_WORTH]
     beside = (
         lists,
         fixes(whole),

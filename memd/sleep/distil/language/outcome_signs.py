@@ -13,7 +13,9 @@ from typing import NamedTuple
 from memd.sleep.distil.language.signs import words as any_of
 
 OUTCOME_WORTH = 0.2
-"""A conclusion or a list of less is not stored."""
+"""A conclusion of less is not stored."""
+LIST_WORTH = 0.35
+"""A list of less is not: it tells titles alone, which must name more."""
 _NAMES_MAX = 6
 _LONG_WORDS = 60
 _FEW_WORDS = 14
