@@ -134,11 +134,12 @@ REPROACH = re.compile(
     r"|no te (?:pedí|he pedido)|(?:eu )?não (?:te )?pedi|non ti ho (?:mai )?chiesto"
     r"|ik heb (?:\w+ )?niet (?:\w+ ){0,2}gevraagd"
     r"|(?:ich|wir) (?:habe?n?|hab) (?:dir )?(?:doch |schon |bereits |ja )+gesagt"
-    r"|wie oft (?:muss|soll) ich|je t'ai (?:déjà )?dit|combien de fois|pourquoi (?:tu )?continues?"
+    r"|wie oft (?:muss|soll) ich|(?<!que )je t'ai (?:déjà )?dit|combien de fois"
+    r"|pourquoi (?:tu )?continues?"
     r"|te (?:he dicho|dije) (?:que|ya)|ya te (?:he dicho|dije)|cuántas veces"
     r"|por qué sigues"
     r"|(?:eu )?já (?:te )?(?:disse|falei)|quantas vezes|por que (?:você )?continua"
-    r"|ti ho (?:già )?detto|quante volte|perché continui"
+    r"|(?<!che )ti ho (?:già )?detto|quante volte|perché continui"
     r"|ik (?:heb|had) (?:je )?(?:al |toch )?gezegd|hoe vaak moet ik)(?!\w)",
     re.IGNORECASE,
 )
