@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
-from memd.sleep.distil.exchanges import NOTHING_JUDGED, Exchange
+from memd.sleep.distil.exchanges import NOTHING_JUDGED, AgentText, Exchange
 from memd.sleep.distil.findings import find_list
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.failures import error_line, has_failed
@@ -27,7 +28,7 @@ _STATUS_WORDS = 9
 _TEXTS_BACK = 3  # how far back a conclusion is looked for when the last text has none
 _TOLD_AT = 1.0  # the score from which a sentence is told
 _SENTENCES_MAX = 3
-TOLD_WORTH = 0.0
+TOLD_WORTH = 0.3
 """The log-odds of a sentence that a model judged, from which it is."""
 JUDGED_AT = 0.5
 """The score from which a model judges a sentence: half have less, and one in a hundred of those
@@ -63,15 +64,21 @@ def outcome(exchange: Exchange, following: str = "", *, by_rule: bool = False) -
     if trust <= 0:
         return ""
     asked = words_asked(exchange)
-    for text in exchange.texts[: -1 - _TEXTS_BACK : -1]:
-        if len(text.text) > _REPORT_CHARS and find_list(text.text):
-            return ""  # a report, of which its list is told
-        lines = list(rate_sentences(text.text, asked, NOTHING_JUDGED if by_rule else text.worths))
-        most = 1 if trust < 1 else _SENTENCES_MAX
-        line = best_sentences(lines, _TOLD_AT / trust, most, OUTCOME_CHARS_MAX)
-        if line:
-            return line
-    return ""
+    texts = list(takewhile(_is_no_report, exchange.texts[: -1 - _TEXTS_BACK : -1]))
+    worths = [NOTHING_JUDGED if by_rule else text.worths for text in texts]
+    rated = [
+        list(rate_sentences(text.text, asked, its)) for text, its in zip(texts, worths, strict=True)
+    ]
+    if any(worths):  # the model knows what is best of all, the rules what the last text says
+        rated = [[line for lines in reversed(rated) for line in lines]]
+    most = 1 if trust < 1 else _SENTENCES_MAX
+    lines = (best_sentences(each, _TOLD_AT / trust, most, OUTCOME_CHARS_MAX) for each in rated)
+    return next(filter(None, lines), "")
+
+
+def _is_no_report(text: AgentText) -> bool:
+    """Return whether *text* is none of those of which the list is told."""
+    return len(text.text) <= _REPORT_CHARS or find_list(text.text) is None
 
 
 def cause(exchange: Exchange) -> str:
