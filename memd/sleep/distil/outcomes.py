@@ -28,7 +28,7 @@ _STATUS_WORDS = 9
 _TEXTS_BACK = 3  # how far back a conclusion is looked for when the last text has none
 _TOLD_AT = 1.0  # the score from which a sentence is told
 _SENTENCES_MAX = 3
-TOLD_WORTH = 0.3
+TOLD_WORTH = 0.0
 """The log-odds of a sentence that a model judged, from which it is."""
 JUDGED_AT = 0.5
 """The score from which a model judges a sentence: half have less, and one in a hundred of those
