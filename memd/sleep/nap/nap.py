@@ -90,7 +90,7 @@ class Nap:
     writer: NapWriter | None = None
     """The language model that writes automatic naps; a nap on request follows the rules alone."""
     classifier: SentenceClassifier | None = None
-    """The model that judges the user's sentences; without one the rules decide alone."""
+    """The model that judges sentences; without one the rules decide alone."""
 
     async def nap(self, caller: Caller, request: NapRequest) -> NapResult:
         """Nap and return the shorter list, after COMMIT (SPEC 6).
