@@ -187,6 +187,11 @@ SHAPES = (
         r"(SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43})(?:[^A-Za-z0-9_-]|$)",
         keywords=r"SG\.",
     ),
+    SecretShape(
+        "telegram-token",
+        r"\b([0-9]{8,12}:AA[A-Za-z0-9_-]{33})(?:[^A-Za-z0-9_-]|$)",
+        keywords=":AA",
+    ),
     SecretShape("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", keywords="AGE-SECRET-KEY-1"),
     SecretShape(
         "jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", keywords=r"\.eyJ"

@@ -49,6 +49,7 @@ SECRETS = [
     ("pypi-token", "pypi-" + "AgEIcHlwaS5vcmcCJDAwMDAwMDAwLTAwMDAtMDAwMC0wMDAw"),
     ("huggingface-token", "hf_" + "abcdefghijABCDEFGHIJabcdefghijABCD"),
     ("sendgrid-key", "SG." + "a1" * 11 + "." + "b2" * 21 + "c"),
+    ("telegram-token", "7123456789:AA" + "H9x_Kq-2b" * 3 + "ZpTq4w"),
     ("age-key", "AGE-SECRET-KEY-1" + "Q2" * 29),
     ("jwt", JWT),
     ("private-key", PEM),
