@@ -73,7 +73,7 @@ class SentenceLogits(NamedTuple):
     """That it is worth remembering, as the user's."""
     kinds: tuple[float, ...]
     """A score for each kind: preference, constraint, decision, correction, environment."""
-    conclusion: float
+    statement: float
     """That it is worth remembering, as the agent's."""
 
 

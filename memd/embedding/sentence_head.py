@@ -34,7 +34,7 @@ class SentenceHead(NamedTuple):
     """Those of the states, little-endian float16."""
     signs: Mapping[str, Sequence[float]]
     """Those of each sign of a user's sentence by its name, "bias" among them: worth, kinds."""
-    conclusion_signs: Mapping[str, float]
+    statement_signs: Mapping[str, float]
     """Those of each sign of an agent's sentence."""
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
@@ -52,4 +52,4 @@ def sentence_head() -> SentenceHead:
     raw = resources.files("memd.embedding").joinpath(HEAD_FILE).read_text("utf-8")
     document = json.loads(raw)
     states = base64.b64decode(document["states"])
-    return SentenceHead(states, document["signs"], document["conclusion_signs"])
+    return SentenceHead(states, document["signs"], document["statement_signs"])

@@ -243,7 +243,7 @@ def document(weights: Array, of_statements: Array) -> str:
     of_agent = zip(STATEMENT_SIGNS, of_statements[2 * DIMENSION :], strict=True)
     head = {
         "signs": by_name,
-        "conclusion_signs": {name: round(float(each), 3) for name, each in of_agent},
+        "statement_signs": {name: round(float(each), 3) for name, each in of_agent},
         "states": base64.b64encode((STATES_SCALE * both).astype("<f2").tobytes()).decode(),
     }
     return json.dumps(head, indent=1) + "\n"

@@ -243,7 +243,7 @@ async def test_what_is_told_of_a_message_does_not_depend_on_its_batch_mates(
     for one, other in zip(alone[0], among, strict=True):
         assert one.worth == pytest.approx(other.worth, abs=1e-3)
         assert one.kinds == pytest.approx(other.kinds, abs=1e-3)
-        assert one.conclusion == pytest.approx(other.conclusion, abs=1e-3)
+        assert one.statement == pytest.approx(other.statement, abs=1e-3)
     assert empty == []
 
 

@@ -274,7 +274,7 @@ def _last_outcome(exchanges: Sequence[Exchange]) -> str:
         text = outcome(exchange, following)
         if is_worth_it(text, exchange):
             return text
-        last = last or outcome(exchange, following, by_rule=True)
+        last = last or text or outcome(exchange, following, by_rule=True)
         if not is_interruption(exchange.user) and words(exchange.user).paragraphs:
             following = exchange.user
     return last

@@ -66,11 +66,11 @@ def outcome(exchange: Exchange, following: str = "", *, by_rule: bool = False) -
     asked = words_asked(exchange)
     texts = list(takewhile(_is_no_report, exchange.texts[: -1 - _TEXTS_BACK : -1]))
     worths = [NOTHING_JUDGED if by_rule else text.worths for text in texts]
-    rated = [
+    rated: Iterable[list[RatedSentence]] = (
         list(rate_sentences(text.text, asked, its)) for text, its in zip(texts, worths, strict=True)
-    ]
+    )
     if any(worths):  # the model knows what is best of all, the rules what the last text says
-        rated = [[line for lines in reversed(rated) for line in lines]]
+        rated = [[line for lines in reversed(list(rated)) for line in lines]]
     most = 1 if trust < 1 else _SENTENCES_MAX
     lines = (best_sentences(each, _TOLD_AT / trust, most, OUTCOME_CHARS_MAX) for each in rated)
     return next(filter(None, lines), "")
@@ -90,24 +90,24 @@ def cause(exchange: Exchange) -> str:
     if not (phrases.TROUBLE.search(user) or any(has_failed(run) for run in exchange.runs)):
         return ""
     asked = _words(user)
-    return best_reason(
-        rated for text in exchange.texts for rated in rate_sentences(text.text, asked, text.worths)
+    return _best_reason(
+        (_rate(line, asked, text.worths), line)
+        for text in exchange.texts
+        for line in _find_reasons(text.text)
     )
 
 
 def reason(texts: Iterable[str], trouble: str) -> str:
     """Return the sentence of *texts* that says best why there is *trouble*, by rule."""
     asked = _words(trouble)
-    return best_reason(rated for text in texts for rated in rate_sentences(text, asked))
+    return _best_reason(
+        (_score(line, asked), line) for text in texts for line in _find_reasons(text)
+    )
 
 
-def best_reason(rated: Iterable[RatedSentence]) -> str:
-    """Return the sentence of *rated* that gives a reason best, "" without one."""
-    lines = [
-        (score + 0.5 * _count_reasons(line.text), line)
-        for score, line in rated
-        if _gives_reason(line.text)
-    ]
+def _best_reason(rated: Iterable[RatedSentence]) -> str:
+    """Return the best of some sentences that give a reason, "" without one."""
+    lines = [(score + 0.5 * _count_reasons(line.text), line) for score, line in rated]
     return best_sentences(lines, _CAUSE_AT, 1, CAUSE_CHARS_MAX)
 
 
@@ -132,7 +132,7 @@ def is_worth_it(text: str, exchange: Exchange) -> bool:
 
     Where a model judged its sentences, only those stand in it that are.
     """
-    is_judged = any(text.worths for text in exchange.texts)
+    is_judged = any(each.worths for each in exchange.texts)
     return bool(text) and (is_judged or outcome_worth(text) >= OUTCOME_WORTH)
 
 
@@ -178,10 +178,12 @@ def rate_sentences(
 
     *worths* are what a model told of them; one that it did not judge is rated by rule.
     """
-    for line in _tellable_sentences(text):
-        worth = worths.get(line.text)
-        score = _score(line, asked) if worth is None else _TOLD_AT + (worth - TOLD_WORTH) / 2
-        yield score, line
+    return ((_rate(line, asked, worths), line) for line in _tellable_sentences(text))
+
+
+def _rate(line: Sentence, asked: frozenset[str], worths: Mapping[str, float]) -> float:
+    worth = worths.get(line.text)
+    return _score(line, asked) if worth is None else _TOLD_AT + (worth - TOLD_WORTH) / 2
 
 
 def statements(exchange: Exchange) -> list[list[RatedSentence]]:
@@ -192,14 +194,12 @@ def statements(exchange: Exchange) -> list[list[RatedSentence]]:
     """
     asked = words_asked(exchange)
     late = len(exchange.texts) - _TEXTS_BACK
-    return [
-        [
-            (score, line)
-            for score, line in rate_sentences(text.text, asked)
-            if score >= JUDGED_AT and (at >= late or _gives_reason(line.text))
-        ][-STATEMENTS_MAX:]
-        for at, text in enumerate(exchange.texts)
-    ]
+    judged: list[list[RatedSentence]] = []
+    for at, text in enumerate(exchange.texts):
+        lines = _tellable_sentences(text.text) if at >= late else _find_reasons(text.text)
+        rated = ((_score(line, asked), line) for line in lines)
+        judged.append([each for each in rated if each[0] >= JUDGED_AT][-STATEMENTS_MAX:])
+    return judged
 
 
 def words_asked(exchange: Exchange) -> frozenset[str]:
@@ -207,8 +207,11 @@ def words_asked(exchange: Exchange) -> frozenset[str]:
     return _words(exchange.user[:_REQUEST_CHARS])
 
 
-def _gives_reason(text: str) -> bool:
-    return phrases.CAUSE.search(text) is not None and not phrases.UNSURE.search(text)
+def _find_reasons(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of *text* that could be told and give a reason."""
+    for line in _tellable_sentences(text):
+        if phrases.CAUSE.search(line.text) and not phrases.UNSURE.search(line.text):
+            yield line
 
 
 def _tellable_sentences(text: str) -> Iterator[Sentence]:

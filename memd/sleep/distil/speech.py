@@ -112,7 +112,7 @@ def weigh_statements(
 
     *logits* are what the model told of its :func:`~memd.sleep.distil.outcomes.statements`.
     """
-    weights = sentence_head().conclusion_signs
+    weights = sentence_head().statement_signs
     rated = statements(exchange)
     last = max((at for at, lines in enumerate(rated) if lines), default=0)
     texts: list[AgentText] = []
@@ -120,7 +120,7 @@ def weigh_statements(
         worths = {}
         for number, ((score, line), row) in enumerate(zip(lines, rows, strict=True)):
             own = statement_signs(score, line.text, number, len(lines), is_last=at == last)
-            worths[line.text] = row.conclusion + sum(weights[name] * value for name, value in own)
+            worths[line.text] = row.statement + sum(weights[name] * value for name, value in own)
         texts.append(text._replace(worths=worths))
     return texts
 

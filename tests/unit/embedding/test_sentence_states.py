@@ -64,7 +64,7 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     states[1, 0] = 1.0
     nothing, first = head.logits(states)
     assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0)
-    worth, *kinds, conclusion = np.frombuffer(head.states, dtype="<f2")[:7].astype(float)
-    assert first == SentenceLogits(worth, tuple(kinds), conclusion)
+    worth, *kinds, statement = np.frombuffer(head.states, dtype="<f2")[:7].astype(float)
+    assert first == SentenceLogits(worth, tuple(kinds), statement)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)
-    assert {name for name, _ in signs} == set(head.conclusion_signs)
+    assert {name for name, _ in signs} == set(head.statement_signs)

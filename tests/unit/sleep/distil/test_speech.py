@@ -83,9 +83,11 @@ CAUSE = "The importer failed because `rows.csv` begins with a byte order mark."
 CURE = "Set `utf-8-sig` in `load_rows()`, so the first column is found in every file now."
 
 
-def outcome_of(judged: dict[str, SentenceLogits], *texts: str) -> str:
-    """Return the outcome of a request that the agent answers with *texts*."""
-    messages = [user("why does the import stop?"), *map(agent, texts), user("thanks")]
+def outcome_of(
+    judged: dict[str, SentenceLogits], *texts: str, asked: str = "why does the import stop?"
+) -> str:
+    """Return the outcome of what was *asked*, which the agent answers with *texts*."""
+    messages = [user(asked), *map(agent, texts), user("thanks")]
     logits = [[judged.get(each, NEVER) for each in group] for group in sentences_of(messages)]
     memories = distil(messages, logits)
     return "\n".join(each.text for each in memories if each.kind is NapKind.OUTCOME)
@@ -98,10 +100,11 @@ def test_of_an_answer_is_told_what_the_model_finds_worth_it() -> None:
     assert outcome_of({}, f"{CAUSE} {CURE}") == ""
 
 
-def test_a_later_answer_of_which_nothing_is_worth_it_hides_no_earlier_one() -> None:
+def test_a_later_answer_hides_no_earlier_one() -> None:
     cause, cure = CAUSE.replace("`", ""), CURE.replace("`", "")
-    assert outcome_of({cause: SURE}, CAUSE, CURE) == cause
-    assert cure in outcome_of({cause: SURE, cure: SURE}, CAUSE, CURE)
+    asked = "now read the whole folder"  # of trouble the cause is told apart
+    assert outcome_of({cause: SURE}, CAUSE, CURE, asked=asked) == cause
+    assert outcome_of({cause: SURE, cure: SURE}, CAUSE, CURE, asked=asked) == f"{cause} {cure}"
 
 
 def test_what_is_hopeless_by_rule_is_not_judged() -> None:
