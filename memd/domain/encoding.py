@@ -75,6 +75,8 @@ class SentenceLogits(NamedTuple):
     """A score for each kind: preference, constraint, decision, correction, environment."""
     statement: float
     """That it is worth remembering, as the agent's."""
+    in_memory: float
+    """What it adds to the worth of a memory that tells it, as the agent's."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""The head over the states of a sentence: what seven numbers tell of it.
+"""The head over the states of a sentence: what eight numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
 (``python -m tests.bench.sentence_fit``, docs/decisions/0282). ``sentence_head.json`` holds it: the
@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.domain.encoding import SentenceLogits
 from memd.embedding.model_files import DIMENSION
@@ -36,6 +36,10 @@ class SentenceHead(NamedTuple):
     """Those of each sign of a user's sentence by its name, "bias" among them: worth, kinds."""
     statement_signs: Mapping[str, float]
     """Those of each sign of an agent's sentence."""
+    user_memory_signs: Mapping[str, float]
+    """Those of each sign of a memory in the user's words."""
+    agent_memory_signs: Mapping[str, float]
+    """Those of each sign of one in the agent's."""
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
@@ -43,13 +47,23 @@ class SentenceHead(NamedTuple):
 
         weights = np.frombuffer(self.states, dtype="<f2").astype(np.float32)
         columns: Rows = states @ weights.reshape(2 * DIMENSION, -1)
-        return [SentenceLogits(row[0], tuple(row[1:-1]), row[-1]) for row in columns.tolist()]
+        rows: list[list[float]] = columns.tolist()
+        return [SentenceLogits(row[0], tuple(row[1:-2]), *row[-2:]) for row in rows]
 
 
 @cache
 def sentence_head() -> SentenceHead:
     """Return the head of the package, read once."""
     raw = resources.files("memd.embedding").joinpath(HEAD_FILE).read_text("utf-8")
-    document = json.loads(raw)
-    states = base64.b64decode(document["states"])
-    return SentenceHead(states, document["signs"], document["statement_signs"])
+    return parse(json.loads(raw))
+
+
+def parse(document: Mapping[str, Any]) -> SentenceHead:
+    """Return the head that a *document* of the form of ``HEAD_FILE`` holds."""
+    return SentenceHead(
+        base64.b64decode(document["states"]),
+        document["signs"],
+        document["statement_signs"],
+        document["user_memory_signs"],
+        document["agent_memory_signs"],
+    )

@@ -6,8 +6,9 @@ their pages. The head is a logistic regression on the states of each sentence an
 worth it, of the agent's one for the worth. The tables say what they keep with each writer left
 out in turn: at the share of sentences "of the moment" (those of messages in which nothing is worth
 remembering) that the rules keep, and at less; and at shares of the agent's that are clearly worth
-it. ``--keep`` writes the head of all writers that may be looked at into the package. The model is
-that of MEMD_MODEL_DIR.
+it. The last one says the same of whole memories (``bench.memory_fit``), composed with the writer
+left out. ``--keep`` writes the head of all writers that may be looked at into the package. The
+model is that of MEMD_MODEL_DIR.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import memd.embedding
-from bench import statements
+from bench import memory_fit, statements
 from bench.classified import encoder
 from bench.sentences import CLEAR, KINDS, labels, read_messages, read_page
 from memd.embedding.model_files import DIMENSION
-from memd.embedding.sentence_head import HEAD_FILE
+from memd.embedding.sentence_head import HEAD_FILE, SentenceHead, parse
 from memd.embedding.sentence_states import pool, windows_of
 from memd.sleep.distil.acts import WORTH, Act, judge_sentence
 from memd.sleep.distil.outcomes import JUDGED_AT
@@ -36,6 +37,7 @@ from memd.sleep.distil.speech import SENTENCES_MAX, signs, statement_signs
 Array = NDArray[np.float64]
 
 FOLDS = 9
+HEADS = 6  # those that memories are composed with, each without a sixth of the writers
 STATES_SCALE = 6.0  # of the states, whose parts are small: it is as a weaker ridge on them
 RIDGE = 25.0
 CLEAR_WEIGHT = 4.0
@@ -66,10 +68,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     of_agents = read_statements(options.folder)
     for line in statement_table(of_agents):
         print(line)
+    memories, judged = memory_fit.read(options.folder, heads_without(rows, features, of_agents))
+    for line in memory_fit.table(memories, judged):
+        print(line)
     if options.keep:
         path = Path(memd.embedding.__file__).with_name(HEAD_FILE)
-        written = document(fit(rows, features), fit_statements(of_agents))
-        path.write_text(written, encoding="utf-8")
+        of_agent = memory_fit.fit([each for each in memories if each.by_agent])
+        of_user = memory_fit.fit([each for each in memories if not each.by_agent])
+        by_state = of_agent.states / STATES_SCALE
+        written = document(fit(rows, features), fit_statements(of_agents), by_state)
+        written["user_memory_signs"] = _rounded(of_user.signs)
+        written["agent_memory_signs"] = _rounded({**of_agent.signs, memory_fit.STATES: 1.0})
+        path.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
 
 
 def read(folder: Path) -> tuple[list[Row], Array]:
@@ -233,20 +243,43 @@ def statement_table(read: Statements) -> Iterator[str]:
             yield f"| {kept} | {name} {bar:.2f} | {above.sum()} | {figures} |"
 
 
-def document(weights: Array, of_statements: Array) -> str:
-    """Return the head as it stands in the package."""
-    both = np.column_stack([weights[: 2 * DIMENSION], of_statements[: 2 * DIMENSION]])
+def heads_without(
+    rows: Sequence[Row], features: Array, read: Statements
+) -> dict[str, SentenceHead]:
+    """Return for each writer a head that was fitted without them."""
+    writers = sorted({row.writer for row in rows} | set(read.writers))
+    fold = {writer: at % HEADS for at, writer in enumerate(writers)}
+    own = np.array([fold[row.writer] for row in rows])
+    of_agents = np.array([fold[writer] for writer in read.writers])
+    heads = []
+    for left_out in range(HEADS):
+        rest = [row for row, its in zip(rows, own, strict=True) if its != left_out]
+        weights = fit(rest, features[own != left_out])
+        made = document(
+            weights, fit_statements(read, of_agents != left_out), np.zeros(2 * DIMENSION)
+        )
+        heads.append(parse({**made, "user_memory_signs": {}, "agent_memory_signs": {}}))
+    return {writer: heads[at] for writer, at in fold.items()}
+
+
+def document(weights: Array, of_statements: Array, of_memories: Array) -> dict[str, Any]:
+    """Return what the head file says of sentences; *of_memories* are weights of states alone."""
+    of_states = (weights[: 2 * DIMENSION], of_statements[: 2 * DIMENSION], of_memories)
+    all_ = np.column_stack(of_states)
     by_name = {
         name: [round(float(each), 3) for each in row]
         for name, row in zip(SIGNS, weights[2 * DIMENSION :], strict=True)
     }
     of_agent = zip(STATEMENT_SIGNS, of_statements[2 * DIMENSION :], strict=True)
-    head = {
+    return {
         "signs": by_name,
-        "statement_signs": {name: round(float(each), 3) for name, each in of_agent},
-        "states": base64.b64encode((STATES_SCALE * both).astype("<f2").tobytes()).decode(),
+        "statement_signs": _rounded(dict(of_agent)),
+        "states": base64.b64encode((STATES_SCALE * all_).astype("<f2").tobytes()).decode(),
     }
-    return json.dumps(head, indent=1) + "\n"
+
+
+def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(float(each), 3) for name, each in weights.items()}
 
 
 if __name__ == "__main__":

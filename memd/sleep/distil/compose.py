@@ -37,7 +37,14 @@ from memd.sleep.distil.answers import (
     settles_nothing,
 )
 from memd.sleep.distil.calls import command, edited_path, shorten
-from memd.sleep.distil.exchanges import AgentText, Exchange, NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.exchanges import (
+    PLAN_SLOT,
+    AgentText,
+    Exchange,
+    NapCandidate,
+    NapKind,
+    NapMemory,
+)
 from memd.sleep.distil.language.moment import (
     asks_leave,
     before_leave,
@@ -316,7 +323,7 @@ def _plan_memory(turn: OwnExchange) -> Iterator[NapCandidate]:
     """Yield the plan that was pasted to be carried out: its title and what it is about."""
     if turn.own.plan:
         text = cut(f"Plan: {turn.own.plan.removeprefix('Plan: ')}", PASSAGE_CHARS)
-        slot = f"{turn.slot}-plan"
+        slot = f"{turn.slot}{PLAN_SLOT}"
         memory = NapMemory(text, NapKind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
         yield NapCandidate(memory, _PLANNED)
 

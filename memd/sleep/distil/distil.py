@@ -14,8 +14,9 @@ long the session becomes. Pure.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, dropwhile
 from math import ceil
@@ -37,7 +38,13 @@ from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
 from memd.sleep.distil.outcomes import statements
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
-from memd.sleep.distil.speech import sentences_to_judge, weigh_sentences, weigh_statements
+from memd.sleep.distil.speech import (
+    JudgedSentences,
+    is_worth_keeping,
+    sentences_to_judge,
+    weigh_sentences,
+    weigh_statements,
+)
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import Message, text_to_store
 from memd.text.languages import FAILS, FUNCTION_WORDS
@@ -54,8 +61,12 @@ def distil(
     >>> [each.kind.value for each in distil([{"role": "user", "content": "We never push."}])]
     ['preference']
     """
-    exchanges = _weigh_turns(turns(split_exchanges(messages)), logits)
-    memories = select_candidates(find_candidates(exchanges), messages)
+    exchanges = weighed_turns(messages, logits)
+    candidates = find_candidates(exchanges)
+    if logits:
+        judged = judged_sentences(exchanges)
+        candidates = [each for each in candidates if is_worth_keeping(each, judged(each))]
+    memories = select_candidates(candidates, messages)
     return (*memories, *_digest([each.exchange for each in exchanges]))
 
 
@@ -71,17 +82,18 @@ def sentences_of(messages: Sequence[Message]) -> list[list[str]]:
     ]
 
 
-def _weigh_turns(
-    turns: Sequence[OwnExchange], logits: Sequence[Sequence[SentenceLogits]]
+def weighed_turns(
+    messages: Sequence[Message], logits: Sequence[Sequence[SentenceLogits]]
 ) -> Sequence[OwnExchange]:
-    """Return *turns* with what the *logits* say of the sentences of each."""
+    """Return the turns of *messages* with what the *logits* say of the sentences of each."""
+    own_turns = turns(split_exchanges(messages))
     if not logits:
-        return turns
-    if len(logits) != sum(1 + len(turn.exchange.texts) for turn in turns):
+        return own_turns
+    if len(logits) != sum(1 + len(turn.exchange.texts) for turn in own_turns):
         raise ValueError("the logits are of other messages")
     weighed: list[OwnExchange] = []
     begin = 0
-    for number, turn in enumerate(turns):
+    for number, turn in enumerate(own_turns):
         end = begin + 1 + len(turn.exchange.texts)
         own, *texts = logits[begin:end]
         begin = end
@@ -104,6 +116,15 @@ def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
         find_repeated_wishes(exchanges),
     )
     return [*compose_memories(exchanges), *chain.from_iterable(beside)]
+
+
+def judged_sentences(
+    turns: Sequence[OwnExchange],
+) -> Callable[[NapCandidate], JudgedSentences]:
+    """Return what tells, of a candidate of *turns*, the judged sentences of its turn."""
+    begins = [turn.exchange.place for turn in turns]
+    judged = [JudgedSentences.of(turn.exchange, turn.worths) for turn in turns]
+    return lambda candidate: judged[max(bisect(begins, candidate.memory.places[0]) - 1, 0)]
 
 
 def _digest(split_exchanges: Sequence[Exchange]) -> Iterator[NapMemory]:

@@ -33,6 +33,8 @@ from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.prose import sentences
 from memd.text.languages import FUNCTION_WORDS
 
+ENVIRONMENT_SLOT = "env:"
+"""How the slots begin of what holds for the project as a whole, by what tools and agents said."""
 _WORDS_MIN, _WORDS_MAX = 5, 45
 _STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
 _SCORE_MIN = 0.54
@@ -136,7 +138,7 @@ def _sentences(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
         if stretch not in best or statement.score > best[stretch].score:
             best[stretch] = statement
     for statement in best.values():
-        slot = f"env:{statement.subject}"
+        slot = f"{ENVIRONMENT_SLOT}{statement.subject}"
         memory = NapMemory(
             statement.text, NapKind.ENVIRONMENT, (statement.place,), slot, Origin.ASSISTANT
         )
@@ -193,7 +195,7 @@ def _score(text: str, tells: float) -> float:
     )
 
 
-COMMANDS_SLOT = "env:commands:"
+COMMANDS_SLOT = f"{ENVIRONMENT_SLOT}commands:"
 """The prefix of the slots of commands; one of ``_LABELS`` follows."""
 WHOLE_SLOTS = frozenset(f"{COMMANDS_SLOT}{purpose}" for purpose in ("test", "check"))
 """Slots in which commands for the whole project stay when a later session runs a part."""

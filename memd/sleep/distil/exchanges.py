@@ -24,6 +24,8 @@ _USER_ROLES = frozenset({"user", "human"})
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 
 
+PLAN_SLOT = "-plan"
+"""How the slot of a plan that the user pasted ends."""
 NOTHING_JUDGED: Mapping[str, float] = MappingProxyType({})
 
 
@@ -31,12 +33,13 @@ class AgentText(NamedTuple):
     """A text of the agent, and the place of its message in the list.
 
     *worths* are the log-odds of its sentences that they are worth telling, by their texts; a
-    sentence that no model judged has none.
+    sentence that no model judged has none. *in_memory* is what each adds to the worth of a memory.
     """
 
     place: int
     text: str
     worths: Mapping[str, float] = NOTHING_JUDGED
+    in_memory: Mapping[str, float] = NOTHING_JUDGED
 
 
 class Run(NamedTuple):

@@ -1,25 +1,41 @@
-"""How much a sentence is worth remembering, by rule and by how it is said.
+"""How much a sentence and a memory are worth remembering, by rule and by how they are said.
 
 The rules (``acts`` for the user, ``outcomes`` for the agent) know words; the encoder knows the
 manner: a rule of how the work is done is told from an order of the minute, a finding from a plan,
 even where no word gives it away. Its numbers, added to signs that only a nap knows, lift what the
-rules do not see, and drop what one of their words let through (docs/decisions/0282, 0283). Without
-a model the rules decide alone. Pure.
+rules do not see, and drop what one of their words let through (docs/decisions/0282, 0283). What is
+composed of sentences is weighed once more as a whole (0284). Without a model the rules decide
+alone. Pure.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import log1p
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memd.domain.encoding import SentenceLogits
+from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import WORTH, Act, Judgement, judge_sentence
-from memd.sleep.distil.exchanges import AgentText, Exchange
+from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_SLOT
+from memd.sleep.distil.exchanges import (
+    PLAN_SLOT,
+    AgentText,
+    Exchange,
+    NapCandidate,
+    NapKind,
+    NapMemory,
+)
+from memd.sleep.distil.findings import LIST_SLOT
+from memd.sleep.distil.language import phrases
+from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.outcomes import statements
 from memd.text.words import sentences
+
+T = TypeVar("T")
 
 SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
@@ -37,6 +53,11 @@ _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVI
 _SCORE_MAX = 0.85
 _RATED_MIN, _RATED_MAX = -1.0, 3.0  # of a rule's score as a sign
 _DROPPED_SCORE = 0.3
+MEMORY_WORTH = -0.2
+"""The log-odds from which a memory is worth keeping."""
+_SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
+_WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
+_NO_LETTER = re.compile(r"[\W_]+")
 
 
 class SentenceWorth(NamedTuple):
@@ -117,11 +138,12 @@ def weigh_statements(
     last = max((at for at, lines in enumerate(rated) if lines), default=0)
     texts: list[AgentText] = []
     for at, (text, lines, rows) in enumerate(zip(exchange.texts, rated, logits, strict=True)):
-        worths = {}
+        worths, in_memory = {}, {}
         for number, ((score, line), row) in enumerate(zip(lines, rows, strict=True)):
             own = statement_signs(score, line.text, number, len(lines), is_last=at == last)
             worths[line.text] = row.statement + sum(weights[name] * value for name, value in own)
-        texts.append(text._replace(worths=worths))
+            in_memory[line.text] = row.in_memory
+        texts.append(text._replace(worths=worths, in_memory=in_memory))
     return texts
 
 
@@ -138,3 +160,100 @@ def statement_signs(
     yield "sentences", log1p(count)
     yield "chars", log1p(len(text))
     yield "last text", float(is_last)
+
+
+class JudgedSentences(NamedTuple):
+    """The sentences of a turn that a model judged, by their letters."""
+
+    users: Mapping[str, float]
+    """The log-odds that each is worth remembering."""
+    agents: Mapping[str, tuple[float, float]]
+    """The same, and what each adds to the worth of its memory."""
+
+    @classmethod
+    def of(cls, exchange: Exchange, worths: Mapping[str, SentenceWorth]) -> JudgedSentences:
+        """Return those of *exchange*; *worths* are the ones of the user's sentences."""
+        return cls(
+            {_letters(text): worth.worth for text, worth in worths.items()},
+            {
+                _letters(sentence): (worth, text.in_memory[sentence])
+                for text in exchange.texts
+                for sentence, worth in text.worths.items()
+            },
+        )
+
+
+def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
+    """Return whether a memory composed of *judged* sentences is worth keeping.
+
+    Always are the user's wishes, their words with what came of them, and commands.
+    """
+    memory = candidate.memory
+    if is_always_kept(memory):
+        return True
+    head = sentence_head()
+    if is_by_agent(memory):
+        weights, signs = head.agent_memory_signs, agent_memory_signs(memory, judged)
+    else:
+        weights, signs = head.user_memory_signs, user_memory_signs(candidate, judged)
+    return sum(weights[name] * value for name, value in signs) >= MEMORY_WORTH
+
+
+def is_always_kept(memory: NapMemory) -> bool:
+    """Return whether *memory* is kept whatever a model tells of its sentences."""
+    return (
+        memory.kind in _WISHES
+        or OUTCOME_PART in memory.text
+        or memory.slot.startswith(COMMANDS_SLOT)
+    )
+
+
+def is_by_agent(memory: NapMemory) -> bool:
+    """Return whether *memory* has no words of the user, but the agent's or a tool's."""
+    is_own = memory.kind in {NapKind.OUTCOME, NapKind.FIX}
+    return is_own or memory.slot.startswith(ENVIRONMENT_SLOT)
+
+
+def agent_memory_signs(memory: NapMemory, judged: JudgedSentences) -> Iterator[tuple[str, float]]:
+    """Yield the signs of a memory in the words of the agent or of a tool, by name."""
+    known = _find(memory.text, judged.agents)
+    yield "bias", 1.0
+    yield "list", float(memory.slot.startswith(LIST_SLOT))
+    yield "environment", float(memory.slot.startswith(ENVIRONMENT_SLOT))
+    yield "best", _clip([worth for worth, _ in known])
+    yield "not judged", float(memory.kind is NapKind.OUTCOME and not known)
+    yield "by rule", outcome_worth(memory.text)
+    yield "cause", float(phrases.CAUSE.search(memory.text) is not None)
+    yield "chars", log1p(len(memory.text))
+    yield "sentences", sum(added for _, added in known) / max(len(known), 1)
+
+
+def user_memory_signs(
+    candidate: NapCandidate, judged: JudgedSentences
+) -> Iterator[tuple[str, float]]:
+    """Yield the signs of a memory in the user's words of which nothing is told that came of it."""
+    own, _, answered = candidate.memory.text.partition(ANSWER_PART)
+    yield "bias", 1.0
+    yield "score", candidate.score
+    known = _find(own.removeprefix("User: "), judged.users)
+    yield "best", _clip(known)
+    yield "question", float("?" in own)
+    yield "plan", float(candidate.memory.slot.endswith(PLAN_SLOT))
+    yield "answer", float(bool(answered))
+    yield "chars", log1p(len(own))
+
+
+def _clip(worths: Sequence[float]) -> float:
+    """Return the greatest of some worths as a sign, 0 where there is none."""
+    return min(max(max(worths, default=0.0), -_SENTENCE_MAX), _SENTENCE_MAX)
+
+
+def _find(text: str, judged: Mapping[str, T]) -> list[T]:
+    """Return what was told of those sentences of *text* that were judged."""
+    parts = (_letters(each) for line in text.split("\n") for each in sentences(line))
+    return [judged[letters] for letters in parts if letters in judged]
+
+
+def _letters(text: str) -> str:
+    """Return a sentence without what a memory may tell otherwise: its points, its capitals."""
+    return _NO_LETTER.sub("", text).casefold()

@@ -33,7 +33,7 @@ from memd.domain.sleep.consolidation import NAP_TAG
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
-from memd.sleep.distil.environment import WHOLE_SLOTS, covers_a_part
+from memd.sleep.distil.environment import ENVIRONMENT_SLOT, WHOLE_SLOTS, covers_a_part
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.fixes import CURED
 from memd.sleep.distil.language.phrases import NARRATION
@@ -49,7 +49,6 @@ from memd.store.session import slots, turns
 from memd.store.session.slots import DIGEST, DecidedRow, SlotRow
 from memd.text.repetition import KnownWords
 
-PROJECT_PREFIX = "env:"
 """The prefix of slots that belong to a whole project."""
 
 
@@ -88,7 +87,7 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
         return [NEW] * len(drafts)
     own_slots = slots.of_session(target.conn, target.session_key)
     project_slots: Mapping[str, SlotRow] = {}
-    project_slot_names = [slot for slot in slot_names if slot.startswith(PROJECT_PREFIX)]
+    project_slot_names = [slot for slot in slot_names if slot.startswith(ENVIRONMENT_SLOT)]
     if project_slot_names and target.project_key is not None:
         project_slots = slots.of_project(
             target.conn, target.agent_key, target.project_key, project_slot_names
@@ -149,7 +148,7 @@ def _yields(row: DecidedRow, draft: NapDraft) -> bool:
 
 def _is_shareable(slot: str | None) -> bool:
     """Return whether another session may have it already: no digest, and not a project's slot."""
-    return slot is not None and slot != DIGEST and not slot.startswith(PROJECT_PREFIX)
+    return slot is not None and slot != DIGEST and not slot.startswith(ENVIRONMENT_SLOT)
 
 
 def _decide(

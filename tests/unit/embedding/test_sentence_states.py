@@ -57,14 +57,14 @@ def test_a_sentence_has_the_mean_of_its_own_states_and_that_of_its_window() -> N
 
 def test_the_head_weighs_each_state_and_every_act() -> None:
     head = sentence_head()
-    assert len(head.states) == 2 * DIMENSION * 7 * 2
+    assert len(head.states) == 2 * DIMENSION * 8 * 2
     assert {act.value for act in Act} <= set(head.signs)
     assert {len(weights) for weights in head.signs.values()} == {6}
     states = np.zeros((2, 2 * DIMENSION), dtype=np.float32)
     states[1, 0] = 1.0
     nothing, first = head.logits(states)
-    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0)
-    worth, *kinds, statement = np.frombuffer(head.states, dtype="<f2")[:7].astype(float)
-    assert first == SentenceLogits(worth, tuple(kinds), statement)
+    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0)
+    worth, *kinds, statement, in_memory = np.frombuffer(head.states, dtype="<f2")[:8].astype(float)
+    assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)
     assert {name for name, _ in signs} == set(head.statement_signs)

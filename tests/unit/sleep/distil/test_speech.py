@@ -5,13 +5,25 @@ from __future__ import annotations
 import pytest
 
 from memd.domain.encoding import SentenceLogits
+from memd.domain.enums import Origin
+from memd.domain.sleep.consolidation import OUTCOME_PART
+from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.distil import distil, sentences_of
-from memd.sleep.distil.exchanges import NapKind, NapMemory
+from memd.sleep.distil.environment import COMMANDS_SLOT
+from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.speech import (
+    JudgedSentences,
+    agent_memory_signs,
+    is_worth_keeping,
+    user_memory_signs,
+)
 
-SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0)
-NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0)
+SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0)
+NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0)
 UNSEEN = "Endpoints share one schema file here."
-RULED = "We need the port to be 8443 for the staging server."
+RULED = (
+    "We need the port to be 8443 for the staging server, as the proxy before it forwards no other."
+)
 WISH = "Always run the tests before you commit."
 WRONG = "No, that is wrong, the cache belongs in the home folder."
 
@@ -47,8 +59,9 @@ def test_what_a_word_let_through_is_dropped() -> None:
     assert kept([user(RULED)], NEVER) == []
 
 
-def test_a_correction_stays_whatever_its_manner() -> None:
-    assert [each.text for each in kept([user(WRONG)], NEVER)] == [WRONG]
+def test_a_correction_is_judged_as_a_memory_and_not_by_its_manner() -> None:
+    assert [each.text for each in kept([user(WRONG)], SURE)] == [WRONG]
+    assert kept([user(WRONG)], NEVER) == []
 
 
 def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
@@ -59,11 +72,53 @@ def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
     assert memory.text == f"… {UNSEEN}"
 
 
-def test_agreement_and_a_pick_are_worth_what_they_answer() -> None:
+def test_agreement_is_worth_what_came_of_it() -> None:
     asked = agent("I recommend a lock file beside the database. Shall I add one?")
-    assert [each.text for each in kept([asked, user("yes")], NEVER)] == [
-        each.text for each in kept([asked, user("yes")], None)
-    ]
+    [memory] = kept([asked, user("yes")], None)
+    assert memory.text.startswith("User: yes\nIn answer to: I recommend a lock file")
+    assert kept([asked, user("yes")], NEVER) == []
+    [memory] = kept([asked, user("yes"), agent(CURE), user("thanks")], SURE)
+    assert memory.text.startswith("User: yes\nIn answer to: I recommend a lock file")
+    assert memory.text.endswith(CURE.replace("`", ""))
+
+
+def candidate(text: str, kind: NapKind, slot: str = "slot") -> NapCandidate:
+    return NapCandidate(NapMemory(text, kind, (0,), slot, Origin.PERSON), 0.6)
+
+
+@pytest.mark.parametrize(
+    "kept_always",
+    [
+        candidate(WISH, NapKind.PREFERENCE),
+        candidate("No network in tests.", NapKind.CONSTRAINT),
+        candidate(f"go{OUTCOME_PART}Done.", NapKind.DECISION),
+        candidate("To run the tests here: npm test", NapKind.ENVIRONMENT, f"{COMMANDS_SLOT}test"),
+    ],
+)
+def test_wishes_commands_and_what_the_user_began_are_always_kept(kept_always: NapCandidate) -> None:
+    assert is_worth_keeping(kept_always, JudgedSentences({}, {}))
+
+
+def test_the_words_of_the_agent_are_kept_if_their_sentences_are_worth_it() -> None:
+    outcome = candidate(CAUSE, NapKind.OUTCOME)
+    letters = "theimporterfailedbecauserowscsvbeginswithabyteordermark"
+    assert is_worth_keeping(outcome, JudgedSentences({}, {letters: (3.0, 2.0)}))
+    assert not is_worth_keeping(outcome, JudgedSentences({}, {letters: (0.0, -2.0)}))
+
+
+def test_the_head_weighs_every_sign_of_a_memory() -> None:
+    nothing, decision = JudgedSentences({}, {}), candidate(RULED, NapKind.DECISION)
+    of_user = {name for name, _ in user_memory_signs(decision, nothing)}
+    of_agent = {name for name, _ in agent_memory_signs(decision.memory, nothing)}
+    assert of_user == set(sentence_head().user_memory_signs)
+    assert of_agent == set(sentence_head().agent_memory_signs)
+
+
+def test_the_words_of_the_user_alone_are_kept_if_they_are_worth_it() -> None:
+    decision = candidate(RULED, NapKind.DECISION)
+    letters = "".join(filter(str.isalnum, RULED)).casefold()
+    assert is_worth_keeping(decision, JudgedSentences({letters: 3.0}, {}))
+    assert not is_worth_keeping(decision, JudgedSentences({letters: 0.0}, {}))
 
 
 def test_the_words_of_a_program_are_not_judged() -> None:
