@@ -57,6 +57,7 @@ MEMORY_WORTH = -0.2
 """The log-odds from which a memory is worth keeping."""
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
+_PLAIN = 0.65  # the score of two signs
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -186,10 +187,11 @@ class JudgedSentences(NamedTuple):
 def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
     """Return whether a memory composed of *judged* sentences is worth keeping.
 
-    Always are the user's wishes, their words with what came of them, and commands.
+    Always are the user's wishes, their words with what came of them, what by two signs decides or
+    corrects, and commands.
     """
     memory = candidate.memory
-    if is_always_kept(memory):
+    if is_always_kept(memory) or _is_plain(candidate):
         return True
     head = sentence_head()
     if is_by_agent(memory):
@@ -206,6 +208,13 @@ def is_always_kept(memory: NapMemory) -> bool:
         or OUTCOME_PART in memory.text
         or memory.slot.startswith(COMMANDS_SLOT)
     )
+
+
+def _is_plain(candidate: NapCandidate) -> bool:
+    """Return whether the user's own words say plainly, by rule, what they decide or correct."""
+    memory = candidate.memory
+    is_own = not (is_by_agent(memory) or ANSWER_PART in memory.text)
+    return is_own and candidate.score >= _PLAIN and not memory.slot.endswith(PLAN_SLOT)
 
 
 def is_by_agent(memory: NapMemory) -> bool:

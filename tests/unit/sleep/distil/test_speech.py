@@ -59,9 +59,8 @@ def test_what_a_word_let_through_is_dropped() -> None:
     assert kept([user(RULED)], NEVER) == []
 
 
-def test_a_correction_is_judged_as_a_memory_and_not_by_its_manner() -> None:
+def test_a_plain_correction_is_kept() -> None:
     assert [each.text for each in kept([user(WRONG)], SURE)] == [WRONG]
-    assert kept([user(WRONG)], NEVER) == []
 
 
 def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
@@ -77,7 +76,7 @@ def test_agreement_is_worth_what_came_of_it() -> None:
     [memory] = kept([asked, user("yes")], None)
     assert memory.text.startswith("User: yes\nIn answer to: I recommend a lock file")
     assert kept([asked, user("yes")], NEVER) == []
-    [memory] = kept([asked, user("yes"), agent(CURE), user("thanks")], SURE)
+    [memory] = kept([asked, user("yes"), agent(CURE)], SURE)
     assert memory.text.startswith("User: yes\nIn answer to: I recommend a lock file")
     assert memory.text.endswith(CURE.replace("`", ""))
 
@@ -116,6 +115,7 @@ def test_the_head_weighs_every_sign_of_a_memory() -> None:
 
 def test_the_words_of_the_user_alone_are_kept_if_they_are_worth_it() -> None:
     decision = candidate(RULED, NapKind.DECISION)
+    assert is_worth_keeping(decision._replace(score=0.65), JudgedSentences({}, {}))
     letters = "".join(filter(str.isalnum, RULED)).casefold()
     assert is_worth_keeping(decision, JudgedSentences({letters: 3.0}, {}))
     assert not is_worth_keeping(decision, JudgedSentences({letters: 0.0}, {}))
