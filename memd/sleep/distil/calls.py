@@ -128,7 +128,7 @@ _CHECKING = re.compile(
 _TRAILING = re.compile(
     r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b).*$"
 )
-_ENTERING = re.compile(r"^(?:cd|pushd)\s+\S+\s*(?:&&|;)\s*")
+_ENTERING = re.compile(r"""^(?:cd|pushd)\s+(?P<folder>"[^"\n]+"|'[^'\n]+'|\S+?)\s*(?:&&|;)\s*""")
 
 
 def is_noise(read: Command) -> bool:
@@ -148,6 +148,17 @@ def shorten(line: str) -> str:
     'make test'
     """
     return _TRAILING.sub("", _ENTERING.sub("", line)).strip()
+
+
+def entered_folder(line: str) -> str:
+    """Return the folder that a command line enters first, "" for none and for the one it is in.
+
+    >>> entered_folder('cd "/srv/my app/" && make'), entered_folder("cd . && make")
+    ('/srv/my app', '')
+    """
+    entering = _ENTERING.match(line)
+    folder = entering["folder"].strip("\"'").rstrip("/") if entering else ""
+    return "" if folder == "." else folder.removeprefix("./")
 
 
 def edited_path(run: Run) -> str:

@@ -13,7 +13,7 @@ was written in the session itself was for that day.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,11 +23,12 @@ from memd.sleep.distil.calls import (
     about,
     command,
     edited_path,
+    entered_folder,
     is_check,
     is_noise,
     shorten,
 )
-from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.prose import sentences
@@ -257,6 +258,10 @@ _PROMPT = re.compile(
 )
 
 
+_TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)\b")
+_WHOLE_PATH = re.compile(r"[/~]|[A-Za-z]:\\")
+
+
 class _PassingCommand(NamedTuple):
     command: Command
     times: int
@@ -289,20 +294,44 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
 
 def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
     """Return the commands that passed and are told, each in its shortest form, oftenest first."""
-    passes: dict[str, _PassingCommand] = {}
+    passes: dict[tuple[str, str], _PassingCommand] = {}
     written: set[str] = set()
-    for run in (run for exchange in exchanges for run in exchange.runs):
+    runs = [run for exchange in exchanges for run in exchange.runs]
+    home = _home(runs)
+    for run in runs:
         if path := edited_path(run):
             written.add(path.rpartition("/")[2])
         called = command(run)
         if called is None or run.result is None or not _is_worth(called) or has_failed(run):
             continue
-        now = Command(shorten(called.line), called.about)
-        known = passes.get(now.about, _PassingCommand(now, 0, 0))
+        folder = _below(home, entered_folder(called.line))
+        if _TEMPORARY.match(folder):
+            continue
+        line = shorten(called.line)
+        now = Command(f"cd {folder} && {line}" if folder else line, called.about)
+        known = passes.get((folder, now.about), _PassingCommand(now, 0, 0))
         best = now if len(now.line) <= len(known.command.line) else known.command
-        passes[now.about] = _PassingCommand(best, known.times + 1, run.place)
+        passes[folder, now.about] = _PassingCommand(best, known.times + 1, run.place)
     often = sorted(passes.values(), key=lambda each: -each.times)
     return [each for each in often if _is_worth_telling(each, written)]
+
+
+def _home(runs: Sequence[Run]) -> str:
+    """Return the folder that commands enter most often by its whole path, "" where none does."""
+    lines = (called.line for run in runs if (called := command(run)))
+    folders = Counter(each for line in lines if _WHOLE_PATH.match(each := entered_folder(line)))
+    return max(folders, key=folders.__getitem__, default="")
+
+
+def _below(home: str, folder: str) -> str:
+    """Return *folder* as it is entered from *home*, "" for *home* itself.
+
+    >>> _below("/srv/shop", "/srv/shop/api"), _below("/srv/shop", "/srv/bank")
+    ('api', '/srv/bank')
+    """
+    within = folder.removeprefix(f"{home}/") if home else folder
+    name = "" if folder == home else within
+    return f'"{name}"' if " " in name else name
 
 
 def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:

@@ -49,6 +49,25 @@ def test_the_commands_that_passed_are_a_memory_for_each_purpose_in_their_shortes
     assert {made.memory.kind for made in environment([exchange])} == {NapKind.ENVIRONMENT}
 
 
+def test_a_command_of_another_folder_is_told_with_it() -> None:
+    exchange = _exchange(
+        0,
+        "",
+        _bash("cd /srv/shop && go test ./..."),
+        _bash("cd /srv/shop && go build ./..."),
+        _bash('cd "/srv/shop/web" && npm test'),
+        _bash("cd ./docs; npm run build"),
+        _bash("cd /srv/bank && npm start"),
+        _bash("cd /tmp/trial && npm install"),
+    )
+    assert _facts(exchange) == {
+        f"{COMMANDS_SLOT}test": "To run the tests here: go test ./...; cd web && npm test",
+        f"{COMMANDS_SLOT}build": "To build or compile it here: go build ./...; "
+        "cd docs && npm run build",
+        f"{COMMANDS_SLOT}run": "To start or run it here: cd /srv/bank && npm start",
+    }
+
+
 def test_one_command_alone_is_no_memory() -> None:
     assert environment([_exchange(0, "", _bash("npm test"))]) == []
 
