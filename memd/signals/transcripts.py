@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memd.base.limits import TRANSCRIPT_BYTES_MAX
-from memd.signals import claude, codex, copilot, gemini, specstory
+from memd.signals import claude, codex, copilot, gemini, specstory, swe_agent
 from memd.signals.files import read_own
 from memd.signals.lines import Message, Record, add_timestamp, document, items, mapping, records
 from memd.signals.usage import UnreadableSignal, Usage
@@ -73,11 +73,16 @@ _FORMATS = {
         copilot.knows, copilot.messages, copilot.session, copilot.usage, copilot.cwd
     ),
     "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _not_recorded),
+    # Before "messages", which knows its records, too.
+    "swe-agent": _Format(
+        swe_agent.knows, swe_agent.messages, _not_recorded, _not_recorded, _not_recorded
+    ),
     "messages": _Format(knows, messages, _not_recorded, _not_recorded, _not_recorded),
 }
 
 KNOWN = (
-    "Claude Code, Codex, Copilot CLI, Gemini CLI or SpecStory, or messages with role and content"
+    "Claude Code, Codex, Copilot CLI, Gemini CLI, SWE-agent or SpecStory, or messages with role and"
+    " content"
 )
 """The known formats, for messages to a person."""
 

@@ -19,7 +19,7 @@ from memd.embedding.encoders import FastembedEncoder
 from memd.embedding.model_files import read_manifest
 from memd.embedding.sentence_head import sentence_head
 from memd.embedding.sentence_states import pool, windows_of
-from memd.sleep.distil.distil import distil, sentences_of
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapMemory
 
 RULES_ALONE = os.environ.get("MEMD_BENCH_RULES") == "1"
@@ -27,7 +27,8 @@ RULES_ALONE = os.environ.get("MEMD_BENCH_RULES") == "1"
 
 def distilled(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
     """Return the memories that a nap makes of *messages*."""
-    return distil(messages, classify(sentences_of(messages)))
+    session = ReadSession.of(messages)
+    return distil(session, classify(session.sentences()))
 
 
 def classify(messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:

@@ -26,7 +26,12 @@ from memd.domain.encoding import SentenceLogits
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import SentenceHead
 from memd.embedding.sentence_states import pool, windows_of
-from memd.sleep.distil.distil import find_candidates, judged_sentences, sentences_of, weighed_turns
+from memd.sleep.distil.distil import (
+    ReadSession,
+    find_candidates,
+    judged_sentences,
+    weighed_turns,
+)
 from memd.sleep.distil.speech import (
     agent_memory_signs,
     is_always_kept,
@@ -42,7 +47,7 @@ STATES_SCALE = 5.0
 ARGUABLE = 0.55
 """What a memory that may be argued about is worth, where 1 is one that is clearly worth keeping."""
 STEPS = 12
-BARS = (-9.0, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4)
+BARS = (-9.0, -0.6, -0.4, -0.25, -0.1, 0.0, 0.2)
 STATES = "sentences"
 """The sign of which the states of the sentences are the parts."""
 
@@ -94,12 +99,10 @@ def labels() -> list[dict[str, Any]]:
 def _of_page(
     page: dict[str, Any], path: Path, writer: str, head: SentenceHead
 ) -> Iterator[Labelled]:
-    messages = read_messages(path)
+    session = ReadSession.of(read_messages(path))
     left = dict(page["worth"])
     with patch("memd.sleep.distil.speech.sentence_head", lambda: head):
-        turns = weighed_turns(
-            messages, [list(_logits(each, head)) for each in sentences_of(messages)]
-        )
+        turns = weighed_turns(session, [list(_logits(each, head)) for each in session.sentences()])
         judged = judged_sentences(turns)
         for candidate in find_candidates(turns):
             worth = left.pop(sha(candidate.memory.text), None)

@@ -299,7 +299,7 @@ def _memory(
         turn.slot,
         Origin.ASSISTANT if asked or ended else Origin.PERSON,
     )
-    return NapCandidate(memory, part.judged.score)
+    return NapCandidate(memory, part.judged.score, by_model=part.judged.by_model)
 
 
 def _stands_alone(ended: str) -> bool:

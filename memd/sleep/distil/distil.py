@@ -35,7 +35,7 @@ from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
-from memd.sleep.distil.outcomes import statements
+from memd.sleep.distil.outcomes import RatedSentence, statements
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
 from memd.sleep.distil.speech import (
@@ -51,54 +51,80 @@ from memd.text.languages import FAILS, FUNCTION_WORDS
 from memd.text.words import sentences
 
 
+class ReadTurn(NamedTuple):
+    """A turn and what of it a model may judge."""
+
+    turn: OwnExchange
+    sentences: list[str]
+    """Those of the user."""
+    statements: list[list[RatedSentence]]
+    """Those of each text of the agent, rated by rule."""
+
+
+class ReadSession(NamedTuple):
+    """The messages of a session, read as its turns."""
+
+    messages: Sequence[Message]
+    turns: Sequence[ReadTurn]
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> ReadSession:
+        """Read *messages*."""
+        read = [
+            ReadTurn(turn, sentences_to_judge(turn.fresh), statements(turn.exchange))
+            for turn in turns(split_exchanges(messages))
+        ]
+        return cls(messages, read)
+
+    def sentences(self) -> list[list[str]]:
+        """Return those that a model may judge: of each turn the user's, then each text's."""
+        return [
+            each
+            for turn in self.turns
+            for each in (
+                turn.sentences,
+                *([line.text for _, line in lines] for lines in turn.statements),
+            )
+        ]
+
+
 def distil(
-    messages: Sequence[Message], logits: Sequence[Sequence[SentenceLogits]] = ()
+    session: ReadSession, logits: Sequence[Sequence[SentenceLogits]] = ()
 ) -> tuple[NapMemory, ...]:
-    """Return the memories of *messages*, in their order, the digest last.
+    """Return the memories of *session*, in the order of their messages, the digest last.
 
-    *logits* are what a model tells of :func:`sentences_of`; without them the rules decide alone.
+    *logits* are what a model tells of its sentences; without them the rules decide alone.
 
-    >>> [each.kind.value for each in distil([{"role": "user", "content": "We never push."}])]
+    >>> session = ReadSession.of([{"role": "user", "content": "We never push."}])
+    >>> [each.kind.value for each in distil(session)]
     ['preference']
     """
-    exchanges = weighed_turns(messages, logits)
+    exchanges = weighed_turns(session, logits)
     candidates = find_candidates(exchanges)
     if logits:
         judged = judged_sentences(exchanges)
         candidates = [each for each in candidates if is_worth_keeping(each, judged(each))]
-    memories = select_candidates(candidates, messages)
+    memories = select_candidates(candidates, session.messages)
     return (*memories, *_digest([each.exchange for each in exchanges]))
 
 
-def sentences_of(messages: Sequence[Message]) -> list[list[str]]:
-    """Return the sentences that a model may judge: of each turn the user's, then each text's."""
-    return [
-        each
-        for turn in turns(split_exchanges(messages))
-        for each in (
-            sentences_to_judge(turn.fresh),
-            *([line.text for _, line in lines] for lines in statements(turn.exchange)),
-        )
-    ]
-
-
 def weighed_turns(
-    messages: Sequence[Message], logits: Sequence[Sequence[SentenceLogits]]
+    session: ReadSession, logits: Sequence[Sequence[SentenceLogits]]
 ) -> Sequence[OwnExchange]:
-    """Return the turns of *messages* with what the *logits* say of the sentences of each."""
-    own_turns = turns(split_exchanges(messages))
+    """Return the turns of *session* with what the *logits* say of the sentences of each."""
     if not logits:
-        return own_turns
-    if len(logits) != sum(1 + len(turn.exchange.texts) for turn in own_turns):
+        return [each.turn for each in session.turns]
+    if len(logits) != sum(1 + len(each.statements) for each in session.turns):
         raise ValueError("the logits are of other messages")
     weighed: list[OwnExchange] = []
     begin = 0
-    for number, turn in enumerate(own_turns):
-        end = begin + 1 + len(turn.exchange.texts)
+    for number, (turn, spoken, rated) in enumerate(session.turns):
+        end = begin + 1 + len(rated)
         own, *texts = logits[begin:end]
         begin = end
-        worths = weigh_sentences(sentences_to_judge(turn.fresh), own, number, stopped=turn.stopped)
-        exchange = replace(turn.exchange, texts=weigh_statements(turn.exchange, texts))
+        worths = weigh_sentences(spoken, own, number, stopped=turn.stopped)
+        weighed_texts = weigh_statements(turn.exchange.texts, rated, texts)
+        exchange = replace(turn.exchange, texts=weighed_texts)
         weighed.append(turn._replace(exchange=exchange, worths=worths))
     return weighed
 
@@ -317,7 +343,7 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
             continue
         for at in (back or alike)[:1]:
             memory = candidate.memory._replace(slot=settled.pop(at).memory.slot)
-            mine = mine._replace(candidate=NapCandidate(memory, candidate.score))
+            mine = mine._replace(candidate=candidate._replace(memory=memory))
         settled.append(mine)
     return [each.candidate for each in settled]
 

@@ -144,9 +144,10 @@ class NapMemory(NamedTuple):
 class NapCandidate(NamedTuple):
     """A memory and its *score*, 0 to 1: the best ones of a stretch of the session are kept.
 
-    *fills* says that it takes only room which others leave.
+    *fills* says that it takes only room which others leave, *by_model* that no rule speaks for it.
     """
 
     memory: NapMemory
     score: float
     fills: bool = False
+    by_model: bool = False

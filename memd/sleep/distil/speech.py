@@ -11,7 +11,7 @@ alone. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log1p
 from typing import NamedTuple, TypeVar
 
@@ -32,7 +32,7 @@ from memd.sleep.distil.findings import LIST_SLOT
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.outcomes import statements
+from memd.sleep.distil.outcomes import RatedSentence
 from memd.text.words import sentences
 
 T = TypeVar("T")
@@ -53,11 +53,13 @@ _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVI
 _SCORE_MAX = 0.85
 _RATED_MIN, _RATED_MAX = -1.0, 3.0  # of a rule's score as a sign
 _DROPPED_SCORE = 0.3
-MEMORY_WORTH = -0.2
-"""The log-odds from which a memory is worth keeping."""
+AGENT_MEMORY_WORTH, USER_MEMORY_WORTH = 0.0, -0.25
+"""The log-odds from which a memory of the agent's words, and of the user's, is worth keeping."""
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
-_PLAIN = 0.65  # the score of two signs
+_PLAIN_WISH = 0.65  # the score of two signs
+# From which scores of the rules and log-odds of the model on a decision or correction is plain.
+_PLAIN = ((WORTH, 2.0), (0.65, LIFTED), (0.75, 0.0))
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -128,24 +130,25 @@ def answers_nothing(worths: Mapping[str, SentenceWorth]) -> bool:
 
 
 def weigh_statements(
-    exchange: Exchange, logits: Sequence[Sequence[SentenceLogits]]
+    texts: Sequence[AgentText],
+    rated: Sequence[Sequence[RatedSentence]],
+    logits: Sequence[Sequence[SentenceLogits]],
 ) -> list[AgentText]:
-    """Return the texts of *exchange* with the worths of their sentences.
+    """Return the *texts* of an exchange with the worths of the *rated* sentences of each.
 
-    *logits* are what the model told of its :func:`~memd.sleep.distil.outcomes.statements`.
+    *logits* are what the model told of these.
     """
     weights = sentence_head().statement_signs
-    rated = statements(exchange)
     last = max((at for at, lines in enumerate(rated) if lines), default=0)
-    texts: list[AgentText] = []
-    for at, (text, lines, rows) in enumerate(zip(exchange.texts, rated, logits, strict=True)):
+    weighed: list[AgentText] = []
+    for at, (text, lines, rows) in enumerate(zip(texts, rated, logits, strict=True)):
         worths, in_memory = {}, {}
         for number, ((score, line), row) in enumerate(zip(lines, rows, strict=True)):
             own = statement_signs(score, line.text, number, len(lines), is_last=at == last)
             worths[line.text] = row.statement + sum(weights[name] * value for name, value in own)
             in_memory[line.text] = row.in_memory
-        texts.append(text._replace(worths=worths, in_memory=in_memory))
-    return texts
+        weighed.append(text._replace(worths=worths, in_memory=in_memory))
+    return weighed
 
 
 def statement_signs(
@@ -187,34 +190,41 @@ class JudgedSentences(NamedTuple):
 def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
     """Return whether a memory composed of *judged* sentences is worth keeping.
 
-    Always are the user's wishes, their words with what came of them, what by two signs decides or
-    corrects, and commands.
+    Always are commands, the user's words with what came of them, and what they say plainly.
     """
-    memory = candidate.memory
-    if is_always_kept(memory) or _is_plain(candidate):
+    memory, head = candidate.memory, sentence_head()
+    if is_always_kept(memory):
         return True
-    head = sentence_head()
     if is_by_agent(memory):
-        weights, signs = head.agent_memory_signs, agent_memory_signs(memory, judged)
-    else:
-        weights, signs = head.user_memory_signs, user_memory_signs(candidate, judged)
-    return sum(weights[name] * value for name, value in signs) >= MEMORY_WORTH
+        of_agent = agent_memory_signs(memory, judged)
+        return _weigh(head.agent_memory_signs, of_agent) >= AGENT_MEMORY_WORTH
+    of_user = dict(user_memory_signs(candidate, judged))
+    is_plain = _is_plain(candidate, of_user["best"])
+    return is_plain or _weigh(head.user_memory_signs, of_user.items()) >= USER_MEMORY_WORTH
+
+
+def _weigh(weights: Mapping[str, float], signs: Iterable[tuple[str, float]]) -> float:
+    return sum(weights[name] * value for name, value in signs)
 
 
 def is_always_kept(memory: NapMemory) -> bool:
     """Return whether *memory* is kept whatever a model tells of its sentences."""
-    return (
-        memory.kind in _WISHES
-        or OUTCOME_PART in memory.text
-        or memory.slot.startswith(COMMANDS_SLOT)
-    )
+    return OUTCOME_PART in memory.text or memory.slot.startswith(COMMANDS_SLOT)
 
 
-def _is_plain(candidate: NapCandidate) -> bool:
-    """Return whether the user's own words say plainly, by rule, what they decide or correct."""
-    memory = candidate.memory
-    is_own = not (is_by_agent(memory) or ANSWER_PART in memory.text)
-    return is_own and candidate.score >= _PLAIN and not memory.slot.endswith(PLAN_SLOT)
+def _is_plain(candidate: NapCandidate, best: float) -> bool:
+    """Return whether the user's words say plainly what they wish, decide or correct.
+
+    That they wish it two signs of the rules say; the rest the rules and the model together, which
+    found its sentences worth *best* at most, of what stands alone.
+    """
+    memory, score = candidate.memory, candidate.score
+    if candidate.by_model:
+        return False
+    if memory.kind in _WISHES:
+        return score >= _PLAIN_WISH
+    stands_alone = ANSWER_PART not in memory.text and not memory.slot.endswith(PLAN_SLOT)
+    return stands_alone and any(score >= by_rule and best >= worth for by_rule, worth in _PLAIN)
 
 
 def is_by_agent(memory: NapMemory) -> bool:

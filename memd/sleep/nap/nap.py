@@ -41,6 +41,7 @@ from memd.domain.sleep.sleep import NapResult
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.ingest.queue import EmbeddingQueue
 from memd.signals.usage import CONSOLIDATED_SUFFIX
+from memd.sleep.distil.distil import ReadSession
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.messages import Message
 from memd.sleep.nap.preparation import (
@@ -236,18 +237,16 @@ class Nap:
             reading,
             rule=self._rule(request),
             last=request.last,
-            logits=await self._classify(reading.sentences or ()),
+            logits=await self._classify(reading.session),
         )
         return source, extracted
 
-    async def _classify(
-        self, sentences: Sequence[Sequence[str]]
-    ) -> Sequence[Sequence[SentenceLogits]]:
-        """Return what the model tells of the *sentences*; nothing where there is no such model."""
-        if self.classifier is None:
+    async def _classify(self, session: ReadSession | None) -> Sequence[Sequence[SentenceLogits]]:
+        """Return what the model tells of the sentences of *session*, nothing without such a one."""
+        if self.classifier is None or session is None:
             return ()
         try:
-            return await self.classifier.classify(sentences)
+            return await self.classifier.classify(session.sentences())
         except StoppingError:
             raise
         except (UnavailableError, ModelError) as error:

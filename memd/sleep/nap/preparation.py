@@ -24,7 +24,7 @@ from memd.domain.learn import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
-from memd.sleep.distil.distil import distil, sentences_of
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -92,8 +92,8 @@ class NapReading(NamedTuple):
     heard: Sequence[Message]
     """The same without memd's own texts, after those earlier in the session."""
     context: SessionContext
-    sentences: Sequence[Sequence[str]] | None
-    """Those that a model may judge, where memories are distilled (:func:`sentences_of`)."""
+    session: ReadSession | None
+    """What was heard, read by turns, where memories are distilled."""
 
 
 def read(
@@ -103,7 +103,7 @@ def read(
     messages = [clean(message) for message in given]
     parts = (context.earlier, messages)
     heard = [each for part in parts for each in remove_echoes(part, context.injected)]
-    return NapReading(given, messages, heard, context, sentences_of(heard) if distils else None)
+    return NapReading(given, messages, heard, context, ReadSession.of(heard) if distils else None)
 
 
 def extract(
@@ -124,7 +124,7 @@ def extract(
     teach nothing, nor does an assistant that repeats them.
     """
     given, messages, context = reading.given, reading.messages, reading.context
-    distils = reading.sentences is not None
+    distils = reading.session is not None
     shorter, summary = rule.consolidate(messages)
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
@@ -136,7 +136,7 @@ def extract(
     plain_facts = (
         () if distils else tuple(f for f in facts if parse_lesson(f.text) not in lesson_texts)
     )
-    memories = _distil(reading, logits) if distils else ()
+    memories = _distil(reading, logits)
 
     def is_new(text: str) -> bool:
         return content_hash(text) not in context.known_hashes
@@ -171,10 +171,12 @@ def _distil(
     reading: NapReading, logits: Sequence[Sequence[SentenceLogits]]
 ) -> tuple[NapMemory, ...]:
     """Distil all that was heard; the places of earlier messages are below 0, the last is at -1."""
+    if reading.session is None:
+        return ()
     count = len(reading.context.earlier)
     return tuple(
         memory._replace(places=tuple(place - count for place in memory.places))
-        for memory in distil(reading.heard, logits)
+        for memory in distil(reading.session, logits)
     )
 
 

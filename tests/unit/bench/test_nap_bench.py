@@ -6,7 +6,7 @@ import random
 
 from bench.nap import figures
 from bench.things import things
-from bench.transcripts import specstory, swe_agent
+from bench.transcripts import specstory
 from bench.walk import QUERY_CHARS, Pure, Question, query_for, walked
 
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -83,22 +83,6 @@ def test_a_tool_is_called_with_what_it_was_asked() -> None:
 
     assert read["tool_calls"][0]["function"] == {"name": "Read", "arguments": "`a.md`"}
     assert write["tool_calls"][0]["function"]["arguments"] == "```yaml\nname: x\n```"
-
-
-def test_an_observation_is_the_result_of_the_action_before_it() -> None:
-    history = [
-        {"role": "user", "content": "task"},
-        {"role": "assistant", "content": "so", "action": "open a.py\n"},
-        {"role": "user", "content": "[File: a.py]"},
-        {"role": "assistant", "content": "done", "action": ""},
-        {"role": "user", "content": "thanks"},
-    ]
-
-    messages = swe_agent({"history": history})
-
-    assert [m["role"] for m in messages] == ["user", "assistant", "tool", "assistant", "user"]
-    assert messages[1]["tool_calls"][0]["function"]["name"] == "open"
-    assert messages[2]["tool_call_id"] == messages[1]["tool_calls"][0]["id"]
 
 
 def test_things_are_told_by_kind() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.sleep.distil.answers import CHARS_MAX, find_answered
-from memd.sleep.distil.distil import distil
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import AgentText
 
 FINDINGS = """I read all of it.
@@ -140,7 +140,7 @@ def test_a_number_at_the_end_leads_to_the_line_that_speaks_of_the_same() -> None
 )
 def test_leave_to_go_on_settles_nothing_in_whatever_language(asked: str, user: str) -> None:
     session = [{"role": "assistant", "content": asked}, {"role": "user", "content": user}]
-    assert distil(session) == ()
+    assert distil(ReadSession.of(session)) == ()
 
 
 def test_what_is_recommended_is_no_heading() -> None:

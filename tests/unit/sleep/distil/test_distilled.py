@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX
-from memd.sleep.distil.distil import STRETCH_MEMORIES, STRETCH_TOKENS, distil, select_candidates
+from memd.sleep.distil.distil import (
+    STRETCH_MEMORIES,
+    STRETCH_TOKENS,
+    ReadSession,
+    distil,
+    select_candidates,
+)
 from memd.sleep.distil.environment import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
@@ -28,7 +34,9 @@ def agent(text: str) -> dict[str, Any]:
 
 
 def memories_of(*messages: dict[str, Any]) -> list[str]:
-    return [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
+    return [
+        each.text for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
+    ]
 
 
 def test_a_wish_at_the_end_of_a_request_is_kept_without_the_request() -> None:
@@ -48,7 +56,9 @@ def test_a_wish_keeps_the_sentence_it_leans_on_and_its_reason() -> None:
 
 
 def test_a_rule_is_remembered_as_it_was_said() -> None:
-    [memory] = [each for each in distil([user(RULE)]) if each.kind is not NapKind.DIGEST]
+    [memory] = [
+        each for each in distil(ReadSession.of([user(RULE)])) if each.kind is not NapKind.DIGEST
+    ]
     assert (memory.text, memory.kind, memory.places, memory.origin) == (
         RULE,
         NapKind.PREFERENCE,
@@ -71,7 +81,9 @@ def test_an_approval_is_remembered_with_what_it_approves() -> None:
 def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
     [memory] = [
         each
-        for each in distil([agent("I recommend a lock file. Shall I?"), user("yes")])
+        for each in distil(
+            ReadSession.of([agent("I recommend a lock file. Shall I?"), user("yes")])
+        )
         if each.kind is not NapKind.DIGEST
     ]
     assert memory.origin is Origin.ASSISTANT
@@ -96,7 +108,9 @@ def test_a_plan_that_was_pasted_is_remembered_by_what_it_is_about() -> None:
     plan = (
         f"Implement the following plan:\n\n# Move the cache\n\nIt is lost at each start.\n\n{steps}"
     )
-    [memory] = [each for each in distil([user(plan)]) if each.kind is not NapKind.DIGEST]
+    [memory] = [
+        each for each in distil(ReadSession.of([user(plan)])) if each.kind is not NapKind.DIGEST
+    ]
     assert memory.text == "Plan: Move the cache\nIt is lost at each start."
     assert memory.kind is NapKind.DECISION
 
@@ -110,7 +124,7 @@ def test_a_question_after_a_question_answers_nothing() -> None:
 )
 def test_no_text_takes_long(text: str) -> None:
     for words in (text, f"fix {text}", f"{text}\n{text} x"):
-        distil([user("go"), agent("1. first\n2. second. Shall I?"), user(words)])
+        distil(ReadSession.of([user("go"), agent("1. first\n2. second. Shall I?"), user(words)]))
 
 
 def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
@@ -118,7 +132,11 @@ def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
         "Review it line by line.\n\nWe never test what the framework does.\n\n" + "Go on.\n" * 90
     )
     command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
-    [memory] = [m for m in distil([user(command), user(template)]) if m.kind is not NapKind.DIGEST]
+    [memory] = [
+        m
+        for m in distil(ReadSession.of([user(command), user(template)]))
+        if m.kind is not NapKind.DIGEST
+    ]
     assert (memory.text, memory.kind) == (
         "We never test what the framework does.",
         NapKind.PREFERENCE,
@@ -145,7 +163,9 @@ def test_what_a_program_writes_between_begins_nothing_new() -> None:
         user("<task-notification>It has finished.</task-notification>"),
         agent("The sessions are kept in `~/.app/sessions.db`, because the cache is volatile."),
     ]
-    [memory] = [each for each in distil(messages) if each.kind is not NapKind.DIGEST]
+    [memory] = [
+        each for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
+    ]
     assert memory.kind is NapKind.OUTCOME
     assert "~/.app/sessions.db" in memory.text
     assert memory.places == (0, 2)
@@ -158,7 +178,7 @@ def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
         agent("Let me look at the tests, too."),
     ]
 
-    memory, _ = distil(messages)
+    memory, _ = distil(ReadSession.of(messages))
 
     assert "because" in memory.text
     assert memory.places == (0, 1)
@@ -167,7 +187,9 @@ def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
 def test_the_digest_comes_last_and_once() -> None:
     changed = agent("`server.py` listens on port 4010 now, because 8080 was taken.")
     messages = [user(RULE), changed, user("add a test for it")]
-    assert [each.slot for each in distil(messages)].index("digest") == len(distil(messages)) - 1
+    assert [each.slot for each in distil(ReadSession.of(messages))].index("digest") == len(
+        distil(ReadSession.of(messages))
+    ) - 1
 
 
 def test_a_digest_tells_that_a_command_failed_in_no_words_of_the_tool() -> None:
@@ -176,7 +198,7 @@ def test_a_digest_tells_that_a_command_failed_in_no_words_of_the_tool() -> None:
     ]}  # fmt: skip
     answer = {"role": "tool", "tool_call_id": "1", "content": "Exit code 1\nKeyError: 'port'"}
 
-    *_, made = distil([user(RULE), run, answer])
+    *_, made = distil(ReadSession.of([user(RULE), run, answer]))
 
     assert made.text.endswith("\nWent wrong: uv run pytest failed")
     assert made.origin is Origin.ASSISTANT
@@ -214,7 +236,9 @@ def test_what_is_wanted_with_a_rule_stands_beside_what_came_of_it() -> None:
 
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
-    [memory] = [each for each in distil(messages) if each.kind is not NapKind.DIGEST]
+    [memory] = [
+        each for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
+    ]
     assert (memory.kind, memory.places) == (NapKind.CORRECTION, (2,))
 
 
@@ -276,7 +300,11 @@ def test_a_long_message_becomes_several_memories_each_with_its_own_slot() -> Non
         f"We want the {thing} to show {f'the {thing} of all ' * 30}always."
         for thing in ("names", "ports", "colours")
     ]
-    memories = [m for m in distil([user("\n\n".join(paragraphs))]) if m.kind is not NapKind.DIGEST]
+    memories = [
+        m
+        for m in distil(ReadSession.of([user("\n\n".join(paragraphs))]))
+        if m.kind is not NapKind.DIGEST
+    ]
     assert len(memories) == 3
     assert len({each.slot for each in memories}) == 3
 
@@ -299,8 +327,8 @@ def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
         agent("It is there."),
         user("No, we don't want the session store in the redis cluster after all, use sqlite."),
     ]
-    [first] = [each for each in distil(early) if each.kind is not NapKind.DIGEST]
-    [last] = [each for each in distil(late) if each.kind is not NapKind.DIGEST]
+    [first] = [each for each in distil(ReadSession.of(early)) if each.kind is not NapKind.DIGEST]
+    [last] = [each for each in distil(ReadSession.of(late)) if each.kind is not NapKind.DIGEST]
     assert last.slot == first.slot
     assert "sqlite" in last.text
 
@@ -362,8 +390,8 @@ _MESSAGES = st.lists(
 def test_any_messages_are_distilled_the_same_each_time_within_bounds(
     messages: list[dict[str, Any]],
 ) -> None:
-    memories = distil(messages)
-    assert memories == distil(messages)
+    memories = distil(ReadSession.of(messages))
+    assert memories == distil(ReadSession.of(messages))
     assert all(each.text.strip() and len(each.text) <= CHARS_MAX for each in memories[:-1])
     assert all(set(each.places) <= set(range(len(messages))) for each in memories)
     assert len({each.slot for each in memories}) == len(memories)
@@ -380,9 +408,13 @@ def test_a_longer_session_keeps_what_its_earlier_stretches_left() -> None:
             user(f"We want option{number} in file{number}.toml to stay {number} seconds."),
             agent("x " * (STRETCH_TOKENS * CHARS_PER_TOKEN // 40)),
         ]
-    whole = distil(messages)[:-1]
+    whole = distil(ReadSession.of(messages))[:-1]
     for end, finished in ((60, 38), (100, 78)):
-        mine = [each for each in distil(messages[:end])[:-1] if each.places[0] < finished]
+        mine = [
+            each
+            for each in distil(ReadSession.of(messages[:end]))[:-1]
+            if each.places[0] < finished
+        ]
         assert mine == [each for each in whole if each.places[0] < finished]
         assert mine
 

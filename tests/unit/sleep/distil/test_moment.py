@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memd.sleep.distil.acts import WORTH, judge
-from memd.sleep.distil.distil import distil
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapKind
 
 
@@ -17,7 +17,9 @@ def _memories_of(agent: str, user: str) -> list[str]:
         {"role": "assistant", "content": agent},
         {"role": "user", "content": user},
     ]
-    return [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
+    return [
+        each.text for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
+    ]
 
 
 @pytest.mark.parametrize(
@@ -144,5 +146,5 @@ def test_what_came_of_a_step_is_told_with_what_was_said_before_it() -> None:
         {"role": "user", "content": "yes"},
         {"role": "assistant", "content": "It requires `fcntl`, because `store.py` locks by path."},
     ]
-    texts = [each.text for each in distil(messages)]
+    texts = [each.text for each in distil(ReadSession.of(messages))]
     assert any(text.startswith("The lock of") and "Outcome: It requires" in text for text in texts)

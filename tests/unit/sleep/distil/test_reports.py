@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.sleep.distil.distil import distil
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
 from memd.sleep.distil.reports import approved_plan, reports, sections, written_page
 
@@ -102,14 +102,16 @@ def test_a_page_is_told_when_it_was_written_whole() -> None:
 def test_sections_only_fill_what_others_leave() -> None:
     user = {"role": "user", "content": "Always use tabs in this project."}
     messages = [user, {"role": "assistant", "content": REPORT}]
-    kinds = [each.kind for each in distil(messages)]
+    kinds = [each.kind for each in distil(ReadSession.of(messages))]
     assert kinds[0] is NapKind.PREFERENCE
     assert kinds.count(NapKind.OUTCOME) >= 2
     many = [
         {"role": "user", "content": f"We never put module {n} behind flag-{n} in prod-{n}."}
         for n in range(9)
     ]
-    assert NapKind.OUTCOME not in [each.kind for each in distil([*many, messages[1]])]
+    assert NapKind.OUTCOME not in [
+        each.kind for each in distil(ReadSession.of([*many, messages[1]]))
+    ]
 
 
 def test_a_fence_holds_no_heading() -> None:

@@ -8,7 +8,7 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
-from memd.sleep.distil.distil import distil, sentences_of
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.speech import (
@@ -37,12 +37,10 @@ def agent(text: str) -> dict[str, str]:
 
 
 def kept(messages: list[dict[str, str]], each_logits: SentenceLogits | None) -> list[NapMemory]:
-    logits = (
-        []
-        if each_logits is None
-        else [[each_logits for _ in each] for each in sentences_of(messages)]
-    )
-    return [each for each in distil(messages, logits) if each.kind is not NapKind.DIGEST]
+    session = ReadSession.of(messages)
+    judged = [] if each_logits is None else session.sentences()
+    logits = [[each_logits] * len(each) for each in judged if each_logits]
+    return [each for each in distil(session, logits) if each.kind is not NapKind.DIGEST]
 
 
 def test_what_the_rules_do_not_see_is_lifted_as_what_the_model_says_it_is() -> None:
@@ -65,9 +63,9 @@ def test_a_plain_correction_is_kept() -> None:
 
 def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
     orders = "Show me the list of the orders of last year, please. " * 5
-    messages = [user(f"{orders}{UNSEEN}")]
-    logits = [[SURE if one == UNSEEN else NEVER for one in each] for each in sentences_of(messages)]
-    [memory] = distil(messages, logits)
+    session = ReadSession.of([user(f"{orders}{UNSEEN}")])
+    logits = [[SURE if one == UNSEEN else NEVER for one in each] for each in session.sentences()]
+    [memory] = distil(session, logits)
     assert memory.text == f"… {UNSEEN}"
 
 
@@ -88,8 +86,8 @@ def candidate(text: str, kind: NapKind, slot: str = "slot") -> NapCandidate:
 @pytest.mark.parametrize(
     "kept_always",
     [
-        candidate(WISH, NapKind.PREFERENCE),
-        candidate("No network in tests.", NapKind.CONSTRAINT),
+        candidate(WISH, NapKind.PREFERENCE)._replace(score=0.65),
+        candidate("No network in tests.", NapKind.CONSTRAINT)._replace(score=0.65),
         candidate(f"go{OUTCOME_PART}Done.", NapKind.DECISION),
         candidate("To run the tests here: npm test", NapKind.ENVIRONMENT, f"{COMMANDS_SLOT}test"),
     ],
@@ -115,23 +113,50 @@ def test_the_head_weighs_every_sign_of_a_memory() -> None:
 
 def test_the_words_of_the_user_alone_are_kept_if_they_are_worth_it() -> None:
     decision = candidate(RULED, NapKind.DECISION)
-    assert is_worth_keeping(decision._replace(score=0.65), JudgedSentences({}, {}))
     letters = "".join(filter(str.isalnum, RULED)).casefold()
     assert is_worth_keeping(decision, JudgedSentences({letters: 3.0}, {}))
     assert not is_worth_keeping(decision, JudgedSentences({letters: 0.0}, {}))
 
 
+@pytest.mark.parametrize(
+    ("score", "worth", "is_kept"),
+    [
+        (0.55, 2.0, True),
+        (0.55, 1.9, False),
+        (0.65, 1.0, True),
+        (0.75, 0.0, True),
+        (0.85, -0.1, False),
+    ],
+)
+def test_what_is_said_plainly_is_kept_by_rule_and_model_together(
+    score: float, worth: float, is_kept: bool
+) -> None:
+    decision = candidate(WRONG, NapKind.DECISION)._replace(score=score)
+    letters = "".join(filter(str.isalnum, WRONG)).casefold()
+    assert is_worth_keeping(decision, JudgedSentences({letters: worth}, {})) is is_kept
+
+
+def test_a_wish_that_no_rule_sees_is_weighed() -> None:
+    wish = candidate("Into the folder with it.", NapKind.PREFERENCE)._replace(score=0.65)
+    assert is_worth_keeping(wish, JudgedSentences({}, {}))
+    assert not is_worth_keeping(wish._replace(by_model=True), JudgedSentences({}, {}))
+
+
 def test_the_words_of_a_program_are_not_judged() -> None:
     brief = "You are an agent that reviews code. " + "Report every finding with its line. " * 40
-    assert sentences_of([user("use tabs"), agent("ok"), user(brief)])[0] == ["use tabs"]
-    assert all(len(each) <= 60 for each in sentences_of([user(" ".join(["Use tabs."] * 99))]))
+    assert ReadSession.of([user("use tabs"), agent("ok"), user(brief)]).sentences()[0] == [
+        "use tabs"
+    ]
+    assert all(
+        len(each) <= 60 for each in ReadSession.of([user(" ".join(["Use tabs."] * 99))]).sentences()
+    )
 
 
 def test_what_is_told_of_other_messages_is_refused() -> None:
     with pytest.raises(ValueError, match="other messages"):
-        distil([user(UNSEEN), agent("ok"), user(WISH)], [[SURE]])
+        distil(ReadSession.of([user(UNSEEN), agent("ok"), user(WISH)]), [[SURE]])
     with pytest.raises(ValueError, match="zip"):
-        distil([user(UNSEEN)], [[SURE, SURE]])
+        distil(ReadSession.of([user(UNSEEN)]), [[SURE, SURE]])
 
 
 CAUSE = "The importer failed because `rows.csv` begins with a byte order mark."
@@ -142,9 +167,9 @@ def outcome_of(
     judged: dict[str, SentenceLogits], *texts: str, asked: str = "why does the import stop?"
 ) -> str:
     """Return the outcome of what was *asked*, which the agent answers with *texts*."""
-    messages = [user(asked), *map(agent, texts), user("thanks")]
-    logits = [[judged.get(each, NEVER) for each in group] for group in sentences_of(messages)]
-    memories = distil(messages, logits)
+    session = ReadSession.of([user(asked), *map(agent, texts), user("thanks")])
+    logits = [[judged.get(each, NEVER) for each in group] for group in session.sentences()]
+    memories = distil(session, logits)
     return "\n".join(each.text for each in memories if each.kind is NapKind.OUTCOME)
 
 
@@ -164,12 +189,14 @@ def test_a_later_answer_hides_no_earlier_one() -> None:
 
 def test_what_is_hopeless_by_rule_is_not_judged() -> None:
     hopeless = "I hope that this helps you a bit."
-    asked, *answer = sentences_of([user("why does it stop?"), agent(f"{hopeless} {CAUSE}")])
+    asked, *answer = ReadSession.of(
+        [user("why does it stop?"), agent(f"{hopeless} {CAUSE}")]
+    ).sentences()
     assert asked == ["why does it stop?"]
     assert answer == [[CAUSE.replace("`", "")]]
 
 
 def test_of_what_was_said_long_before_the_end_only_reasons_are_judged() -> None:
     messages = [user("why does it stop?"), agent(CURE), agent(CAUSE), *[agent("Let me see.")] * 3]
-    _, *answers = sentences_of(messages)
+    _, *answers = ReadSession.of(messages).sentences()
     assert answers == [[], [CAUSE.replace("`", "")], [], [], []]

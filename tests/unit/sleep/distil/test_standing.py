@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memd.sleep.distil.acts import WORTH, judge
-from memd.sleep.distil.distil import distil
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.standing import is_standing_wish
 
@@ -36,7 +36,7 @@ def _preferences(*messages: str) -> list[str]:
             {"role": "assistant", "content": "That is done."},
         )
     ]
-    return [each.text for each in distil(turns) if each.kind is NapKind.PREFERENCE]
+    return [each.text for each in distil(ReadSession.of(turns)) if each.kind is NapKind.PREFERENCE]
 
 
 @pytest.mark.parametrize(
