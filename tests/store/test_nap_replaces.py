@@ -327,6 +327,25 @@ async def test_another_project_an_earlier_session_and_an_outcome_take_nothing_ba
     assert POSTGRES.text in await seen(bed)
 
 
+ANSWERED = "\nIn answer to: The event store is in Postgres."
+NOT_POSTGRES = f"User: No, it is in SQLite since the move of last week.{ANSWERED}"
+
+
+async def test_who_denies_what_the_agent_says_again_takes_it_back(bed: Bed) -> None:
+    await napped(bed, POSTGRES, session_id="one", project_id="p")
+    bare = Said(f"User: No, thanks.{ANSWERED}", "turn:3", origin=Origin.ASSISTANT)
+    await napped(bed, bare, session_id="two", project_id="p")
+    printed = Said(NOT_POSTGRES, "turn:5", origin=Origin.TOOL)
+    await napped(bed, printed, session_id="three", project_id="p")
+    assert POSTGRES.text in await seen(bed)
+    denied = Said(f"{NOT_POSTGRES}\nOutcome: Noted.", "turn:7", origin=Origin.ASSISTANT)
+    run = await napped(bed, denied, session_id="four", project_id="p")
+    assert POSTGRES.text not in await seen(bed)
+    await bed.night.undo(ADA, run.run_id)
+    await bed.house.queue.drain()
+    assert POSTGRES.text in await seen(bed)
+
+
 async def test_what_the_owner_rewrote_is_not_taken_back(bed: Bed) -> None:
     await napped(bed, POSTGRES, session_id="one", project_id="p")
     mine = "We use Postgres for the event store."

@@ -104,16 +104,34 @@ _DECLINES = re.compile(
 )
 
 
+DENIES = re.compile(
+    r"\W*(?:no|nope|nein|non|nej|nee|não|нет|wrong|incorrect|not (?:quite|right|true)"
+    r"|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b[,.:;!\u2014-]+\s*(?=\w)",
+    re.IGNORECASE,
+)
+"""How somebody begins who says that it is otherwise: "No, we moved to canary releases"."""
+# That what was done did not help says nothing of how it is.
+_COMPLAINS = re.compile(
+    r"\b(?:still|again|did nothing|nothing happen\w*|not working"
+    r"|(?:did|does|do)(?:n'?t| not) (?:work|help|show)"
+    r"|(?:same|another) (?:error|problem|issue|result))\b",
+    re.IGNORECASE,
+)
+_SAID_WORDS = 3
+
+
 class AnsweredLines(NamedTuple):
     """What a message answers: the agent's *text* and its *place*.
 
-    *is_marked* says that a mark led there, *is_asked* that the agent had asked.
+    *is_marked* says that a mark led there, *is_asked* that the agent had asked, *is_denied* that
+    the user says it is otherwise.
     """
 
     text: str
     place: int
     is_marked: bool = False
     is_asked: bool = False
+    is_denied: bool = False
 
 
 def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
@@ -139,7 +157,30 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
     is_bare &= not (reports(spoken_form(user)) or _DECLINES.fullmatch(user))
     if is_bare and (asked := _proposal(lately[-1].text)):
         return AnsweredLines(asked, lately[-1].place, is_asked=is_asked)
-    return _find_similar(user, lately)
+    return _find_denied(user, lately[-1]) or _find_similar(user, lately)
+
+
+def denies(user: str, text: str) -> bool:
+    """Return whether *user* says that what the agent told in *text* is otherwise.
+
+    >>> denies("No, it did nothing.", "Fixed."), denies("No, thanks", "Shall I fix it?")
+    (True, False)
+    """
+    return DENIES.match(user) is not None and "?" not in text[-_ASKED_CHARS:]
+
+
+def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
+    """Return the *last* text of the agent if it is a line or two of prose that *user* denies."""
+    is_complaint = _COMPLAINS.search(user) or _DECLINES.fullmatch(user)
+    if is_complaint or not denies(user, last.text):
+        return None
+    lines = [_strip_markdown(line) for line in last.text.splitlines() if line.strip()]
+    said = " ".join(lines)
+    is_prose = all(_is_line(line) and not line.endswith(":") for line in lines)
+    is_short = len(said) <= _LINE_CHARS and len(said.split()) >= _SAID_WORDS
+    if is_prose and is_short and not _NARRATES.search(said):
+        return AnsweredLines(said, last.place, is_denied=True)
+    return None
 
 
 def _find_mentioned(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:

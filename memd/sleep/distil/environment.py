@@ -15,9 +15,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
+from memd.sleep.distil.answers import denies
 from memd.sleep.distil.calls import (
     Command,
     about,
@@ -159,10 +161,11 @@ def _stretches(exchanges: Sequence[Exchange]) -> dict[int, int]:
 
 
 def _statements(exchanges: Sequence[Exchange]) -> Iterator[_Statement]:
-    for exchange in exchanges:
-        if not exchange.user:
-            continue
-        for agent_text in exchange.texts:
+    for exchange, after in zip_longest(exchanges, exchanges[1:]):
+        texts = exchange.texts if exchange.user else []
+        if texts and after and denies(after.user, texts[-1].text):
+            texts = texts[:-1]
+        for agent_text in texts:
             for sentence in sentences(agent_text.text):
                 text = sentence.text
                 if not (_LIES.search(text) or _CONCERNS.search(text)):

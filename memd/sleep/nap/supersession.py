@@ -30,6 +30,7 @@ from memd.domain.enums import VISIBLE, ArchiveReason, Origin, Trust
 from memd.domain.ingest import Receipt
 from memd.domain.memory import MemoryUpdate, distinct
 from memd.domain.sleep.consolidation import NAP_TAG
+from memd.domain.trust import TALKS
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
@@ -39,7 +40,7 @@ from memd.sleep.distil.fixes import CURED
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.nap.preparation import NapDraft
-from memd.sleep.nap.taken_back import find_taken_back, takes_back
+from memd.sleep.nap.taken_back import find_denied, find_taken_back, takes_back
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory
@@ -48,8 +49,6 @@ from memd.store.run import runs
 from memd.store.session import slots, turns
 from memd.store.session.slots import DIGEST, DecidedRow, SlotRow
 from memd.text.repetition import KnownWords
-
-"""The prefix of slots that belong to a whole project."""
 
 
 class NapTarget(NamedTuple):
@@ -118,7 +117,8 @@ def _take_back(
 ) -> list[DraftOutcome]:
     """Let what is new supersede what it takes back of earlier sessions of the project.
 
-    Only what naps made and nobody edited; a person's word is taken back by a person's alone.
+    Only what naps made and nobody edited. A person's word is taken back by a person's alone, and
+    by their "no" to the agent that says it again.
     """
     scope = (target.agent_key, target.project_key, target.session_key)
     taken: set[int] = set()
@@ -127,13 +127,22 @@ def _take_back(
         keys: list[int] = []
         if outcome.is_new and _can_take_back(draft):
             rows = slots.list_decided(target.conn, scope, TAKEN_BACK_KINDS, DECIDED_MAX)
-            earlier = [row for row in rows if row.memory_key not in taken and _yields(row, draft)]
-            by_time = [row for row in earlier if row.at_us < _time_us(draft, target.now_us)]
-            content = draft.drafts.items[0].content
-            keys = find_taken_back(content, [(row.memory_key, row.content) for row in by_time])
+            time_us = _time_us(draft, target.now_us)
+            rows = [row for row in rows if row.memory_key not in taken and row.at_us < time_us]
+            keys = _find_taken_back(draft, rows)
         taken.update(keys)
         decided.append(outcome._replace(supersedes=(*outcome.supersedes, *keys)))
     return decided
+
+
+def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
+    """Return the keys of those *rows* that *draft* takes back, each once."""
+    content, origin = draft.drafts.items[0].content, draft.drafts.origin
+    yields = [(row.memory_key, row.content) for row in rows if _yields(row, origin)]
+    keys = find_taken_back(content, yields)
+    if origin in TALKS:
+        keys += find_denied(content, [(row.memory_key, row.content) for row in rows])
+    return list(dict.fromkeys(keys))
 
 
 def _can_take_back(draft: NapDraft) -> bool:
@@ -142,8 +151,8 @@ def _can_take_back(draft: NapDraft) -> bool:
     return is_decision and not first.quarantined and takes_back(first.content)
 
 
-def _yields(row: DecidedRow, draft: NapDraft) -> bool:
-    return Origin(row.origin) is not Origin.PERSON or draft.drafts.origin is Origin.PERSON
+def _yields(row: DecidedRow, origin: Origin) -> bool:
+    return Origin(row.origin) is not Origin.PERSON or origin is Origin.PERSON
 
 
 def _is_shareable(slot: str | None) -> bool:

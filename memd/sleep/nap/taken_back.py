@@ -3,7 +3,9 @@
 Within a session a word of taking back and the words of the earlier decision anywhere in the
 later one are enough (``distil/distil.py``). Across sessions they are not: reviews that list the
 same twenty rules, and tasks that say "rather than", would take back each other. So one sentence
-must say it: short, with a word that nothing else is said by, and about the same things. Pure.
+must say it: short, with a word that nothing else is said by, and about the same things. Or the
+user denies what the agent said ("No, we moved to canary releases"), and that is what the memory
+says. Pure.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memd.domain.sleep.consolidation import user_part
+from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
+from memd.sleep.distil.answers import DENIES
 from memd.sleep.distil.distil import ALIKE, content_words
 from memd.text.words import sentences
 
 _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
 _SHARED_MIN = 2
 _OF_EARLIER, _OF_SENTENCE = 0.6, 0.3
+_OTHERWISE_MIN = 3  # words that say how it is instead
 _STEM_CHARS = 6
 _NO_MORE = re.compile(
     r"\b(?:no longer|not any ?more|n't \w+(?: \S+){0,6} any ?more|changed (?:my|our) minds?"
@@ -29,7 +33,7 @@ _NO_MORE = re.compile(
 
 def takes_back(text: str) -> bool:
     """Return whether the user says anywhere in *text* that something is no more."""
-    return _NO_MORE.search(user_part(text)) is not None
+    return _NO_MORE.search(user_part(text)) is not None or bool(_denied(text))
 
 
 def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
@@ -43,6 +47,31 @@ def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     whole = _stems(own)
     spoken = [_stems(one) for one in sentences(own) if _NO_MORE.search(one)]
     return [key for key, content in earlier if spoken and _is_about(content, whole, spoken)]
+
+
+def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
+    r"""Return the keys of those *earlier* memories that say what the user denies in *text*.
+
+    >>> text = "User: No, we moved to canary releases.\nIn answer to: We deploy with blue-green."
+    >>> find_denied(text, [(1, "Deploy with blue-green, never rolling."), (2, "Deploy on Monday.")])
+    [1]
+    """
+    denied = _stems(_denied(text))
+    return [key for key, content in earlier if denied and _says(content, denied)]
+
+
+def _denied(text: str) -> str:
+    """Return what the agent said that the user says is otherwise, "" where they say no more."""
+    own, _, answered = without_outcome(text).partition(ANSWER_PART)
+    denies = DENIES.match(own.removeprefix("User: ")) is not None
+    return answered if denies and len(_stems(user_part(text))) >= _OTHERWISE_MIN else ""
+
+
+def _says(content: str, denied: frozenset[str]) -> bool:
+    """Return whether *content* is short and says what was *denied*."""
+    own = user_part(content)
+    shared = len(_stems(own) & denied)
+    return len(own) <= _EARLIER_CHARS_MAX and shared >= max(_SHARED_MIN, ALIKE * len(denied))
 
 
 def _is_about(content: str, whole: frozenset[str], spoken: Sequence[frozenset[str]]) -> bool:

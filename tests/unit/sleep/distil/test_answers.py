@@ -122,6 +122,31 @@ def test_a_number_at_the_end_leads_to_the_line_that_speaks_of_the_same() -> None
     assert other is None or "stats mode" not in other.text
 
 
+DEPLOYED = "We deploy with **blue-green** since March."
+
+
+@pytest.mark.parametrize("user", ["No, we moved to canary releases.", "Nope: canary, since May"])
+def test_who_denies_a_short_text_answers_it(user: str) -> None:
+    answered = find_answered(user, texts(DEPLOYED))
+    assert answered is not None
+    assert (answered.text, answered.is_denied) == ("We deploy with blue-green since March.", True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "user"),
+    [
+        (f"{DEPLOYED} Shall I change it?", "no, leave it"),
+        ("Fixed the header.", "no, still broken"),
+        ("The work is done.", "no, we're good"),
+        (DEPLOYED, "no idea"),
+        ("Let me look at the releases.", "No, we moved to canary."),
+    ],
+)
+def test_who_only_declines_or_complains_denies_nothing(answer: str, user: str) -> None:
+    answered = find_answered(user, texts(answer))
+    assert answered is None or not answered.is_denied
+
+
 @pytest.mark.parametrize(
     ("asked", "user"),
     [
