@@ -29,6 +29,7 @@ from memd.sleep.distil.answers import (
     QUOTED_CHARS,
     AnsweredLines,
     cut,
+    denies,
     drop_quoted,
     find_answered,
     fold_words,
@@ -169,9 +170,11 @@ def compose_memories(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
 def _conclusion_of(turn: OwnExchange, after: OwnExchange | None) -> str:
     """Return what came of *turn*, "" where nothing is told or what comes *after* holds against it.
 
-    Who quotes a conclusion and does not agree corrects it.
+    Who denies what the agent said last corrects it, and who quotes a conclusion and does not agree.
     """
     following = "\n".join(after.own.paragraphs) if after else ""
+    if turn.exchange.texts and denies(following, turn.exchange.texts[-1].text):
+        return ""
     ended = conclusion(turn.exchange, following)
     return "" if after and corrects(after.exchange.user, ended, following) else ended
 
@@ -219,16 +222,14 @@ def _memories(
         for passage in find_passages(statement, turn.worths, stopped=turn.stopped, is_told=is_told)
         if not _is_doubted(turn, passage.judged)
     ]
-    is_plain = asked is not None and not (asked.is_marked or approves(whole))
+    is_plain = asked is not None and not (asked.is_marked or asked.is_denied or approves(whole))
     if is_plain and answers_nothing(turn.worths):
         asked = None
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
-        kept = (
-            [UserPassage(left, Judgement(Act.DECISION, _ANSWERED))]
-            if left or asked.is_marked
-            else []
-        )
+        act = Act.CORRECTION if asked.is_denied else Act.DECISION
+        is_any = left or asked.is_marked
+        kept = [UserPassage(left, Judgement(act, _ANSWERED))] if is_any else []
     elif not kept and ended and (pick := quoted_lines(turn.own, own)) and not _is_question(mine):
         asked, kept = AnsweredLines(pick, turn.exchange.place), [UserPassage("", _PICKED)]
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
@@ -339,8 +340,8 @@ def _answers(text: str, asked: AnsweredLines) -> bool:
         return False
     if asked.is_marked:  # of questions to go on with, one is taken up
         return not takes_up(text) and not (only_picks(text) and asked.text.endswith("?"))
-    if asks_leave(asked.text):
-        return False
+    if asked.is_denied or asks_leave(asked.text):
+        return asked.is_denied
     if approves(text):
         more = beyond_yes(text)
         is_order = judge(more).act is Act.REQUEST and _ADDS.match(more) is not None

@@ -19,6 +19,7 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import WORTH, Act, Judgement, judge_sentence
+from memd.sleep.distil.answers import DENIES
 from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import (
     PLAN_SLOT,
@@ -216,14 +217,18 @@ def _is_plain(candidate: NapCandidate, best: float) -> bool:
     """Return whether the user's words say plainly what they wish, decide or correct.
 
     That they wish it two signs of the rules say; the rest the rules and the model together, which
-    found its sentences worth *best* at most, of what stands alone.
+    found its sentences worth *best* at most, of what stands alone. "No, it is 5433" stands with
+    what it denies.
     """
     memory, score = candidate.memory, candidate.score
     if candidate.by_model:
         return False
     if memory.kind in _WISHES:
         return score >= _PLAIN_WISH
-    stands_alone = ANSWER_PART not in memory.text and not memory.slot.endswith(PLAN_SLOT)
+    own, is_answer, _ = memory.text.partition(ANSWER_PART)
+    if is_answer and DENIES.match(own.removeprefix("User: ")):
+        return True
+    stands_alone = not (is_answer or memory.slot.endswith(PLAN_SLOT))
     return stands_alone and any(score >= by_rule and best >= worth for by_rule, worth in _PLAIN)
 
 
