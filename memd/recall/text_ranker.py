@@ -26,7 +26,7 @@ from memd.store.search import fulltext, vectors
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.store.search.fulltext import Corpus
 
-RELEVANCE_MIN = 0.25  # a fact or lesson that nobody asked for by name has to be likely
+RELEVANCE_MIN = 0.4  # a fact or lesson that nobody asked for by name has to be likely
 ODDS_OF_THE_BEST_MIN = 0.2
 
 
