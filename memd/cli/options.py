@@ -66,8 +66,15 @@ def filters(category: str | None, namespace: str | None, tag: list[str] | None) 
 
 
 def text_or_stdin(word: str) -> str:
-    """Return *word*, or for ``-`` what stdin has."""
-    return sys.stdin.read().strip() if word == "-" else word
+    """Return *word*, or for ``-`` what stdin has. Raises InvalidError where that is no UTF-8."""
+    if word != "-":
+        return word
+    read = sys.stdin.read().strip()
+    try:
+        read.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidError("stdin is not UTF-8 text") from error
+    return read
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -172,7 +179,8 @@ def _read_option(
         name, equals, value = word[:2], word[2:3], word[2:]
     parameter = options.get(name)
     if parameter is None:
-        raise InvalidError(f"unknown option {name}{similar(name, options)}")
+        hint = "" if word.startswith("--") else "; a text that begins with - goes after --"
+        raise InvalidError(f"unknown option {name}{similar(name, options) or hint}")
     if parameter.kind is bool:
         if equals and word.startswith("--"):
             raise InvalidError(f"{name} takes no value")

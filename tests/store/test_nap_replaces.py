@@ -17,6 +17,7 @@ from memd.base.errors import ConflictError
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryUpdate
+from memd.sleep.distil.environment import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapKind
 
 PORT, OTHER_PORT = "The staging server listens on 8443.", "The staging server listens on 9000."
@@ -288,6 +289,16 @@ async def test_tests_of_a_part_replace_none_of_the_whole(
         await napped(bed, memory, session_id=session, project_id="p")
     (only,) = await seen(bed)
     assert only.endswith(left)
+
+
+async def test_without_a_project_a_command_of_two_sessions_is_stored_once(bed: Bed) -> None:
+    lint = Said("To lint it: ruff check", f"{COMMANDS_SLOT}check", NapKind.ENVIRONMENT)
+    await napped(bed, lint, session_id="one")
+    await napped(bed, lint, session_id="two")
+    other = replace(lint, text="To lint it: golangci-lint run")
+    await napped(bed, other, session_id="three")
+    contents = await bed.rows("SELECT content FROM memory WHERE state IN ('active', 'pending')")
+    assert sorted(contents) == [(other.text,), (lint.text,)]
 
 
 POSTGRES = Said("Let's use Postgres for the event store.", "turn:1")

@@ -75,7 +75,9 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool, shortened: bool) 
         _show(memory, query, numbers=numbers)
     if more := len(memories) - len(shown):
         say.note(f"and {more} less likely: --top {len(memories)} shows them")
-    if not memories:
+    if least := answer.get("minimum_required_tokens"):
+        say.note(f"too long for an answer: {least} tokens; memd recall --budget {least} prints it")
+    elif not memories:
         say.note("nothing found")
     if unlikely := len(answer["memories"]) - len(memories):
         say.note(f"and {unlikely} unlikely: --why shows them")

@@ -10,6 +10,9 @@ from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, table, text_column, time_column, word_column
 from memd.cli.times import parse_range
 
+LONG_TOKENS = 2_000
+"""From here on a memory has little chance of room in a prompt."""
+
 Query = Annotated[list[str], "QUERY...", "The question, with or without quotes."]
 Top = Annotated[int | None, "--top, -n N", "Maximum number of memories."]
 Mode = Annotated[str | None, "--mode MODE", "hybrid, dense or words."]
@@ -60,7 +63,20 @@ def add(
         memory_id = client.call("memory.store", params)
         entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
     say.answer({"id": memory_id}, memory_id, json=json)
-    say.report_secrets(content, entry["content"] if entry else "")
+    if entry:
+        say.report_secrets(content, entry["content"])
+        _report_use(entry)
+
+
+def _report_use(entry: dict[str, Any]) -> None:
+    """Report to stderr what a stored memory is used for, where one might not expect it."""
+    if entry["token_count"] > LONG_TOKENS:
+        say.note(
+            f"one memory of {entry['token_count']} tokens: few prompts have room for it; "
+            "memd import FILE stores a long text in pieces"
+        )
+    elif entry["category"] == "procedural":
+        say.note("stored as a preference: every prompt has it")
 
 
 @options.examples(

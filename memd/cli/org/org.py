@@ -89,12 +89,14 @@ def show(fact_id: FactId, json: options.Json = False) -> None:
 
 
 @options.examples(
-    'memd org query "which web framework do we use?"',
+    "memd org query which web framework do we use",
     "memd org query -c adr",
     'memd org query "deploy" -n 3 --json',
 )
 def query(
-    text: Annotated[str | None, "[TEXT]", "Text to search for; default: the newest."] = None,
+    words: Annotated[
+        list[str] | None, "[TEXT...]", "Text to search for; default: the newest."
+    ] = None,
     category: Annotated[
         list[str] | None,
         "--category, -c CATEGORY",
@@ -107,6 +109,7 @@ def query(
 
     Returns at most org_memory.extended_store.max_retrieved_per_query facts.
     """
+    text = options.join_words(words) if words else None
     answer = call("org.query", context=text, categories=category or None, limit=limit)
     _print_facts(answer, "no fact matches" if text or category else "no facts", json=json)
 

@@ -94,7 +94,7 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
     new_hashes = {
         draft.sha256
         for draft in drafts
-        if _is_shareable(draft.slot) and draft.slot not in own_slots
+        if _is_shareable(draft.slot, target) and draft.slot not in own_slots
     }
     scope = (target.conn, target.agent_key, target.project_key, target.session_key)
     known_elsewhere = slots.find_stored_elsewhere(*scope, new_hashes)
@@ -104,7 +104,7 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
     outcomes = [
         KNOWN
         if draft.slot not in own_slots
-        and _is_shareable(draft.slot)
+        and _is_shareable(draft.slot, target)
         and (draft.sha256 in known_elsewhere or draft.slot in cured)
         else _decide(draft, own_slots, project_slots, target.now_us)
         for draft in drafts
@@ -155,9 +155,10 @@ def _yields(row: DecidedRow, origin: Origin) -> bool:
     return Origin(row.origin) is not Origin.PERSON or origin is Origin.PERSON
 
 
-def _is_shareable(slot: str | None) -> bool:
+def _is_shareable(slot: str | None, target: NapTarget) -> bool:
     """Return whether another session may have it already: no digest, and not a project's slot."""
-    return slot is not None and slot != DIGEST and not slot.startswith(ENVIRONMENT_SLOT)
+    is_project_s = target.project_key is not None and (slot or "").startswith(ENVIRONMENT_SLOT)
+    return slot is not None and slot != DIGEST and not is_project_s
 
 
 def _decide(
