@@ -5,8 +5,9 @@ Each format has a module; all return the documents' messages: ``role``, ``conten
 one. Reasoning, side chains, an assistant's own summaries and replaced prompts are left out.
 Compacted messages stay, because naps need them.
 
-The simplest format is read here: the documents' messages, one per line,
-``{"role": ..., "content": ...}``.
+Two formats are read here: the documents' messages, one per line,
+``{"role": ..., "content": ...}``, and the trajectories of SWE-agent, a document whose ``history``
+has such messages.
 """
 
 from __future__ import annotations
@@ -17,9 +18,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memd.base.limits import TRANSCRIPT_BYTES_MAX
-from memd.signals import claude, codex, copilot, gemini, specstory, swe_agent
+from memd.signals import claude, codex, copilot, gemini, specstory
 from memd.signals.files import read_own
-from memd.signals.lines import Message, Record, add_timestamp, document, items, mapping, records
+from memd.signals.lines import (
+    Message,
+    Record,
+    add_timestamp,
+    document,
+    items,
+    mapping,
+    records,
+    text,
+)
 from memd.signals.usage import UnreadableSignal, Usage
 
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
@@ -35,6 +45,38 @@ def messages(records: Sequence[Record]) -> list[Message]:
         for record in records
         if knows(record)
     ]
+
+
+def knows_trajectory(record: Record) -> bool:
+    """Return whether *record* is a message of a trajectory: each names its agent."""
+    return knows(record) and isinstance(record.get("agent"), str)
+
+
+def trajectory_messages(records: Sequence[Record]) -> list[Message]:
+    """Return the messages of a trajectory, an action as a call of a tool, and its result.
+
+    What a tool printed has the role of the user there, and is known by the action before it. As
+    the user's words it would become decisions and preferences.
+    """
+    read: list[Message] = []
+    call_id = ""
+    for number, record in enumerate(filter(knows_trajectory, records)):
+        role, action = record["role"], text(record.get("action"))
+        message: Message = {"role": role, "content": record["content"]}
+        calls, answered = record.get("tool_calls"), record.get("tool_call_ids")
+        if calls:
+            message["tool_calls"] = calls
+        elif role == "tool" and isinstance(answered, list) and answered:
+            message["tool_call_id"] = answered[0]
+        elif role == "user" and call_id:
+            message |= {"role": "tool", "tool_call_id": call_id}
+        call_id = ""
+        if role == "assistant" and action and not calls:
+            call_id = f"call-{number}"
+            function = {"name": action.split(maxsplit=1)[0], "arguments": action.strip()}
+            message["tool_calls"] = [{"id": call_id, "function": function}]
+        read.append(message)
+    return read
 
 
 _SAMPLE_RECORDS = 200  # records, to detect the format
@@ -75,7 +117,7 @@ _FORMATS = {
     "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _not_recorded),
     # Before "messages", which knows its records, too.
     "swe-agent": _Format(
-        swe_agent.knows, swe_agent.messages, _not_recorded, _not_recorded, _not_recorded
+        knows_trajectory, trajectory_messages, _not_recorded, _not_recorded, _not_recorded
     ),
     "messages": _Format(knows, messages, _not_recorded, _not_recorded, _not_recorded),
 }

@@ -23,6 +23,29 @@ _OTHERS = """
     want need use instead still already must always never every each less often without ever
 """
 FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split())
+_ALSO_ENGLISH = {"an", "con", "die", "hay", "no", "on", "plus", "war"}
+_NOT_ENGLISH = frozenset(_OTHERS.partition("    yes yeah")[0].split()) - ENGLISH - _ALSO_ENGLISH
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LATIN_MAX = "\u024f"
+
+
+def is_english(text: str) -> bool:
+    """Return whether *text* can be English, by its letters and its function words.
+
+    A text without any, as a name or a command, can be.
+
+    >>> is_english("Who is our dentist?"), is_english("npm test")
+    (True, True)
+    >>> is_english("Wie heißt unser Zahnarzt, und wo ist er?"), is_english("猫の名前は何ですか?")
+    (False, False)
+    """
+    words = [word.casefold() for word in _LETTERS.findall(text)]
+    letters = "".join(words)
+    foreign = sum(letter > _LATIN_MAX for letter in letters)
+    others = sum(word in _NOT_ENGLISH for word in words)
+    english = sum(word in ENGLISH for word in words)
+    return 2 * foreign <= len(letters) and others <= max(1, english)
+
 
 _HAPPENED = """
     happen happened happening happens go going goes went talk talked discuss discussed say said tell

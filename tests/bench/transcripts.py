@@ -6,12 +6,11 @@ sub-agents where they are not asked for.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from memd.signals import specstory as product
-from memd.signals import swe_agent as product_swe
+from memd.signals.transcripts import read
 
 Message = dict[str, Any]
 
@@ -24,15 +23,9 @@ def exported(folder: Path, *, sidechains: bool) -> dict[str, list[Message]]:
 
 def trajectories(folder: Path) -> dict[str, list[Message]]:
     """Return the messages of every trajectory below *folder*, by name."""
-    paths = sorted(folder.rglob("*.traj"))
-    return {path.stem: swe_agent(json.loads(path.read_text("utf-8"))) for path in paths}
+    return {path.stem: read(path.read_bytes()).messages for path in sorted(folder.rglob("*.traj"))}
 
 
 def specstory(text: str, sidechains: bool) -> list[Message]:
     """Return the messages of one exported session, as the product reads it."""
     return product.messages(text, sidechains=sidechains)
-
-
-def swe_agent(trajectory: dict[str, Any]) -> list[Message]:
-    """Return the messages of one trajectory, as the product reads them."""
-    return product_swe.messages(trajectory["history"])

@@ -85,6 +85,19 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool, shortened: bool) 
         _show_cut(answer)
     if answer.get("degraded"):
         say.note(f"memd: {answer['degraded']}")
+    report_language(query)
+
+
+def report_language(text: str) -> None:
+    """Report to stderr that the model in use reads English alone, where *text* is none."""
+    from memd.base.paths import MODEL_NAME
+    from memd.text.languages import is_english
+
+    if not is_english(text) and call("model.status")["in_use"] == MODEL_NAME:
+        say.note(
+            f"{MODEL_NAME} reads English only. For other languages: memd model install "
+            "--multilingual, then memd model use multilingual-e5-small"
+        )
 
 
 def explain(answer: dict[str, Any]) -> None:

@@ -46,6 +46,7 @@ def add(
     A text that states a preference ("I prefer", "I always", "I hate", "my favourite", "always",
     "never", "answer in German"), or that is added as procedural, is part of every prompt.
     """
+    from memd.cli.memory import answers
     from memd.text.preference import default_category
 
     content = options.text_or_stdin(options.join_words(words))
@@ -66,6 +67,7 @@ def add(
     if entry:
         say.report_secrets(content, entry["content"])
         _report_use(entry)
+    answers.report_language(content)
 
 
 def _report_use(entry: dict[str, Any]) -> None:

@@ -34,6 +34,8 @@ def install(
         folder = paths.reranker_dir if reranker else paths.model_dir
         fetch(folder, source, reranker=reranker)
     say.answer({"folder": str(folder), "installed": True}, str(folder), json=json)
+    if multilingual:
+        say.note(f"to switch to it: memd model use {folder.name}")
 
 
 @options.examples("memd model export /media/stick/all-MiniLM-L6-v2")

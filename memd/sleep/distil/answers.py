@@ -175,11 +175,11 @@ def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     if is_complaint or not denies(user, last.text):
         return None
     lines = [_strip_markdown(line) for line in last.text.splitlines() if line.strip()]
-    said = " ".join(lines)
+    statement = " ".join(lines)
     is_prose = all(_is_line(line) and not line.endswith(":") for line in lines)
-    is_short = len(said) <= _LINE_CHARS and len(said.split()) >= _SAID_WORDS
-    if is_prose and is_short and not _NARRATES.search(said):
-        return AnsweredLines(said, last.place, is_denied=True)
+    is_short = len(statement) <= _LINE_CHARS and len(statement.split()) >= _SAID_WORDS
+    if is_prose and is_short and not _NARRATES.search(statement):
+        return AnsweredLines(statement, last.place, is_denied=True)
     return None
 
 

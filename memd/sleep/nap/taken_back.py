@@ -33,7 +33,7 @@ _NO_MORE = re.compile(
 
 def takes_back(text: str) -> bool:
     """Return whether the user says anywhere in *text* that something is no more."""
-    return _NO_MORE.search(user_part(text)) is not None or bool(_denied(text))
+    return _NO_MORE.search(user_part(text)) is not None or bool(_denied_statement(text))
 
 
 def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
@@ -56,11 +56,11 @@ def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     >>> find_denied(text, [(1, "Deploy with blue-green, never rolling."), (2, "Deploy on Monday.")])
     [1]
     """
-    denied = _stems(_denied(text))
+    denied = _stems(_denied_statement(text))
     return [key for key, content in earlier if denied and _says(content, denied)]
 
 
-def _denied(text: str) -> str:
+def _denied_statement(text: str) -> str:
     """Return what the agent said that the user says is otherwise, "" where they say no more."""
     own, _, answered = without_outcome(text).partition(ANSWER_PART)
     denies = DENIES.match(own.removeprefix("User: ")) is not None

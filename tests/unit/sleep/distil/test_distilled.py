@@ -487,7 +487,7 @@ def test_a_cause_that_is_told_again_with_each_attempt_is_told_once() -> None:
 
 
 def test_what_the_user_denies_is_no_memory_but_what_they_say_instead() -> None:
-    told = "The staging database listens on port 5432."
-    said = "Nope: it's 5433 since the move"
-    session = (user("where is it?"), agent(told), user(said), agent("Noted."))
-    assert memories_of(*session) == [f"User: {said}\nIn answer to: {told}"]
+    statement = "The staging database listens on port 5432."
+    correction = "Nope: it's 5433 since the move"
+    session = (user("where is it?"), agent(statement), user(correction), agent("Noted."))
+    assert memories_of(*session) == [f"User: {correction}\nIn answer to: {statement}"]
