@@ -82,6 +82,7 @@ _RECOMMENDS = re.compile(
 _NARRATES = re.compile(
     r"\b(?:let me|i'll|i will|i need to|i'm going to|now i)\b|^(?:now|good|great)\b", re.IGNORECASE
 )
+_LOOKS = re.compile(r"\blet me\b|^(?:now|good|great)\b", re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _RULE = re.compile(r"[\s|:=_*-]*$")
@@ -178,7 +179,7 @@ def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     statement = " ".join(lines)
     is_prose = all(_is_line(line) and not line.endswith(":") for line in lines)
     is_short = len(statement) <= _LINE_CHARS and len(statement.split()) >= _SAID_WORDS
-    if is_prose and is_short and not _NARRATES.search(statement):
+    if is_prose and is_short and not _LOOKS.search(statement):
         return AnsweredLines(statement, last.place, is_denied=True)
     return None
 

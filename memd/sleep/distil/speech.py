@@ -217,17 +217,17 @@ def _is_plain(candidate: NapCandidate, best: float) -> bool:
     """Return whether the user's words say plainly what they wish, decide or correct.
 
     That they wish it two signs of the rules say; the rest the rules and the model together, which
-    found its sentences worth *best* at most, of what stands alone. "No, it is 5433" stands with
-    what it denies.
+    found its sentences worth *best* at most, of what stands alone. "No, it is 5433" is plain with
+    what it denies, or where the model says so.
     """
     memory, score = candidate.memory, candidate.score
+    own, is_answer, _ = memory.text.partition(ANSWER_PART)
+    if DENIES.match(own.removeprefix("User: ")) and (is_answer or best >= LIFTED):
+        return True
     if candidate.by_model:
         return False
     if memory.kind in _WISHES:
         return score >= _PLAIN_WISH
-    own, is_answer, _ = memory.text.partition(ANSWER_PART)
-    if is_answer and DENIES.match(own.removeprefix("User: ")):
-        return True
     stands_alone = not (is_answer or memory.slot.endswith(PLAN_SLOT))
     return stands_alone and any(score >= by_rule and best >= worth for by_rule, worth in _PLAIN)
 

@@ -25,6 +25,7 @@ RULED = (
     "We need the port to be 8443 for the staging server, as the proxy before it forwards no other."
 )
 WISH = "Always run the tests before you commit."
+MOVED = "The cache moves to the home folder."
 WRONG = "No, that is wrong, the cache belongs in the home folder."
 
 
@@ -131,9 +132,25 @@ def test_the_words_of_the_user_alone_are_kept_if_they_are_worth_it() -> None:
 def test_what_is_said_plainly_is_kept_by_rule_and_model_together(
     score: float, worth: float, is_kept: bool
 ) -> None:
-    decision = candidate(WRONG, NapKind.DECISION)._replace(score=score)
-    letters = "".join(filter(str.isalnum, WRONG)).casefold()
+    decision = candidate(MOVED, NapKind.DECISION)._replace(score=score)
+    letters = "".join(filter(str.isalnum, MOVED)).casefold()
     assert is_worth_keeping(decision, JudgedSentences({letters: worth}, {})) is is_kept
+
+
+@pytest.mark.parametrize(
+    ("text", "worth", "is_kept"),
+    [
+        (WRONG, 1.0, True),
+        (WRONG, 0.9, False),
+        ("User: No, 5433.\nIn answer to: It listens on port 5432.", -2.0, True),
+    ],
+)
+def test_a_denial_is_plain_with_what_it_denies_or_by_the_model(
+    text: str, worth: float, is_kept: bool
+) -> None:
+    correction = candidate(text, NapKind.CORRECTION)._replace(by_model=True)
+    letters = "".join(filter(str.isalnum, WRONG)).casefold()
+    assert is_worth_keeping(correction, JudgedSentences({letters: worth}, {})) is is_kept
 
 
 def test_a_wish_that_no_rule_sees_is_weighed() -> None:
