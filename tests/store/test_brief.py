@@ -287,7 +287,7 @@ async def test_a_small_budget_holds_and_what_has_no_room_is_counted(room: Room) 
 
 
 async def test_a_huge_memory_takes_no_other_s_place(room: Room) -> None:
-    await stored(room.bed.house, "frames " * 10_000)
+    await stored(room.bed.house, "frames " * 10_000, project_id=PROJECT)
     await napped(room.bed, RULE, session_id="one", project_id=PROJECT)
     brief = await room.brief("two")
     assert labels(brief) == ["preference", "semantic"]
@@ -295,6 +295,21 @@ async def test_a_huge_memory_takes_no_other_s_place(room: Room) -> None:
     room.bed.clock.advance(microseconds=REPEATED_US + 1)
     # Only what was shown whole counts as given.
     assert labels(await room.brief("two")) == ["semantic"]
+
+
+async def test_a_project_is_told_of_other_notes_only_those_since_its_last_session(
+    room: Room,
+) -> None:
+    await stored(room.bed.house, "The dentist is on Tuesday.")
+    await stored(room.bed.house, "The shop is closed on Monday.", project_id=PROJECT)
+    room.bed.clock.advance(hours=1)
+    assert len((await room.brief()).items) == 2
+    await napped(room.bed, RULE, session_id="one", project_id=PROJECT)
+    await stored(room.bed.house, "The staging server is down today.")
+    shown = text(await room.brief("two"))
+    assert "closed on Monday" in shown
+    assert "server is down" in shown
+    assert "dentist" not in shown
 
 
 async def test_a_text_cannot_pretend_to_be_a_label(room: Room) -> None:

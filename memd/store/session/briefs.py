@@ -73,7 +73,7 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
     return BriefMaterial(
-        (*_list_composed(conn, place, keys), *_list_stored(conn, place)),
+        (*_list_composed(conn, place, keys), *_list_stored(conn, {**place, "since_us": since_us})),
         _list_superseded(conn, keys, since_us),
         own_key,
         since_us,
@@ -184,7 +184,10 @@ def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
 
 
 def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
-    """Return the latest memories stored outside of any session, or on purpose."""
+    """Return the latest memories stored outside of any session, or on purpose.
+
+    For a project these are its own, and what was stored without one since its last session.
+    """
     rows = conn.execute(
         """
         SELECT m.memory_id, NULL, m.category, m.content, m.origin, m.trust, m.session_key,
@@ -199,7 +202,8 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
            AND m.origin IN ('person', 'assistant') AND m.category <> 'working'
            AND m.state IN ('active', 'pending') AND NOT m.is_summary
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
-           AND (:project_key IS NULL OR m.project_key IS NULL OR m.project_key = :project_key)
+           AND (:project_key IS NULL OR m.project_key = :project_key
+                OR (m.project_key IS NULL AND m.created_at_us >= :since_us))
            AND (m.level <> 'project' OR m.project_key IS :project_key)
            AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)
            AND NOT EXISTS (SELECT 1 FROM nap_slot AS t WHERE t.memory_key = m.memory_key)
