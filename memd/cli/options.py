@@ -69,12 +69,10 @@ def text_or_stdin(word: str) -> str:
     """Return *word*, or for ``-`` what stdin has. Raises InvalidError where that is no UTF-8."""
     if word != "-":
         return word
-    read = sys.stdin.read().strip()
     try:
-        read.encode()
-    except UnicodeEncodeError as error:
+        return sys.stdin.buffer.read().decode().strip()
+    except UnicodeDecodeError as error:
         raise InvalidError("stdin is not UTF-8 text") from error
-    return read
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -179,7 +177,8 @@ def _read_option(
         name, equals, value = word[:2], word[2:3], word[2:]
     parameter = options.get(name)
     if parameter is None:
-        hint = "" if word.startswith("--") else "; a text that begins with - goes after --"
+        is_text = not word.startswith("--") or " " in word
+        hint = "; a text that begins with - goes after --" if is_text else ""
         raise InvalidError(f"unknown option {name}{similar(name, options) or hint}")
     if parameter.kind is bool:
         if equals and word.startswith("--"):

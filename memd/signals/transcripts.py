@@ -47,34 +47,29 @@ def messages(records: Sequence[Record]) -> list[Message]:
     ]
 
 
-def knows_trajectory(record: Record) -> bool:
-    """Return whether *record* is a message of a trajectory: each names its agent."""
-    return knows(record) and isinstance(record.get("agent"), str)
-
-
-def trajectory_messages(records: Sequence[Record]) -> list[Message]:
-    """Return the messages of a trajectory, an action as a call of a tool, and its result.
+def _read_trajectory(history: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return the messages of SWE-agent's *history*, an action as a call of a tool, and its result.
 
     What a tool printed has the role of the user there, and is known by the action before it. As
     the user's words it would become decisions and preferences.
     """
-    read: list[Message] = []
+    read: list[dict[str, Any]] = []
     call_id = ""
-    for number, record in enumerate(filter(knows_trajectory, records)):
-        role, action = record["role"], text(record.get("action"))
-        message: Message = {"role": role, "content": record["content"]}
-        calls, answered = record.get("tool_calls"), record.get("tool_call_ids")
-        if calls:
-            message["tool_calls"] = calls
-        elif role == "tool" and isinstance(answered, list) and answered:
-            message["tool_call_id"] = answered[0]
-        elif role == "user" and call_id:
+    for number, record in enumerate(history):
+        action = text(record.get("action"))
+        message = {"content": "", **record}
+        if record.get("is_demo"):
+            continue
+        if record.get("role") == "assistant":
+            call_id = ""
+            if action and not record.get("tool_calls"):
+                call_id = f"call-{number}"
+                function = {"name": action.split(maxsplit=1)[0], "arguments": action.strip()}
+                message["tool_calls"] = [{"id": call_id, "function": function}]
+        elif record.get("role") == "user" and call_id:
             message |= {"role": "tool", "tool_call_id": call_id}
-        call_id = ""
-        if role == "assistant" and action and not calls:
-            call_id = f"call-{number}"
-            function = {"name": action.split(maxsplit=1)[0], "arguments": action.strip()}
-            message["tool_calls"] = [{"id": call_id, "function": function}]
+        elif answered := record.get("tool_call_ids"):
+            message["tool_call_id"] = answered[0] if isinstance(answered, list) else answered
         read.append(message)
     return read
 
@@ -115,10 +110,6 @@ _FORMATS = {
         copilot.knows, copilot.messages, copilot.session, copilot.usage, copilot.cwd
     ),
     "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _not_recorded),
-    # Before "messages", which knows its records, too.
-    "swe-agent": _Format(
-        knows_trajectory, trajectory_messages, _not_recorded, _not_recorded, _not_recorded
-    ),
     "messages": _Format(knows, messages, _not_recorded, _not_recorded, _not_recorded),
 }
 
@@ -190,6 +181,8 @@ def _recognize(raw: bytes) -> tuple[str, list[dict[str, Any]], int]:
 def _one_document(raw: bytes) -> list[dict[str, Any]]:
     """Return the records of a transcript that is one JSON value over many lines."""
     value = document(raw)
+    if "trajectory" in mapping(value):
+        return _read_trajectory(items(mapping(value).get("history")))
     inner = mapping(value).get("messages", mapping(value).get("history", value))
     head = [{"sessionId": mapping(value)["sessionId"]}] if "sessionId" in mapping(value) else []
     return [*head, *(dict(item) for item in items(inner))]

@@ -19,34 +19,12 @@ _OTHERS = """
     o os as um uma e mas não são com por para do da dos das no na que se sempre nunca deve
     de het een en of maar niet geen is zijn wij ik met van voor op aan bij dat die deze altijd nooit
     moet wordt
+"""
+_SPOKEN = """
     yes yeah yep ok okay please don doesn isn wasn won shouldn couldn wouldn
     want need use instead still already must always never every each less often without ever
 """
-FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split())
-_ALSO_ENGLISH = {"an", "con", "die", "hay", "no", "on", "plus", "war"}
-_NOT_ENGLISH = frozenset(_OTHERS.partition("    yes yeah")[0].split()) - ENGLISH - _ALSO_ENGLISH
-_LETTERS = re.compile(r"[^\W\d_]+")
-_LATIN_MAX = "\u024f"
-
-
-def is_english(text: str) -> bool:
-    """Return whether *text* can be English, by its letters and its function words.
-
-    A text without any, as a name or a command, can be.
-
-    >>> is_english("Who is our dentist?"), is_english("npm test")
-    (True, True)
-    >>> is_english("Wie heißt unser Zahnarzt, und wo ist er?"), is_english("猫の名前は何ですか?")
-    (False, False)
-    """
-    words = [word.casefold() for word in _LETTERS.findall(text)]
-    letters = "".join(words)
-    foreign = sum(letter > _LATIN_MAX for letter in letters)
-    others = sum(word in _NOT_ENGLISH for word in words)
-    english = sum(word in ENGLISH for word in words)
-    return 2 * foreign <= len(letters) and others <= max(1, english)
-
-
+FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split()) | frozenset(_SPOKEN.split())
 _HAPPENED = """
     happen happened happening happens go going goes went talk talked discuss discussed say said tell
     told make made new news anything something everything thing things work worked learn learned
@@ -69,6 +47,33 @@ _GERMAN_ONLY = """
     welches ich wir mein meine meinen meiner unser unsere und nicht mit von für auf
 """
 _GERMAN = frozenset(_GERMAN_ONLY.split())
+
+# Words of names and of English: "Los Angeles", "Van Morrison", "et al.", "no war".
+_ALSO_ENGLISH = frozenset((
+    "al", "an", "con", "da", "de", "die", "el", "hay", "la", "las", "le", "los", "no", "on", "plus",
+    "van", "war",
+))  # fmt: skip
+_NOT_ENGLISH = (frozenset(_OTHERS.split()) | _GERMAN) - ENGLISH - _ALSO_ENGLISH
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LATIN_MAX, _ASCII_MAX = "\u024f", "\x7f"
+
+
+def is_english(text: str) -> bool:
+    """Return whether *text* can be English, by its letters and its function words.
+
+    A text without any, as a name or a command, can be.
+
+    >>> is_english("Who is our dentist?"), is_english("npm test")
+    (True, True)
+    >>> is_english("Wie heißt unser Zahnarzt?"), is_english("猫の名前は何ですか?")
+    (False, False)
+    """
+    words = [word.casefold() for word in _LETTERS.findall(text)]
+    letters = "".join(words)
+    foreign = sum(letter > _LATIN_MAX for letter in letters)
+    others = sum(word in _NOT_ENGLISH or max(word) > _ASCII_MAX for word in words)
+    english = sum(word in ENGLISH for word in words)
+    return 2 * foreign <= len(letters) and others <= max(1, english)
 
 
 def capitals_name(words: frozenset[str]) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
-from memd.base.errors import InvalidError
+from memd.base.errors import InvalidError, MemdError
 from memd.cli import say
 from memd.cli.reach import call
 from memd.cli.tables import id_for_reader
@@ -76,7 +77,7 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool, shortened: bool) 
     if more := len(memories) - len(shown):
         say.note(f"and {more} less likely: --top {len(memories)} shows them")
     if least := answer.get("minimum_required_tokens"):
-        say.note(f"too long for an answer: {least} tokens; memd recall --budget {least} prints it")
+        say.note(f"too long for an answer: {least} tokens; memd recall QUERY --budget {least}")
     elif not memories:
         say.note("nothing found")
     if unlikely := len(answer["memories"]) - len(memories):
@@ -93,11 +94,14 @@ def report_language(text: str) -> None:
     from memd.base.paths import MODEL_NAME
     from memd.text.languages import is_english
 
-    if not is_english(text) and call("model.status")["in_use"] == MODEL_NAME:
-        say.note(
-            f"{MODEL_NAME} reads English only. For other languages: memd model install "
-            "--multilingual, then memd model use multilingual-e5-small"
-        )
+    if is_english(text):
+        return
+    with suppress(MemdError):  # what was asked for is done: a hint must not fail it
+        if call("model.status").get("in_use") == MODEL_NAME:
+            say.note(
+                f"{MODEL_NAME} reads English only. For other languages: memd model install "
+                "--multilingual, then memd model use multilingual-e5-small"
+            )
 
 
 def explain(answer: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ def add(
     tag: options.Tags = None,
     speaker: Annotated[str | None, "--speaker NAME", "Who said the text."] = None,
     session: options.Session = None,
-    project: options.Project = None,
+    project: options.PromptProject = None,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -56,7 +56,7 @@ def add(
         namespace=namespace,
         speaker=speaker,
         session_id=session,
-        project_id=project,
+        project_id=project or options.project_here(),
         agent_id=agent,
     )
     params["metadata"] = {"tags": tag or []}

@@ -2,7 +2,8 @@
 
 "No on D4", "2", "yup": such words are understood with what stands before them. The
 lines are those that carry the same mark, for an approval what was asked and
-recommended, else the line that speaks of the same things. Pure.
+recommended, for a denial the short text that is denied, else the line that speaks of
+the same things. Pure.
 """
 
 from __future__ import annotations
@@ -105,12 +106,21 @@ _DECLINES = re.compile(
 )
 
 
-DENIES = re.compile(
-    r"\W*(?:no|nope|nein|non|nej|nee|não|нет|wrong|incorrect|not (?:quite|right|true)"
-    r"|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b[,.:;!\u2014-]+\s*(?=\w)",
+_DENIES = re.compile(
+    r"\W*(?:(?:actually|well|oh|hm+)\W+)?(?:no|nope|nein|non|nej|nee|não|нет|wrong|incorrect"
+    r"|not (?:quite|right|true)|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b"
+    r"\s*[,.:;!\u2013\u2014-]+\s*(?=\w)",
     re.IGNORECASE,
 )
-"""How somebody begins who says that it is otherwise: "No, we moved to canary releases"."""
+# What stands behind a "no" that denies nothing: it declines, thanks, praises or goes on.
+_GOES_ALONG = re.compile(
+    r"(?:(?:that|it|this|all|everything|we|i)(?:'s|'re|'m| is| are| am)? (?:all )?"
+    r"(?:great|good|fine|ok(?:ay)?|right|perfect|correct|set|done)|thank|thx|nothing (?:else|more)"
+    r"|that'?s (?:it|all)"
+    r"|all (?:good|fine|set)|next|now|no (?:need|worries|problem)|not (?:now|yet|needed)"
+    r"|leave|skip|never ?mind|go on|continue|proceed|please (?:continue|go on|proceed))\b",
+    re.IGNORECASE,
+)
 # That what was done did not help says nothing of how it is.
 _COMPLAINS = re.compile(
     r"\b(?:still|again|did nothing|nothing happen\w*|not working"
@@ -161,19 +171,28 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
     return _find_denied(user, lately[-1]) or _find_similar(user, lately)
 
 
+def is_denial(user: str) -> bool:
+    """Return whether *user* begins by saying that it is otherwise.
+
+    >>> is_denial("No, we moved to canary releases."), is_denial("No, that's great! Next: ...")
+    (True, False)
+    """
+    begins = _DENIES.match(user)
+    return begins is not None and not _GOES_ALONG.match(user, begins.end())
+
+
 def denies(user: str, text: str) -> bool:
     """Return whether *user* says that what the agent told in *text* is otherwise.
 
-    >>> denies("No, it did nothing.", "Fixed."), denies("No, thanks", "Shall I fix it?")
+    >>> denies("No, it did nothing.", "Fixed."), denies("No, the old one", "Shall I fix it?")
     (True, False)
     """
-    return DENIES.match(user) is not None and "?" not in text[-_ASKED_CHARS:]
+    return is_denial(user) and "?" not in text[-_ASKED_CHARS:]
 
 
 def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     """Return the *last* text of the agent if it is a line or two of prose that *user* denies."""
-    is_complaint = _COMPLAINS.search(user) or _DECLINES.fullmatch(user)
-    if is_complaint or not denies(user, last.text):
+    if _COMPLAINS.search(user) or not denies(user, last.text):
         return None
     lines = [_strip_markdown(line) for line in last.text.splitlines() if line.strip()]
     statement = " ".join(lines)

@@ -7,6 +7,8 @@ cannot be read is no command.
 
 from __future__ import annotations
 
+import ntpath
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -126,9 +128,13 @@ _CHECKING = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b).*$"
+    r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b|(?:&&|;)\s*popd\b).*$"
 )
 _ENTERING = re.compile(r"""^(?:cd|pushd)\s+(?P<folder>"[^"\n]+"|'[^'\n]+'|\S+?)\s*(?:&&|;)\s*""")
+
+
+_COMPUTED = re.compile(r"[$`*]")
+WHOLE_PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
 
 
 def is_noise(read: Command) -> bool:
@@ -142,23 +148,47 @@ def is_check(read: Command) -> bool:
 
 
 def shorten(line: str) -> str:
-    """Return a command line without the folder it enters first and what cuts its output.
+    """Return a command line without the folders it enters first and what cuts its output.
 
     >>> shorten("cd /srv/app && make test 2>&1 | tail -5")
     'make test'
     """
-    return _TRAILING.sub("", _ENTERING.sub("", line)).strip()
+    while entering := _ENTERING.match(line):
+        line = line[entering.end() :]
+    return _TRAILING.sub("", line).strip()
 
 
-def entered_folder(line: str) -> str:
-    """Return the folder that a command line enters first, "" for none and for the one it is in.
+def entered_folder(line: str) -> str | None:
+    """Return the folder that a command line enters first, "" where it enters none.
 
-    >>> entered_folder('cd "/srv/my app/" && make'), entered_folder("cd . && make")
-    ('/srv/my app', '')
+    None where the line does not tell which, as "cd -" and "cd ..".
+
+    >>> entered_folder('cd "/srv/my app/" && cd web; make'), entered_folder("cd . && make")
+    ('/srv/my app/web', '')
     """
-    entering = _ENTERING.match(line)
-    folder = entering["folder"].strip("\"'").rstrip("/") if entering else ""
-    return "" if folder == "." else folder.removeprefix("./")
+    folder = ""
+    while entering := _ENTERING.match(line):
+        name = entering["folder"].strip("\"'")
+        if name == "-" or _COMPUTED.search(name):
+            return None
+        folder = name if WHOLE_PATH.match(name) else posixpath.join(folder, name)
+        line = line[entering.end() :]
+    path = ntpath if "\\" in folder else posixpath
+    plain = path.normpath(folder) if folder else "."
+    return None if plain.startswith("..") else plain.removeprefix(".")
+
+
+def folder_below(home: str, folder: str) -> str:
+    r"""Return *folder* as it is entered from *home*, "" for *home* itself.
+
+    >>> folder_below("/srv/shop", "/srv/shop/api"), folder_below(r"C:\shop", r"C:\shop\api")
+    ('api', 'api')
+    >>> folder_below("/srv/shop", "/srv/bank")
+    '/srv/bank'
+    """
+    if home and folder.startswith(home) and folder[len(home) :][:1] in ("", "/", "\\"):
+        return folder[len(home) :].lstrip("/\\")
+    return folder
 
 
 def edited_path(run: Run) -> str:

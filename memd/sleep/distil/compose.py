@@ -173,9 +173,14 @@ def _conclusion_of(turn: OwnExchange, after: OwnExchange | None) -> str:
     Who denies what the agent said last corrects it, and who quotes a conclusion and does not agree.
     """
     following = "\n".join(after.own.paragraphs) if after else ""
-    if turn.exchange.texts and denies(following, turn.exchange.texts[-1].text):
-        return ""
     ended = conclusion(turn.exchange, following)
+    last = turn.exchange.texts[-1] if ended else None
+    if (
+        last
+        and denies(following, last.text)
+        and _place_of_ending(turn.exchange, ended) == last.place
+    ):
+        return ""
     return "" if after and corrects(after.exchange.user, ended, following) else ended
 
 

@@ -21,11 +21,13 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.sleep.distil.answers import denies
 from memd.sleep.distil.calls import (
+    WHOLE_PATH,
     Command,
     about,
     command,
     edited_path,
     entered_folder,
+    folder_below,
     is_check,
     is_noise,
     shorten,
@@ -262,13 +264,23 @@ _PROMPT = re.compile(
 
 
 _TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)\b")
-_WHOLE_PATH = re.compile(r"[/~]|[A-Za-z]:\\")
 
 
 class _PassingCommand(NamedTuple):
+    """A command, its *folder* ("" for that of the project), and how often it passed."""
+
     command: Command
+    folder: str
     times: int
     place: int
+
+    @property
+    def line(self) -> str:
+        """The command with the folder that it is run in."""
+        if not self.folder:
+            return self.command.line
+        folder = f'"{self.folder}"' if " " in self.folder else self.folder
+        return f"cd {folder} && {self.command.line}"
 
 
 def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
@@ -279,7 +291,7 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     ran = _passing_commands(exchanges)
     by_purpose: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for each in ran if len(ran) >= _COMMANDS_MIN else ():
-        by_purpose[_purpose(each.command)].append((each.command.line, each.place))
+        by_purpose[_purpose(each.command)].append((each.line, each.place))
     by_hand = {
         name: (line, exchange.place)
         for exchange in exchanges
@@ -300,45 +312,41 @@ def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
     passes: dict[tuple[str, str], _PassingCommand] = {}
     written: set[str] = set()
     runs = [run for exchange in exchanges for run in exchange.runs]
-    home = _home(runs)
+    home = _find_home(runs)
     for run in runs:
         if path := edited_path(run):
             written.add(path.rpartition("/")[2])
         called = command(run)
         if called is None or run.result is None or not _is_worth(called) or has_failed(run):
             continue
-        folder = _below(home, entered_folder(called.line))
-        if _TEMPORARY.match(folder):
+        folder = entered_folder(called.line)
+        if folder is None or _TEMPORARY.match(folder):
             continue
-        line = shorten(called.line)
-        now = Command(f"cd {folder} && {line}" if folder else line, called.about)
-        known = passes.get((folder, now.about), _PassingCommand(now, 0, 0))
+        now = Command(shorten(called.line), called.about)
+        place = folder_below(home, folder), now.about
+        known = passes.get(place, _PassingCommand(now, place[0], 0, 0))
         best = now if len(now.line) <= len(known.command.line) else known.command
-        passes[folder, now.about] = _PassingCommand(best, known.times + 1, run.place)
+        passes[place] = _PassingCommand(best, known.folder, known.times + 1, run.place)
     often = sorted(passes.values(), key=lambda each: -each.times)
     return [each for each in often if _is_worth_telling(each, written)]
 
 
-def _home(runs: Sequence[Run]) -> str:
-    """Return the folder that commands enter most often by its whole path, "" where none does."""
+def _find_home(runs: Sequence[Run]) -> str:
+    """Return the folder that commands enter most often by its whole path, "" if none is twice."""
     lines = (called.line for run in runs if (called := command(run)))
-    folders = Counter(each for line in lines if _WHOLE_PATH.match(each := entered_folder(line)))
-    return max(folders, key=folders.__getitem__, default="")
-
-
-def _below(home: str, folder: str) -> str:
-    """Return *folder* as it is entered from *home*, "" for *home* itself.
-
-    >>> _below("/srv/shop", "/srv/shop/api"), _below("/srv/shop", "/srv/bank")
-    ('api', '/srv/bank')
-    """
-    within = folder.removeprefix(f"{home}/") if home else folder
-    name = "" if folder == home else within
-    return f'"{name}"' if " " in name else name
+    folders = Counter(
+        folder
+        for line in lines
+        if (folder := entered_folder(line)) and WHOLE_PATH.match(folder)
+        if not _TEMPORARY.match(folder)
+    )
+    home, times = next(iter(folders.most_common(1)), ("", 0))
+    return home if times > 1 else ""
 
 
 def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:
-    if any(script in written for script in _SCRIPT.findall(each.command.line)):
+    is_written_now = any(script in written for script in _SCRIPT.findall(each.command.line))
+    if is_written_now or len(each.line) > _COMMAND_CHARS_MAX:
         return False
     return each.times >= _TIMES_MIN or _purpose(each.command) != "other"
 
@@ -367,6 +375,8 @@ def covers_a_part(text: str) -> bool:
 
 
 def _chooses(line: str) -> bool:
+    if line.startswith("cd "):
+        return True
     program = about(line).split()  # with the script that an interpreter runs
     arguments = line.rpartition("&& ")[2].split()[1:]
     return any(_PART.fullmatch(word) for word in arguments if word not in program)

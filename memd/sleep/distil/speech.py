@@ -19,7 +19,7 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import WORTH, Act, Judgement, judge_sentence
-from memd.sleep.distil.answers import DENIES
+from memd.sleep.distil.answers import is_denial
 from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import (
     PLAN_SLOT,
@@ -222,7 +222,7 @@ def _is_plain(candidate: NapCandidate, best: float) -> bool:
     """
     memory, score = candidate.memory, candidate.score
     own, is_answer, _ = memory.text.partition(ANSWER_PART)
-    if DENIES.match(own.removeprefix("User: ")) and (is_answer or best >= LIFTED):
+    if is_denial(own.removeprefix("User: ")) and (is_answer or best >= LIFTED):
         return True
     if candidate.by_model:
         return False

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
-from memd.sleep.distil.answers import DENIES
+from memd.sleep.distil.answers import is_denial
 from memd.sleep.distil.distil import ALIKE, content_words
 from memd.text.words import sentences
 
@@ -22,6 +22,11 @@ _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
 _SHARED_MIN = 2
 _OF_EARLIER, _OF_SENTENCE = 0.6, 0.3
 _OTHERWISE_MIN = 3  # words that say how it is instead
+_BESIDE_MAX = 2  # words of a memory that stand beside the clause that is denied
+_REPORTS = re.compile(r"\W*(?:i\b|we(?:'ve| have)\b|done\b|\d+[.)]|\w+ed\b)", re.IGNORECASE)
+_NEGATES = re.compile(r"\b(?:not?|never|none|nothing|without|cannot|\w+n't)\b", re.IGNORECASE)
+_RULES = re.compile(r"\b(?:always|never|must|only|(?:do not|don't)(?= \w))\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,.:;!?]\s+")
 _STEM_CHARS = 6
 _NO_MORE = re.compile(
     r"\b(?:no longer|not any ?more|n't \w+(?: \S+){0,6} any ?more|changed (?:my|our) minds?"
@@ -53,25 +58,43 @@ def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     r"""Return the keys of those *earlier* memories that say what the user denies in *text*.
 
     >>> text = "User: No, we moved to canary releases.\nIn answer to: We deploy with blue-green."
-    >>> find_denied(text, [(1, "Deploy with blue-green, never rolling."), (2, "Deploy on Monday.")])
+    >>> find_denied(text, [(1, "Not rolling: we deploy with blue-green"), (2, "Deploy on Monday.")])
     [1]
     """
     denied = _stems(_denied_statement(text))
-    return [key for key, content in earlier if denied and _says(content, denied)]
+    return [key for key, content in earlier if denied and _states(content, denied)]
 
 
 def _denied_statement(text: str) -> str:
-    """Return what the agent said that the user says is otherwise, "" where they say no more."""
+    """Return the agent's statement that the user says is otherwise, "" where there is none.
+
+    A question, a report of what it did and a statement with a "not" in it are none: "no" may agree
+    with them. Nor is what the user says themselves.
+    """
     own, _, answered = without_outcome(text).partition(ANSWER_PART)
-    denies = DENIES.match(own.removeprefix("User: ")) is not None
-    return answered if denies and len(_stems(user_part(text))) >= _OTHERWISE_MIN else ""
+    words = _stems(user_part(text))
+    says_more = len(words) >= _OTHERWISE_MIN and not _stems(answered) <= words
+    is_denied = says_more and is_denial(own.removeprefix("User: "))
+    is_statement = not ("?" in answered or _REPORTS.match(answered) or _NEGATES.search(answered))
+    return answered if is_denied and is_statement else ""
 
 
-def _says(content: str, denied: frozenset[str]) -> bool:
-    """Return whether *content* is short and says what was *denied*."""
+def _states(content: str, denied: frozenset[str]) -> bool:
+    """Return whether one clause of *content* says what was *denied*, and little stands beside it.
+
+    A rule ("never", "always") is not taken back so.
+    """
     own = user_part(content)
-    shared = len(_stems(own) & denied)
-    return len(own) <= _EARLIER_CHARS_MAX and shared >= max(_SHARED_MIN, ALIKE * len(denied))
+    if _RULES.search(own):
+        return False
+    clauses = [(clause, _stems(clause)) for clause in _CLAUSE_END.split(own)]
+    whole = frozenset().union(*(words for _, words in clauses))
+    return any(
+        len(words & denied) >= max(_SHARED_MIN, ALIKE * len(words | denied))
+        and len(whole - words) <= _BESIDE_MAX
+        and not _NEGATES.search(clause)
+        for clause, words in clauses
+    )
 
 
 def _is_about(content: str, whole: frozenset[str], spoken: Sequence[frozenset[str]]) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from support.gate import drawn
 from memd.base.errors import InvalidError
 from memd.cli import options
 from memd.cli.commands import COMMANDS, GROUPS, Entry
-from memd.cli.options import Option, Parameter, parameters, parse
+from memd.cli.options import Option, Parameter, parameters, parse, text_or_stdin
 
 TEXTS = st.text(alphabet="abz09äé_.:/ -", max_size=8)
 
@@ -63,6 +64,11 @@ def test_options_and_arguments_are_parsed_in_any_order(
         (["x", "--sandbx"], "unknown option --sandbx (similar: --sandbox, --no-sandbox)"),
         (["x", "--to", "3"], "unknown option --to (similar: --top, -t, --tag)"),
         (["x", "--nothing-like-it"], "unknown option --nothing-like-it"),
+        (["-5 degrees"], "unknown option -5; a text that begins with - goes after --"),
+        (
+            ["--hello there"],
+            "unknown option --hello there; a text that begins with - goes after --",
+        ),
         (["x", "--force=1"], "--force takes no value"),
     ],
 )
@@ -150,3 +156,15 @@ def an_option(draw: st.DrawFn, parameter: Parameter, how: Option) -> tuple[list[
     if name.startswith("--"):
         spellings.append([f"{name}={value}"])
     return draw(st.sampled_from(spellings)), value
+
+
+def test_a_text_from_stdin_has_to_be_utf_8(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stdin(raw: bytes) -> io.TextIOWrapper:
+        return io.TextIOWrapper(io.BytesIO(raw))
+
+    monkeypatch.setattr("sys.stdin", stdin("Grüße\n".encode()))
+    assert text_or_stdin("-") == "Grüße"
+    monkeypatch.setattr("sys.stdin", stdin(b"\xff\xfe"))
+    with pytest.raises(InvalidError, match="stdin is not UTF-8 text"):
+        text_or_stdin("-")
+    assert text_or_stdin("so") == "so"

@@ -16,7 +16,7 @@ def row(role: str, content: str, **more: Any) -> dict[str, Any]:
 
 
 def trajectory(*history: dict[str, Any]) -> bytes:
-    return json.dumps({"environment": "swe_main", "history": history, "info": {}}).encode()
+    return json.dumps({"trajectory": [], "history": history, "info": {}}).encode()
 
 
 def test_what_a_tool_printed_is_no_word_of_the_user() -> None:
@@ -30,7 +30,6 @@ def test_what_a_tool_printed_is_no_word_of_the_user() -> None:
     )
     assert is_transcript(raw)
     transcript = read(raw)
-    assert transcript.format == "swe-agent"
     _, task, action, printed, _, last = transcript.messages
     assert (task["role"], task["content"]) == ("user", TASK)
     [call] = action["tool_calls"]
@@ -49,3 +48,37 @@ def test_calls_of_a_model_are_read_as_they_are() -> None:
     _, action, printed = read(raw).messages
     assert action["tool_calls"] == calls
     assert printed == {"role": "tool", "content": "a.py", "tool_call_id": "c1"}
+
+
+def test_each_output_of_an_action_is_the_tool_s_and_a_demonstration_nobody_s() -> None:
+    history = (
+        row("user", "Here is how it is done.", is_demo=True),
+        row("user", TASK),
+        {"role": "assistant", "agent": "primary", "action": "ls"},
+        row("system", "Time is short."),
+        row("user", "a.py"),
+        row("user", "(Open file: a.py)"),
+    )
+    messages = read(trajectory(*history)).messages
+    assert [message["role"] for message in messages] == [
+        "user", "assistant", "system", "tool", "tool",
+    ]  # fmt: skip
+    assert messages[1]["content"] == ""
+
+
+def test_messages_that_name_their_agent_are_no_trajectory() -> None:
+    at = "2026-03-02T10:00:00Z"
+    rows = [
+        {
+            "role": "user",
+            "content": "Always use tabs.",
+            "agent": "a",
+            "name": "ada",
+            "timestamp": at,
+        },
+        {"role": "assistant", "content": "ok", "agent": "a", "action": "edit"},
+        {"role": "user", "content": "And never spaces."},
+    ]
+    messages = read("".join(json.dumps(each) + "\n" for each in rows).encode()).messages
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    assert (messages[0]["name"], messages[0]["timestamp"]) == ("ada", at)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.environment import COMMANDS_SLOT, environment
+from memd.sleep.distil.environment import COMMANDS_SLOT, covers_a_part, environment
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
 
 
@@ -38,7 +38,7 @@ def test_the_commands_that_passed_are_a_memory_for_each_purpose_in_their_shortes
         _bash("cd /srv/shop && npm test -- --grep basket 2>&1 | tail -5"),
         _bash("npm test"),
         _bash("npm run build", "Exit code 1\nerror"),
-        _bash("docker compose up -d db"),
+        _bash("cd /srv/shop && docker compose up -d db"),
         _bash("ls -la"),
         _bash("docker compose --help"),
     )
@@ -49,23 +49,57 @@ def test_the_commands_that_passed_are_a_memory_for_each_purpose_in_their_shortes
     assert {made.memory.kind for made in environment([exchange])} == {NapKind.ENVIRONMENT}
 
 
+def told_commands(*lines: str) -> list[str]:
+    """Return the commands that a session which ran *lines* is told to have run."""
+    facts = _facts(_exchange(0, "", *(_bash(line) for line in lines)))
+    return [line for text in facts.values() for line in text.partition(": ")[2].split("; ")]
+
+
 def test_a_command_of_another_folder_is_told_with_it() -> None:
-    exchange = _exchange(
-        0,
-        "",
-        _bash("cd /srv/shop && go test ./..."),
-        _bash("cd /srv/shop && go build ./..."),
-        _bash('cd "/srv/shop/web" && npm test'),
-        _bash("cd ./docs; npm run build"),
-        _bash("cd /srv/bank && npm start"),
-        _bash("cd /tmp/trial && npm install"),
-    )
-    assert _facts(exchange) == {
-        f"{COMMANDS_SLOT}test": "To run the tests here: go test ./...; cd web && npm test",
-        f"{COMMANDS_SLOT}build": "To build or compile it here: go build ./...; "
+    assert told_commands(
+        "cd /srv/shop && go test ./...",
+        "cd /srv/shop/ && go build ./...",
+        'cd "/srv/shop/my web" && npm test',
+        "cd /srv/shop && cd ./docs; npm run build",
+        "cd /srv/bank && npm start",
+    ) == [
+        "go test ./...",
+        'cd "my web" && npm test',
+        "go build ./...",
         "cd docs && npm run build",
-        f"{COMMANDS_SLOT}run": "To start or run it here: cd /srv/bank && npm start",
-    }
+        "cd /srv/bank && npm start",
+    ]
+
+
+def test_the_folder_of_one_command_is_not_that_of_the_project() -> None:
+    lines = ("npm test", "npm run build", "cd /srv/bank && npm start")
+    assert told_commands(*lines) == list(lines)
+    trial = ("npm test", "npm run build", "cd /tmp/trial && npm start", 'cd "/tmp/a b" && make')
+    assert told_commands(*trial) == ["npm test", "npm run build"]
+
+
+def test_a_command_in_a_folder_that_the_line_does_not_tell_is_none() -> None:
+    unknown = ("cd .. && npm start", "cd - && make", 'cd "$ROOT" && npm ci')
+    assert told_commands("npm test", "npm run build", *unknown) == ["npm test", "npm run build"]
+
+
+def test_folders_on_windows_are_told_apart() -> None:
+    assert told_commands(
+        "cd C:\\srv\\shop && npm test",
+        "cd C:\\srv\\shop\\ && npm test",
+        "cd C:\\srv\\shop\\web && npm run build",
+    ) == ["npm test", "cd web && npm run build"]
+
+
+def test_a_folder_tells_not_what_its_command_is_for() -> None:
+    exchange = _exchange(0, "", _bash("cd tests && npm start"), _bash("npm run build"))
+    assert f"{COMMANDS_SLOT}test" not in _facts(exchange)
+    assert _facts(exchange)[f"{COMMANDS_SLOT}run"].endswith("cd tests && npm start")
+
+
+def test_what_is_run_in_a_part_of_the_project_covers_a_part() -> None:
+    assert covers_a_part("To run the tests here: cd web && npm test")
+    assert not covers_a_part("To run the tests here: npm test; cd web && npm test")
 
 
 def test_one_command_alone_is_no_memory() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.taken_back import find_taken_back
+from memd.sleep.nap.taken_back import find_denied, find_taken_back
 
 MAIL = "Send all mail through Mailgun."
 
@@ -41,3 +41,78 @@ def test_a_review_with_the_rules_of_another_takes_back_none_of_them() -> None:
     rules = "clear names; idiomatic code; readable rather than clever; why comments instead of how"
     one = f"/code-review pays attention to: {rules}"
     assert find_taken_back(f"/pr-review pays attention to: {rules}", [(1, one)]) == []
+
+
+def denied(statement: str, user: str, memory: str) -> bool:
+    text = f"User: {user}\nIn answer to: {statement}"
+    return find_denied(text, [(1, memory), (2, "Keep the shop in German.")]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("statement", "user", "memory"),
+    [
+        (
+            "We deploy with blue-green since March.",
+            "no, we moved to canary releases last week",
+            "no, not rolling: we deploy with blue-green since March",
+        ),
+        (
+            "The staging database listens on port 5432.",
+            "Nope \u2013 it's 5433 since the move",
+            "The staging database listens on port 5432.",
+        ),
+        (
+            "The event store is in Postgres.",
+            "Actually no, it is in SQLite since the move of May",
+            "User: Let's use Postgres for the event store.\nOutcome: It is in Postgres now.",
+        ),
+    ],
+)
+def test_who_denies_a_statement_takes_back_the_memory_that_says_it(
+    statement: str, user: str, memory: str
+) -> None:
+    assert denied(statement, user, memory)
+
+
+@pytest.mark.parametrize(
+    ("statement", "user", "memory"),
+    [
+        (
+            "We deploy with blue-green. Should I switch to rolling?",
+            "No, keep blue-green, it never fails us.",
+            "We deploy with blue-green.",
+        ),
+        (
+            "I committed the change to main.",
+            "No! Use a branch for each change of the server.",
+            "We commit the change to main.",
+        ),
+        ("We commit to main.", "No, use a branch for the server", "Never commit to main."),
+        ("We commit to main.", "No, use a branch for the server", "Commit to main, not to dev."),
+        (
+            "The retry queue uses exponential backoff.",
+            "No, that's great, add jitter to the queue everywhere.",
+            "The retry queue uses exponential backoff.",
+        ),
+        (
+            "We don't use Redis for the sessions.",
+            "No, we never had Redis, sessions live in Postgres.",
+            "We don't use Redis for the sessions.",
+        ),
+        (
+            "The event store is in Postgres.",
+            "No, keep the event store in Postgres, it is fast.",
+            "The event store is in Postgres.",
+        ),
+        (
+            "The API runs on port 8080.",
+            "No, the API moved to port 9090 in May",
+            "The API runs on port 8080, nginx stands before it and Caddy does TLS.",
+        ),
+        ("The API runs on port 8080.", "No, 9090.", "The API runs on port 8080."),
+    ],
+)
+def test_a_no_hides_no_rule_no_more_than_it_denies_and_nothing_that_it_agrees_with(
+    statement: str, user: str, memory: str
+) -> None:
+    assert not denied(statement, user, memory)

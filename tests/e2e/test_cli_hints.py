@@ -1,0 +1,58 @@
+"""What a command says beside its answer: what a text is for, what is too long, which model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import commands
+from support.commands import Memd
+from support.daemon import Spawned, spawned
+
+LONG = "The keeper counts the frames of the hive before noon. " * 300
+GERMAN = "Unser Zahnarzt ist Dr. Weber und er wohnt in der Lindenstraße."
+ENGLISH_ONLY = "reads English only"
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home"), {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
+        yield daemon
+
+
+def test_a_preference_is_said_to_be_in_every_prompt(memd: Memd) -> None:
+    assert "every prompt has it" in memd("add", "I prefer rye bread.").err
+    assert memd("add", "The bakery opens at six.").err == ""
+
+
+def test_a_text_that_no_prompt_has_room_for_is_said_to_be_long(memd: Memd) -> None:
+    added = memd("add", LONG)
+    assert added.code == 0
+    assert "memd import FILE stores a long text in pieces" in added.err
+    answer = memd("search", "who counts the frames of the hive?")
+    assert answer.out == ""
+    assert "too long for an answer" in answer.err
+    assert "nothing found" not in answer.err
+
+
+def test_who_writes_another_language_is_told_that_the_model_reads_english(memd: Memd) -> None:
+    added = memd("add", GERMAN, "--json")
+    assert ENGLISH_ONLY in added.err
+    assert set(added.json) == {"id"}
+    assert ENGLISH_ONLY in memd("search", "Wer ist unser Zahnarzt?").err
+    assert ENGLISH_ONLY not in memd("search", "who is our dentist?").err
+
+
+def test_what_is_typed_in_a_project_is_of_it(daemon: Spawned, memd: Memd, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    added = commands.memd(daemon.home, "add", "The hive has ten frames.", cwd=tmp_path)
+    entry = memd("get", added.out.strip(), "--json").json["memory"]
+    assert entry["project_id"] == str(tmp_path)
+    added = commands.memd(daemon.home, "add", "The lake is cold.", cwd=daemon.home)
+    elsewhere = memd("get", added.out.strip(), "--json").json
+    assert elsewhere["memory"]["project_id"] is None
+
+
+def test_facts_are_asked_for_without_quotes(memd: Memd) -> None:
+    assert memd("org", "query", "which", "web", "framework").err == "no fact matches\n"
