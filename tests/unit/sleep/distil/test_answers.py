@@ -140,6 +140,9 @@ def test_who_denies_a_short_text_answers_it(user: str) -> None:
         ("The work is done.", "no, we're good"),
         (DEPLOYED, "no idea"),
         ("Let me look at the releases.", "No, we moved to canary."),
+        ("We deploy so:\n- blue-green", "No, we moved to canary."),
+        (f"{DEPLOYED} It is written down in the runbook. " * 5, "No, we moved to canary."),
+        ("Blue-green.", "No, canary."),
     ],
 )
 def test_who_only_declines_or_complains_denies_nothing(answer: str, user: str) -> None:

@@ -491,3 +491,44 @@ def test_what_the_user_denies_is_no_memory_but_what_they_say_instead() -> None:
     correction = "Nope: it's 5433 since the move"
     session = (user("where is it?"), agent(statement), user(correction), agent("Noted."))
     assert memories_of(*session) == [f"User: {correction}\nIn answer to: {statement}"]
+
+
+CAUSE = (
+    "The importer failed because `rows.csv` begins with a byte order mark, so no column matched."
+)
+
+
+def outcomes_before(reply: str, *more: str) -> list[str]:
+    """Return what is kept of what an agent said, CAUSE and *more*, to which the user replies."""
+    session = (user("why does the import stop?"), *map(agent, (CAUSE, *more)), user(reply))
+    return [text for text in memories_of(*session) if not text.startswith("User: ")]
+
+
+def test_what_the_user_denies_is_no_outcome() -> None:
+    assert outcomes_before("thanks") == [CAUSE.replace("`", "")]
+    long = f"{'I read the log of the run, line by line, from its beginning. ' * 6}{CAUSE}"
+    assert outcomes_before("thanks", long) == [CAUSE.replace("`", "")]
+    denial = "No, the file is fine, the delimiter is a tab."
+    assert outcomes_before(denial, long) == [denial]
+
+
+@pytest.mark.parametrize("reply", ["nope, all good", "No, that's great! Now commit it.", "no idea"])
+def test_who_goes_along_denies_no_outcome(reply: str) -> None:
+    assert outcomes_before(reply) == [CAUSE.replace("`", "")]
+
+
+def test_what_was_said_before_the_text_that_is_denied_stands() -> None:
+    later = "I also fixed a typo in the README."
+    assert CAUSE.replace("`", "") in outcomes_before("No, the README stays as it was.", later)
+
+
+def test_a_denial_that_no_rule_knows_is_kept_as_a_correction() -> None:
+    statement, denial = "We deploy with blue-green.", "No, we moved to canary releases in May."
+    session = (user("how do we deploy?"), agent(statement), user(denial), agent("Noted."))
+    [memory] = [
+        each
+        for each in distil(ReadSession.of(session))
+        if each.kind is not NapKind.DIGEST and each.text.startswith("User: ")
+    ]
+    assert memory.kind is NapKind.CORRECTION
+    assert memory.text == f"User: {denial}\nIn answer to: {statement}"
