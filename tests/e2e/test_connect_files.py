@@ -37,7 +37,7 @@ def test_a_file_that_changed_since_it_was_shown_is_left_as_it_is(place: Location
     plan = connect.plan_connect(QWEN, place)
     file.write_text('{"mine": 1}', "utf-8")
     with pytest.raises(InvalidStateError, match="changed meanwhile"):
-        connect.write(plan, place.data)
+        connect.write(plan, place)
     assert file.read_text("utf-8") == '{"mine": 1}'
     assert left(place) == ["settings.json"]
 
@@ -53,7 +53,7 @@ def test_what_fails_half_way_leaves_the_file_whole(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        connect.write(plan, place.data)
+        connect.write(plan, place)
     assert file.read_text("utf-8") == "{}"
     assert left(place) == ["settings.json"]
 
@@ -80,20 +80,20 @@ def test_a_link_that_leads_nowhere_is_written_through(place: Locations) -> None:
     link = place.home / ".qwen" / "settings.json"
     link.parent.mkdir()
     link.symlink_to(place.home / "dots" / "qwen.json")
-    connect.write(connect.plan_connect(QWEN, place), place.data)
+    connect.write(connect.plan_connect(QWEN, place), place)
     assert link.is_symlink()
     assert "memd" in (place.home / "dots" / "qwen.json").read_text("utf-8")
     assert stat.S_IMODE(link.stat().st_mode) == 0o600
 
 
 def test_what_somebody_added_to_memds_entry_stays_when_it_is_renewed(place: Locations) -> None:
-    connect.write(connect.plan_connect(QWEN, place), place.data)
+    connect.write(connect.plan_connect(QWEN, place), place)
     file = place.home / ".qwen" / "settings.json"
     config = json.loads(file.read_text("utf-8"))
     config["mcpServers"]["memd"] |= {"trust": True, "env": {"MEMD_HOME": "/old", "MINE": "1"}}
     file.write_text(json.dumps(config), "utf-8")
     moved = place._replace(command="/usr/bin/memd")
-    connect.write(connect.plan_connect(QWEN, moved), place.data)
+    connect.write(connect.plan_connect(QWEN, moved), place)
     entry = json.loads(file.read_text("utf-8"))["mcpServers"]["memd"]
     assert entry["command"] == "/usr/bin/memd"
     assert (entry["trust"], entry["env"]) == (True, {"MINE": "1"})
@@ -102,12 +102,12 @@ def test_what_somebody_added_to_memds_entry_stays_when_it_is_renewed(place: Loca
 
 def test_a_hook_that_shares_its_group_with_anothers_goes_alone(place: Locations) -> None:
     gemini = ASSISTANTS["gemini"]
-    connect.write(connect.plan_connect(gemini, place), place.data)
+    connect.write(connect.plan_connect(gemini, place), place)
     file = place.home / ".gemini" / "settings.json"
     config = json.loads(file.read_text("utf-8"))
     config["hooks"]["AfterAgent"][0]["hooks"].insert(0, {"type": "command", "command": "mine"})
     file.write_text(json.dumps(config, indent=4), "utf-8")
-    connect.write(connect.plan_removal(gemini, place), place.data)
+    connect.write(connect.plan_removal(gemini, place), place)
     assert json.loads(file.read_text("utf-8")) == {
         "hooks": {"AfterAgent": [{"hooks": [{"type": "command", "command": "mine"}]}]}
     }
@@ -115,7 +115,7 @@ def test_a_hook_that_shares_its_group_with_anothers_goes_alone(place: Locations)
 
 def test_what_claude_code_noted_of_the_plugin_is_taken_out(place: Locations) -> None:
     claude = ASSISTANTS["claude-code"]
-    connect.write(connect.plan_connect(claude, place), place.data)
+    connect.write(connect.plan_connect(claude, place), place)
     noted = place.home / ".claude" / "plugins" / "known_marketplaces.json"
     noted.parent.mkdir()
     others = '{\n  "memd-local": {"installLocation": "/x"},\n  "other": {"a": 1}\n}'
@@ -123,7 +123,7 @@ def test_what_claude_code_noted_of_the_plugin_is_taken_out(place: Locations) -> 
     installed = noted.with_name("installed_plugins.json")
     installed.write_text('{"version": 2, "plugins": {"memd@memd-local": []}}', "utf-8")
     assert connect.plan_connect(claude, place) == []
-    connect.write(connect.plan_removal(claude, place), place.data)
+    connect.write(connect.plan_removal(claude, place), place)
     assert noted.read_text("utf-8") == '{\n  "other": {"a": 1}\n}'
     assert json.loads(installed.read_text("utf-8")) == {"version": 2, "plugins": {}}
     assert left(place) == ["installed_plugins.json", "known_marketplaces.json"]
@@ -133,15 +133,15 @@ def test_what_claude_code_noted_of_the_plugin_is_taken_out(place: Locations) -> 
 def test_memds_own_is_known_whatever_its_path_was(place: Locations, name: str) -> None:
     assistant: Assistant = ASSISTANTS[name]
     odd = place._replace(command="/a 'b/\\\"é/memd", variables={"MEMD_HOME": '/m "x" $y'})
-    connect.write(connect.plan_connect(assistant, odd), place.data)
-    connect.write(connect.plan_connect(assistant, place), place.data)
+    connect.write(connect.plan_connect(assistant, odd), place)
+    connect.write(connect.plan_connect(assistant, place), place)
     for target in assistant.targets(place):
         if target.format != "own" and target.file.exists():
             assert edits.add_entries(
                 target, target.file.read_text("utf-8")
             ) == target.file.read_text("utf-8")
             assert "/a 'b" not in target.file.read_text("utf-8")
-    connect.write(connect.plan_removal(assistant, place), place.data)
+    connect.write(connect.plan_removal(assistant, place), place)
     assert left(place) == []
 
 
@@ -167,3 +167,10 @@ def test_what_cannot_be_edited_in_place_is_refused(place: Locations, what: str) 
     with pytest.raises(InvalidStateError, match="memd leaves the file unchanged"):
         connect.plan_connect(assistant, place)
     assert file.read_text("utf-8") == text
+
+
+@pytest.mark.parametrize("name", list(ASSISTANTS))
+def test_nothing_is_left_of_an_assistant_that_was_never_there(place: Locations, name: str) -> None:
+    connect.write(connect.plan_connect(ASSISTANTS[name], place), place)
+    connect.write(connect.plan_removal(ASSISTANTS[name], place), place)
+    assert set(place.home.iterdir()) <= {place.data}

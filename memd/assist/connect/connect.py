@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +30,6 @@ class FileChange(NamedTuple):
     after: str | None
     backup: str | None = None
     """The text to save as the backup beside it."""
-    is_own: bool = False
     drops_backup: bool = False
 
 
@@ -71,8 +70,8 @@ def profiles_of(assistant: Assistant, place: Locations) -> list[str]:
     return [*names]
 
 
-def write(changes: Iterable[FileChange], stop: Path) -> None:
-    """Write the changes, each file atomically, and remove folders below *stop* that become empty.
+def write(changes: Iterable[FileChange], where: Locations) -> None:
+    """Write the changes, each file atomically, and remove folders that become empty.
 
     Raises InvalidStateError if a file has changed since the plan was made.
     """
@@ -86,8 +85,7 @@ def write(changes: Iterable[FileChange], stop: Path) -> None:
             files.write(backup, change.backup)
         if change.after is None:
             files.remove(change.file)
-            if change.is_own:
-                _prune(change.file.parent, stop)
+            _prune(change.file.parent, {where.home, where.data})
         else:
             files.write(change.file, change.after)
         if change.drops_backup:
@@ -97,7 +95,7 @@ def write(changes: Iterable[FileChange], stop: Path) -> None:
 def _plan_added(target: Target) -> FileChange:
     text = files.read(target.file)
     if target.format == "own":
-        return FileChange(target.file, text, target.text, is_own=True)
+        return FileChange(target.file, text, target.text)
     if text is None and not any(hasattr(entry, "value") for entry in target.entries):
         return FileChange(target.file, None, None)
     with _name_file_in_errors(target.file):
@@ -109,7 +107,7 @@ def _plan_added(target: Target) -> FileChange:
 def _plan_removed(target: Target) -> FileChange:
     text = files.read(target.file)
     if text is None or target.format == "own":
-        return FileChange(target.file, text, None, is_own=True)
+        return FileChange(target.file, text, None)
     backup = files.read(files.backup_of(target.file))
     with _name_file_in_errors(target.file):
         after = edits.remove_entries(target, text, backup)
@@ -128,8 +126,9 @@ def _name_file_in_errors(file: Path) -> Iterator[None]:
         ) from None
 
 
-def _prune(folder: Path, stop: Path) -> None:
-    while folder.is_relative_to(stop) and folder != stop:
+def _prune(folder: Path, roots: Collection[Path]) -> None:
+    """Remove *folder* and those above it, below one of *roots*, as far as they are empty."""
+    while folder not in roots and any(folder.is_relative_to(root) for root in roots):
         try:
             folder.rmdir()
         except OSError:

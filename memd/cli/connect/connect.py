@@ -82,7 +82,7 @@ def connect(
         if changes:
             say.confirm(_question(changes, assistant), yes=yes)
         key_file = None if remove else make_key(name, agent)
-        connecting.write(changes, where.data)
+        connecting.write(changes, where)
     if json:
         say.print_json({
             "name": name,

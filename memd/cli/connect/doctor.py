@@ -96,7 +96,7 @@ def _fix(problems: list[Finding], plans: dict[str, list[FileChange]], place: Loc
             _key(problem.assistant).unlink(missing_ok=True)
             make_key(problem.assistant)
     for changes in plans.values():
-        connect.write(changes, place.data)
+        connect.write(changes, place)
 
 
 def _key(name: str) -> Path:
