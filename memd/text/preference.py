@@ -28,9 +28,10 @@ _DIRECTIVE = (
     r"|call me\b"
     r"|(?:immer|nie|niemals|ab jetzt|ab sofort|antworte|schreib|sprich|nenn mich|toujours|jamais"
     r"|désormais|réponds|siempre|nunca|responde|sempre|rispondi|altijd|nooit|voortaan"
-    r"|antwoord)\b)"
+    r"|antwoord|(?:ich|wir) (?:bevorzuge|mag kein|hasse)\w*|je (?:préfère|déteste)|(?:yo )?prefiero"
+    r"|no me gustan?|(?:eu )?prefiro|(?:io )?preferisco|non mi piac\w+|ik (?:heb liever|haat))\b)"
 )
-"""The beginning of a sentence that tells an assistant how to work from now on.
+"""The beginning of a sentence that tells an assistant how to work from now on, or what is liked.
 Compiled when something is added, as every command of the terminal imports this module.
 """
 

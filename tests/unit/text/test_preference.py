@@ -113,6 +113,10 @@ def test_different_topics_never_share_a_name() -> None:
         "Antworte immer auf Deutsch",
         "Réponds toujours en français",
         "Nunca uses tabuladores",
+        "Ich bevorzuge kurze Antworten",
+        "Ich mag keine langen Antworten",
+        "Je préfère les réponses courtes",
+        "Prefiero respuestas cortas",
     ],
 )
 def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: str) -> None:
