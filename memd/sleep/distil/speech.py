@@ -44,12 +44,11 @@ LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
-_DROPPED = {
-    **dict.fromkeys((Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT), -0.5),
-    Act.PREFERENCE: -1.0,
-}
-"""Those below which one is not worth it that the rules keep. They know a correction better: its
-manner is that of a complaint."""
+_DROPPED = -0.5
+"""Those below which one is not worth it that the rules keep, if it is one of these acts. They know
+a correction better: its manner is that of a complaint. And a wish: a person who said "always" must
+not say it again, however short it was."""
+_DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT})
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
 _SCORE_MAX = 0.85
 _RATED_MIN, _RATED_MAX = -1.0, 3.0  # of a rule's score as a sign
@@ -121,7 +120,7 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)
         return Judgement(best.act, score, by_model=True) if best.worth >= LIFTED else judged
-    is_worth_it = best.worth >= _DROPPED.get(judged.act, best.worth)
+    is_worth_it = judged.act not in _DOUBTED or best.worth >= _DROPPED
     return judged if is_worth_it else Judgement(Act.REQUEST, _DROPPED_SCORE)
 
 

@@ -62,6 +62,11 @@ def test_a_plain_correction_is_kept() -> None:
     assert [each.text for each in kept([user(WRONG)], SURE)] == [WRONG]
 
 
+@pytest.mark.parametrize("wish", ["I hate emojis in commits.", "Keep it short.", WISH])
+def test_a_wish_that_a_rule_knows_is_kept_whatever_the_model_tells(wish: str) -> None:
+    assert [each.text for each in kept([user(wish)], NEVER)] == [wish]
+
+
 def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
     orders = "Show me the list of the orders of last year, please. " * 5
     session = ReadSession.of([user(f"{orders}{UNSEEN}")])
