@@ -10,6 +10,8 @@ from support import commands
 from support.commands import Memd
 from support.daemon import Spawned, spawned
 
+from memd.client import Client
+
 LONG = "The keeper counts the frames of the hive before noon. " * 300
 GERMAN = "Unser Zahnarzt ist Dr. Weber und er wohnt in der Lindenstraße."
 ENGLISH_ONLY = "reads English only"
@@ -54,5 +56,18 @@ def test_what_is_typed_in_a_project_is_of_it(daemon: Spawned, memd: Memd, tmp_pa
     assert elsewhere["memory"]["project_id"] is None
 
 
-def test_facts_are_asked_for_without_quotes(memd: Memd) -> None:
-    assert memd("org", "query", "which", "web", "framework").err == "no fact matches\n"
+def test_facts_are_asked_for_without_quotes_and_named_where_no_memory_answers(
+    daemon: Spawned, memd: Memd
+) -> None:
+    asked = ("which", "web", "framework", "do", "we", "use")
+    assert memd("org", "query", *asked).err == "no fact matches\n"
+    assert "memd org query" not in memd("search", *asked).err
+    with daemon.client() as client:
+        params = {"name": "ada", "agent_id": "ada", "seniority": "senior"}
+        key = Path(client.call("client.add", params)["key_file"])
+    with Client(daemon.paths.socket, key=key) as ada:
+        ada.call(
+            "org.write", {"content": "The web framework is Litestar.", "category": "convention"}
+        )
+    assert "Litestar" in memd("org", "query", *asked).out
+    assert "memd org query searches 1 fact" in memd("search", *asked).err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -76,17 +77,31 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool, shortened: bool) 
         _show(memory, query, numbers=numbers)
     if more := len(memories) - len(shown):
         say.note(f"and {more} less likely: --top {len(memories)} shows them")
-    if least := answer.get("minimum_required_tokens"):
-        say.note(f"too long for an answer: {least} tokens; memd recall QUERY --budget {least}")
-    elif not memories:
-        say.note("nothing found")
+    if not memories:
+        say.note(_why_nothing(answer))
     if unlikely := len(answer["memories"]) - len(memories):
         say.note(f"and {unlikely} unlikely: --why shows them")
     if numbers:
         _show_cut(answer)
     if answer.get("degraded"):
         say.note(f"memd: {answer['degraded']}")
+    _report_facts(memories)
     report_language(query)
+
+
+def _why_nothing(answer: dict[str, Any]) -> str:
+    least = answer.get("minimum_required_tokens")
+    too_long = f"too long for an answer: {least} tokens; memd recall QUERY --budget {least}"
+    return too_long if least else "nothing found"
+
+
+def _report_facts(memories: Sequence[dict[str, Any]]) -> None:
+    """Report to stderr that another command searches facts, unless a memory is a likely answer."""
+    if any(likelihood_word(memory) == "likely" for memory in memories):
+        return
+    with suppress(MemdError):
+        if facts := call("system.status").get("facts"):
+            say.note(f"memd org query searches {say.count(facts, 'fact')} of the organisation")
 
 
 def report_language(text: str) -> None:
