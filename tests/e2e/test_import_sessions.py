@@ -177,6 +177,16 @@ def test_what_was_forgotten_is_not_learnt_again(desk: Desk, recorded: Path) -> N
     assert not any(rule["content"] == item["content"] for item in listed(desk))
 
 
+def test_what_is_in_the_trash_is_named_when_its_session_is_imported_again(
+    desk: Desk, recorded: Path
+) -> None:
+    new = desk("import", "session.jsonl", "--json").json["new"]
+    desk("sleep", "--undo", "--last")
+    again = desk("import", "session.jsonl")
+    assert f"{new} memories of it in the trash: memd trash list" in again.out + again.err
+    assert desk("import", "session.jsonl", "--json").json["new"] == 0
+
+
 def test_files_of_every_kind_are_told_apart_and_a_bad_one_stops_no_other(
     desk: Desk, recorded: Path
 ) -> None:

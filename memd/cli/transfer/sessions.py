@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX
+from memd.cli import say
 from memd.cli.notes.folder import LINES, MARKDOWN
 from memd.cli.notes.note import leading_day
 from memd.cli.notes.send import FileOutcome, Options
@@ -106,6 +107,10 @@ def _count(outcome: FileOutcome, result: dict[str, Any]) -> None:
     outcome.quarantined += result["quarantined"]
     outcome.session = result["session_id"]
     outcome.messages = result["messages"]
+    if trashed := result["trashed"]:
+        outcome.problems.append(
+            f"{say.count(trashed, 'memory')} of it in the trash: memd trash list"
+        )
 
 
 def _read(path: Path, size: int) -> bytes:

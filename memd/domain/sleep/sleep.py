@@ -56,6 +56,8 @@ class ImportedSession(Value):
     """With *dry_run*, an estimate of what would be new."""
     kept: Count = 0
     quarantined: Count = 0
+    trashed: Count = 0
+    """How many of the session's memories are in the trash, from where they are not made again."""
 
 
 class Window(Value):

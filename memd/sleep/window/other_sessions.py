@@ -32,12 +32,13 @@ from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import names, replies
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.session import windows
+from memd.store.session import slots, windows
 from memd.store.session.windows import WindowRow
 
 if TYPE_CHECKING:  # loaded with the first of these sessions
     from memd.ingest.sessions import Sessions
     from memd.sleep.nap.nap import Nap
+    from memd.sleep.nap.source import NapRequest
 
 QUIET_US = 3_600_000_000
 CHECK_INTERVAL_S = 60.0
@@ -71,7 +72,6 @@ class SessionImporter:
         from memd.signals import transcripts
         from memd.sleep.nap.messages import date_undated
         from memd.sleep.nap.source import NapRequest
-        from memd.sleep.nap.transaction import NapOutcome
 
         try:
             transcript = await self.nap.work.run(transcripts.read, raw)
@@ -100,18 +100,33 @@ class SessionImporter:
         if dry_run:
             new, known = await self.nap.preview(caller, request)
             return session.model_copy(update={"new": new, "kept": known})
+        return await self._nap(session, caller, request, raw)
+
+    async def _nap(
+        self, session: ImportedSession, caller: Caller, request: NapRequest, raw: bytes
+    ) -> ImportedSession:
+        """Nap over *session*; what was imported already, from the same *raw*, is only counted."""
+        from memd.sleep.nap.transaction import NapOutcome
+
         keyed_caller = _with_idempotency_key(caller, raw)
         reply = await self.nap.db.read(replies.find, keyed_caller)
         if reply is not None:
             outcome = NapOutcome.model_validate_json(reply)
-            return session.model_copy(update={"kept": outcome.stored + outcome.merged})
-        is_known = await self.nap.db.read(_is_known, caller.agent_id, session_id)
+            return await self._count(session, caller, kept=outcome.stored + outcome.merged)
+        is_known = await self.nap.db.read(_is_known, caller.agent_id, caller.session_id or "")
         result = await self.nap.nap(keyed_caller, request)
         if not is_known:
-            await self.sessions.end(caller, session_id)
-        return session.model_copy(
-            update={"new": result.stored, "kept": result.merged, "quarantined": result.quarantined}
-        )
+            await self.sessions.end(caller, caller.session_id or "")
+        counts = {"new": result.stored, "kept": result.merged, "quarantined": result.quarantined}
+        return await self._count(session, caller, **counts)
+
+    async def _count(
+        self, session: ImportedSession, caller: Caller, **counts: int
+    ) -> ImportedSession:
+        """Return *session* with these counts, and how many of its memories are in the trash."""
+        place = caller.agent_id, session.session_id or ""
+        trashed = await self.nap.db.read(slots.count_trashed, *place)
+        return session.model_copy(update={**counts, "trashed": trashed})
 
 
 def _with_idempotency_key(caller: Caller, raw: bytes) -> Caller:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from memd.domain.enums import VISIBLE, MemoryState
 from memd.store.file.connect import Reading, Writing, keys_array
@@ -189,6 +189,22 @@ def find_filled_elsewhere(
         },
     )
     return frozenset(slot for (slot,) in rows)
+
+
+def count_trashed(conn: Reading, agent_id: str, session_id: str) -> int:
+    """Return how many memories that naps made of a session are in the trash."""
+    count = conn.execute(
+        """
+        SELECT count(*)
+          FROM agent AS a
+               JOIN session AS s USING (agent_key)
+               JOIN nap_slot AS t USING (session_key)
+               JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE a.agent_id = :agent_id AND s.session_id = :session_id AND m.state = 'trashed'
+        """,
+        {"agent_id": agent_id, "session_id": session_id},
+    ).get
+    return cast("int", count)
 
 
 def _row(row: Sequence[Any]) -> SlotRow:
