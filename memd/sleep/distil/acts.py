@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.language.lasting import is_of_the_moment
+from memd.sleep.distil.language.lasting import is_of_the_moment, states_decision
 from memd.sleep.distil.language.moment import (
     NAMED,
     breaks_off,
@@ -42,6 +42,7 @@ from memd.text.words import sentences
 WORTH = 0.5
 """What scores less is not stored."""
 STANDING = 0.9
+"""What is said in so many words: a wish for good, or that something was decided."""
 ONE_SIGN = 0.55
 """What no more than one sign speaks for."""
 BARE_CHARS = 40
@@ -297,8 +298,11 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     is_asked = _is_question(plain)
     wish = spoken_form(_MARKED.sub("", text, count=1))
     is_wish = is_reminder(wish) if is_asked else is_standing_wish(wish)
-    if count >= FLOOR_WORDS and is_wish and not shows_error(plain):
+    is_told = count >= FLOOR_WORDS and not shows_error(plain)
+    if is_told and is_wish:
         return Judgement(Act.PREFERENCE, STANDING)
+    if is_told and not is_asked and states_decision(plain) and not _TAG.search(plain):
+        return Judgement(Act.DECISION, STANDING)
     if reproaches(plain) and not is_passing(plain):
         return Judgement(Act.CORRECTION, _MEANS)
     return (

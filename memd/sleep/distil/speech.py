@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import log1p
+from math import inf, log1p
 from typing import NamedTuple, TypeVar
 
 from memd.domain.encoding import SentenceLogits
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
-from memd.sleep.distil.acts import WORTH, Act, Judgement, judge_sentence
+from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge_sentence
 from memd.sleep.distil.answers import is_denial
 from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import (
@@ -59,7 +59,7 @@ _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
 _PLAIN_WISH = 0.65  # the score of two signs
 # From which scores of the rules and log-odds of the model on a decision or correction is plain.
-_PLAIN = ((WORTH, 2.0), (0.65, LIFTED), (0.75, 0.0))
+_PLAIN = ((WORTH, 2.0), (0.65, LIFTED), (0.75, 0.0), (STANDING, -inf))
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -120,7 +120,7 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)
         return Judgement(best.act, score, by_model=True) if best.worth >= LIFTED else judged
-    is_worth_it = judged.act not in _DOUBTED or best.worth >= _DROPPED
+    is_worth_it = judged.act not in _DOUBTED or judged.score >= STANDING or best.worth >= _DROPPED
     return judged if is_worth_it else Judgement(Act.REQUEST, _DROPPED_SCORE)
 
 

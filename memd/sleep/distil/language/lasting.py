@@ -129,3 +129,29 @@ def is_of_the_moment(spoken: str) -> bool:
     (True, False)
     """
     return _MOMENT.search(spoken) is not None
+
+
+# "In May we decided", "the team has agreed", but no case ("if we decided") and no step of the
+# day ("I decided to try it").
+_DECIDED = re.compile(
+    r"^\W*(?:(?!(?:if|when|once|unless|whether|why|what|which|because|since|had)\b)"
+    r"[\w']+\W+){0,4}?"
+    r"(?:(?:we|i|(?:the|our) team)(?:'ve| have| has| had)?"
+    r"(?: (?:all|both|also|just|now|finally|already))*"
+    r" (?:decided|agreed|chose|chosen|opted|settled)\b(?! to (?:go|try|look|check|see|wait|leave"
+    r"|stop|start|continue|take|do|skip|move on)\b)"
+    r"|wir haben (?:uns )?(?:[\w-]+ ){0,8}(?:entschieden|beschlossen|vereinbart|geeinigt)\b"
+    r"|(?:on a|nous avons) (?:décidé|convenu|choisi)\b|(?:hemos )(?:decidido|acordado|elegido)\b"
+    r"|decidimos\b|abbiamo (?:deciso|scelto)\b|we hebben (?:[\w-]+ ){0,8}(?:besloten|afgesproken)\b"
+    r"|мы (?:решили|договорились|выбрали)\b)",
+    re.IGNORECASE,
+)
+
+
+def states_decision(plain: str) -> bool:
+    """Return whether a sentence says in so many words that something was decided.
+
+    >>> states_decision("We agreed to drop Python 3.9."), states_decision("I decided to try it")
+    (True, False)
+    """
+    return _DECIDED.match(plain) is not None

@@ -62,9 +62,32 @@ def test_a_plain_correction_is_kept() -> None:
     assert [each.text for each in kept([user(WRONG)], SURE)] == [WRONG]
 
 
-@pytest.mark.parametrize("wish", ["I hate emojis in commits.", "Keep it short.", WISH])
-def test_a_wish_that_a_rule_knows_is_kept_whatever_the_model_tells(wish: str) -> None:
-    assert [each.text for each in kept([user(wish)], NEVER)] == [wish]
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I hate emojis in commits.",
+        "Keep it short.",
+        WISH,
+        "We decided to use Svelte.",
+        "last week the team agreed on trunk-based development",
+        "Wir haben uns für Kafka entschieden.",
+    ],
+)
+def test_what_is_said_in_so_many_words_is_kept_whatever_the_model_tells(text: str) -> None:
+    assert [each.text for each in kept([user(text)], NEVER)] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I decided to try it tomorrow",
+        "if we decided to drop it, the shop breaks",
+        "What have we decided about the cache?",
+        "we agreed yesterday, right?",
+    ],
+)
+def test_a_step_a_case_and_a_question_state_no_decision(text: str) -> None:
+    assert kept([user(text)], NEVER) == []
 
 
 def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
