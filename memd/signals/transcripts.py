@@ -181,8 +181,9 @@ def _recognize(raw: bytes) -> tuple[str, list[dict[str, Any]], int]:
 def _one_document(raw: bytes) -> list[dict[str, Any]]:
     """Return the records of a transcript that is one JSON value over many lines."""
     value = document(raw)
-    if "trajectory" in mapping(value):
-        return _read_trajectory(items(mapping(value).get("history")))
+    history = items(mapping(value).get("history"))
+    if any("action" in record or "tool_call_ids" in record for record in history):
+        return _read_trajectory(history)
     inner = mapping(value).get("messages", mapping(value).get("history", value))
     head = [{"sessionId": mapping(value)["sessionId"]}] if "sessionId" in mapping(value) else []
     return [*head, *(dict(item) for item in items(inner))]

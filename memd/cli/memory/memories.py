@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Annotated, Any
 
+from memd.base.errors import MemdError
 from memd.cli import options, say
 from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, table, text_column, time_column, word_column
@@ -62,11 +64,12 @@ def add(
     params["metadata"] = {"tags": tag or []}
     with daemon() as client:
         memory_id = client.call("memory.store", params)
-        entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
-    say.answer({"id": memory_id}, memory_id, json=json)
-    if entry:
-        say.report_secrets(content, entry["content"])
-        _report_use(entry)
+        say.answer({"id": memory_id}, memory_id, json=json)
+        with suppress(MemdError):  # it is stored: a hint must not fail it
+            entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
+            if entry:
+                say.report_secrets(content, entry["content"])
+                _report_use(entry)
     answers.report_language(content)
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
+from memd.sleep.distil.language.denials import COMPLAINS, is_denial
 from memd.sleep.distil.language.moment import (
     is_bare_step,
     only_names,
@@ -106,28 +107,6 @@ _DECLINES = re.compile(
 )
 
 
-_DENIES = re.compile(
-    r"\W*(?:(?:actually|well|oh|hm+)\W+)?(?:no|nope|nein|non|nej|nee|não|нет|wrong|incorrect"
-    r"|not (?:quite|right|true)|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b"
-    r"\s*[,.:;!\u2013\u2014-]+\s*(?=\w)",
-    re.IGNORECASE,
-)
-# What stands behind a "no" that denies nothing: it declines, thanks, praises or goes on.
-_GOES_ALONG = re.compile(
-    r"(?:(?:that|it|this|all|everything|we|i)(?:'s|'re|'m| is| are| am)? (?:all )?"
-    r"(?:great|good|fine|ok(?:ay)?|right|perfect|correct|set|done)|thank|thx|nothing (?:else|more)"
-    r"|that'?s (?:it|all)"
-    r"|all (?:good|fine|set)|next|now|no (?:need|worries|problem)|not (?:now|yet|needed)"
-    r"|leave|skip|never ?mind|go on|continue|proceed|please (?:continue|go on|proceed))\b",
-    re.IGNORECASE,
-)
-# That what was done did not help says nothing of how it is.
-_COMPLAINS = re.compile(
-    r"\b(?:still|again|did nothing|nothing happen\w*|not working"
-    r"|(?:did|does|do)(?:n'?t| not) (?:work|help|show)"
-    r"|(?:same|another) (?:error|problem|issue|result))\b",
-    re.IGNORECASE,
-)
 _SAID_WORDS = 3
 
 
@@ -171,16 +150,6 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
     return _find_denied(user, lately[-1]) or _find_similar(user, lately)
 
 
-def is_denial(user: str) -> bool:
-    """Return whether *user* begins by saying that it is otherwise.
-
-    >>> is_denial("No, we moved to canary releases."), is_denial("No, that's great! Next: ...")
-    (True, False)
-    """
-    begins = _DENIES.match(user)
-    return begins is not None and not _GOES_ALONG.match(user, begins.end())
-
-
 def denies(user: str, text: str) -> bool:
     """Return whether *user* says that what the agent told in *text* is otherwise.
 
@@ -192,7 +161,7 @@ def denies(user: str, text: str) -> bool:
 
 def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     """Return the *last* text of the agent if it is a line or two of prose that *user* denies."""
-    if _COMPLAINS.search(user) or not denies(user, last.text):
+    if COMPLAINS.search(user) or not denies(user, last.text):
         return None
     lines = [_strip_markdown(line) for line in last.text.splitlines() if line.strip()]
     statement = " ".join(lines)

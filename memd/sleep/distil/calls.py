@@ -128,8 +128,10 @@ _CHECKING = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b|(?:&&|;)\s*popd\b).*$"
+    r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b).*$"
 )
+_LEAVING = re.compile(r"\s*(?:&&|;)\s*popd\s*$")
+_GOES_ON = re.compile(r"(?:&&|;)\s*(?!popd\b)\w")
 _ENTERING = re.compile(r"""^(?:cd|pushd)\s+(?P<folder>"[^"\n]+"|'[^'\n]+'|\S+?)\s*(?:&&|;)\s*""")
 
 
@@ -155,7 +157,10 @@ def shorten(line: str) -> str:
     """
     while entering := _ENTERING.match(line):
         line = line[entering.end() :]
-    return _TRAILING.sub("", line).strip()
+    short = _TRAILING.sub("", _LEAVING.sub("", line))
+    cut_off = line[len(short) :]
+    is_whole = not any(short.count(quote) % 2 for quote in "\"'") and "$(" not in short
+    return (short if is_whole and not _GOES_ON.search(cut_off) else line).strip()
 
 
 def entered_folder(line: str) -> str | None:
@@ -175,7 +180,9 @@ def entered_folder(line: str) -> str | None:
         line = line[entering.end() :]
     path = ntpath if "\\" in folder else posixpath
     plain = path.normpath(folder) if folder else "."
-    return None if plain.startswith("..") else plain.removeprefix(".")
+    if re.match(r"\.\.(?:[/\\]|$)", plain):
+        return None
+    return "" if plain == "." else plain
 
 
 def folder_below(home: str, folder: str) -> str:

@@ -341,7 +341,8 @@ def _find_home(runs: Sequence[Run]) -> str:
         if not _TEMPORARY.match(folder)
     )
     home, times = next(iter(folders.most_common(1)), ("", 0))
-    return home if times > 1 else ""
+    above = [folder for folder in folders if folder_below(folder, home) != home]
+    return min(above, key=len) if times > 1 else ""
 
 
 def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:

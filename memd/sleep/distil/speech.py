@@ -19,7 +19,6 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge_sentence
-from memd.sleep.distil.answers import is_denial
 from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import (
     PLAN_SLOT,
@@ -31,6 +30,7 @@ from memd.sleep.distil.exchanges import (
 )
 from memd.sleep.distil.findings import LIST_SLOT
 from memd.sleep.distil.language import phrases
+from memd.sleep.distil.language.denials import is_denial
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.outcomes import RatedSentence

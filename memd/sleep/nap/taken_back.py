@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
-from memd.sleep.distil.answers import is_denial
 from memd.sleep.distil.distil import ALIKE, content_words
+from memd.sleep.distil.language.denials import is_denial
 from memd.text.words import sentences
 
 _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things

@@ -125,7 +125,9 @@ def test_a_number_at_the_end_leads_to_the_line_that_speaks_of_the_same() -> None
 DEPLOYED = "We deploy with **blue-green** since March."
 
 
-@pytest.mark.parametrize("user", ["No, we moved to canary releases.", "Nope: canary, since May"])
+@pytest.mark.parametrize(
+    "user", ["No, we moved to canary releases.", "Nope: it is canary, since May"]
+)
 def test_who_denies_a_short_text_answers_it(user: str) -> None:
     answered = find_answered(user, texts(DEPLOYED))
     assert answered is not None

@@ -83,6 +83,26 @@ def test_a_command_in_a_folder_that_the_line_does_not_tell_is_none() -> None:
     assert told_commands("npm test", "npm run build", *unknown) == ["npm test", "npm run build"]
 
 
+def test_the_project_is_the_folder_above_those_that_commands_enter() -> None:
+    assert told_commands(
+        "cd /srv/shop && make test",
+        "cd /srv/shop/web && npm test",
+        "cd /srv/shop/web && npm run build",
+        "cd .storybook && npm start",
+    ) == [
+        "make test",
+        "cd web && npm test",
+        "cd web && npm run build",
+        "cd .storybook && npm start",
+    ]
+
+
+def test_what_a_command_reads_from_another_is_not_cut_off() -> None:
+    inner = "docker exec $(docker ps -q | head -1) pytest"
+    lines = (inner, "npm run migrate 2>&1 && npm test")
+    assert told_commands(*lines) == list(lines)
+
+
 def test_folders_on_windows_are_told_apart() -> None:
     assert told_commands(
         "cd C:\\srv\\shop && npm test",

@@ -116,3 +116,38 @@ def test_a_no_hides_no_rule_no_more_than_it_denies_and_nothing_that_it_agrees_wi
     statement: str, user: str, memory: str
 ) -> None:
     assert not denied(statement, user, memory)
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "No, stop, first show me the failing login test.",
+        "No, keep that as it is. Add a rollback script instead.",
+        "No, I meant the metrics endpoint, look in the config.",
+        "No, that part is correct, but the receipts are elsewhere.",
+        "Nope, my mistake, you are right about the bucket.",
+        "No, it was about another project entirely.",
+        "No, of course it does, everybody knows that well.",
+        "No! Don't touch the Dockerfile, revert the change.",
+        "no problem, we can look at the receipts tomorrow",
+        "Nein, das stimmt schon so, weiter mit dem Login.",
+    ],
+)
+def test_a_no_that_says_nothing_of_how_it_is_takes_nothing_back(user: str) -> None:
+    statement = "Invoices are stored in the billing bucket."
+    assert not denied(statement, user, statement)
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "No, they moved to the archive bucket in May.",
+        "no they are stored in the archive bucket since May",
+        "Sorry, no, they are in the archive bucket since May.",
+        "No no, it's the archive bucket since the release.",
+        "Nein, seit letzter Woche liegen sie im Archiv.",
+    ],
+)
+def test_a_no_that_says_how_it_is_takes_back_however_it_begins(user: str) -> None:
+    statement = "Invoices are stored in the billing bucket."
+    assert denied(statement, user, statement)
