@@ -70,9 +70,10 @@ def text_or_stdin(word: str) -> str:
     if word != "-":
         return word
     try:
-        return sys.stdin.buffer.read().decode().strip()
+        read = sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         raise InvalidError("stdin is not UTF-8 text") from error
+    return read.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def join_words(words: Sequence[str]) -> str:

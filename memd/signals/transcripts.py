@@ -53,7 +53,7 @@ def _read_trajectory(history: Sequence[Record]) -> list[dict[str, Any]]:
     What a tool printed has the role of the user there, and is known by the action before it. As
     the user's words it would become decisions and preferences.
     """
-    read: list[dict[str, Any]] = []
+    parsed: list[dict[str, Any]] = []
     call_id = ""
     for number, record in enumerate(history):
         action = text(record.get("action"))
@@ -70,8 +70,8 @@ def _read_trajectory(history: Sequence[Record]) -> list[dict[str, Any]]:
             message |= {"role": "tool", "tool_call_id": call_id}
         elif answered := record.get("tool_call_ids"):
             message["tool_call_id"] = answered[0] if isinstance(answered, list) else answered
-        read.append(message)
-    return read
+        parsed.append(message)
+    return parsed
 
 
 _SAMPLE_RECORDS = 200  # records, to detect the format

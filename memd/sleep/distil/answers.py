@@ -35,6 +35,7 @@ _ASKED_CHARS = 300
 _LINE_CHARS = 300
 _SHARED_WORDS = 2
 _WORD_CHARS = 4
+_STATEMENT_WORDS = 3  # "Done." and "Cancelled" state nothing
 _MARKS_MAX = 8
 _MARK_CHARS = 110
 _STEP_WORDS = 6
@@ -84,6 +85,7 @@ _RECOMMENDS = re.compile(
 _NARRATES = re.compile(
     r"\b(?:let me|i'll|i will|i need to|i'm going to|now i)\b|^(?:now|good|great)\b", re.IGNORECASE
 )
+# Of these a denial says nothing; "I will use a rolling update" can be denied.
 _LOOKS = re.compile(r"\blet me\b|^(?:now|good|great)\b", re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
@@ -105,9 +107,6 @@ _DECLINES = re.compile(
     r"(?:all|fine|good|ok(?:ay)?|set|done|it)?\W*(?:thanks|thank you|for (?:now|today))?\W*",
     re.IGNORECASE,
 )
-
-
-_SAID_WORDS = 3
 
 
 class AnsweredLines(NamedTuple):
@@ -166,7 +165,7 @@ def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     lines = [_strip_markdown(line) for line in last.text.splitlines() if line.strip()]
     statement = " ".join(lines)
     is_prose = all(_is_line(line) and not line.endswith(":") for line in lines)
-    is_short = len(statement) <= _LINE_CHARS and len(statement.split()) >= _SAID_WORDS
+    is_short = len(statement) <= _LINE_CHARS and len(statement.split()) >= _STATEMENT_WORDS
     if is_prose and is_short and not _LOOKS.search(statement):
         return AnsweredLines(statement, last.place, is_denied=True)
     return None

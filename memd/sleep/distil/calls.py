@@ -131,11 +131,10 @@ _TRAILING = re.compile(
     r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b).*$"
 )
 _LEAVING = re.compile(r"\s*(?:&&|;)\s*popd\s*$")
-_GOES_ON = re.compile(r"(?:&&|;)\s*(?!popd\b)\w")
+_GOES_ON = re.compile(r"(?:&&|;)\s*(?!popd\b)\w")  # another command
 _ENTERING = re.compile(r"""^(?:cd|pushd)\s+(?P<folder>"[^"\n]+"|'[^'\n]+'|\S+?)\s*(?:&&|;)\s*""")
-
-
-_COMPUTED = re.compile(r"[$`*]")
+_COMPUTED = re.compile(r"[$`*]")  # a folder that only the shell knows
+_ABOVE = re.compile(r"\.\.(?:[/\\]|$)")
 WHOLE_PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
 
 
@@ -158,6 +157,7 @@ def shorten(line: str) -> str:
     while entering := _ENTERING.match(line):
         line = line[entering.end() :]
     short = _TRAILING.sub("", _LEAVING.sub("", line))
+    # A pipe within quotes or "$(...)" ends no command, and what follows one belongs to it.
     cut_off = line[len(short) :]
     is_whole = not any(short.count(quote) % 2 for quote in "\"'") and "$(" not in short
     return (short if is_whole and not _GOES_ON.search(cut_off) else line).strip()
@@ -180,7 +180,7 @@ def entered_folder(line: str) -> str | None:
         line = line[entering.end() :]
     path = ntpath if "\\" in folder else posixpath
     plain = path.normpath(folder) if folder else "."
-    if re.match(r"\.\.(?:[/\\]|$)", plain):
+    if _ABOVE.match(plain):
         return None
     return "" if plain == "." else plain
 

@@ -32,7 +32,7 @@ from memd.sleep.distil.calls import (
     is_noise,
     shorten,
 )
-from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.prose import sentences
@@ -311,12 +311,11 @@ def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
     """Return the commands that passed and are told, each in its shortest form, oftenest first."""
     passes: dict[tuple[str, str], _PassingCommand] = {}
     written: set[str] = set()
-    runs = [run for exchange in exchanges for run in exchange.runs]
-    home = _find_home(runs)
-    for run in runs:
+    runs = [(run, command(run)) for exchange in exchanges for run in exchange.runs]
+    home = _find_home([called.line for _, called in runs if called and _is_worth(called)])
+    for run, called in runs:
         if path := edited_path(run):
             written.add(path.rpartition("/")[2])
-        called = command(run)
         if called is None or run.result is None or not _is_worth(called) or has_failed(run):
             continue
         folder = entered_folder(called.line)
@@ -331,9 +330,11 @@ def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
     return [each for each in often if _is_worth_telling(each, written)]
 
 
-def _find_home(runs: Sequence[Run]) -> str:
-    """Return the folder that commands enter most often by its whole path, "" if none is twice."""
-    lines = (called.line for run in runs if (called := command(run)))
+def _find_home(lines: Sequence[str]) -> str:
+    """Return the folder that *lines* enter most often by its whole path, or one above that.
+
+    "" where none is entered twice: then the project is where the commands are that enter none.
+    """
     folders = Counter(
         folder
         for line in lines

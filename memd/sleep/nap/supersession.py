@@ -157,8 +157,9 @@ def _yields(row: DecidedRow, origin: Origin) -> bool:
 
 def _is_shareable(slot: str | None, target: NapTarget) -> bool:
     """Return whether another session may have it already: no digest, and not a project's slot."""
-    is_project_s = target.project_key is not None and (slot or "").startswith(ENVIRONMENT_SLOT)
-    return slot is not None and slot != DIGEST and not is_project_s
+    if slot is None or slot == DIGEST:
+        return False
+    return target.project_key is None or not slot.startswith(ENVIRONMENT_SLOT)
 
 
 def _decide(

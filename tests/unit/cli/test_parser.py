@@ -162,8 +162,8 @@ def test_a_text_from_stdin_has_to_be_utf_8(monkeypatch: pytest.MonkeyPatch) -> N
     def stdin(raw: bytes) -> io.TextIOWrapper:
         return io.TextIOWrapper(io.BytesIO(raw))
 
-    monkeypatch.setattr("sys.stdin", stdin("Grüße\n".encode()))
-    assert text_or_stdin("-") == "Grüße"
+    monkeypatch.setattr("sys.stdin", stdin("Grüße\r\nan Ada\n".encode()))
+    assert text_or_stdin("-") == "Grüße\nan Ada"
     monkeypatch.setattr("sys.stdin", stdin(b"\xff\xfe"))
     with pytest.raises(InvalidError, match="stdin is not UTF-8 text"):
         text_or_stdin("-")

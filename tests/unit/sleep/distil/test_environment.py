@@ -97,6 +97,11 @@ def test_the_project_is_the_folder_above_those_that_commands_enter() -> None:
     ]
 
 
+def test_a_folder_above_the_project_that_is_only_looked_at_is_not_the_project() -> None:
+    lines = ("cd /srv && ls", "cd /srv/shop && npm test", "cd /srv/shop && npm run build")
+    assert told_commands(*lines) == ["npm test", "npm run build"]
+
+
 def test_what_a_command_reads_from_another_is_not_cut_off() -> None:
     inner = "docker exec $(docker ps -q | head -1) pytest"
     lines = (inner, "npm run migrate 2>&1 && npm test")
