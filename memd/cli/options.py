@@ -9,6 +9,7 @@ A flag is True, one called ``--no-...`` False. Options and arguments may be give
 from __future__ import annotations
 
 import inspect
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from memd.base.errors import InvalidError
+from memd.base.paths import DEFAULT_PROFILE, Paths
 from memd.base.project import project_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -129,6 +131,23 @@ def _declare(usage: str, text: str, least: int | None = None) -> Option | Argume
         return Argument(text, usage)
     names, _, metavar = usage.replace(", ", ",").partition(" ")
     return Option(tuple(names.split(",")), text, metavar or None, least)
+
+
+def command_line(name: str, command: Callable[..., Any], /, **arguments: Any) -> str:
+    """Return what to type so that *command*, called *name*, gets the options in *arguments*.
+
+    Flags and defaults are left out; a profile other than the default one is named.
+    """
+    profile = Paths.resolve().profile
+    arguments["profile"] = None if profile == DEFAULT_PROFILE else profile
+    words = ["memd", *name.split()]
+    for parameter in parameters(command):
+        value = arguments.get(parameter.name)
+        if value not in (None, parameter.default) and isinstance(parameter.declaration, Option):
+            option = parameter.declaration.names[0]
+            for text in value if parameter.many else (value,):
+                words += (option, str(text))
+    return shlex.join(words)
 
 
 def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -154,16 +155,26 @@ def test_a_list_begins_with_the_newest_to_the_second_also_within_one_answer(memd
 
 
 def test_a_list_says_how_to_go_on(memd: Memd) -> None:
+    for number in range(4):
+        memd("add", f"Entry number {number} of the book", "--agent", "guests", "--tag", "a book")
+        memd("add", f"Entry number {number} of the ledger", "--agent", "guests")
+    words = ["list", "-n", "2", "--agent", "guests", "-t", "a book", "--since", "3 days ago"]
+    contents = []
+    for _ in range(2):
+        page = memd(*words)
+        contents += [line.split("\t")[3] for line in page.out.splitlines()]
+        words = shlex.split(page.err.strip().removeprefix("next page: memd "))
+    assert contents == [f"Entry number {number} of the book" for number in (3, 2, 1, 0)]
+
+
+def test_the_audit_says_how_to_go_on(memd: Memd) -> None:
     for number in range(3):
-        memd("add", f"Entry number {number} of the visitors' book")
-    page = memd("list", "--limit", "2")
-    assert len(page.out.splitlines()) == 2
-    again = re.search(r"memd list --after (\S+)", page.err)
-    assert again
-    following = memd("list", "--limit", "2", "--after", again[1], "--json").json["items"]
-    assert not {item["id"] for item in following} & {
-        line.split("\t")[0] for line in page.out.splitlines()
-    }
+        memd("add", f"The lock turns {number} times", "--agent", "keeper")
+    page = memd("audit", "show", "--method", "memory.store", "-n", "2")
+    words = shlex.split(page.err.strip().removeprefix("next page: memd "))
+    following = memd(*words, "--json").json["items"]
+    assert {item["method"] for item in following} == {"memory.store"}
+    assert len(following) <= 2
 
 
 def test_the_file_is_checked_mended_and_copied(memd: Memd, tmp_path: Path) -> None:

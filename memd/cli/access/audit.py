@@ -51,7 +51,11 @@ def show(
     )
     table((*columns, word_column("OUTCOME"), word_column("ROWS")), rows)
     if page["next"] is not None:
-        say.note(f"next page: memd audit show --after {page['next']}")
+        following = options.command_line(
+            "audit show", show, client=client, method=method, outcome=outcome, limit=limit,
+            after=page["next"],
+        )  # fmt: skip
+        say.note(f"next page: {following}")
 
 
 @options.examples("memd audit verify", "memd audit verify --anchor 120:5f3c... --json")

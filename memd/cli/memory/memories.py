@@ -246,8 +246,6 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List memories, newest first, one page at a time."""
-    from memd.cli.memory import answers
-
     low, high = parse_range(since, until)
     page = call(
         "memory.list",
@@ -263,6 +261,19 @@ def list_(
     if json:
         say.print_json(page)
         return
+    _print_page(page, "no memories" if after is None else "no more memories")
+    if page.get("next"):
+        following = options.command_line(
+            "list", list_, category=category, namespace=namespace, tag=tag, session=session,
+            project=project, since=since, until=until, limit=limit, after=page["next"], agent=agent,
+        )  # fmt: skip
+        say.note(f"next page: {following}")
+
+
+def _print_page(page: dict[str, Any], nothing: str) -> None:
+    """Print the memories of a page, newest first; *nothing* to stderr if there are none."""
+    from memd.cli.memory import answers
+
     table(
         (id_column(), time_column("WHEN"), word_column("KIND"), text_column("TEXT")),
         (
@@ -271,9 +282,7 @@ def list_(
         ),
     )
     if not page["items"]:
-        say.note("no memories" if after is None else "no more memories")
-    if page.get("next"):
-        say.note(f"next page: memd list --after {page['next']}")
+        say.note(nothing)
 
 
 def _time_order(memory: dict[str, Any]) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,6 +95,21 @@ def test_a_budget_that_holds_nothing_is_a_mistake(name: str) -> None:
 @pytest.mark.parametrize("line", [["-h"], ["x", "--help"], ["--nope", "-h"][::-1]])
 def test_a_request_for_help_is_no_mistake(line: list[str]) -> None:
     assert parse(command, line) is None
+
+
+def test_a_command_line_is_parsed_to_what_it_was_made_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MEMD_PROFILE", "work")
+    arguments = {"top": 3, "tag": ["last week", "-x"]}
+    line = options.command_line("command", command, **arguments)
+    assert line == "memd command --top 3 --tag 'last week' --tag -x --profile work"
+    _, _, *words = shlex.split(line)
+    parsed = parse(command, ["x", *words])
+    assert parsed is not None
+    assert {name: parsed[name] for name in (*arguments, "profile")} == {
+        **arguments, "profile": "work",
+    }  # fmt: skip
 
 
 def every_command() -> Iterator[Entry]:
