@@ -12,13 +12,11 @@ import inspect
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from memd.base.errors import InvalidError
 from memd.base.paths import DEFAULT_PROFILE, Paths
-from memd.base.project import project_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -316,12 +314,9 @@ Since = Annotated[
 Until = Annotated[str | None, "--until TIME", "Before this time; formats as for --since."]
 Budget = Annotated[int | None, "--budget TOKENS", "Maximum number of tokens.", 1]
 Session = Annotated[str | None, "--session ID", "Session id."]
-Project = Annotated[str | None, "--project ID", "Project id."]
+Project = Annotated[str | None, "--project PROJECT", "Project: its folder's name, path or id."]
 PromptProject = Annotated[
-    str | None, "--project ID", "Project id; default: that of the working directory."
+    str | None,
+    "--project PROJECT",
+    "Project: its folder's name, path or id; default: that of the working directory.",
 ]
-
-
-def project_here() -> str | None:
-    """Return the project of the working directory, as the hooks of assistants name it."""
-    return project_of(str(Path.cwd()))

@@ -105,6 +105,14 @@ class Sessions:
         items = tuple(map(_to_session, rows[:limit]))
         return items, items[-1].session_id if len(rows) > limit else None
 
+    async def projects(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[str, ...], str | None]:
+        """Return a page of the agent's projects, by id, and the next page's cursor."""
+        place = caller.agent_id, after, limit + 1
+        items = tuple(await self.db.read(names.list_projects, *place))
+        return items[:limit], items[limit - 1] if len(items) > limit else None
+
     async def messages(
         self, caller: Caller, session_id: str, after: int | None, limit: int
     ) -> tuple[tuple[SessionMessage, ...], int | None]:

@@ -315,6 +315,7 @@ def test_an_agent_that_has_a_key_is_nobody_without_it_and_trying_is_audited(
         "events.subscribe": {"names": ["event.stored"]},
         "inject.prepare": {"query": "bees"},
         "session.list": {},
+        "session.projects": {},
         "session.start": {"session_id": "s"},
     }
     before = denied(owner, "local")

@@ -71,3 +71,48 @@ def test_facts_are_asked_for_without_quotes_and_named_where_no_memory_answers(
         )
     assert "Litestar" in memd("org", "query", *asked).out
     assert "memd org query searches 1 fact" in memd("search", *asked).err
+
+
+def test_a_project_is_named_by_its_folder_or_a_path_in_it(
+    daemon: Spawned, memd: Memd, tmp_path: Path
+) -> None:
+    trees = [tmp_path / "ada" / "hives", tmp_path / "ada" / "lake", tmp_path / "bob" / "lake"]
+    for tree in trees:
+        (tree / ".git").mkdir(parents=True)
+        (tree / "src").mkdir()
+        commands.memd(daemon.home, "add", f"Of {tree.parent.name}.", "--agent", "tom", cwd=tree)
+
+    def of(project: str, cwd: Path = daemon.home) -> str:
+        words = ("list", "--agent", "tom", "--project", project)
+        page = commands.memd(daemon.home, *words, cwd=cwd)
+        return page.out.partition("\n")[0].rpartition("\t")[2] or page.err
+
+    assert of(str(trees[0])) == of("hives") == of("hives/", tmp_path / "ada") == "Of ada."
+    assert of("./src", trees[2]) == of(".", trees[2] / "src") == of("..", trees[2] / "src")
+    assert of(".", trees[2]) == of("lake", tmp_path / "bob") == "Of bob."
+    assert of("lake").startswith("memd: several projects are called lake\n")
+    assert f"type the path of one: {trees[1]}, {trees[2]}" in of("lake")
+
+
+def test_a_project_without_memories_is_said_to_have_none(
+    daemon: Spawned, memd: Memd, tmp_path: Path
+) -> None:
+    assert memd("list", "--agent", "una", "--project", "hive").err == (
+        "memd: no memory is of a project hive\nno memories\n"
+    )
+    new = tmp_path / "new"
+    (new / "src").mkdir(parents=True)
+    words = ("add", "The hive is green.", "--agent", "una", "--project")
+    assert "no memory is of a project ./new" in commands.memd(
+        daemon.home, *words, "./new", cwd=tmp_path
+    ).err  # fmt: skip
+    assert memd(*words, "hives").err == (
+        f"memd: no memory is of a project hives\n      known projects: {new}\n"
+    )
+    unknown = memd("search", "hive", "--agent", "una", "--project", "hive")
+    assert unknown.err.startswith(
+        f"memd: no memory is of a project hive (similar: hives)\n      known projects: {new}, hives"
+    )
+    assert "The hive is green." in unknown.out, "a project ranks higher, it does not filter"
+    listed = memd("list", "--agent", "una", "--project", "hives", "--json").json["items"]
+    assert [item["project_id"] for item in listed] == ["hives"]

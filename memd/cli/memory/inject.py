@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from memd.cli import options, say
+from memd.cli.project import find_project_id, project_id_or_here
 from memd.cli.reach import call
 
 _SINGULAR = {
@@ -49,7 +50,7 @@ def inject(
         token_budget=budget,
         strategy=strategy,
         categories=[category] if category else None,
-        project_id=project or options.project_here(),
+        project_id=project_id_or_here(project, agent),
         nonce=nonce,
         synthesize=synthesize,
         agent_id=agent,
@@ -105,7 +106,7 @@ def synthesize(
         query=options.join_words(query),
         max_tokens=budget,
         session_id=session,
-        project_id=project,
+        project_id=find_project_id(project, agent),
         agent_id=agent,
     )
     if json:
@@ -140,7 +141,7 @@ def brief(
     """
     answer: dict[str, Any] = call(
         "inject.brief",
-        project_id=project or options.project_here(),
+        project_id=project_id_or_here(project, agent),
         session_id=session,
         token_budget=budget,
         agent_id=agent,

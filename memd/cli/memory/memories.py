@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from memd.base.errors import MemdError
 from memd.cli import options, say
+from memd.cli.project import find_project_id, project_id_or_here
 from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, table, text_column, time_column, word_column
 from memd.cli.times import parse_range
@@ -58,7 +59,7 @@ def add(
         namespace=namespace,
         speaker=speaker,
         session_id=session,
-        project_id=project or options.project_here(),
+        project_id=project_id_or_here(project, agent),
         agent_id=agent,
     )
     params["metadata"] = {"tags": tag or []}
@@ -127,8 +128,8 @@ def search(
             turns=turns,
         )  # fmt: skip
         answers.search(
-            json=json, query=text, session_id=session, since=low, until=high, project_id=project,
-            limit=top, agent_id=agent,
+            json=json, query=text, session_id=session, since=low, until=high,
+            project_id=find_project_id(project, agent), limit=top, agent_id=agent,
         )  # fmt: skip
         return
     flags = {"include_compressed": archived, "include_passing": turns, "preferences": "matching"}
@@ -136,7 +137,7 @@ def search(
         "memory.recall",
         query=text,
         top_k=top,
-        project_id=project or options.project_here(),
+        project_id=project_id_or_here(project, agent),
         search_mode=mode,
         session_id=session,
         occurred_since=low,
@@ -178,7 +179,7 @@ def recall(
         query=options.join_words(query),
         top_k=top,
         token_budget=budget,
-        project_id=project or options.project_here(),
+        project_id=project_id_or_here(project, agent),
         search_mode=mode,
         occurred_since=low,
         occurred_until=high,
@@ -250,7 +251,7 @@ def list_(
     page = call(
         "memory.list",
         session_id=session,
-        project_id=project,
+        project_id=find_project_id(project, agent),
         occurred_since=low,
         occurred_until=high,
         after=after,

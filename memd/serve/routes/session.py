@@ -45,6 +45,13 @@ class EndSessionParams(WriteParams):
     session_id: Name
 
 
+class ProjectsParams(AgentParams):
+    """Where the page of projects starts: *after* is the ``next`` of the page before."""
+
+    after: ProjectId | None = None
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
 class SessionMessagesParams(AgentParams):
     """The session whose messages to list, those after number *after*."""
 
@@ -107,6 +114,13 @@ class SubscribeParams(AgentParams):
     names: frozenset[EventName] = Field(default=frozenset(EventName), min_length=1)
 
 
+class Projects(Value):
+    """One page of the ids of projects, in order."""
+
+    items: tuple[ProjectId, ...]
+    next: ProjectId | None = None
+
+
 class SessionMessages(Value):
     """One page of a session's messages, in order."""
 
@@ -148,6 +162,18 @@ async def end(context: Context, params: EndSessionParams) -> Session:
 async def list_(context: Context, params: PageParams) -> Page[Session]:
     items, after = await context.rooms.sessions.list(context.caller, params.after, params.limit)
     return Page[Session](items=items, next=after)
+
+
+@router.method("session.projects", "List the projects of an agent's sessions and memories.")
+async def projects(context: Context, params: ProjectsParams) -> Projects:
+    """Return one page, shortened so that its ids fit into a frame."""
+
+    async def page_of(limit: int) -> Projects:
+        sessions = context.rooms.sessions
+        items, after = await sessions.projects(context.caller, params.after, limit)
+        return Projects(items=items, next=after)
+
+    return await fitting_page(page_of, params.limit)
 
 
 @router.method("session.messages", "List the messages that naps kept of a session.")
