@@ -365,6 +365,9 @@ def test_a_policy_is_written_in_one_command_at_a_terminal_and_not_without_one(
         code, output = typed(tmp_path, ["org", "write", "-c", "core_policy", text], answers)
         assert code == 0, output
         assert "passphrase of the owner key" not in output, "it has just been typed"
+        what_for, _, asked = output.partition("to set it later: memd owner init --renew")
+        assert "it signs what you write, so that no program writes in your name" in what_for
+        assert "new passphrase" in asked
         key = json.loads((tmp_path / "data" / "keys" / "owner.key").read_text("utf-8"))
         assert "bare" not in key
         code, output = typed(tmp_path, ["org", "retract", "x"], [("of the", "donkey")])

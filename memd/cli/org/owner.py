@@ -101,7 +101,10 @@ def make_key(client: Client) -> tuple[str, str]:
             "the database has an owner key, but its file is missing",
             hint=f"restore your copy of the file: {_key_file()}",
         )
-    say.note("creating the owner key, which signs what you write yourself")
+    say.note(
+        "creating the owner key: it signs what you write, so that no program writes in your name. "
+        "Its passphrase protects it; to set it later: memd owner init --renew"
+    )
     passphrase = _new_passphrase()
     key_pair = new_key(passphrase)
     client_key.write(_key_file(), key_pair.text)
