@@ -301,6 +301,18 @@ def test_a_person_writes_finds_and_retracts(memd: Memd) -> None:
     assert memd("org", "history", "nothing") == (1, "", "memd: no fact has the id nothing\n")
 
 
+def test_a_decision_is_written_and_found_by_the_word_that_prompts_use(memd: Memd) -> None:
+    fact_id = memd("org", "write", "-c", "decision", "We chose slate for the roof.").out.strip()
+    for word in ("decision", "adr"):
+        (fact,) = memd("org", "query", "slate", "-c", word, "--json").json["items"]
+        assert (fact["id"], fact["category"]) == (fact_id, "adr")
+        (valid,) = memd("org", "as-of", "slate", "-c", word, "--json").json["items"]
+        assert valid["fact"]["id"] == fact_id
+    memd("org", "propose", "-c", "decision", "We chose tin for the shed.")
+    proposals = memd("org", "review", "--json").json["items"]
+    assert [one["category"] for one in proposals if "tin" in one["content"]] == ["adr"]
+
+
 def test_a_person_is_told_that_there_is_nothing(memd: Memd) -> None:
     message = "no policies; the settings list some in org_memory.core_policies\n"
     assert memd("org", "policies") == (0, "", message)

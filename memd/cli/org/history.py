@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from memd.base.clock import SystemClock, to_us
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.org.org import format_author
+from memd.cli.org.org import Kinds, categories_of, format_author
 from memd.cli.reach import call
 from memd.cli.tables import id_column, table, text_column, word_column
 from memd.cli.times import is_time, parse_time
@@ -28,9 +28,7 @@ def as_of(
     ] = None,
     known: Annotated[str | None, "--known TIME", "Time of memd's knowledge; default: now."] = None,
     about: Annotated[str | None, "--about NAME", "Only facts about NAME."] = None,
-    category: Annotated[
-        list[str] | None, "--category, -c CATEGORY", "Filter; may be repeated."
-    ] = None,
+    category: Kinds = None,
     limit: options.Limit = 20,
     json: options.Json = False,
 ) -> None:
@@ -50,7 +48,7 @@ def as_of(
         valid=parse_time("--valid", valid),
         known=parse_time("--known", known),
         subject=about,
-        categories=category or None,
+        categories=categories_of(category),
         limit=limit,
     )
     if json:

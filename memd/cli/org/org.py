@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 FactId = Annotated[str, "ID", "Id of the fact, as printed by query or policies."]
 Kind = Annotated[
-    str, "--category, -c CATEGORY", "core_policy, adr, procedure, convention or entity_definition."
+    str,
+    "--category, -c CATEGORY",
+    "core_policy (or policy), adr (or decision), procedure, convention or entity_definition (or "
+    "definition).",
+]
+Kinds = Annotated[
+    list[str] | None,
+    "--category, -c CATEGORY",
+    "Filter; may be repeated: core_policy (or policy), adr (or decision), procedure, convention, "
+    "entity_definition (or definition).",
 ]
 Since = Annotated[
     str | None, "--from TIME", "Start of validity; a day means its beginning, in UTC."
@@ -24,12 +33,27 @@ Since = Annotated[
 Until = Annotated[str | None, "--until TIME", "End of validity; a day means its beginning, in UTC."]
 
 _PAGE = 1_000
+_PROMPT_WORDS = {"policy": "core_policy", "decision": "adr", "definition": "entity_definition"}
+
+
+def category_of(word: str) -> str:
+    """Return the category that *word* names; prompts call some of them by another word.
+
+    >>> category_of("decision"), category_of("adr"), category_of("decree")
+    ('adr', 'adr', 'decree')
+    """
+    return _PROMPT_WORDS.get(word, word)
+
+
+def categories_of(words: list[str] | None) -> list[str] | None:
+    """Return the categories that *words* name, None for none."""
+    return [category_of(word) for word in words] if words else None
 
 
 @options.examples(
     'memd org write -c convention "We use Litestar for services, not Flask."',
     'memd org write "Ship on Tuesdays." --fact 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11',
-    'memd org write -c adr "The team uses Flask." --until 2026-04-01',
+    'memd org write -c decision "The team uses Flask." --until 2026-04-01',
 )
 def write(
     text: Annotated[str, "TEXT", "The fact."],
@@ -48,7 +72,7 @@ def write(
     """
     params = options.without_none(
         content=text,
-        category=category,
+        category=category_of(category),
         tags=tag or None,
         fact_id=fact,
         valid_from=parse_time("--from", since),
@@ -58,7 +82,7 @@ def write(
     say.answer({"id": fact_id}, fact_id, json=json)
     kept = call("org.get", fact_id=fact_id)
     say.report_secrets(text, kept["content"] if kept else "")
-    if category == "core_policy":
+    if params["category"] == "core_policy":
         _warn_of_many(call("org.policies"))
 
 
@@ -90,18 +114,14 @@ def show(fact_id: FactId, json: options.Json = False) -> None:
 
 @options.examples(
     "memd org query which web framework do we use",
-    "memd org query -c adr",
+    "memd org query -c decision",
     'memd org query "deploy" -n 3 --json',
 )
 def query(
     words: Annotated[
         list[str] | None, "[TEXT...]", "Text to search for; default: the newest."
     ] = None,
-    category: Annotated[
-        list[str] | None,
-        "--category, -c CATEGORY",
-        "Filter; may be repeated: core_policy, adr, procedure, convention, entity_definition.",
-    ] = None,
+    category: Kinds = None,
     limit: options.Limit = 5,
     json: options.Json = False,
 ) -> None:
@@ -110,7 +130,7 @@ def query(
     Returns at most org_memory.extended_store.max_retrieved_per_query facts.
     """
     text = options.join_words(words) if words else None
-    answer = call("org.query", context=text, categories=category or None, limit=limit)
+    answer = call("org.query", context=text, categories=categories_of(category), limit=limit)
     _print_facts(answer, "no fact matches" if text or category else "no facts", json=json)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.org.org import Kind, Since, Until
+from memd.cli.org.org import Kind, Since, Until, category_of
 from memd.cli.reach import call, daemon, iter_pages
 from memd.cli.tables import id_column, table, text_column, word_column
 from memd.cli.times import parse_time
@@ -44,7 +44,7 @@ def propose(
         proposal_id = call(
             "org.propose",
             content=text,
-            category=category,
+            category=category_of(category),
             tags=tag or None,
             fact_id=fact,
             valid_from=parse_time("--from", since),
