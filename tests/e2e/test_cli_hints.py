@@ -43,6 +43,8 @@ def test_who_writes_another_language_is_told_that_the_model_reads_english(memd: 
     assert ENGLISH_ONLY in added.err
     assert set(added.json) == {"id"}
     assert ENGLISH_ONLY in memd("search", "Wer ist unser Zahnarzt?").err
+    assert ENGLISH_ONLY in memd("search", "Wer ist unser Zahnarzt?", "--mode", "dense").err
+    assert ENGLISH_ONLY not in memd("search", "Wer ist unser Zahnarzt?", "--mode", "words").err
     assert ENGLISH_ONLY not in memd("search", "who is our dentist?").err
 
 

@@ -64,15 +64,20 @@ def kind_of(memory: dict[str, Any]) -> str:
     return str(memory.get("passing") or memory.get("category") or memory["memory_type"])
 
 
-def show(answer: dict[str, Any], query: str, *, numbers: bool, shortened: bool) -> None:
-    """Print the results, best first; with *numbers* also relevances and what was left out.
+def show(
+    answer: dict[str, Any], query: str, mode: str | None, *, shortened: bool, why: bool
+) -> None:
+    """Print the results of a search in *mode*, best first.
 
-    *shortened* prints RESULTS_MAX at most on a terminal.
+    With *why*, or if *mode* is not hybrid, also relevances and what was left out; else *shortened*
+    prints RESULTS_MAX at most on a terminal.
     """
+    numbers = why or mode not in {None, "hybrid"}
     memories = [
         memory for memory in answer["memories"] if numbers or likelihood_word(memory) != "unlikely"
     ]
-    shown = memories[:RESULTS_MAX] if shortened and sys.stdout.isatty() else memories
+    shortened = shortened and not numbers and sys.stdout.isatty()
+    shown = memories[:RESULTS_MAX] if shortened else memories
     for memory in shown:
         _show(memory, query, numbers=numbers)
     if more := len(memories) - len(shown):
@@ -86,7 +91,8 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool, shortened: bool) 
     if answer.get("degraded"):
         say.note(f"memd: {answer['degraded']}")
     _report_facts(memories)
-    report_language(query)
+    if mode != "words" and not answer.get("degraded"):  # otherwise the model read nothing
+        report_language(query)
 
 
 def _why_nothing(answer: dict[str, Any]) -> str:

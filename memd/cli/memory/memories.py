@@ -150,8 +150,7 @@ def search(
     if json:
         say.print_json(answer)
         return
-    numbers = why or mode not in {None, "hybrid"}
-    answers.show(answer, text, numbers=numbers, shortened=top is None and not numbers)
+    answers.show(answer, text, mode, shortened=top is None, why=why)
 
 
 @options.examples('memd recall "how do we deploy?"', 'memd recall "my editor" --budget 500')
