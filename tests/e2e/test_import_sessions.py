@@ -182,8 +182,9 @@ def test_what_is_in_the_trash_is_named_when_its_session_is_imported_again(
 ) -> None:
     new = desk("import", "session.jsonl", "--json").json["new"]
     desk("sleep", "--undo", "--last")
-    again = desk("import", "session.jsonl")
-    assert f"{new} memories of it in the trash: memd trash list" in again.out + again.err
+    for words in (("--dry-run",), ()):
+        again = desk("import", "session.jsonl", *words)
+        assert f"{new} memories of it in the trash: memd trash list" in again.out + again.err
     assert desk("import", "session.jsonl", "--json").json["new"] == 0
 
 
