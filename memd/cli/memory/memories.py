@@ -115,8 +115,8 @@ def search(
     Prints as many as are worth reading; --top asks for more. Those of the project rank higher.
     Preferences are listed only if they answer the question ("memd recall" always begins with
     them). --turns includes questions, requests and remarks, which "memd archive restore" turns
-    into memories. --sessions searches the verbatim messages of sessions. Neither is put into a
-    prompt by itself.
+    into memories. --sessions searches the verbatim messages of sessions, of all projects unless
+    one is given. Neither is put into a prompt by itself.
     """
     from memd.cli.memory import answers
 
@@ -228,6 +228,7 @@ def get(
     "memd list --limit 20",
     'memd list --since "last week"',
     "memd list --category procedural --tag git",
+    "memd list --project .",
     "memd list --json",
 )
 def list_(
