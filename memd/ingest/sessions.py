@@ -26,7 +26,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal, versions
-from memd.store.session import message_index, session_texts, sessions, slots
+from memd.store.session import message_index, session_texts, sessions
 from memd.store.session.sessions import MessageRow, SessionRow
 from memd.text.words import content_words
 
@@ -136,10 +136,6 @@ class Sessions:
         """
         terms = content_words(query.query)[:QUERY_TERMS_MAX]
         return await self.db.read(_search, caller.agent_id, query, terms) if terms else ()
-
-    async def count_trashed(self, caller: Caller, session_id: str) -> int:
-        """Return how many memories that naps made of a session are in the trash."""
-        return await self.db.read(slots.count_trashed, caller.agent_id, session_id)
 
     async def has_messages(self, caller: Caller) -> bool:
         """Return whether the agent has any searchable message."""

@@ -99,7 +99,7 @@ class SessionImporter:
         )
         if dry_run:
             new, known = await self.nap.preview(caller, request)
-            return session.model_copy(update={"new": new, "kept": known})
+            return await self._count(session, caller, new=new, kept=known)
         return await self._nap(session, caller, request, raw)
 
     async def _nap(
