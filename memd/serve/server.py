@@ -90,7 +90,7 @@ class Server:
         await self._wait_idle(self._clock.monotonic_us() + 100_000)
         for connection in list(self._connections):
             connection.abort()
-        os.close(self._spare)
+        self._close_spare()
 
     async def _wait_idle(self, until_us: int) -> None:
         while self._is_busy() and self._clock.monotonic_us() < until_us:  # noqa: ASYNC110
@@ -125,15 +125,19 @@ class Server:
             await asyncio.sleep(_RETRY_S)
             return
         self.count_drop("no descriptors")
-        os.close(self._spare)
+        self._close_spare()
         try:
             client, _ = self._sock.accept()
             client.close()
         except OSError:
-            pass  # the client has gone
+            pass  # the client has gone, or another thread took the descriptor first
         finally:
             self._spare = _open_spare()
         await asyncio.sleep(_RETRY_S)
+
+    def _close_spare(self) -> None:
+        if self._spare is not None:
+            os.close(self._spare)
 
     # Callbacks of the connections (connection.Hub).
 
@@ -152,5 +156,9 @@ class Server:
         task.add_done_callback(self._tasks.discard)
 
 
-def _open_spare() -> int:
-    return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+def _open_spare() -> int | None:
+    """Open the spare descriptor; None if there is none left, to be tried again after a pause."""
+    try:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None

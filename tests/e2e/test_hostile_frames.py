@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
 import resource
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +24,17 @@ from support.wire import Wire, operating, req, wire
 from memd.base import limits
 from memd.base.paths import Paths
 from memd.client import AsyncClient
-from memd.serve import connection, server
+from memd.serve import connection, rooms, server
 from memd.serve.socket_file import PeerProcess
 from memd.serve.status import rss_bytes
 
 HELLO = req("system.hello")
+IMPORTED_LATE = (
+    *rooms._FOR_PROMPTS,
+    "memd.sleep.window.other_sessions",
+    "memd.sleep.window.window_watcher",
+)
+"""What the daemon imports after its start, which takes descriptors."""
 
 
 @pytest.fixture
@@ -228,35 +237,52 @@ def turns_of(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -
     return turns
 
 
-async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(
-    daemon: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextlib.contextmanager
+def without_descriptors() -> Iterator[list[int]]:
+    """Hold every descriptor that this process may open; yields them."""
     held: list[int] = []
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    async with wire(daemon.socket) as good:
-        clients = [socket.socket(socket.AF_UNIX) for _ in range(8)]
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        with contextlib.suppress(OSError):
             while True:
-                try:
-                    held.append(os.open(os.devnull, os.O_RDONLY))
-                except OSError:
-                    break
+                held.append(os.open(os.devnull, os.O_RDONLY))
+        yield held
+    finally:
+        for fd in held:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("taken", [False, True], ids=["free", "taken by another thread"])
+async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(
+    daemon: Paths, monkeypatch: pytest.MonkeyPatch, *, taken: bool
+) -> None:
+    """Also if another thread takes what the daemon frees for the client that waits."""
+    for module in IMPORTED_LATE:
+        import_module(module)
+    async with wire(daemon.socket) as good:
+        await alive(good)  # the first answer imports, too
+        clients = [socket.socket(socket.AF_UNIX) for _ in range(8)]
+        with without_descriptors() as held, monkeypatch.context() as patched:
             for client in clients:
                 client.setblocking(False)
                 client.connect(os.fspath(daemon.socket))
-            turns = turns_of(asyncio.get_running_loop(), monkeypatch)
+            turns = turns_of(asyncio.get_running_loop(), patched)
+            if taken:
+                patched.setattr(os, "close", partial(close_and_take, os.close, held))
             await asyncio.sleep(0.5)
             assert len(turns) < 100, "the loop spins"
             await alive(good)
-        finally:
-            for fd in held:
-                os.close(fd)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            for client in clients:
-                client.close()
+        for client in clients:
+            client.close()
         async with wire(daemon.socket) as after:
             await alive(after)
+
+
+def close_and_take(close: Callable[[int], None], held: list[int], fd: int) -> None:
+    close(fd)
+    held.append(os.open(os.devnull, os.O_RDONLY))
 
 
 async def test_an_idle_connection_is_closed(daemon: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
