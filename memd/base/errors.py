@@ -297,10 +297,6 @@ class MigrationError(PersistenceError, StorageError, kind="migration"):
     """The records' tables could not be created."""
 
 
-class RecordNotFoundError(PersistenceError, CallerError, kind="record_not_found"):
-    """No record has this key."""
-
-
 class DuplicateRecordError(PersistenceError, CallerError, kind="duplicate_record"):
     """A record that may be written only once exists already."""
 

@@ -58,7 +58,6 @@ CODES: Final[Mapping[str, int]] = {
     "persistence": -32003,
     "persistence_connection": -32004,
     "migration": -32006,
-    "record_not_found": -32000,
     "duplicate_record": -32002,
     "record_query": -32003,
     "constraint_violation": -32002,
