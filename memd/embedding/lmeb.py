@@ -64,20 +64,6 @@ RANKINGS: Final = (
     ),
 )
 
-LMEB_KINDS: Final = {
-    "episodic": ("episodic", "high"),
-    "procedural": ("procedural", "high"),
-    "semantic": ("semantic", "medium"),
-    "social": ("dialogue", "medium"),
-    "working": (None, "n/a"),
-}
-"""The LMEB kind of each category of memory, and its weight (SPEC 18.1.2)."""
-
-TASKS: Final = {"episodic": 69, "procedural": 67, "dialogue": 42, "semantic": 15}
-
-MTEB_CORRELATION: Final = {"pearson": -0.115, "spearman": -0.130}
-"""Between a model's MTEB score and its retrieval of memories (SPEC 18.1.1)."""
-
 _LOCAL_PRESETS: Final = frozenset({"ollama", "lm-studio", "vllm"})
 
 
