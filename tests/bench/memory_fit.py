@@ -103,17 +103,18 @@ def _of_page(
     left = dict(page["worth"])
     with patch("memd.sleep.distil.speech.sentence_head", lambda: head):
         turns = weighed_turns(session, [list(_logits(each, head)) for each in session.sentences()])
-        judged = judged_sentences(turns)
-        for candidate in find_candidates(turns):
+        candidates = find_candidates(turns)
+        judged = judged_sentences(turns, candidates)
+        for candidate, sentences in zip(candidates, judged, strict=True):
             worth = left.pop(sha(candidate.memory.text), None)
             if worth is None or is_always_kept(candidate.memory):
                 continue
             states, by_agent = np.zeros(2 * DIMENSION), is_by_agent(candidate.memory)
             if by_agent:
-                signs = dict(agent_memory_signs(candidate.memory, judged(candidate)))
+                signs = dict(agent_memory_signs(candidate.memory, sentences))
                 states = states + signs.pop(STATES)
             else:
-                signs = dict(user_memory_signs(candidate, judged(candidate)))
+                signs = dict(user_memory_signs(candidate, sentences))
             yield Labelled(writer, worth, by_agent, signs, states)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, dropwhile
 from math import ceil
@@ -102,8 +102,12 @@ def distil(
     exchanges = weighed_turns(session, logits)
     candidates = find_candidates(exchanges)
     if logits:
-        judged = judged_sentences(exchanges)
-        candidates = [each for each in candidates if is_worth_keeping(each, judged(each))]
+        judged = judged_sentences(exchanges, candidates)
+        candidates = [
+            each
+            for each, own in zip(candidates, judged, strict=True)
+            if is_worth_keeping(each, own)
+        ]
     memories = select_candidates(candidates, session.messages)
     return (*memories, *_digest([each.exchange for each in exchanges]))
 
@@ -145,12 +149,13 @@ def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
 
 
 def judged_sentences(
-    turns: Sequence[OwnExchange],
-) -> Callable[[NapCandidate], JudgedSentences]:
-    """Return what tells, of a candidate of *turns*, the judged sentences of its turn."""
+    turns: Sequence[OwnExchange], candidates: Sequence[NapCandidate]
+) -> list[JudgedSentences]:
+    """Return, for each of *candidates*, the judged sentences of its turn, one of *turns*."""
     begins = [turn.exchange.place for turn in turns]
     judged = [JudgedSentences.of(turn.exchange, turn.worths) for turn in turns]
-    return lambda candidate: judged[max(bisect(begins, candidate.memory.places[0]) - 1, 0)]
+    places = (each.memory.places[0] for each in candidates)
+    return [judged[max(bisect(begins, place) - 1, 0)] for place in places]
 
 
 def _digest(split_exchanges: Sequence[Exchange]) -> Iterator[NapMemory]:
