@@ -139,7 +139,8 @@ def fit(rows: Sequence[Labelled]) -> Fit:
     target = np.array([(0.0, ARGUABLE, 1.0)[row.worth] for row in rows])
     ridge = np.repeat([RIDGE, STATES_RIDGE], [len(names), states.shape[1]])
     ridge[at] = 1e-3
-    weights = _regress(np.hstack([(values - mean) / spread, states]), target, ridge)
+    features = np.hstack([(values - mean) / spread, states])
+    weights = logistic_regression(features, target, np.ones(len(rows)), ridge)
     of_signs = weights[: len(names)] / spread
     of_signs[at] -= of_signs @ mean
     return Fit(
@@ -147,13 +148,16 @@ def fit(rows: Sequence[Labelled]) -> Fit:
     )
 
 
-def _regress(features: Array, target: Array, ridge: Array) -> Array:
-    """Return the weights of a logistic regression with a *ridge* on each."""
+def logistic_regression(features: Array, target: Array, share: Array, ridge: Array) -> Array:
+    """Return the weights of a logistic regression with a *ridge* on each.
+
+    *share* is what a row counts.
+    """
     weights = np.zeros(features.shape[1])
     for _ in range(STEPS):
         chance = 1.0 / (1.0 + np.exp(-np.clip(features @ weights, -30, 30)))
-        curve = chance * (1 - chance) + 1e-6
-        slope = features.T @ (chance - target) + ridge * weights
+        curve = share * chance * (1 - chance) + 1e-6
+        slope = features.T @ (share * (chance - target)) + ridge * weights
         weights -= np.linalg.solve((features.T * curve) @ features + np.diag(ridge), slope)
     return weights
 

@@ -41,7 +41,6 @@ HEADS = 6  # those that memories are composed with, each without a sixth of the 
 STATES_SCALE = 6.0  # of the states, whose parts are small: it is as a weaker ridge on them
 RIDGE = 25.0
 CLEAR_WEIGHT = 4.0
-STEPS = 12
 STATEMENT_SIGNS = ("bias", "score", "place", "sentences", "chars", "last text")
 SIGNS = ("bias", *map(str, Act), "kept", "first", "last", "sentences", "turn", "chars")
 
@@ -118,27 +117,21 @@ def fit(rows: Sequence[Row], features: Array) -> Array:
     """Return a column of weights for the worth, and one for each kind."""
     worth = np.array([int(row.label[1]) if row.label else 0 for row in rows])
     share = np.where(worth == CLEAR, CLEAR_WEIGHT, 1.0)
-    columns = [logistic_regression(features, worth > 0, share)]
+    columns = [_regress(features, worth > 0, share)]
     is_worth_it = worth > 0
     kinds = np.array([row.label[:1] for row in rows])
     columns += [
-        logistic_regression(features[is_worth_it], kinds[is_worth_it] == kind, share[is_worth_it])
+        _regress(features[is_worth_it], kinds[is_worth_it] == kind, share[is_worth_it])
         for kind in KINDS
     ]
     return np.array(columns).T
 
 
-def logistic_regression(features: Array, good: NDArray[np.bool_], share: Array) -> Array:
+def _regress(features: Array, good: NDArray[np.bool_], share: Array) -> Array:
     """Return the weights of a logistic regression with a ridge on all but the bias."""
-    weights = np.zeros(features.shape[1])
     ridge = np.full(features.shape[1], RIDGE)
     ridge[2 * DIMENSION] = 1e-3  # the bias
-    for _ in range(STEPS):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(features @ weights, -30, 30)))
-        curve = share * chance * (1 - chance) + 1e-6
-        slope = features.T @ (share * (chance - good)) + ridge * weights
-        weights -= np.linalg.solve((features.T * curve) @ features + np.diag(ridge), slope)
-    return weights
+    return memory_fit.logistic_regression(features, good.astype(float), share, ridge)
 
 
 def table(rows: Sequence[Row], features: Array) -> Iterator[str]:
@@ -221,7 +214,7 @@ def fit_statements(read: Statements, which: NDArray[np.bool_] | None = None) -> 
     """Return the weights for the worth of an agent's sentence, fitted on *which* of them."""
     own = np.ones(len(read.worths), dtype=bool) if which is None else which
     share = np.where(read.worths == CLEAR, CLEAR_WEIGHT, 1.0)
-    return logistic_regression(read.features[own], read.worths[own] > 0, share[own])
+    return _regress(read.features[own], read.worths[own] > 0, share[own])
 
 
 def statement_table(read: Statements) -> Iterator[str]:
