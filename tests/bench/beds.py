@@ -31,7 +31,7 @@ import memd
 from bench import bed_samples, locomo, public, teams
 from bench.kept_recall import TEAM
 from bench.samples import Remembered, Sample, collect
-from bench.stage import model_dir
+from bench.stage import installed_model, model_dir
 from memd.domain.enums import SearchMode
 from memd.embedding.embed import EmbedderThread
 from memd.recall.ranking.rankings import rank, rank_with_gate
@@ -118,9 +118,7 @@ async def _collected(
     if bed == "dialogues":
         assert folder is not None
         return await collect(locomo.read(folder), kept)
-    embedder = Remembered(EmbedderThread(model_dir()), kept)
-    if embedder.fingerprint is None:
-        raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+    embedder = Remembered(EmbedderThread(installed_model()), kept)
     try:
         if bed == "everyday":
             return await bed_samples.everyday(embedder, prompts=prompts)

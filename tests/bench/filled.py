@@ -17,7 +17,7 @@ import numpy as np
 from support.builders import a_row
 
 from bench.corpus import Made, made
-from bench.stage import model_dir
+from bench.stage import installed_model
 from memd.base.clock import SystemClock
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
@@ -64,11 +64,10 @@ async def fill(path: Path, rows: int) -> list[Made]:
 
 
 async def _really(some: list[Made]) -> tuple[ModelFingerprint, np.ndarray[tuple[int, int]]]:
-    thread = EmbedderThread(model_dir())
+    thread = EmbedderThread(installed_model())
     try:
         fingerprint = thread.fingerprint
-        if fingerprint is None:
-            raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+        assert fingerprint is not None
         vectors_of = await thread.embed([each.text for each in some], bulk=True)
     finally:
         await thread.close()

@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.daemon import running, wait_until
+from support.daemon import wait_until
 
 from bench.kept_scores import holds
 from bench.readings import Item
-from bench.stage import model_dir
+from bench.stage import installed_model, running_with_model
 from bench.teams import HISTORY, QUESTIONS, SOURCES
 from memd.base.paths import Paths
 from memd.client import Client
@@ -58,17 +58,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.projects", description=__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args(argv).folder.resolve()
+    model = installed_model()  # of the person's home, not of the one that is made here
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         os.environ["MEMD_HOME"] = made
-        for line in asyncio.run(_measured(Path(made), folder)):
+        for line in asyncio.run(_measured(Path(made), model, folder)):
             print(line)
 
 
-async def _measured(home: Path, folder: Path) -> list[str]:
-    link = Paths.resolve(home=home, environ={}).model_dir
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(model_dir(), target_is_directory=True)
-    async with running(home) as paths:
+async def _measured(home: Path, model: Path, folder: Path) -> list[str]:
+    async with running_with_model(home, model) as paths:
         return await asyncio.to_thread(measure, paths, folder)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import foreign, small_stores
 from bench.locomo import Dialogue
-from bench.stage import model_dir
+from bench.stage import installed_model, model_dir
 from memd.backends.rooms import Rooms, open_store
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX
@@ -92,9 +92,7 @@ async def collect(
 
     Vectors in *kept* are not made again, and new ones are added to it.
     """
-    embedder = Remembered(EmbedderThread(model_dir()), kept)
-    if embedder.fingerprint is None:
-        raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+    embedder = Remembered(EmbedderThread(installed_model()), kept)
     try:
         async with house_with(embedder) as house:
             for dialogue in dialogues:

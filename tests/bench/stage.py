@@ -7,16 +7,17 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.daemon import Spawned, spawned
+from support.daemon import Spawned, running, spawned
 
 from memd.base.limits import INGEST_ITEMS_MAX, PAGE_ITEMS_MAX
 from memd.base.paths import Paths
 from memd.client import Client
+from memd.embedding.model_files import INSTALL_HINT, read_manifest
 
 TIMEOUT_S = 600.0
 
@@ -86,15 +87,30 @@ def model_dir() -> Path:
     return Paths.resolve(environ=os.environ).model_dir
 
 
+def installed_model() -> Path:
+    """Return ``model_dir``; without a model there nothing can be measured, and it exits."""
+    if read_manifest(model_dir()) is None:
+        raise SystemExit(f"no model in {model_dir()}; {INSTALL_HINT}")
+    return model_dir()
+
+
+@contextlib.asynccontextmanager
+async def running_with_model(home: Path, model: Path) -> AsyncIterator[Paths]:
+    """Run the daemon in this loop below *home*, with the model of the folder *model*."""
+    link = Paths.resolve(home=home, environ={}).model_dir
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(model, target_is_directory=True)
+    async with running(home) as paths:
+        yield paths
+
+
 @contextlib.contextmanager
 def staged(home: Path | None = None) -> Iterator[Stage]:
     """Start the product with its defaults; yields it when it answers."""
     # An installed memd is compiled: whatever the shell says, so is the one that is measured.
-    more = {"MEMD_MODEL_DIR": str(model_dir()), "PYTHONDONTWRITEBYTECODE": ""}
+    more = {"MEMD_MODEL_DIR": str(installed_model()), "PYTHONDONTWRITEBYTECODE": ""}
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         place = home or Path(made)
         with spawned(place, more) as daemon, daemon.client(timeout=TIMEOUT_S) as client:
-            if not client.call("model.status")["installed"]:
-                raise SystemExit(f"no model in {model_dir()}; run: memd model install")
             yield Stage(daemon, client)
             daemon.stop()

@@ -30,7 +30,7 @@ from bench import locomo
 from bench.locomo import Asked, Dialogue
 from bench.samples import Remembered
 from bench.scores import Graded, block, quantile, recall_at, reciprocal_rank
-from bench.stage import model_dir, save_result
+from bench.stage import installed_model, model_dir, save_result
 from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
@@ -119,9 +119,7 @@ async def measure(dialogues: Sequence[Dialogue], every: int) -> dict[str, Any]:
     asked = [(dialogue.name, each) for dialogue in dialogues for each in dialogue.honest]
     asked = asked[::every]
     thread = RerankerThread(Paths.resolve().reranker_dir, answer_ms=60_000)
-    embedder = Remembered(EmbedderThread(model_dir()))
-    if embedder.fingerprint is None:
-        raise SystemExit(f"no model in {model_dir()}; run: memd model install")
+    embedder = Remembered(EmbedderThread(installed_model()))
     if thread.fingerprint is None:
         _say("no re-ranker, its rows are left out; run: memd model install --reranker")
     left_out: dict[str, Any] = {}

@@ -23,10 +23,10 @@ from types import CodeType, FrameType
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.daemon import running, wait_until
+from support.daemon import wait_until
 
 import memd
-from bench.stage import model_dir
+from bench.stage import installed_model, running_with_model
 from memd.base.paths import Paths
 from memd.client import Client
 
@@ -105,13 +105,12 @@ def _search() -> None:
         run(["search", "deploy"])
 
 
-async def _measured(home: Path, recorder: Recorder) -> dict[str, list[tuple[str, str]]]:
-    link = Paths.resolve(home=home, environ={}).model_dir
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(model_dir(), target_is_directory=True)
+async def _measured(
+    home: Path, model: Path, recorder: Recorder
+) -> dict[str, list[tuple[str, str]]]:
     threading.setprofile(recorder)  # for the threads of the store and the model
     sys.setprofile(recorder)
-    async with running(home) as paths:
+    async with running_with_model(home, model) as paths:
         return await asyncio.to_thread(trace, paths, recorder)
 
 
@@ -120,9 +119,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", metavar="REQUEST", help="print what this one enters")
     chosen = parser.parse_args()
+    model = installed_model()  # of the person's home, not of the one that is made here
     with tempfile.TemporaryDirectory(prefix="memd-trace-") as made:
         os.environ["MEMD_HOME"] = made
-        entered = asyncio.run(_measured(Path(made), Recorder()))
+        entered = asyncio.run(_measured(Path(made), model, Recorder()))
     print(f"{'request':<10} functions  files")
     for name, each in entered.items():
         print(f"{name:<10} {len(each):>9}  {len({file for file, _ in each}):>5}")
