@@ -54,13 +54,6 @@ def test_x25_a_budget_that_is_too_small_gives_nothing(budget: int) -> None:
     )
 
 
-def test_x27_reformulation_without_collaborators_is_refused_when_it_is_wired() -> None:
-    config = MemoryRetrievalConfig(strategy="tool_based", query_reformulation_enabled=True)
-
-    with pytest.raises(ValueError, match="reformulator"):
-        ToolBasedInjectionStrategy(backend=InMemoryBackend(), config=config)
-
-
 @pytest.fixture
 async def backend() -> AsyncIterator[MemoryBackend]:
     backend = InMemoryBackend()

@@ -52,8 +52,12 @@ RECENT: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("tokens", "full"), [(25_000, True), (23_999, False), (24_000, True)])
+@pytest.mark.parametrize(
+    ("tokens", "full"),
+    [(25_000, True), (23_999, False), (24_000, True), (0, False), (-1, False), (10**9, True)],
+)
 def test_x3_a_window_is_full_from_eighty_percent_on(tokens: int, full: bool) -> None:
+    """SPEC 6.2."""
     consolidator = MemoryConsolidator(threshold_pct=0.8, max_tokens=30_000)
 
     assert consolidator.should_consolidate(current_tokens=tokens) is full

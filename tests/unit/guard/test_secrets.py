@@ -163,7 +163,7 @@ def test_what_only_resembles_a_secret_is_untouched(text: str) -> None:
     assert (*screen(text), screen(text).flags) == (text, (), ())
 
 
-def test_an_encoded_secret_is_only_remarked_on() -> None:
+def test_h63_an_encoded_secret_is_only_flagged() -> None:
     blob = base64.b64encode(AWS.encode()).decode()
     assert screen(f"x {blob} y") == (f"x {blob} y", ())
     assert screen(f"x {blob} y").flags == (ENCODED,)

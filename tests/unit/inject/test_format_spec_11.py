@@ -208,13 +208,6 @@ def test_spec_11_2_4_stored_memories_stand_under_memory_entry() -> None:
     assert message.content.startswith("<memory-entry>\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"), [("", 0), ("abc", 1), ("abcd", 1), ("1234567", 1), ("12345678", 2)]
-)
-def test_spec_11_3_the_estimate_is_a_quarter_of_the_characters(text: str, tokens: int) -> None:
-    assert DefaultTokenEstimator().estimate_tokens(text) == tokens
-
-
 HOSTILE = st.text(
     alphabet=st.sampled_from([*"</>memory-entryMEMORY \n\t\u2028\u200b\x1b[]\\ab"]), max_size=60
 )

@@ -25,10 +25,6 @@ from memd.recall.select import spread
 costs = st.lists(st.integers(1, 300), max_size=30)
 
 
-def test_what_does_not_fit_is_skipped_and_smaller_ones_are_tried() -> None:
-    assert pack((900, 1500, 1000, 100, 50), 2000, 5).places == [0, 2, 3]
-
-
 def test_it_stops_at_the_most() -> None:
     assert pack((1, 1, 1), 100, 2).places == [0, 1]
 

@@ -37,13 +37,6 @@ def test_6_1_the_defaults_are_the_documents() -> None:
     assert MemoryConsolidator(0.5, 10).max_tokens == 10
 
 
-@pytest.mark.parametrize(
-    ("tokens", "full"), [(24_000, True), (23_999, False), (0, False), (-1, False), (10**9, True)]
-)
-def test_6_2_exactly_the_threshold_is_full(tokens: int, full: bool) -> None:
-    assert MemoryConsolidator().should_consolidate(current_tokens=tokens) is full
-
-
 @pytest.mark.parametrize("window", [0, -30_000])
 def test_6_2_a_window_of_nothing_is_never_full(window: int) -> None:
     assert MemoryConsolidator(max_tokens=window).should_consolidate(24_000) is False
