@@ -62,7 +62,6 @@ R = TypeVar("R")
 LONG_TEXT_CHARS = 8_192  # about 5 ms of chunking; longer texts go to the work thread
 INLINE_TOKENS_MAX = CHUNKS_INLINE_MAX * WINDOW_TOKENS_MAX  # of a text stored in one piece
 PROGRESS_ITEMS = 16
-LEVEL_IS_NONE = "the memory level is none: nothing is stored"
 
 Progress = Callable[[int, int], None]  # called with the numbers done and in all
 
@@ -289,7 +288,7 @@ class Ingest:
         """Raise for what must not be stored; with level none nothing is stored even on request."""
         refuse_kinds(drafts.redacted, self.secrets, "text")
         if MemoryLevel.NONE in (request.level, level):
-            raise MemoryStoreError(LEVEL_IS_NONE, field="level")
+            raise MemoryStoreError(agents.LEVEL_IS_NONE, field="level")
         if request.expires_at is not None and to_us(request.expires_at) <= self.clock.now_us():
             raise MemoryStoreError("expires_at has passed", field="expires_at")
         if not drafts.items:

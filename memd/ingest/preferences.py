@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memd.base.clock import Clock
-from memd.base.errors import ConflictError, DeniedError, MemoryStoreError
+from memd.base.errors import ConflictError, DeniedError
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.domain.caller import Caller
@@ -17,7 +17,7 @@ from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.trust import SecretsPolicy
 from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
-from memd.ingest.ingest import LEVEL_IS_NONE, check_agent
+from memd.ingest.ingest import check_agent
 from memd.store.access import agents, names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
@@ -46,9 +46,7 @@ class PreferenceWriter:
         check_agent(caller)
         size = len(value)
         await self.work.run_sized(size, refuse_orders, caller, name=name, value=value)
-        level = await self.db.read(agents.level, caller.agent_id) or self.level
-        if level is MemoryLevel.NONE:
-            raise MemoryStoreError(LEVEL_IS_NONE, field="agent_id")
+        await self.db.read(agents.require_level, caller.agent_id, self.level)
         screening = await self.work.run_sized(size, admit, value, self.secrets)
         refuse_kinds(screening.kinds, self.secrets, "value")
         tokens = max(1, await self.work.run_sized(size, self.counter.count, screening.text))

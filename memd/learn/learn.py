@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from memd.base.clock import Clock, from_us
-from memd.base.errors import MemoryStoreError, NotFoundError
+from memd.base.errors import NotFoundError
 from memd.base.ids import Ids
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
 from memd.base.work import Work
@@ -23,7 +23,6 @@ from memd.domain.learn import Learning, PlaybookEntry, PlaybookQuery, SuccessRep
 from memd.domain.memory import MemoryFilter
 from memd.domain.sleep.consolidation import LESSON_TAG
 from memd.domain.trust import Screened, SecretsPolicy
-from memd.domain.values import RESERVED_AGENT
 from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
 from memd.learn.playbook import (
@@ -68,7 +67,7 @@ class Learn:
         Raises MemoryStoreError for an agent without a memory, SecretRefusedError, and
         QuarantinedError for a lesson that gives orders (PROMISES H46).
         """
-        await self._check(caller)
+        await self.db.read(agents.require_level, caller.agent_id, self.level)
         tools = tuple(map(screen_name, task.tools))
         task_type = screen_name(task.task_type) if task.task_type else task_type_of(tools)
         outcome = task.outcome or outcome_of(task.final_response or "")
@@ -102,7 +101,7 @@ class Learn:
 
         The newest description and template are kept. Raises what :meth:`record_outcome` does.
         """
-        await self._check(caller)
+        await self.db.read(agents.require_level, caller.agent_id, self.level)
         tools = tuple(map(screen_name, report.tools))
         task_type = screen_name(report.task_type) if report.task_type else task_type_of(tools)
         size = len(report.description) + len(report.prompt_template)
@@ -187,13 +186,6 @@ class Learn:
 
         lessons = await self.db.read(work)
         return tuple(sorted(lessons, key=attrgetter("timestamp"), reverse=True)[:limit])
-
-    async def _check(self, caller: Caller) -> None:
-        if caller.agent_id == RESERVED_AGENT:
-            raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
-        own = await self.db.read(agents.level, caller.agent_id)
-        if (own or self.level) is MemoryLevel.NONE:
-            raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
 
     async def reported_patterns(self, caller: Caller, limit: int) -> tuple[PlaybookEntry, ...]:
         """Return the reported patterns, without fixes, which are memories."""

@@ -21,7 +21,6 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import (
     CallerError,
     MemdError,
-    MemoryStoreError,
     ModelError,
     StoppingError,
     UnavailableError,
@@ -38,7 +37,7 @@ from memd.domain.encoding import (
 from memd.domain.enums import MemoryLevel, RunKind
 from memd.domain.occurrence import Note, Occurrence, ignore_occurrence
 from memd.domain.sleep.sleep import NapResult
-from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
+from memd.domain.values import Emit, EventName, unheard
 from memd.ingest.queue import EmbeddingQueue
 from memd.signals.usage import CONSOLIDATED_SUFFIX
 from memd.sleep.distil.distil import ReadSession
@@ -137,7 +136,7 @@ class Nap:
 
     async def _nap(self, caller: Caller, request: NapRequest) -> NapResult:
         ERASURES_SEEN.set(self.db.files.erasure_count)
-        level = await self._memory_level(caller)
+        level = await self.db.read(agents.require_level, caller.agent_id, self.level)
         source, extracted = await self._extract(caller, request)
         if self.writer is not None and request.reason != ASKED:
             extracted = await self.writer.write(extracted, caller.agent_id)
@@ -186,7 +185,7 @@ class Nap:
 
         Raises as :meth:`nap` does. A memory that its owner deleted counts as new here.
         """
-        await self._memory_level(caller)
+        await self.db.read(agents.require_level, caller.agent_id, self.level)
         source, extracted = await self._extract(caller, request)
         texts = [fact.text for fact in (*extracted.facts, *extracted.lessons)]
         texts += [memory.text for memory in extracted.distilled]
@@ -208,14 +207,6 @@ class Nap:
         reading = await self.work.run(read, _SAMPLE_MESSAGES, distils=True)
         extracted = await self.work.run(extract, reading, rule=rule)
         await self.work.run(draft_memories, extracted, self.counter, None, self.chunking)
-
-    async def _memory_level(self, caller: Caller) -> MemoryLevel:
-        if caller.agent_id == RESERVED_AGENT:
-            raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
-        level = await self.db.read(agents.level, caller.agent_id) or self.level
-        if level is MemoryLevel.NONE:
-            raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
-        return level
 
     def _rule(self, request: NapRequest) -> MemoryConsolidator:
         return MemoryConsolidator(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from memd.base.errors import MemoryStoreError
 from memd.domain.enums import MemoryLevel
 from memd.domain.values import RESERVED_AGENT
 from memd.store.file.connect import Reading, Writing
+
+LEVEL_IS_NONE = "the memory level is none: nothing is stored"
 
 
 class AgentRow(NamedTuple):
@@ -32,6 +35,19 @@ def level(conn: Reading, agent_id: str) -> MemoryLevel | None:
         "SELECT level FROM agent WHERE agent_id = :agent_id", {"agent_id": agent_id}
     ).get
     return MemoryLevel(own) if isinstance(own, str) else None
+
+
+def require_level(conn: Reading, agent_id: str, default: MemoryLevel) -> MemoryLevel:
+    """Return the level at which the agent's memories are stored, its own or *default*.
+
+    Raises MemoryStoreError for the reserved agent, and where nothing is stored.
+    """
+    if agent_id == RESERVED_AGENT:
+        raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+    own = level(conn, agent_id) or default
+    if own is MemoryLevel.NONE:
+        raise MemoryStoreError(LEVEL_IS_NONE, field="agent_id")
+    return own
 
 
 def find(conn: Reading, agent_id: str) -> AgentRow | None:
