@@ -14,9 +14,10 @@ import json
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memd.base.errors import DiskFullError, ModelError, ReadOnlyError, StorageError
 from memd.embedding.embed import load_encoder
@@ -57,7 +58,7 @@ _CONFIG = {
     "type_vocab_size": 2,
     "vocab_size": 30522,
 }
-SPECIAL_TOKENS = {
+_SPECIAL_TOKENS = {
     "unk_token": "[UNK]",
     "sep_token": "[SEP]",
     "pad_token": "[PAD]",
@@ -176,17 +177,21 @@ def _build(official: Path, new: Path) -> Manifest:
     """Write the folder from the official files, whose hashes were compared."""
     write_onnx(read_safetensors(official / WEIGHTS_FILE), new / ONNX_FILE)
     shutil.copyfile(official / TOKENIZER_FILE, new / TOKENIZER_FILE)
-    settings = {"pad_token": "[PAD]", "model_max_length": WINDOW_TOKENS}
+    write_texts(new, _CONFIG, WINDOW_TOKENS, _NOTICE)
+    return write_manifest(new)
+
+
+def write_texts(new: Path, config: Mapping[str, Any], tokens_max: int, notice: str) -> None:
+    """Write into a model's folder *new* what describes it: its configuration and its licence."""
     for name, content in (
-        ("config.json", _CONFIG),
-        ("tokenizer_config.json", settings),
-        ("special_tokens_map.json", SPECIAL_TOKENS),
+        ("config.json", config),
+        ("tokenizer_config.json", {"pad_token": "[PAD]", "model_max_length": tokens_max}),
+        ("special_tokens_map.json", _SPECIAL_TOKENS),
     ):
         (new / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    (new / "NOTICE").write_text(_NOTICE, encoding="utf-8")
+    (new / "NOTICE").write_text(notice, encoding="utf-8")
     licence = resources.files("memd.embedding").joinpath(_LICENSE_FILE).read_text("utf-8")
     (new / "LICENSE").write_text(licence, encoding="utf-8")
-    return write_manifest(new)
 
 
 def _adopt(built: Path, new: Path) -> Manifest:

@@ -9,13 +9,11 @@ measured here.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path, PurePosixPath
 
 from memd.base.errors import DegradedError, ModelError
@@ -24,7 +22,7 @@ from memd.base.paths import RERANKER_NAME
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.cross_encoder import NAME, load_pair_model
 from memd.embedding.fetch import Progress, Wheel, download
-from memd.embedding.install import SPECIAL_TOKENS, storage_error
+from memd.embedding.install import storage_error, write_texts
 from memd.embedding.model_files import ONNX_FILE, Manifest, sha256_of, write_manifest
 from memd.text.tokens import TOKENIZER_FILE
 
@@ -58,7 +56,6 @@ _CARRY_HINT = (
     "then here: memd model install --reranker --from reranker.zip"
 )
 _CONFIG = {"model_type": "bert", "pad_token_id": 0}
-_TOKENIZER = {"pad_token": "[PAD]", "model_max_length": WINDOW_TOKENS}
 _NOTICE = f"""\
 The weights and the vocabulary in this folder are those of the model {NAME},
 published under the Apache License, Version 2.0 (see LICENSE beside this file), in
@@ -145,15 +142,7 @@ def _build(folder: Path, new: Path) -> Manifest:
     """Write the folder from the published files, after comparing their hashes."""
     for name, expected in SHA256.items():
         shutil.copyfile(_find_published(folder, name, expected), new / name)
-    for name, content in (
-        ("config.json", _CONFIG),
-        ("tokenizer_config.json", _TOKENIZER),
-        ("special_tokens_map.json", SPECIAL_TOKENS),
-    ):
-        (new / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    (new / "NOTICE").write_text(_NOTICE, encoding="utf-8")
-    licence = resources.files("memd.embedding").joinpath("model_license.txt").read_text("utf-8")
-    (new / "LICENSE").write_text(licence, encoding="utf-8")
+    write_texts(new, _CONFIG, WINDOW_TOKENS, _NOTICE)
     return write_manifest(new, FINGERPRINT, {"package": f"{WHEEL.name} {WHEEL.version}"})
 
 
