@@ -190,10 +190,11 @@ class Rooms:
     def moving(self) -> Moving:
         """Export and import."""
         from memd.ingest.moving import Moving
+        from memd.org import temporal
         from memd.records import moving as entities
 
         secrets = self.settings.daemon.secrets
-        return Moving(self.db, self.ids, self.org.learn_from, self.queue.wake, entities, secrets)
+        return Moving(self.db, self.ids, temporal.learn, self.queue.wake, entities, secrets)
 
     @cached_property
     def sessions(self) -> Sessions:

@@ -38,19 +38,15 @@ from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.trust import SecretsPolicy
 from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
-from memd.org import reading
+from memd.org import reading, temporal
 from memd.org.access import author_of, readable_categories, require_write_access
 from memd.org.past import Past
 from memd.org.reading import category_access
-from memd.org.temporal import learn
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.org import org, org_facts, proofs
-from memd.store.org.org import FactContent, Operation, Stamp
+from memd.store.org.org import FactContent, Stamp
 from memd.store.org.org_facts import OperationRow, SnapshotRow
-
-Learn = Callable[[Writing, Operation], None]
-"""Learns from an operation in its own transaction; an exception rolls the operation back."""
 
 
 class FactCandidates(NamedTuple):
@@ -73,7 +69,6 @@ class Org:
     ids: Ids
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
     secrets: SecretsPolicy = "redact"
-    learn: Learn = learn
     work: Work = field(default_factory=Work)
     walk: GraphWalk | None = None
     """Finds what the backend ``graph_rag`` adds to a search by words."""
@@ -123,7 +118,7 @@ class Org:
             require_write_access(rules, content.category, stamp.author)
             if not stamp.author.is_human:
                 refuse_orders(caller, content=content.content, tags=" ".join(content.tags))
-            self.learn_from(conn, org.publish(conn, fact_id, content, stamp))
+            temporal.learn(conn, org.publish(conn, fact_id, content, stamp))
             return fact_id
 
         written = await self.db.write(caller, work, reply=str)
@@ -165,7 +160,7 @@ class Org:
                 _require_last_word(conn, fact_id, stamp.author)
             done = org.retract(conn, fact_id, stamp)
             if done is not None:
-                self.learn_from(conn, done)
+                temporal.learn(conn, done)
             return done is not None
 
         return await self.db.write(caller, work, reply=bool)
@@ -198,10 +193,6 @@ class Org:
             valid_from_us=to_us(request.valid_from),
             valid_to_us=to_us(request.valid_to),
         )
-
-    def learn_from(self, conn: Writing, operation: Operation) -> None:
-        """Learn from *operation*, in its own transaction."""
-        self.learn(conn, operation)
 
     # Reading.
 

@@ -18,6 +18,7 @@ from memd.domain.enums import OperationType, OrgFactCategory, ProposalState
 from memd.domain.org.access import Proposal, Signature
 from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.domain.trust import Screened
+from memd.org import temporal
 from memd.org.access import readable_categories, require_write_access
 from memd.org.org import Org
 from memd.org.owner import Owner
@@ -130,7 +131,7 @@ class Review:
                     row.valid_to_us,
                 )
                 done = log.publish(conn, fact_id, content, stamp)
-            self.org.learn_from(conn, done)
+            temporal.learn(conn, done)
             proposals.decide(
                 conn,
                 row,

@@ -78,7 +78,7 @@ async def catch_up(db: Database) -> None:
 
 
 def learn(conn: Writing, operation: Operation) -> None:
-    """Learn from *operation*, which is in the log already; the default of ``Org.learn``.
+    """Learn from *operation*, which is in the log already, in its own transaction.
 
     While everything is being learnt again, :func:`relearn` does it in its turn.
     """

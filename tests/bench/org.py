@@ -30,7 +30,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.trust import Screened
-from memd.org.org import Org
+from memd.org import temporal
 from memd.store.file.connect import Writing
 from memd.store.file.database import open_database
 from memd.store.org import org
@@ -252,11 +252,10 @@ async def fill(path: Path, facts: int, versions: int, *, learn: bool) -> Made:
     end_us = clock.now_us()
     start_us = end_us - versions * HOUR_US
     async with open_database(path, clock) as db:
-        room = Org(db=db, clock=clock, ids=ids)
         for version in range(versions):
             now_us = start_us + version * HOUR_US
             for some in _steps(facts):
-                work = partial(_put, room if learn else None, ids, fact_ids, some, version, now_us)
+                work = partial(_put, learn, ids, fact_ids, some, version, now_us)
                 await db.write(Caller(method="bench"), work)
         await db.checkpoint(truncate=True)
     return Made(fact_ids, start_us, end_us)
@@ -268,7 +267,7 @@ def _steps(facts: int) -> Iterator[range]:
 
 
 def _put(  # noqa: PLR0917  # what a partial binds
-    room: Org | None,
+    learn: bool,
     ids: Ids,
     fact_ids: list[str],
     some: range,
@@ -281,8 +280,8 @@ def _put(  # noqa: PLR0917  # what a partial binds
         wording = FactContent(kinds[fact % len(kinds)], Screened(content(fact, version)))
         stamp = Stamp(ids.new(), HUMAN, "bench", now_us + fact, ids.salt())
         operation = org.publish(conn, fact_ids[fact], wording, stamp)
-        if room is not None:
-            room.learn_from(conn, operation)
+        if learn:
+            temporal.learn(conn, operation)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 from support.clocks import HeldClock
 from support.failing import HEALTHY, FailingVFS
@@ -16,8 +15,10 @@ from support.nights import a_bed
 from support.store import a_writer
 
 from memd.base.errors import MemdError
-from memd.org.org import Org
+from memd.org import temporal
 from memd.store.check import check
+from memd.store.file.connect import Writing
+from memd.store.org.org import Operation
 
 PATH = "/memories/plan.md"
 OPERATIONS = 200  # of one write, at most
@@ -91,14 +92,14 @@ async def failed(done: Awaitable[None]) -> bool:
 async def test_a_fact_whose_statements_came_apart_from_it_would_be_found_out(
     tmp_path: Path, disk: FailingVFS, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learnt = Org.learn_from
+    learn = temporal.learn
 
-    def later(self: Org, conn: apsw.Connection, operation: object) -> None:
+    def later(conn: Writing, operation: Operation) -> None:
         conn.execute("COMMIT")
         conn.execute("BEGIN IMMEDIATE")
-        learnt(self, conn, operation)  # type: ignore[arg-type]  # passed on as they came
+        learn(conn, operation)
 
-    monkeypatch.setattr(Org, "learn_from", later)
+    monkeypatch.setattr(temporal, "learn", later)
     with pytest.raises(AssertionError):
         await test_a_disk_error_within_a_write_leaves_what_was_before(
             tmp_path, disk, "a fact's version", 1

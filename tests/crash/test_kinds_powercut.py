@@ -20,7 +20,7 @@ from support.powercut import Op, images, leave_as_it_is
 from support.store import a_writer
 
 from memd.base.errors import MemdError
-from memd.org import org as org_room
+from memd.org import temporal
 from memd.store.access import files
 from memd.store.check import check
 from memd.store.file.connect import Writing
@@ -105,23 +105,11 @@ def in_two(patch: pytest.MonkeyPatch, module: Any, name: str, *, after: bool = F
     patch.setattr(module, name, later)
 
 
-def learnt_later(patch: pytest.MonkeyPatch) -> None:
-    """A fact is published, and what it says is learnt in the next transaction."""
-    learnt = org_room.Org.learn_from
-
-    def later(self: org_room.Org, conn: Writing, operation: Any) -> None:
-        conn.execute("COMMIT")
-        conn.execute("BEGIN IMMEDIATE")
-        learnt(self, conn, operation)
-
-    patch.setattr(org_room.Org, "learn_from", later)
-
-
 Plant = Callable[[pytest.MonkeyPatch], None]
 MUTANTS: dict[str, tuple[Plant, set[str]]] = {
-    "statements after the fact": (learnt_later, {"write a fact"}),
-    "endings after the fact": (learnt_later, {"write what ends it"}),
-    "endings after the retraction": (learnt_later, {"retract a fact"}),
+    "statements after the fact": (lambda p: in_two(p, temporal, "learn"), {"write a fact"}),
+    "endings after the fact": (lambda p: in_two(p, temporal, "learn"), {"write what ends it"}),
+    "endings after the retraction": (lambda p: in_two(p, temporal, "learn"), {"retract a fact"}),
     "the fact after its operation": (
         lambda patch: in_two(patch, org, "_append", after=True), {"write a version"},
     ),

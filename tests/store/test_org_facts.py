@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.org.org import OrgMemoryQuery
 from memd.domain.settings.org import OrgMemoryConfig, org_memory_config
 from memd.domain.settings.settings import DaemonSettings, Settings
+from memd.org import temporal
 from memd.store.file import scrub
 from memd.store.file.connect import Writing
 from memd.store.org import org_facts
@@ -214,7 +214,9 @@ async def test_a_fact_cannot_be_moved_out_of_a_category_that_is_not_ones_own(hou
     ]
 
 
-async def test_what_fails_to_be_learnt_is_not_written(house: Rooms) -> None:
+async def test_what_fails_to_be_learnt_is_not_written(
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
     learnt: list[Operation] = []
 
     def learn(conn: Writing, operation: Operation) -> None:
@@ -223,7 +225,8 @@ async def test_what_fails_to_be_learnt_is_not_written(house: Rooms) -> None:
         if operation.content == "bad":
             raise OrgMemoryWriteError("no")
 
-    org = replace(house.org.with_config(OrgMemoryConfig()), learn=learn)
+    monkeypatch.setattr(temporal, "learn", learn)
+    org = house.org.with_config(OrgMemoryConfig())
     fact_id = await org.write(CALLER, a_request("good"), author=HUMAN)
     with pytest.raises(OrgMemoryWriteError):
         await org.write(CALLER, a_request("bad"), author=HUMAN)

@@ -27,7 +27,7 @@ from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.embedding.model_files import read_manifest
-from memd.org import org
+from memd.org import temporal
 from memd.serve import rooms
 from memd.store.access import files
 from memd.store.file import connections, database
@@ -290,7 +290,7 @@ def _used_at_once() -> None:
 MUTANTS: dict[str, Callable[[], None]] = {
     "ack_early": _ack_early,
     "summary_first": _summary_first,
-    "learnt_later": lambda: _in_two(org.Org, "learn_from"),
+    "learnt_later": lambda: _in_two(temporal, "learn"),
     "path_later": lambda: _in_two(files, "put"),
     "used_at_once": _used_at_once,
 }
