@@ -43,14 +43,14 @@ _CHUNK_BYTES = 65_536
 _RETRY_S = 0.1
 
 
-class Pump:
-    """The pump of one assistant: reads *source*, writes *sink*."""
+_SOURCE, _SINK = 0, 1  # standard input and output
 
-    def __init__(
-        self, client: str | None, profile: str | None, source: int = 0, sink: int = 1
-    ) -> None:
+
+class Pump:
+    """The pump of one assistant: reads standard input, writes standard output."""
+
+    def __init__(self, client: str | None, profile: str | None) -> None:
         self._client, self._profile = client, profile
-        self._source, self._sink = source, sink
         self._sock: socket | None = None
         self._pending: dict[str, object] = {}
         """The ids of unanswered requests, by their JSON."""
@@ -76,7 +76,7 @@ class Pump:
     def _poll_once(self) -> None:
         watch = select.poll()
         if self._until is None and len(self._to_daemon) <= LINE_BYTES_MAX:
-            watch.register(self._source, select.POLLIN)
+            watch.register(_SOURCE, select.POLLIN)
         if self._sock is not None:
             sending = select.POLLOUT if self._to_daemon else 0
             watch.register(self._sock.fileno(), select.POLLIN | sending)
@@ -88,13 +88,13 @@ class Pump:
                 self._send()
             if event & ~select.POLLOUT:
                 self._read_daemon()
-        if self._source in ready:
+        if _SOURCE in ready:
             self._read_client()
 
     # From the assistant.
 
     def _read_client(self) -> None:
-        chunk = os.read(self._source, _CHUNK_BYTES)
+        chunk = os.read(_SOURCE, _CHUNK_BYTES)
         if not chunk:
             self._until = time.monotonic() + DRAIN_S
             return
@@ -237,7 +237,7 @@ class Pump:
     def _write(self, line: bytes) -> None:
         rest = memoryview(line)
         while rest:
-            rest = rest[os.write(self._sink, rest) :]
+            rest = rest[os.write(_SINK, rest) :]
 
 
 def options(arguments: list[str]) -> tuple[str | None, str | None] | None:

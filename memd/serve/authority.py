@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memd.base import client_key, log
 from memd.base.errors import DeniedError, MemdError, NotFoundError
-from memd.base.ids import Chance
 from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
 from memd.domain.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
 from memd.serve.routes.routes import Route
@@ -107,7 +106,7 @@ def _who(identity: Identity) -> str:
     return f"client {identity.client}"
 
 
-def ensure_operator_key(path: Path, chance: Chance = secrets.token_bytes) -> str | None:
+def ensure_operator_key(path: Path) -> str | None:
     """Return the key of the owner's own commands; create its file at the first start.
 
     Returns None, and logs why, when the file can be neither read nor written: memd then
@@ -120,7 +119,7 @@ def ensure_operator_key(path: Path, chance: Chance = secrets.token_bytes) -> str
     except MemdError as error:
         log.warning("the operator key cannot be used", why=error.message)
         return None
-    key = client_key.generate(chance)
+    key = client_key.generate(secrets.token_bytes)
     try:
         client_key.write(path, key)
     except OSError as error:

@@ -37,9 +37,9 @@ def stopping(environ: Mapping[str, str] = os.environ) -> None:
     send("STOPPING=1", environ)
 
 
-def reloading(clock: Clock, environ: Mapping[str, str] = os.environ) -> None:
+def reloading(clock: Clock) -> None:
     """Notify that a reload begins; ``ready`` ends it."""
-    send(f"RELOADING=1\nMONOTONIC_USEC={clock.monotonic_us()}", environ)
+    send(f"RELOADING=1\nMONOTONIC_USEC={clock.monotonic_us()}", os.environ)
 
 
 def watchdog_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
@@ -53,9 +53,9 @@ def watchdog_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
     return int(period) / 2_000_000
 
 
-async def feed_watchdog(environ: Mapping[str, str] = os.environ) -> None:
+async def feed_watchdog() -> None:
     """Feed the watchdog for ever; return at once without one."""
-    seconds = watchdog_seconds(environ)
+    seconds = watchdog_seconds()
     while seconds:
-        send("WATCHDOG=1", environ)
+        send("WATCHDOG=1", os.environ)
         await asyncio.sleep(seconds)

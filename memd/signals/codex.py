@@ -79,17 +79,17 @@ def usage(records: Sequence[Record]) -> Usage | None:
                     session_id=session(records),
                     used_tokens=used,
                     window_tokens=window or None,
-                    model=_last(records, "turn_context", "model"),
-                    cwd=_last(records, "turn_context", "cwd"),
+                    model=_last_context(records, "model"),
+                    cwd=_last_context(records, "cwd"),
                 )
     return None
 
 
-def _last(records: Sequence[Record], kind: str, key: str) -> str | None:
+def _last_context(records: Sequence[Record], key: str) -> str | None:
     payloads = (
         text(mapping(record.get("payload")).get(key))
         for record in reversed(records)
-        if record.get("type") == kind
+        if record.get("type") == "turn_context"
     )
     return next((value for value in payloads if value), None)
 

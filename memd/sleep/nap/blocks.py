@@ -79,8 +79,7 @@ def parse_turn(message: object) -> TranscriptTurn:
         return TranscriptTurn(role, text_of(content), calls, ())
     results = (_parse_result(block) for block in blocks if _kind(block) == _RESULT_KIND)
     called = (
-        ToolCall(_string(b["id"]) if "id" in b else "", _tool_name(b))
-        for b in _blocks_of_kind(blocks, _CALL_KIND)
+        ToolCall(_string(b["id"]) if "id" in b else "", _tool_name(b)) for b in _call_blocks(blocks)
     )
     return TranscriptTurn(role, _own_text(blocks), (*calls, *called), tuple(results))
 
@@ -127,7 +126,7 @@ def call_arguments(message: object) -> list[object]:
     if not isinstance(message, Mapping):
         return []
     blocks = _blocks(message.get("content")) or ()
-    inputs = [block.get("input") for block in _blocks_of_kind(blocks, _CALL_KIND)]
+    inputs = [block.get("input") for block in _call_blocks(blocks)]
     return [_decode_json(arguments) for arguments in (*_openai_arguments(message), *inputs)]
 
 
@@ -213,8 +212,8 @@ def _parse_result(block: object) -> ToolResult:
     return ToolResult(_string(block.get("tool_use_id")), "", text)
 
 
-def _blocks_of_kind(blocks: Sequence[object], kind: str) -> Iterator[Mapping[str, Any]]:
-    return (b for b in blocks if isinstance(b, Mapping) and _kind(b) == kind)
+def _call_blocks(blocks: Sequence[object]) -> Iterator[Mapping[str, Any]]:
+    return (b for b in blocks if isinstance(b, Mapping) and _kind(b) == _CALL_KIND)
 
 
 def _openai_calls(calls: object) -> Iterator[ToolCall]:

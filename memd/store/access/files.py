@@ -58,7 +58,7 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
 
 
 def list_below(
-    conn: Reading, agent_key: int, folder: str, now_us: int, limit: int = -1
+    conn: Reading, agent_key: int, folder: str, now_us: int, limit: int
 ) -> list[FileSize]:
     """Return the files in *folder* and in all folders below it, by path."""
     return conn.list_rows(
