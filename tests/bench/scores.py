@@ -39,9 +39,9 @@ def reciprocal_rank(graded: Graded) -> float:
     return next((1 / rank for rank, p in enumerate(graded.places, 1) if p in graded.gold), 0.0)
 
 
-def ndcg_at(graded: Graded, cut: int = NDCG_CUT) -> float:
-    """Return the normalised discounted gain of the first *cut*, each gold worth the same."""
-    gains = [1 / math.log2(rank + 1) for rank in range(1, cut + 1)]
+def ndcg(graded: Graded) -> float:
+    """Return the normalised discounted gain at NDCG_CUT, each gold worth the same."""
+    gains = [1 / math.log2(rank + 1) for rank in range(1, NDCG_CUT + 1)]
     won = sum(g for g, place in zip(gains, graded.places, strict=False) if place in graded.gold)
     return won / sum(gains[: len(graded.gold)])
 
@@ -53,7 +53,7 @@ def block(rows: Sequence[Graded]) -> dict[str, float]:
     figures = {f"R@{cut}": [recall_at(row, cut) for row in rows] for cut in CUTS}
     figures |= {f"hit@{cut}": [hit_at(row, cut) for row in rows] for cut in CUTS}
     figures["MRR"] = [reciprocal_rank(row) for row in rows]
-    figures[f"nDCG@{NDCG_CUT}"] = [ndcg_at(row) for row in rows]
+    figures[f"nDCG@{NDCG_CUT}"] = [ndcg(row) for row in rows]
     return {name: round(100 * sum(v) / len(v), 2) for name, v in figures.items()} | {
         "questions": len(rows)
     }

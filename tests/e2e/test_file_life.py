@@ -120,7 +120,7 @@ def test_a_full_disk_is_told_by_status(home: Path) -> None:
     from support.disks import fill, small_disk
 
     (home / "data").mkdir(mode=0o700)
-    with small_disk(home / "data", 24), spawned(home) as daemon, daemon.client() as client:
+    with small_disk(home / "data"), spawned(home) as daemon, daemon.client() as client:
         client.add("The lamp is green.")
         give_back = fill(home / "data")
         with pytest.raises(DiskFullError):

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from socket import socket
 
@@ -33,8 +33,8 @@ _COLOUR = re.compile(r"\x1b\[[012]m")
 class Terminal:
     """Types commands for one home."""
 
-    def __init__(self, home: Path, more: Mapping[str, str] | None = None) -> None:
-        self.environ = environment(home, {"TERM": "xterm", "TZ": "Asia/Tokyo", **(more or {})})
+    def __init__(self, home: Path) -> None:
+        self.environ = environment(home, {"TERM": "xterm", "TZ": "Asia/Tokyo"})
 
     def __call__(self, *words: str) -> Output:
         """Return what *words* show on a pseudo-terminal; stderr stands apart."""

@@ -41,10 +41,10 @@ with_torch = pytest.mark.skipif(
 SECONDS_MAX = 300.0
 
 
-def sayings(count: int) -> list[dict[str, Any]]:
-    """Return questions in words that nobody else uses, and answers in other words."""
+def _sayings() -> list[dict[str, Any]]:
+    """Return a hundred questions in words that nobody else uses, and answers in other words."""
     items: list[dict[str, Any]] = []
-    for at in range(count):
+    for at in range(100):
         word, thing = at % len(WORDS), at // len(WORDS) % len(WORDS)
         place = {"session_id": f"s{at // 10}"}
         asked = f"Where did you put the {WORDS[word]} {WORDS[thing]}?"
@@ -54,9 +54,8 @@ def sayings(count: int) -> list[dict[str, Any]]:
     return items
 
 
-TRIPLES = [
-    Triple(sayings(100)[2 * at]["text"], sayings(100)[2 * at + 1]["text"]) for at in range(40)
-]
+SAYINGS = _sayings()
+TRIPLES = [Triple(SAYINGS[2 * at]["text"], SAYINGS[2 * at + 1]["text"]) for at in range(40)]
 
 
 @with_torch
@@ -152,7 +151,7 @@ def test_without_torch_it_says_what_to_install(
 def test_a_better_encoder_is_put_to_use_and_taken_back(
     daemon: Spawned, tmp_path: Path, more: dict[str, str]
 ) -> None:
-    ingest_all(daemon, sayings(100))
+    ingest_all(daemon, SAYINGS)
     with daemon.client() as client:
         client.call("tune.start", {"encoder": True, "learning_rate": 3e-4, "epochs": 4})
         wait_until(lambda: the_run(daemon)["completed_at"] is not None, "it is over", SECONDS_MAX)
@@ -171,7 +170,7 @@ def test_a_better_encoder_is_put_to_use_and_taken_back(
 def test_a_worse_encoder_is_not_put_to_use_and_leaves_nothing(
     daemon: Spawned, more: dict[str, str]
 ) -> None:
-    ingest_all(daemon, sayings(100))
+    ingest_all(daemon, SAYINGS)
     with daemon.client() as client:
         client.call("tune.start", {"encoder": True, "learning_rate": 0.5, "epochs": 1})
         wait_until(lambda: the_run(daemon)["completed_at"] is not None, "it is over", SECONDS_MAX)
@@ -184,7 +183,7 @@ def test_a_worse_encoder_is_not_put_to_use_and_leaves_nothing(
 @with_torch
 def test_a_killed_training_is_gone_on_with(tmp_path: Path, more: dict[str, str]) -> None:
     with spawned(tmp_path, more) as daemon:
-        ingest_all(daemon, sayings(100))
+        ingest_all(daemon, SAYINGS)
         with daemon.client() as client:
             client.call("tune.start", {"encoder": True})
         wait_until(lambda: (the_run(daemon)["progress"] or 0) > 0.1, "it trains", SECONDS_MAX)

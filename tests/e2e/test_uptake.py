@@ -33,10 +33,10 @@ def counts(client: Client) -> dict[str, int]:
     return uptake
 
 
-def taken_up(client: Client, answer: str = "It can be reached at 8443, as ever.") -> None:
+def taken_up(client: Client) -> None:
     """Have a prompt answered, and wait until that is looked at and noted."""
     before = counts(client)["answers"]
-    answered(client, answer)
+    answered(client, "It can be reached at 8443, as ever.")
     wait_until(lambda: counts(client)["answers"] == before + 1, "the answer is looked at")
     wait_until(lambda: len(noted(client)) == before + 1, "what was taken up is noted")
 

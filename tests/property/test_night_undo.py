@@ -20,7 +20,6 @@ from support.nights import ADA, Bed, Tables, a_bed, differing, fill, some_settin
 from memd.base.errors import ConflictError, InvalidStateError, MemoryNotFoundError
 from memd.domain.enums import RunState
 from memd.domain.memory import MemoryUpdate
-from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import RunReport
 from memd.sleep.night.night import STEPS
 
@@ -32,10 +31,10 @@ MANY = settings(max_examples=400)
 Then = Callable[[Bed, random.Random], Awaitable[None]]
 
 
-def in_a_store(seed: int, then: Then, settings: Settings | None = None) -> None:
+def in_a_store(seed: int, then: Then) -> None:
     """Fill a store by *seed*, let a few days pass, and look what *then* finds."""
     chance = random.Random(seed)
-    settings = settings or some_settings(chance)
+    settings = some_settings(chance)
 
     async def run(folder: Path) -> None:
         async with a_bed(folder, settings=settings) as bed:

@@ -36,7 +36,7 @@ def own_disk(tmp_path: Path) -> Iterator[Path]:
     """Yield a folder that is a disk of its own, of 24 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    with small_disk(folder, 24):
+    with small_disk(folder):
         yield folder
 
 

@@ -36,7 +36,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
     folder = tmp_path / "disk"
     folder.mkdir()
     if request.param == "a full disk":
-        with small_disk(folder, 24):
+        with small_disk(folder):
             yield folder, lambda: fill(folder)
         return
     lifts: list[Callable[[], None]] = []

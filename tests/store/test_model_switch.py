@@ -311,7 +311,7 @@ async def test_a_full_disk_holds_a_change_up_and_loses_nothing(tmp_path: Path) -
                 for number in range(2_000):
                     await stored(bed.house, f"{number} of {'hives ' * 500}")
 
-    with small_disk(folder, 24):
+    with small_disk(folder):
         async with a_bed(folder) as bed:
             await stored(bed.house, *TEXTS)
             bed.model("B").meanwhile = full

@@ -21,11 +21,11 @@ def _mounted(*arguments: str) -> None:
 
 
 @contextmanager
-def small_disk(folder: Path, megabytes: int) -> Iterator[None]:
-    """Mount a disk of its own over *folder*; skips where that is not allowed."""
+def small_disk(folder: Path) -> Iterator[None]:
+    """Mount a disk of 24 MB over *folder*; skips where that is not allowed."""
     if os.geteuid() != 0:
         pytest.skip("only root may mount a disk")
-    _mounted("-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", str(folder))
+    _mounted("-t", "tmpfs", "-o", "size=24m,mode=0700", "tmpfs", str(folder))
     try:
         yield
     finally:

@@ -25,10 +25,10 @@ DIMENSION = 256
 class WordsEmbedder:
     """Texts that share words are alike, and nothing else is. Remembers what it embedded."""
 
-    def __init__(self, *, name: str = "words", installed: bool = True, fails: bool = False) -> None:
-        self.name = name
-        self.installed = installed
-        self.fails = fails
+    def __init__(self) -> None:
+        self.name = "words"
+        self.installed = True
+        self.fails = False
         self.asked: list[str] = []
         self.loaded = False
 

@@ -37,11 +37,11 @@ class Op(NamedTuple):
 class RecordingVFS(apsw.VFS):
     """The system's files, with a trace. Close every connection before ``unregister``."""
 
-    def __init__(self, name: str = "recording", *, lies: bool = False) -> None:
+    def __init__(self, *, lies: bool = False) -> None:
         self.trace: list[Op] = []
         self._base = apsw.vfs_names()[0]
         self._lies = lies
-        super().__init__(name, self._base)
+        super().__init__("recording", self._base)
 
     def xOpen(self, name: Any, flags: list[int]) -> RecordingFile:  # noqa: N802  # SQLite's name
         path = name.filename() if isinstance(name, apsw.URIFilename) else name

@@ -105,9 +105,9 @@ def ids_of(receipt: Receipt) -> list[str]:
 
 
 @contextmanager
-def a_writer(path: Path, vfs: str | None = None) -> Iterator[Writing]:
+def a_writer(path: Path) -> Iterator[Writing]:
     """Open a plain writing connection, as the daemon's own is set up."""
-    conn = Writing(str(path), vfs=vfs or page_sums.vfs())
+    conn = Writing(str(path), vfs=page_sums.vfs())
     try:
         prepare_writer(conn)
         caches.ensure(conn)

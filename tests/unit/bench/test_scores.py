@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from bench.scores import Graded, block, ndcg_at, quantile, reciprocal_rank, report
+from bench.scores import Graded, block, ndcg, quantile, reciprocal_rank, report
 
 
 def test_recall_is_the_share_of_the_gold_and_hit_asks_for_any() -> None:
@@ -25,11 +25,11 @@ def test_the_reciprocal_rank_is_that_of_the_first_gold() -> None:
 
 
 def test_ndcg_is_one_when_all_gold_comes_first() -> None:
-    assert ndcg_at(Graded(1, ("a", "b"), ("b", "a", "x"))) == pytest.approx(1.0)
+    assert ndcg(Graded(1, ("a", "b"), ("b", "a", "x"))) == pytest.approx(1.0)
 
 
 def test_ndcg_discounts_by_the_logarithm_of_the_rank() -> None:
-    assert ndcg_at(Graded(1, ("a",), ("x", "a"))) == pytest.approx(1 / math.log2(3))
+    assert ndcg(Graded(1, ("a",), ("x", "a"))) == pytest.approx(1 / math.log2(3))
 
 
 def test_the_adversarial_category_is_reported_apart() -> None:

@@ -15,10 +15,10 @@ from memd.extract.verbs import RELATIONS
 NOW_US = to_us(datetime(2026, 11, 21, 12, tzinfo=UTC))
 
 
-def statements_in(text: str, now_us: int | None = NOW_US) -> list[str]:
+def statements_in(text: str) -> list[str]:
     """Return what *text* says, in a short form: subject relation object [for what] [times]."""
     lines = []
-    for one in extract_statements(text, now_us, speaker="Ann"):
+    for one in extract_statements(text, NOW_US, speaker="Ann"):
         line = f"{one.subject} {'not ' * one.negated}{one.relation} {one.object}"
         line += f" for {one.qualifier}" if one.qualifier else ""
         line += f" from {day(one.valid_from_us)}" if one.valid_from_us is not None else ""

@@ -171,15 +171,13 @@ WHY = (
 )
 
 
-def fixes_of(
-    why: str = WHY, error: str = ERROR, line: str = LINE, did: str = "make migrate"
-) -> list[str]:
+def fixes_of(why: str = WHY, error: str = ERROR, did: str = "make migrate") -> list[str]:
     """Return what a nap tells of a command that failed, a change, and that it passes."""
     runs = [
-        Run(1, "", "Bash", {"command": line}, f"Exit code 1\n{error}"),
+        Run(1, "", "Bash", {"command": LINE}, f"Exit code 1\n{error}"),
         Run(3, "", "Edit", {"file_path": "/srv/shop/report.sql", "new_string": "x"}, "done"),
         Run(5, "", "Bash", {"command": did}, "done"),
-        Run(7, "", "Bash", {"command": f"SHOP_ENVIRONMENT=the-tests-of-the-shop {line}"}, "ok"),
+        Run(7, "", "Bash", {"command": f"SHOP_ENVIRONMENT=the-tests-of-the-shop {LINE}"}, "ok"),
     ]
     exchange = Exchange(0, "run the tests", (), [AgentText(2, why)], runs, 9)
     return [each.memory.text for each in fixes([exchange])]

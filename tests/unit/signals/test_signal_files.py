@@ -25,9 +25,9 @@ def write_file(path: Path, text: str = "mine") -> Path:
     return path
 
 
-def reason_of(path: Path, *roots: Path, bytes_max: int = 100) -> str:
+def reason_of(path: Path, *roots: Path) -> str:
     with pytest.raises(UnreadableSignal) as caught:
-        read_own(path, bytes_max, roots)
+        read_own(path, 100, roots)
     return str(caught.value)
 
 

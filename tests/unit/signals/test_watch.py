@@ -82,9 +82,9 @@ async def until(holds: Callable[[], object]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def looks(count: int = 3) -> None:
+async def looks() -> None:
     """Wait for a few looks at every file."""
-    await asyncio.sleep(count * POLL_S)
+    await asyncio.sleep(3 * POLL_S)
 
 
 def percent(share: float) -> str:

@@ -94,10 +94,10 @@ def marks(names: str) -> list[Mark]:
     return [None if name == "-" else (name.encode(), 0) for name in names]
 
 
-def history_of(stored_names: str, message_count: int | None = None) -> SessionHistory:
+def history_of(stored_names: str) -> SessionHistory:
     """Return the history in which each letter has its place in *stored_names*; dots were erased."""
     places = {(name.encode(), 0): place for place, name in enumerate(stored_names) if name != "."}
-    return SessionHistory(places, len(stored_names) if message_count is None else message_count)
+    return SessionHistory(places, len(stored_names))
 
 
 @pytest.mark.parametrize(
