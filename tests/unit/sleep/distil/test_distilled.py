@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.distilled import without_digest
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX
@@ -34,9 +35,7 @@ def agent(text: str) -> dict[str, Any]:
 
 
 def memories_of(*messages: dict[str, Any]) -> list[str]:
-    return [
-        each.text for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
-    ]
+    return [each.text for each in without_digest(messages)]
 
 
 def test_a_wish_at_the_end_of_a_request_is_kept_without_the_request() -> None:
@@ -56,9 +55,7 @@ def test_a_wish_keeps_the_sentence_it_leans_on_and_its_reason() -> None:
 
 
 def test_a_rule_is_remembered_as_it_was_said() -> None:
-    [memory] = [
-        each for each in distil(ReadSession.of([user(RULE)])) if each.kind is not NapKind.DIGEST
-    ]
+    [memory] = without_digest([user(RULE)])
     assert (memory.text, memory.kind, memory.places, memory.origin) == (
         RULE,
         NapKind.PREFERENCE,
@@ -79,13 +76,7 @@ def test_an_approval_is_remembered_with_what_it_approves() -> None:
 
 
 def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
-    [memory] = [
-        each
-        for each in distil(
-            ReadSession.of([agent("I recommend a lock file. Shall I?"), user("yes")])
-        )
-        if each.kind is not NapKind.DIGEST
-    ]
+    [memory] = without_digest([agent("I recommend a lock file. Shall I?"), user("yes")])
     assert memory.origin is Origin.ASSISTANT
     assert memory.places == (1, 0)
 
@@ -108,9 +99,7 @@ def test_a_plan_that_was_pasted_is_remembered_by_what_it_is_about() -> None:
     plan = (
         f"Implement the following plan:\n\n# Move the cache\n\nIt is lost at each start.\n\n{steps}"
     )
-    [memory] = [
-        each for each in distil(ReadSession.of([user(plan)])) if each.kind is not NapKind.DIGEST
-    ]
+    [memory] = without_digest([user(plan)])
     assert memory.text == "Plan: Move the cache\nIt is lost at each start."
     assert memory.kind is NapKind.DECISION
 
@@ -132,11 +121,7 @@ def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
         "Review it line by line.\n\nWe never test what the framework does.\n\n" + "Go on.\n" * 90
     )
     command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
-    [memory] = [
-        m
-        for m in distil(ReadSession.of([user(command), user(template)]))
-        if m.kind is not NapKind.DIGEST
-    ]
+    [memory] = without_digest([user(command), user(template)])
     assert (memory.text, memory.kind) == (
         "We never test what the framework does.",
         NapKind.PREFERENCE,
@@ -163,9 +148,7 @@ def test_what_a_program_writes_between_begins_nothing_new() -> None:
         user("<task-notification>It has finished.</task-notification>"),
         agent("The sessions are kept in `~/.app/sessions.db`, because the cache is volatile."),
     ]
-    [memory] = [
-        each for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
-    ]
+    [memory] = without_digest(messages)
     assert memory.kind is NapKind.OUTCOME
     assert "~/.app/sessions.db" in memory.text
     assert memory.places == (0, 2)
@@ -236,9 +219,7 @@ def test_what_is_wanted_with_a_rule_stands_beside_what_came_of_it() -> None:
 
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
-    [memory] = [
-        each for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
-    ]
+    [memory] = without_digest(messages)
     assert (memory.kind, memory.places) == (NapKind.CORRECTION, (2,))
 
 
@@ -300,11 +281,7 @@ def test_a_long_message_becomes_several_memories_each_with_its_own_slot() -> Non
         f"We want the {thing} to show {f'the {thing} of all ' * 30}always."
         for thing in ("names", "ports", "colours")
     ]
-    memories = [
-        m
-        for m in distil(ReadSession.of([user("\n\n".join(paragraphs))]))
-        if m.kind is not NapKind.DIGEST
-    ]
+    memories = without_digest([user("\n\n".join(paragraphs))])
     assert len(memories) == 3
     assert len({each.slot for each in memories}) == 3
 
@@ -327,8 +304,8 @@ def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
         agent("It is there."),
         user("No, we don't want the session store in the redis cluster after all, use sqlite."),
     ]
-    [first] = [each for each in distil(ReadSession.of(early)) if each.kind is not NapKind.DIGEST]
-    [last] = [each for each in distil(ReadSession.of(late)) if each.kind is not NapKind.DIGEST]
+    [first] = without_digest(early)
+    [last] = without_digest(late)
     assert last.slot == first.slot
     assert "sqlite" in last.text
 
@@ -525,10 +502,6 @@ def test_what_was_said_before_the_text_that_is_denied_stands() -> None:
 def test_a_denial_that_no_rule_knows_is_kept_as_a_correction() -> None:
     statement, denial = "We deploy with blue-green.", "No, we moved to canary releases in May."
     session = (user("how do we deploy?"), agent(statement), user(denial), agent("Noted."))
-    [memory] = [
-        each
-        for each in distil(ReadSession.of(session))
-        if each.kind is not NapKind.DIGEST and each.text.startswith("User: ")
-    ]
+    [memory] = [each for each in without_digest(session) if each.text.startswith("User: ")]
     assert memory.kind is NapKind.CORRECTION
     assert memory.text == f"User: {denial}\nIn answer to: {statement}"

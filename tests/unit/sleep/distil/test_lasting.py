@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from bench.kept_scores import stands_in
+from support.distilled import without_digest
 
 from memd.sleep.distil.acts import Act, judge
 from memd.sleep.distil.answers import find_answered
-from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import AgentText, NapKind
+from memd.sleep.distil.exchanges import AgentText
 from memd.text.words import sentences
 
 
@@ -51,9 +51,7 @@ def memories_of(message: str) -> list[str]:
         {"role": "user", "content": message},
         {"role": "assistant", "content": "Understood."},
     ]
-    return [
-        each.text for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
-    ]
+    return [each.text for each in without_digest(messages)]
 
 
 def test_wishes_of_many_trades_are_kept() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.distilled import without_digest
 
 from memd.sleep.distil.acts import WORTH, Act, judge
 from memd.sleep.distil.compose import answers_a_fault
-from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import AgentText, NapKind
+from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language.manner import says_manner
 from memd.sleep.distil.language.moment import asks_leave, takes_up
 from memd.sleep.distil.language.words import words
@@ -20,9 +20,7 @@ def memories_of(*texts: str) -> list[str]:
     messages: list[dict[str, Any]] = [
         {"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)
     ]
-    return [
-        each.text for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
-    ]
+    return [each.text for each in without_digest(messages)]
 
 
 @pytest.mark.parametrize(

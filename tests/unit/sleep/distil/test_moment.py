@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.distilled import without_digest
 
 from memd.sleep.distil.acts import WORTH, judge
 from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import NapKind
 
 
 def _memories_of(agent: str, user: str) -> list[str]:
@@ -17,9 +17,7 @@ def _memories_of(agent: str, user: str) -> list[str]:
         {"role": "assistant", "content": agent},
         {"role": "user", "content": user},
     ]
-    return [
-        each.text for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST
-    ]
+    return [each.text for each in without_digest(messages)]
 
 
 @pytest.mark.parametrize(
