@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.daemon import WAIT_S, Spawned, spawned, wait_until
+from support.desk import denied
 
 from memd.base import client_key
 from memd.base.errors import (
@@ -49,16 +50,6 @@ def a_client(daemon: Spawned, owner: Client, **params: Any) -> Client:
     added = owner.call("client.add", {"name": name, **params})
     _open.append(Client(daemon.paths.socket, key=Path(added["key_file"])))
     return _open[-1]
-
-
-def denied(owner: Client, client: str) -> dict[str, int]:
-    """Return how often each method was refused to *client*, as the audit says."""
-    attempts: dict[str, int] = {}
-    params = {"client": client, "outcome": "denied", "limit": 1_000}
-    for row in owner.call("audit.show", params)["items"]:
-        assert row["rows"] == 0
-        attempts[row["method"]] = attempts.get(row["method"], 0) + row["attempts"]
-    return attempts
 
 
 def name_of(client: Client) -> str:

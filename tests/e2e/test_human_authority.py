@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from support import forked
 from support.daemon import ROOT, WAIT_S, Spawned, environment, spawned, wait_until
+from support.desk import denied
 from support.signing import AnOwner
 
 from memd.base.errors import (
@@ -62,14 +63,6 @@ def name_of(client: Client) -> str:
     return str(client.call("system.hello")["caller"]["client"])
 
 
-def refused(owner: AnOwner, client: str) -> dict[str, int]:
-    params = {"client": client, "outcome": "denied", "limit": 1_000}
-    attempts: dict[str, int] = {}
-    for row in owner.client.call("audit.show", params)["items"]:
-        attempts[row["method"]] = attempts.get(row["method"], 0) + row["attempts"]
-    return attempts
-
-
 def test_a_signature_makes_the_author_human(owner: AnOwner) -> None:
     fact_id = owner.client.call("org.write", owner.written(**POLICY))
     fact = owner.client.call("org.get", {"fact_id": fact_id})
@@ -93,7 +86,8 @@ def test_h53_an_agent_that_claims_an_author_is_not_permitted_and_audited(
     ):
         with pytest.raises(DeniedError):
             agent.call(method, {**params, "author": claim})
-    assert refused(owner, name_of(agent)) == {"org.write": 1, "org.propose": 1, "org.retract": 1}
+    refused = denied(owner.client, name_of(agent))
+    assert refused == {"org.write": 1, "org.propose": 1, "org.retract": 1}
     assert not [p for p in agent.call("org.policies") if p["content"] == POLICY["content"]]
 
 
@@ -118,7 +112,7 @@ def test_an_agent_that_says_who_it_is_in_its_parameters_is_refused_and_audited(
     ):
         with pytest.raises(DeniedError, match="says"):
             agent.call(method, {**params, **claim})
-    assert set(refused(owner, name_of(agent))) == {"org.write", "memory.store", "org.approve"}
+    assert set(denied(owner.client, name_of(agent))) == {"org.write", "memory.store", "org.approve"}
 
 
 def test_h54_an_agent_cannot_approve_or_reject_its_own_proposal(
@@ -133,7 +127,7 @@ def test_h54_an_agent_cannot_approve_or_reject_its_own_proposal(
             agent.call(method, forger.decided(method, proposal))
     (waiting,) = [p for p in agent.call("org.review")["items"] if p["id"] == proposal]
     assert waiting["state"] == "open"
-    assert refused(owner, name_of(agent)).keys() == {"org.approve", "org.reject"}
+    assert denied(owner.client, name_of(agent)).keys() == {"org.approve", "org.reject"}
     assert owner.client.call("org.reject", owner.decided("org.reject", proposal)) is True
 
 
@@ -184,7 +178,7 @@ def test_h55_an_agent_that_supersedes_a_humans_fact_makes_a_proposal(
     with pytest.raises(HumanFactError):
         agent.call("org.retract", {"fact_id": fact_id})
     assert len([p for p in agent.call("org.review")["items"] if p["fact_id"] == fact_id]) == 2
-    assert refused(owner, name_of(agent)) == {"org.write": 1, "org.retract": 1}
+    assert denied(owner.client, name_of(agent)) == {"org.write": 1, "org.retract": 1}
 
     written = owner.client.call("org.approve", owner.decided("org.approve", waiting["id"]))
     assert written == fact_id
@@ -450,4 +444,4 @@ def _over(owner: AnOwner, nonce: str, action: str, fact: WriteFactParams, store:
 
 
 def _counted(owner: AnOwner, client: str, counts: dict[str, int]) -> None:
-    wait_until(lambda: refused(owner, client) == counts, f"refusals are counted: {counts}")
+    wait_until(lambda: denied(owner.client, client) == counts, f"refusals are counted: {counts}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.builders import ran
 from support.effects import Stage, a_stage, shows, tree
 from support.endpoint import Status, an_endpoint, settings_for
 
@@ -75,14 +76,6 @@ async def test_a_reported_failure_is_found_by_recall_told_in_tiers_and_written_a
         await stage.call("memory.forget", ids=[made["id"]])
         assert skills_in(folder) == {}
         assert list(folder.iterdir()) == []
-
-
-def ran(call: str, line: str, result: str) -> list[dict[str, Any]]:
-    function = {"name": "Bash", "arguments": json.dumps({"command": line})}
-    return [
-        {"role": "assistant", "content": "", "tool_calls": [{"id": call, "function": function}]},
-        {"role": "tool", "tool_call_id": call, "content": result},
-    ]
 
 
 def cured(place: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.test_llm_uses import NGINX, asking, embedded, uses
+from e2e.test_llm_uses import NGINX, asking, uses
 from support.daemon import until
 from support.effects import tree
 from support.endpoint import Answer, Stub
@@ -61,7 +61,7 @@ async def test_what_a_recall_read_before_a_forget_is_in_no_later_prompt(
     on = [uses(name) for name in names]
     async with asking(tmp_path, monkeypatch, rule, config, *on) as (stage, stub):
         doomed, _ = await stage.remember(NGINX, "The nginx port is 80.", category="episodic")
-        await embedded(stage)
+        await stage.wait_for_vectors()
         async with AsyncClient(stage.paths.socket, key=stage.paths.operator_key) as other:
             recall = asyncio.create_task(other.call(*call))
             await until(first.is_set, "a prompt with the memory is sent")

@@ -56,15 +56,6 @@ async def asking(
             yield stage, stub
 
 
-async def embedded(stage: Stage) -> None:
-    for _ in range(2_000):
-        items = (await stage.call("memory.list"))["items"]
-        if all(each["state"] != "pending" for each in items):
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("memories wait for their vectors")
-
-
 def uses(name: str) -> dict[str, Any]:
     return tree(f"llm.uses.{name}", True)
 
@@ -81,7 +72,7 @@ async def slept(
     """Return the summary that a night makes of one session, its report, and the stub."""
     async with asking(home, patch, answer, *trees) as (stage, stub):
         ids = await stage.remember(*TOLD, category="episodic", session_id="s1")
-        await embedded(stage)
+        await stage.wait_for_vectors()
         stage.clock.advance(days=3)
         method = "sleep.compress" if force else "sleep.run"
         report = await stage.call(method, **({"force": True} if force else {}))
@@ -133,7 +124,7 @@ async def test_a_night_whose_model_dies_in_the_middle_is_finished_and_says_so(
     async with asking(tmp_path, monkeypatch, dies, BY_LLM) as (stage, _):
         for category in ("episodic", "social"):
             await stage.remember(*TOLD, category=category, session_id="s1")
-        await embedded(stage)
+        await stage.wait_for_vectors()
         stage.clock.advance(days=3)
         report = await stage.call("sleep.run")
         assert (report["state"], len(asked)) == ("done", 2)
@@ -158,7 +149,7 @@ async def test_what_a_night_read_before_a_forget_is_not_sent_after_it(
         for category in ("episodic", "social"):
             await stage.remember(*TOLD, category=category, session_id="s1")
         (doomed,) = await stage.remember("The tower is of sandstone.")
-        await embedded(stage)
+        await stage.wait_for_vectors()
         stage.clock.advance(days=3)
         async with AsyncClient(stage.paths.socket, key=stage.paths.operator_key) as other:
             night = asyncio.create_task(other.call("sleep.run"))
@@ -200,7 +191,7 @@ async def test_what_was_not_sent_is_not_put_behind_a_summary(
         ids = await stage.remember(
             *(f"{long}{n}" for n in range(5)), category="episodic", session_id="s1"
         )
-        await embedded(stage)
+        await stage.wait_for_vectors()
         stage.clock.advance(days=3)
         await stage.call("sleep.run")
         shown = {each["id"] for each in (await stage.call("memory.list", limit=100))["items"]}
@@ -235,7 +226,7 @@ async def test_the_model_is_shown_how_the_latest_tasks_went(
                 assert (await stage.call("learn.distil", **task))["why_not"] is None
                 stage.clock.advance(hours=1)
             await stage.remember(*TOLD, category="episodic", session_id="s1")
-            await embedded(stage)
+            await stage.wait_for_vectors()
             stage.clock.advance(days=3)
             await stage.call("sleep.run")
             return stub.prompts()[0]
@@ -259,7 +250,7 @@ async def test_dual_mode_asks_the_model_that_it_names(
     dual = tree(DUAL, {"enabled": True, "summarization_model": "tiny", "max_summary_tokens": 99})
     async with asking(tmp_path, monkeypatch, "They talked of feelings.", dual) as (stage, stub):
         await stage.remember(*prose, category="episodic", session_id="s1")
-        await embedded(stage)
+        await stage.wait_for_vectors()
         stage.clock.advance(days=3)
         await stage.call("sleep.run")
         texts = [each["content"] for each in (await stage.call("memory.list"))["items"]]
@@ -308,11 +299,11 @@ async def taught(
     async with asking(home, patch, answer, on) as (stage, stub):
         metadata = {"tags": ["detailed_experience"]}
         (raw,) = await stage.remember(EXPERIENCE, category="episodic", metadata=metadata)
-        await embedded(stage)
+        await stage.wait_for_vectors()
         for _ in range(2):
             stage.clock.advance(days=3)
             await stage.call("sleep.run")
-            await embedded(stage)
+            await stage.wait_for_vectors()
         assert (await stage.call("memory.get", id=raw))["content"] == EXPERIENCE
         prompt = await stage.prompt("How was the nightly build made green again?")
         assert raw not in {each["id"] for each in prompt["memories"]}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.commands import Memd
 from support.daemon import Spawned
-from support.recording import EXAMPLES, referred
+from support.recording import EXAMPLES, save
 
 from memd.base.errors import (
     ConstraintViolationError,
@@ -34,14 +34,6 @@ def reader(daemon: Spawned) -> Iterator[Client]:
         added = owner.call("client.add", {"name": "reader", "scopes": ["read"]})
     with Client(daemon.paths.socket, key=Path(added["key_file"])) as client:
         yield client
-
-
-def save(client: Client, name: str, /, **changes: Any) -> dict[str, Any]:
-    for other in referred(ENTITIES[name]):
-        client.call(f"records.{other}.save", {"record": EXAMPLES[other]})
-    record = {**EXAMPLES[name], **changes}
-    answer: dict[str, Any] = client.call(f"records.{name}.save", {"record": record})
-    return answer
 
 
 def key_of(name: str) -> dict[str, Any]:

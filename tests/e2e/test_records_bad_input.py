@@ -13,7 +13,7 @@ import apsw
 import pytest
 from pydantic import AwareDatetime
 from support.daemon import Spawned, spawned
-from support.recording import EXAMPLES, referred
+from support.recording import EXAMPLES, numbered, save
 
 from memd.base.errors import InvalidError, MalformedRowError, VersionConflictError
 from memd.base.limits import REPLY_BYTES_MAX
@@ -39,23 +39,6 @@ def fields_of(*kinds: Any) -> list[tuple[str, str]]:
         for field in entity.model.model_fields
         if bare(name, field) in kinds
     ]
-
-
-def save(client: Client, name: str, /, **changes: Any) -> dict[str, Any]:
-    for other in referred(ENTITIES[name]):
-        client.call(f"records.{other}.save", {"record": EXAMPLES[other]})
-    record = {**EXAMPLES[name], **changes}
-    client.call(f"records.{name}.save", {"record": record})
-    return record
-
-
-def numbered(name: str, number: int) -> dict[str, Any]:
-    """Return what makes the example another one, behind or before all others by its number."""
-    changes: dict[str, Any] = {ENTITIES[name].key[-1]: f"page{number:02}"}
-    for field in ENTITIES[name].order:
-        later = (MOMENT + timedelta(minutes=number)).isoformat()
-        changes[field] = number if field == "turn_number" else later
-    return changes
 
 
 @EVERY

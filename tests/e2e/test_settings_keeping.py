@@ -41,21 +41,11 @@ async def _stage(home: Path, patch: pytest.MonkeyPatch, *trees: Any) -> AsyncIte
         yield stage
 
 
-async def _embedded(stage: Stage) -> None:
-    """Wait until every memory has its vector: nights leave the others alone."""
-    for _ in range(2_000):
-        listed = (await stage.call("memory.list"))["items"]
-        if all(each["state"] != "pending" for each in listed):
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("memories wait for their vectors")
-
-
 async def _slept(home: Path, patch: pytest.MonkeyPatch, *trees: Any) -> str:
     """Return what a night makes of one session's memories: the summary, "" for none."""
     async with _stage(home, patch, *trees) as stage:
         await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
-        await _embedded(stage)
+        await stage.wait_for_vectors()
         stage.clock.advance(days=3)
         report = await stage.call("sleep.run")
         if not report["detail"]["summaries"]:
@@ -99,7 +89,7 @@ async def test_what_is_older_than_its_retention_goes(
     async with _stage(tmp_path, patch, settings) as stage:
         for category in ("semantic", "social"):
             await stage.remember("The boat lies at pier 7.", category=category)
-        await _embedded(stage)
+        await stage.wait_for_vectors()
         stage.clock.advance(days=40)
         await stage.call("sleep.run")
         items = (await stage.call("memory.list"))["items"]
@@ -114,7 +104,7 @@ async def test_more_memories_than_the_bound_are_archived(
     async with _stage(tmp_path, patch, tree(place + "max_memories_per_agent", 2)) as stage:
         for category in ("semantic", "social", "procedural"):
             await stage.remember("The boat lies at pier 7.", category=category)
-        await _embedded(stage)
+        await stage.wait_for_vectors()
         stage.clock.advance(days=3)
         await stage.call("sleep.run")
         assert (await stage.call("memory.count"), await stage.call("archive.count")) == (2, 1)
@@ -181,10 +171,10 @@ async def test_what_was_consolidated_is_archived_for_good_when_it_is_old(
         settings = tree(NIGHT + "archival.age_threshold_days", days)
         async with _stage(tmp_path / str(days), patch, settings) as stage:
             await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
-            await _embedded(stage)
+            await stage.wait_for_vectors()
             stage.clock.advance(days=3)
             await stage.call("sleep.run")
-            await _embedded(stage)
+            await stage.wait_for_vectors()
             stage.clock.advance(days=11)
             report = await stage.call("sleep.run")
             steps[days] = [each["name"] for each in report["steps"] if each["rows"]]
@@ -205,7 +195,7 @@ async def test_the_oldest_sessions_are_compressed_when_there_are_many(
                     sentence = f"The deploy {number} {text}."
                     await stage.remember(sentence, category="episodic", session_id=f"s{number}")
                 stage.clock.advance(days=1)
-            await _embedded(stage)
+            await stage.wait_for_vectors()
             stage.clock.advance(days=3)
             await stage.call("sleep.compress")
             return int(await stage.call("archive.count"))
@@ -233,7 +223,7 @@ async def test_the_wiki_has_the_tiers_and_the_place_it_is_given(
         where = tree(NIGHT + "wiki_export.export_root", str(root))
         async with _stage(tmp_path / name, patch, where, *settings) as stage:
             await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
-            await _embedded(stage)
+            await stage.wait_for_vectors()
             stage.clock.advance(days=3)
             await stage.call("sleep.run")
             await stage.call("wiki.export")
@@ -262,7 +252,7 @@ async def test_the_wiki_is_written_after_a_night_when_it_is_to_be(
             tmp_path / f"home {trigger}", patch, tree(NIGHT + "wiki_export", wiki)
         ) as (stage):
             await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
-            await _embedded(stage)
+            await stage.wait_for_vectors()
             stage.clock.advance(days=3)
             await stage.call("sleep.run")
             for _ in range(400):

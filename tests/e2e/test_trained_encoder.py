@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from support import forked
 from support.daemon import Spawned, environment, spawned, wait_until
+from support.tuned import ingest_all
 
 from memd.base.errors import FineTuneCancelledError, FineTuneDependencyError
 from memd.domain.learn import TuneRequest
@@ -124,13 +125,6 @@ def daemon(tmp_path: Path, more: dict[str, str]) -> Iterator[Spawned]:
         yield daemon
 
 
-def ingest_all(daemon: Spawned, items: list[dict[str, Any]]) -> None:
-    with daemon.client() as client:
-        for start in range(0, len(items), 100):
-            client.call("memory.ingest_many", {"items": items[start : start + 100]})
-        wait_until(lambda: not client.call("system.status")["pending"], "all have vectors")
-
-
 def the_run(daemon: Spawned) -> dict[str, Any]:
     with daemon.client() as client:
         (run,) = client.call("tune.status")["runs"]
@@ -151,8 +145,8 @@ def test_without_torch_it_says_what_to_install(
 def test_a_better_encoder_is_put_to_use_and_taken_back(
     daemon: Spawned, tmp_path: Path, more: dict[str, str]
 ) -> None:
-    ingest_all(daemon, SAYINGS)
     with daemon.client() as client:
+        ingest_all(client, SAYINGS)
         client.call("tune.start", {"encoder": True, "learning_rate": 3e-4, "epochs": 4})
         wait_until(lambda: the_run(daemon)["completed_at"] is not None, "it is over", SECONDS_MAX)
         run = the_run(daemon)
@@ -170,8 +164,8 @@ def test_a_better_encoder_is_put_to_use_and_taken_back(
 def test_a_worse_encoder_is_not_put_to_use_and_leaves_nothing(
     daemon: Spawned, more: dict[str, str]
 ) -> None:
-    ingest_all(daemon, SAYINGS)
     with daemon.client() as client:
+        ingest_all(client, SAYINGS)
         client.call("tune.start", {"encoder": True, "learning_rate": 0.5, "epochs": 1})
         wait_until(lambda: the_run(daemon)["completed_at"] is not None, "it is over", SECONDS_MAX)
         assert not the_run(daemon)["deployed"], the_run(daemon)
@@ -183,8 +177,8 @@ def test_a_worse_encoder_is_not_put_to_use_and_leaves_nothing(
 @with_torch
 def test_a_killed_training_is_gone_on_with(tmp_path: Path, more: dict[str, str]) -> None:
     with spawned(tmp_path, more) as daemon:
-        ingest_all(daemon, SAYINGS)
         with daemon.client() as client:
+            ingest_all(client, SAYINGS)
             client.call("tune.start", {"encoder": True})
         wait_until(lambda: (the_run(daemon)["progress"] or 0) > 0.1, "it trains", SECONDS_MAX)
         daemon.stop(signal.SIGKILL)

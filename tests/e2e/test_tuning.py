@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support import forked
 from support.daemon import environment, spawned, wait_until
-from support.tuned import turns
+from support.tuned import ingest_all, turns
 
 from memd.base.errors import InvalidStateError
 from memd.client import Client
@@ -18,13 +18,6 @@ from memd.client import Client
 pytestmark = pytest.mark.model
 
 PAIRS = 70
-
-
-def talked(client: Client) -> None:
-    items = turns(PAIRS)
-    for start in range(0, len(items), 100):
-        client.call("memory.ingest_many", {"items": items[start : start + 100]})
-    wait_until(lambda: not client.call("system.status")["pending"], "all have vectors")
 
 
 def stage(client: Client) -> str:
@@ -43,7 +36,7 @@ def test_a_killed_run_is_gone_on_with_and_told_by_the_command(
     model = {"MEMD_MODEL_DIR": str(model_dir)}
     with spawned(tmp_path, model) as daemon:
         with daemon.client() as client:
-            talked(client)
+            ingest_all(client, turns(PAIRS))
             assert stage(client) == "idle"
             begun = client.call("tune.start")
             assert begun["stage"] == "generating_data"

@@ -15,7 +15,7 @@ import pytest_asyncio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import TypeAdapter
 from support.fakes import fingerprint
-from support.rooms import Desk, a_desk
+from support.rooms import APeer, Desk, a_desk
 from support.store import OWNER
 from support.tuned import worse
 
@@ -28,7 +28,6 @@ from memd.org.signature import statement
 from memd.rpc.envelope import Request
 from memd.serve.authority import Credentials
 from memd.serve.dispatch import ActiveRequest
-from memd.serve.events import Link, Listener
 from memd.serve.metrics import BOUNDS_US, Metrics
 from memd.serve.routes.routes import methods, records
 from memd.serve.status import document
@@ -40,19 +39,6 @@ BOSS = replace(OWNERS_COMMANDS, seniority=SeniorityLevel.C_SUITE, autonomy_level
 SETTINGS = Settings.model_validate(
     {"llm": {"provider": "assistant", "night_tokens": 5, "uses": {"lessons": True}}}
 )
-
-
-class APeer:
-    """A connection that takes every event."""
-
-    listener: Listener | None = None
-    link: Link | None = None
-
-    def may_receive(self, agent_id: str) -> bool:
-        return bool(agent_id)
-
-    def offer(self, frame: bytes) -> bool:
-        return bool(frame)
 
 
 async def ask(desk: Desk, method: str, **params: Any) -> dict[str, Any]:

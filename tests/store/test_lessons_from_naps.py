@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.builders import ran
 from support.nights import ADA, Bed, a_bed, nap_over, settled
 
 from memd.domain.caller import Caller
@@ -172,14 +173,6 @@ async def test_a_night_makes_no_summary_of_lessons(tmp_path: Path) -> None:
 
 FAILED = "Exit code 1\nError: connect ECONNREFUSED 127.0.0.1:6380"
 WHY = "The tests fail because Redis is missing on port 6380."
-
-
-def ran(call: str, line: str, result: str) -> list[dict[str, Any]]:
-    function = {"name": "Bash", "arguments": {"command": line}}
-    return [
-        {"role": "assistant", "content": "", "tool_calls": [{"id": call, "function": function}]},
-        {"role": "tool", "tool_call_id": call, "content": result},
-    ]
 
 
 CURED: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.nights import ADA, BOB, Bed, a_bed, differing, settled
+from support.nights import ADA, BOB, TURNS, Bed, a_bed, differing, settled
 from support.providers import StubProvider
 
 from memd.base.errors import InvalidError, InvalidStateError, NotFoundError, ProviderRefusedError
@@ -25,7 +25,6 @@ from memd.sleep.night.tasks import Cursor, NightScope, PlannedStep
 from memd.sleep.sleep import KillSwitch
 from memd.sleep.strategies.operations import CondensedGroup, GroupMember
 
-TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 CONSOLIDATION = frozenset({"consolidation"})
 
 
@@ -104,9 +103,7 @@ async def test_a_pause_does_the_same_until_it_ends(bed: Bed) -> None:
 
 
 async def test_a_switch_that_goes_off_meanwhile_stops_the_night_at_its_next_step(bed: Bed) -> None:
-    for session in ("a", "b"):
-        await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
-    bed.clock.advance(days=2)
+    await bed.tell_sessions()
     says = iter([True, True, False])
     night = replace(bed.night, enabled=lambda: next(says, False))
     stopped = await night.run(ADA)
@@ -121,9 +118,7 @@ async def test_a_night_that_is_going_on_stops_at_its_next_step_when_the_file_say
     bed: Bed, tmp_path: Path
 ) -> None:
     config = tmp_path / "config.toml"
-    for session in ("a", "b"):
-        await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
-    bed.clock.advance(days=2)
+    await bed.tell_sessions()
     night = replace(bed.night, enabled=KillSwitch(Settings(), config, {}))
 
     def switch_off(done: int, total: int) -> None:
@@ -142,9 +137,7 @@ async def test_a_night_that_is_going_on_stops_at_its_next_step_when_the_file_say
 
 
 async def test_a_night_that_was_stopped_can_be_undone_instead_of_going_on(bed: Bed) -> None:
-    for session in ("a", "b"):
-        await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
-    bed.clock.advance(days=2)
+    await bed.tell_sessions()
     before = await bed.tables()
     says = iter([True, True, False])
     stopped = await replace(bed.night, enabled=lambda: next(says, False)).run(ADA)

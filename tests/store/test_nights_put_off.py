@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.nights import ADA, BOB, Bed, a_bed, differing
+from support.nights import ADA, BOB, TURNS, Bed, a_bed, differing
 
 from memd.base.errors import (
     BusyError,
@@ -29,8 +29,6 @@ from memd.sleep.night.night import Night
 from memd.sleep.night.scheduler import NightScheduler
 from memd.sleep.sleep import build_sleep
 from memd.store.run import runs
-
-TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 
 
 class Disk:
@@ -59,12 +57,6 @@ class Disk:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch)
-
-
-async def two_sessions(bed: Bed) -> None:
-    for session in ("a", "b"):
-        await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
-    bed.clock.advance(days=2)
 
 
 async def ended(bed: Bed, disk: Disk, error: BaseException | None = None) -> RunReport:
@@ -101,7 +93,7 @@ async def hours(bed: Bed, scheduler: NightScheduler, number: int) -> None:
 
 
 async def test_a_night_that_the_disk_ended_goes_on_as_the_same_run(bed: Bed, disk: Disk) -> None:
-    await two_sessions(bed)
+    await bed.tell_sessions()
     before = await bed.tables()
     run = await ended(bed, disk)
     assert (run.state, run.detail) == (RunState.RUNNING, {"errors": ["disk_full"], "tries": 1})
@@ -122,7 +114,7 @@ async def test_a_night_that_the_disk_ended_goes_on_as_the_same_run(bed: Bed, dis
 async def test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever(
     bed: Bed, disk: Disk
 ) -> None:
-    await two_sessions(bed)
+    await bed.tell_sessions()
     run = await ended(bed, disk)
     scheduler, began = rhythm_of(bed), disk.tries
     for span, tries in ((1, 1), (1, 1), (1, 2), (3, 2), (1, 3), (24, 5)):
@@ -146,7 +138,7 @@ async def test_what_the_disk_cannot_be_told_is_told_all_the_same(
     """Nothing can be noted on a full disk: then the process knows it, and the next start tries."""
     disk.notes = False
     async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
+        await bed.tell_sessions()
         run = await ended(bed, disk)
         assert run.detail == {"errors": ["disk_full"], "tries": 1}
         assert run in await bed.night.reports(None, 5)
@@ -170,7 +162,7 @@ async def test_who_asks_for_a_night_meanwhile_is_told_what_the_disk_says(
     bed: Bed, disk: Disk
 ) -> None:
     """And as soon as there is room, the night that was left is finished before the new one."""
-    await two_sessions(bed)
+    await bed.tell_sessions()
     left = await ended(bed, disk)
     with pytest.raises(DiskFullError):
         await bed.night.run(ADA)
@@ -184,7 +176,7 @@ async def test_who_asks_for_a_night_meanwhile_is_told_what_the_disk_says(
 async def test_an_undoing_that_the_disk_ended_waits_as_well(
     bed: Bed, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await two_sessions(bed)
+    await bed.tell_sessions()
     before = await bed.tables()
     run = await bed.night.run(ADA)
 
@@ -211,7 +203,7 @@ async def test_a_file_that_stays_damaged_for_one_agent_leaves_the_others_their_n
 ) -> None:
     del disk
     async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
+        await bed.tell_sessions()
         await bed.tell(*(f"Bob: {turn}" for turn in TURNS), caller=BOB)
         bed.clock.advance(days=2)
         of_agent = Night._run_agent  # the agent's own part of a night
@@ -234,7 +226,7 @@ async def test_a_file_that_stays_damaged_for_one_agent_leaves_the_others_their_n
 async def test_a_night_that_fails_of_itself_is_not_gone_on_with(
     bed: Bed, disk: Disk, error: Exception
 ) -> None:
-    await two_sessions(bed)
+    await bed.tell_sessions()
     disk.error = error
     run = await bed.night.run(ADA)
     assert run.state is RunState.FAILED
@@ -259,7 +251,7 @@ def test_what_a_provider_refuses_is_not_of_the_disk(error: Exception, whose: boo
 async def test_a_night_of_some_steps_or_of_one_agent_puts_no_whole_night_off(
     bed: Bed, part: dict[str, Any]
 ) -> None:
-    await two_sessions(bed)
+    await bed.tell_sessions()
     whole = await bed.night.run(ADA)
     bed.clock.advance(hours=20)
     await bed.night.run(ADA, **part)

@@ -15,18 +15,10 @@ from support.store import locked
 from memd.base.errors import BusyError, ReadOnlyError, StorageError
 from memd.domain.enums import RunKind, RunState
 
-TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
-
-
-async def two_sessions(bed: Bed, words: str = "") -> None:
-    for session in ("a", "b"):
-        await bed.tell(*(f"{session}: {turn}{words}" for turn in TURNS), session_id=session)
-    bed.clock.advance(days=2)
-
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_night_over_a_file_that_another_program_holds_is_refused(bed: Bed) -> None:
-    await two_sessions(bed)
+    await bed.tell_sessions()
     done = await bed.night.run(ADA)
     after = await bed.tables()
     with locked(bed.house.db.path):
@@ -47,7 +39,7 @@ async def test_a_night_over_a_file_that_another_program_holds_is_refused(bed: Be
 
 @pytest.mark.usefixtures("impatient")
 async def test_a_night_whose_file_is_held_half_way_goes_on_later_as_the_same_run(bed: Bed) -> None:
-    await two_sessions(bed)
+    await bed.tell_sessions()
     before = await bed.tables()
     other = apsw.Connection(str(bed.house.db.path))
 
@@ -75,7 +67,7 @@ async def test_a_read_only_store_has_rehearsals_and_no_nights(tmp_path: Path) ->
     folder = tmp_path / "disk"
     folder.mkdir()
     async with a_bed(folder) as bed:
-        await two_sessions(bed)
+        await bed.tell_sessions()
         clock = bed.clock
     with read_only(folder):
         async with a_bed(folder, clock) as bed:
@@ -96,7 +88,7 @@ async def test_a_night_on_a_full_disk_loses_nothing_and_goes_on_when_there_is_ro
     own_disk: Path,
 ) -> None:
     async with a_bed(own_disk, settings=settled(strategy="dual_mode")) as bed:
-        await two_sessions(bed, " So it is." * 200)  # which the default strategy leaves alone
+        await bed.tell_sessions(" So it is." * 200)  # which the default strategy leaves alone
         before = await bed.tables()
         make_room = fill(own_disk)
         with pytest.raises(StorageError):

@@ -14,7 +14,7 @@ import apsw
 import pytest
 from pydantic import ValidationError
 from pydantic_core import to_json as to_bytes
-from support.recording import AT, EXAMPLES, SHA, a_record, referred, some_records
+from support.recording import AT, EXAMPLES, SHA, a_record, numbered, referred, some_records
 
 from memd.base.errors import (
     ConstraintViolationError,
@@ -59,15 +59,6 @@ def repository(records: Records, name: str) -> Any:
 
 def key_of(name: str, record: Any) -> list[str]:
     return [getattr(record, field) for field in ENTITIES[name].key]
-
-
-def numbered(name: str, number: int) -> dict[str, Any]:
-    """Return what makes the example another one, later than the one before."""
-    changes: dict[str, Any] = {ENTITIES[name].key[-1]: f"n{number:02}"}
-    for field in ENTITIES[name].order:
-        later = (MOMENT + timedelta(minutes=number)).isoformat()
-        changes[field] = number if field == "turn_number" else later
-    return changes
 
 
 def items(page: RowPage) -> tuple[Any, ...]:

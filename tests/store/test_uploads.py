@@ -5,25 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.rooms import OPERATOR, Desk
+from support.rooms import OPERATOR, APeer, Desk
 
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.rpc.envelope import Request
 from memd.serve.dispatch import ActiveRequest
-from memd.serve.events import Link, Listener
-
-
-class Line:
-    """A connection."""
-
-    listener: Listener | None = None
-    link: Link | None = None
-
-    def may_receive(self, agent_id: str) -> bool:
-        return bool(agent_id)
-
-    def offer(self, frame: bytes) -> bool:
-        return bool(frame)
 
 
 def recorded(text: str) -> str:
@@ -32,7 +18,7 @@ def recorded(text: str) -> str:
     return json.dumps(params, ensure_ascii=False)
 
 
-async def call(desk: Desk, line: Line, method: str, **params: Any) -> dict[str, Any]:
+async def call(desk: Desk, line: APeer, method: str, **params: Any) -> dict[str, Any]:
     asking = ActiveRequest(OPERATOR, peer=line)
     frame = await desk.dispatch.answer(Request(1, method, params), asking)
     assert frame is not None
@@ -40,22 +26,22 @@ async def call(desk: Desk, line: Line, method: str, **params: Any) -> dict[str, 
     return answer
 
 
-async def send(desk: Desk, line: Line, text: str, **params: Any) -> dict[str, Any]:
+async def send(desk: Desk, line: APeer, text: str, **params: Any) -> dict[str, Any]:
     return await call(desk, line, "session.import", text=text, **params)
 
 
 async def imported(desk: Desk) -> dict[str, list[str]]:
     """Return what was said in each session that memd knows, by its id."""
     params: dict[str, list[str]] = {}
-    for session in (await call(desk, Line(), "session.list"))["result"]["items"]:
+    for session in (await call(desk, APeer(), "session.list"))["result"]["items"]:
         name = session["session_id"]
-        page = await call(desk, Line(), "session.messages", session_id=name)
+        page = await call(desk, APeer(), "session.messages", session_id=name)
         params[name] = [message["text"] for message in page["result"]["items"]]
     return params
 
 
 async def test_parts_become_one_transcript(desk: Desk) -> None:
-    line, text = Line(), "where the h\u00e9ron nests"
+    line, text = APeer(), "where the h\u00e9ron nests"
     whole = recorded(text)
     half = whole.index("\u00e9") + 1
     first = await send(desk, line, whole[:half], more=True)
@@ -69,7 +55,7 @@ async def test_parts_become_one_transcript(desk: Desk) -> None:
 async def test_a_part_that_does_not_follow_is_refused_and_the_next_first_one_begins_anew(
     desk: Desk,
 ) -> None:
-    line, half = Line(), recorded("half of it")[:40]
+    line, half = APeer(), recorded("half of it")[:40]
     await send(desk, line, half, more=True)
     refused = await send(desk, line, "another", offset=3)
     assert refused["error"]["data"]["field"] == "offset"
@@ -83,7 +69,7 @@ async def test_a_part_that_does_not_follow_is_refused_and_the_next_first_one_beg
 async def test_each_connection_has_its_own_and_of_too_many_the_first_is_given_up(
     desk: Desk,
 ) -> None:
-    lines = [Line() for _ in range(TRANSCRIPTS_ARRIVING_MAX + 1)]
+    lines = [APeer() for _ in range(TRANSCRIPTS_ARRIVING_MAX + 1)]
     parts = [recorded(f"this is the talk number {number}") for number in range(len(lines))]
     for line, part in zip(lines, parts, strict=True):
         await send(desk, line, part[:40], more=True)
@@ -98,7 +84,7 @@ async def test_each_connection_has_its_own_and_of_too_many_the_first_is_given_up
 
 
 async def test_a_transcript_over_its_limit_is_refused_and_not_kept(desk: Desk) -> None:
-    line = Line()
+    line = APeer()
     part = "x" * (FRAME_BYTES_MAX // 2)
     offset = 0
     while offset <= NAP_TRANSCRIPT_BYTES_MAX - len(part):

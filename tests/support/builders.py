@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,15 @@ def an_id_source(seed: int = 0) -> Ids:
         return state[0].to_bytes(size, "big")
 
     return Ids(HeldClock(), chance)
+
+
+def ran(call: str, line: str, result: str) -> list[dict[str, Any]]:
+    """Return the messages of an agent that runs *line*, and of its *result*."""
+    function = {"name": "Bash", "arguments": json.dumps({"command": line})}
+    return [
+        {"role": "assistant", "content": "", "tool_calls": [{"id": call, "function": function}]},
+        {"role": "tool", "tool_call_id": call, "content": result},
+    ]
 
 
 def inserted(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:

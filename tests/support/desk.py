@@ -103,3 +103,13 @@ def a_desk(daemon: Spawned, name: str) -> Iterator[Desk]:
     """Yield a connection in the name of an agent of this *name*."""
     with daemon.client() as client:
         yield Desk(client, re.sub(r"\W+", "-", name)[-100:])
+
+
+def denied(owner: Client, client: str) -> dict[str, int]:
+    """Return how often each method was refused to *client*, as the audit says."""
+    attempts: dict[str, int] = {}
+    params = {"client": client, "outcome": "denied", "limit": 1_000}
+    for row in owner.call("audit.show", params)["items"]:
+        assert row["rows"] == 0
+        attempts[row["method"]] = attempts.get(row["method"], 0) + row["attempts"]
+    return attempts

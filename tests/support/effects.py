@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -71,6 +72,15 @@ class Stage:
             request = {"content": text, "category": "semantic", **more}
             ids.append(await self.client.call("memory.store", request))
         return ids
+
+    async def wait_for_vectors(self) -> None:
+        """Wait until every memory has its vector: nights leave the others alone."""
+        for _ in range(2_000):
+            items = (await self.call("memory.list"))["items"]
+            if all(each["state"] != "pending" for each in items):
+                return
+            await asyncio.sleep(0.005)
+        raise AssertionError("memories wait for their vectors")
 
     async def prompt(self, query: str, **more: Any) -> dict[str, Any]:
         answer: dict[str, Any] = await self.client.call("inject.prepare", {"query": query, **more})

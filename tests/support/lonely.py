@@ -8,7 +8,6 @@ the file holds then: an image must hold what one of two neighbouring marks holds
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from support.clocks import HeldClock
 from support.fakes import HashEmbedder
 from support.nights import Bed
 from support.powercut import RecordingVFS
-from support.store import SOURCE_TABLES, a_house
+from support.store import SOURCE_TABLES, a_house, hash_tables
 
 from memd.backends import rooms as file_rooms
 from memd.domain.caller import Caller
@@ -86,12 +85,7 @@ class OneConnection(Database):
 
 def held(conn: apsw.Connection) -> str:
     """Return a hash over every row that memd was told or has noted about its sleep."""
-    digest = hashlib.sha256()
-    for table in (*SOURCE_TABLES, *LEDGER_TABLES):
-        digest.update(table.encode())
-        for row in conn.execute(f"SELECT * FROM {table} ORDER BY 1, 2"):
-            digest.update(repr(row).encode())
-    return digest.hexdigest()
+    return hash_tables(conn, (*SOURCE_TABLES, *LEDGER_TABLES))
 
 
 @asynccontextmanager

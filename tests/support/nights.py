@@ -36,6 +36,7 @@ from memd.store.memory import memories, removal
 ADA = Caller(agent_id="ada", method="test")
 BOB = Caller(agent_id="bob", method="test")
 EPISODIC = MemoryCategory.EPISODIC
+TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 
 # What an undone run leaves as it was, and the order in which each is read.
 TABLES = {
@@ -76,6 +77,13 @@ class Bed:
             request = MemoryStoreRequest.model_validate({"content": text} | given)
             ids.append(await self.house.ingest.store(caller, request))
         return ids
+
+    async def tell_sessions(self, words: str = "") -> None:
+        """Store TURNS, each with *words* at its end, in two sessions, and let two days pass."""
+        for session in ("a", "b"):
+            texts = (f"{session}: {turn}{words}" for turn in TURNS)
+            await self.tell(*texts, session_id=session)
+        self.clock.advance(days=2)
 
     async def states(self) -> dict[str, str]:
         """Return the state of every memory that is no summary, by its text."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from support.clocks import HeldClock
 
 from memd.base.ids import Ids
+from memd.client import Client
 from memd.domain.values import Value
 from memd.records.entities import ENTITIES, Entity
 from memd.records.records import Records
@@ -85,6 +87,24 @@ def a_record(name: str, /, **changes: Any) -> Any:
 def referred(entity: Entity) -> list[str]:
     """Return the entities whose example that of *entity* refers to."""
     return list((entity.refers or {}).values())
+
+
+def numbered(name: str, number: int) -> dict[str, Any]:
+    """Return what makes the example another one, later than the one before."""
+    changes: dict[str, Any] = {ENTITIES[name].key[-1]: f"n{number:02}"}
+    for field in ENTITIES[name].order:
+        later = (datetime.fromisoformat(AT) + timedelta(minutes=number)).isoformat()
+        changes[field] = number if field == "turn_number" else later
+    return changes
+
+
+def save(client: Client, name: str, /, **changes: Any) -> dict[str, Any]:
+    """Save the example of entity *name*, with *changes*, and those that it refers to."""
+    for other in referred(ENTITIES[name]):
+        client.call(f"records.{other}.save", {"record": EXAMPLES[other]})
+    record = {**EXAMPLES[name], **changes}
+    client.call(f"records.{name}.save", {"record": record})
+    return record
 
 
 @asynccontextmanager

@@ -23,6 +23,7 @@ from memd.domain.settings.settings import Settings
 from memd.embedding.embed import SwitchableEmbedder
 from memd.serve.authority import Authority, Credentials, Denials
 from memd.serve.dispatch import Dispatch
+from memd.serve.events import Link, Listener
 from memd.serve.metrics import Metrics
 from memd.serve.rooms import DaemonRooms
 from memd.serve.rooms import rooms as daemon_rooms
@@ -132,6 +133,19 @@ class _Gated:
             return answer
 
         return through
+
+
+class APeer:
+    """A connection that takes every event."""
+
+    listener: Listener | None = None
+    link: Link | None = None
+
+    def may_receive(self, agent_id: str) -> bool:
+        return bool(agent_id)
+
+    def offer(self, frame: bytes) -> bool:
+        return bool(frame)
 
 
 @dataclass

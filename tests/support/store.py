@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -150,8 +150,13 @@ def rehash(conn: apsw.Connection, memory_id: str) -> None:
 
 def source_hash(conn: apsw.Connection) -> str:
     """Return a hash over every row of every source table, in order."""
+    return hash_tables(conn, SOURCE_TABLES)
+
+
+def hash_tables(conn: apsw.Connection, tables: Sequence[str]) -> str:
+    """Return a hash over every row of *tables*, in order."""
     digest = hashlib.sha256()
-    for table in SOURCE_TABLES:
+    for table in tables:
         digest.update(table.encode())
         for row in conn.execute(f"SELECT * FROM {table} ORDER BY 1, 2"):
             digest.update(repr(row).encode())

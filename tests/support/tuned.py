@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from bench.corpus import made
+from support.daemon import wait_until
 from support.store import ADA
 
 from memd.backends.rooms import Rooms
+from memd.client import Client
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.learn import TuneRequest, TuneRun
 from memd.domain.values import unheard
@@ -34,6 +37,13 @@ async def talked(house: Rooms, pairs: int) -> None:
     for start in range(0, len(items), 100):
         await house.ingest.ingest_many(ADA, IngestManyRequest(items=items[start : start + 100]))
     await house.queue.drain()
+
+
+def ingest_all(client: Client, items: Sequence[dict[str, Any]]) -> None:
+    """Ingest *items* over the socket and wait for their vectors."""
+    for start in range(0, len(items), 100):
+        client.call("memory.ingest_many", {"items": items[start : start + 100]})
+    wait_until(lambda: not client.call("system.status")["pending"], "all have vectors")
 
 
 def a_tuning(house: Rooms) -> Tuning:
