@@ -93,26 +93,6 @@ def covers(text: str, spans: Iterable[tuple[int, int]]) -> bool:
     )
 
 
-def find_things(text: str) -> tuple[str, ...]:
-    """Return the names in a question, the longest first, each once.
-
-    >>> find_things("What may the data team use instead of Litestar?")
-    ('the data team', 'Litestar')
-    """
-    words = [match.span() for match in re.finditer(r"\[\[[^\]]+\]\]|[^\s?!,;()]+", text)]
-    names: dict[str, str] = {}
-    at = 0
-    while at < len(words):
-        for length in range(min(5, len(words) - at), 0, -1):
-            thing = name(text[words[at][0] : words[at + length - 1][1]])
-            if thing is not None and not any(map(VERB_PHRASE.fullmatch, thing.split())):
-                names.setdefault(fold_name(thing), thing)
-                at += length - 1
-                break
-        at += 1
-    return tuple(sorted(names.values(), key=len, reverse=True))
-
-
 def _is_valid(statement: ExtractedStatement) -> bool:
     names = (statement.subject, statement.object)
     return all(fold_name(part) and len(part) <= CHARS_MAX for part in names) and fold_name(

@@ -36,7 +36,6 @@ from memd.store.file.connect import Reading
 
 TOP = 10
 LATENCY_QUESTIONS = 100
-MADE = ("adapter", "weights", "both")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from memd.domain.settings.settings import MemoryConfig, Settings, UsageSettings
 from memd.domain.sleep.sleep import NapResult
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.source import NapRequest
-from memd.store.memory import versions
 from memd.store.session.sessions import IDLE_US
 
 RIGHT_NOW = "Right now in this session we are looking at the parser."
@@ -102,11 +101,10 @@ async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(
     assert before.category is untouched.category is MemoryCategory.WORKING
     assert after.category is MemoryCategory.EPISODIC
     assert after.content == before.content
-    key = "SELECT memory_key FROM memory WHERE memory_id = ?"
-    kept = await house.db.write(
-        ADA, lambda conn: versions.count(conn, conn.execute(key, (arrived,)).get)
+    versions = (
+        "SELECT count(*) FROM memory_version JOIN memory USING (memory_key) WHERE memory_id = ?"
     )
-    assert kept == 1
+    assert await house.db.read(lambda conn: conn.execute(versions, (arrived,)).get) == 1
     assert (await house.upkeep.check(ADA)).ok
 
 

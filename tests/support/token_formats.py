@@ -24,7 +24,6 @@ _ALPHABETS = {
     "b32": string.ascii_uppercase + "234567",
     "bech": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
 }
-_PART = re.compile(r"\{(\w+):(\d+)\}")
 
 # One issuer a line: what it is, and how it looks.
 _ROWS = """

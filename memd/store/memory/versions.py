@@ -207,10 +207,3 @@ def list_texts(conn: Reading, key: int, limit: int) -> list[EarlierTextRow]:
         """,
         {"key": key, "limit": limit},
     )
-
-
-def count(conn: Writing, key: int) -> int:
-    """Return how many earlier versions a memory has."""
-    return conn.get_count(
-        "SELECT count(*) FROM memory_version WHERE memory_key = :key", {"key": key}
-    )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.base.clock import from_us, to_us
-from memd.extract.statements import STATEMENTS_MAX, covers, extract_statements, find_things
+from memd.extract.statements import STATEMENTS_MAX, covers, extract_statements
 from memd.extract.verbs import RELATIONS
 
 NOW_US = to_us(datetime(2026, 11, 21, 12, tzinfo=UTC))
@@ -300,11 +300,3 @@ def test_a_text_is_covered_when_each_sentence_was_read() -> None:
     assert covers(text, [(one.start, one.end) for one in extract_statements(text)])
     longer = f"{text} Ask Zoe about hinges."
     assert not covers(longer, [(one.start, one.end) for one in extract_statements(longer)])
-
-
-def test_a_question_names_its_things() -> None:
-    assert find_things("What may the data team use instead of Litestar?") == (
-        "the data team",
-        "Litestar",
-    )
-    assert find_things("who knows?") == ()

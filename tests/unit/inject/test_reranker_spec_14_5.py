@@ -11,16 +11,12 @@ from support.entries import a_scored, an_entry
 from support.pairs import FakePairs
 from support.providers import StubProvider
 
-from memd.api import QuerySpecificReranker, Reranker, RerankerCache, ScoredMemory
+from memd.api import QuerySpecificReranker, Reranker, RerankerCache
 from memd.base.errors import DegradedError
 from memd.inject.reranker import CrossEncoderReranker, cache_key, rerank_prompt
 from memd.recall.rerank import CANDIDATES
 
 PAIR = (a_scored("first", 0.9), a_scored("second", 0.4))
-
-
-def ids(memories: tuple[ScoredMemory, ...]) -> list[str]:
-    return [memory.entry.id for memory in memories]
 
 
 def asking(*answers: str | BaseException) -> tuple[StubProvider, QuerySpecificReranker]:
