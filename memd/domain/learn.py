@@ -307,16 +307,21 @@ class DistillationOutcome(Value):
     why_not: str | None = None
 
 
-class ProceduralMemoryProposal(Value):
-    """A lesson before it is stored (SPEC 17.2). Tags beyond 20 are dropped, not refused."""
+class ProposedLesson(Value):
+    """The schema of the model's answer."""
 
-    discovery: Annotated[NotBlankStr, Field(max_length=DISCOVERY_CHARS_MAX)]
+    discovery: NotBlankStr = Field(max_length=DISCOVERY_CHARS_MAX)
     condition: Tier
     action: Tier
     rationale: Tier
     execution_steps: tuple[Tier, ...] = Field(default=(), max_length=STEPS_MAX)
     confidence: Share
     tags: tuple[Name, ...] = ()
+
+
+class ProceduralMemoryProposal(ProposedLesson):
+    """A lesson before it is stored (SPEC 17.2). Tags beyond 20 are dropped, not refused."""
+
     scope: LessonScope = LessonScope.AGENT
     supersedes: tuple[Name, ...] = ()
     superseded_by: Name | None = None
