@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from memd.base import log
 from memd.base.errors import MemdError
 from memd.base.limits import NAME_CHARS_MAX
+from memd.domain.backend import MemoryBackend
 from memd.domain.enums import MemoryCategory
 from memd.domain.inject import ToolAnswer, ToolDefinition
 from memd.domain.memory import MemoryEntry
@@ -79,6 +80,17 @@ def text_of(arguments: Mapping[str, Any], name: str, chars_max: int | None = Non
 def id_of(arguments: Mapping[str, Any]) -> str:
     """Return a memory's id; raises BadArgumentError."""
     return text_of(arguments, "memory_id", NAME_CHARS_MAX)
+
+
+async def entry_of(
+    backend: MemoryBackend, agent_id: str, arguments: Mapping[str, Any]
+) -> MemoryEntry:
+    """Return the memory of the agent that ``memory_id`` names; BadArgumentError for none."""
+    memory_id = id_of(arguments)
+    entry = await backend.get(agent_id, memory_id)
+    if entry is None:
+        raise BadArgumentError(f"no memory has the id {short_value(memory_id)}")
+    return entry
 
 
 def limit_of(arguments: Mapping[str, Any], default: int, most: int) -> int:

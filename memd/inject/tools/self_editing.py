@@ -36,6 +36,7 @@ from memd.inject.tools.arguments import (
     BadArgumentError,
     answer_or_error,
     category_of,
+    entry_of,
     id_of,
     limit_of,
     list_line,
@@ -230,10 +231,7 @@ class SelfEditingMemoryStrategy:
         return f"Stored in archival memory (id={stored})."
 
     async def _recall_read(self, agent_id: str, arguments: Arguments) -> str:
-        memory_id = id_of(arguments)
-        entry = await self._backend.get(agent_id, memory_id)
-        if entry is None:
-            raise BadArgumentError(f"no memory has the id {short_value(memory_id)}")
+        entry = await entry_of(self._backend, agent_id, arguments)
         return render_entries([entry], list_line)
 
     async def _recall_write(self, agent_id: str, arguments: Arguments) -> str:

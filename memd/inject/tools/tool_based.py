@@ -33,11 +33,10 @@ from memd.inject.format import directive
 from memd.inject.isolation import isolate
 from memd.inject.pipeline import Entries, MemoryFilterStrategy
 from memd.inject.tools.arguments import (
-    BadArgumentError,
     answer_or_error,
     categories_of,
     define_tool,
-    id_of,
+    entry_of,
     limit_of,
     limit_schema,
     refusal,
@@ -165,11 +164,7 @@ class ToolBasedInjectionStrategy:
         return f"{answer}\nIgnored categories: {', '.join(unknown)}" if unknown else answer
 
     async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
-        memory_id = id_of(arguments)
-        entry = await self._backend.get(agent_id, memory_id)
-        if entry is None:
-            raise BadArgumentError(f"no memory has the id {short_value(memory_id)}")
-        return render_entries([entry])
+        return render_entries([await entry_of(self._backend, agent_id, arguments)])
 
 
 Search = Callable[[str], Awaitable[Entries]]
