@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import io
 import os
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -21,6 +22,7 @@ import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
 from support.clocks import HeldClock
 
+from memd.base import log
 from memd.store.file import open_files
 
 for name, same in (("memd", True), ("long", False)):
@@ -139,6 +141,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return longest.get(file, len(LONGEST)), -tests[file], file
 
     items.sort(key=order)
+
+
+@pytest.fixture
+def log_output() -> Iterator[io.StringIO]:
+    """Yield what memd's log writes during a test."""
+    stream = io.StringIO()
+    log.configure(stream=stream, environ={})
+    yield stream
+    log.configure()
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from support import commands
 from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
 from support.effects import Stage, a_stage
+from support.signing import AnOwner
 
 from memd.client import Client
 
@@ -45,6 +46,15 @@ def client(daemon: Spawned) -> Iterator[Client]:
     """Yield a client with the operator's key."""
     with daemon.client() as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def owner(daemon: Spawned) -> Iterator[AnOwner]:
+    """Yield the registered owner of the module's daemon."""
+    with daemon.client() as client:
+        made = AnOwner(client)
+        made.register()
+        yield made
 
 
 @pytest.fixture

@@ -40,14 +40,6 @@ from memd.serve.routes.routes import validate
 POLICY: dict[str, Any] = {"category": "core_policy", "content": "Never push on a Friday."}
 
 
-@pytest.fixture(scope="module")
-def owner(daemon: Spawned) -> Iterator[AnOwner]:
-    with daemon.client() as client:
-        made = AnOwner(client)
-        made.register()
-        yield made
-
-
 @pytest.fixture
 def agent(daemon: Spawned, owner: AnOwner, request: pytest.FixtureRequest) -> Iterator[Client]:
     """A senior agent with every scope that an agent may have, and more."""

@@ -37,14 +37,6 @@ ADR: dict[str, Any] = {"category": "adr", "content": "We chose SQLite for the st
 
 
 @pytest.fixture(scope="module")
-def owner(daemon: Spawned) -> Iterator[AnOwner]:
-    with daemon.client() as client:
-        made = AnOwner(client)
-        made.register()
-        yield made
-
-
-@pytest.fixture(scope="module")
 def key_file(owner: AnOwner) -> Path:
     params = {"name": "ada", "agent_id": "ada", "seniority": "senior", "autonomy_level": "semi"}
     return Path(owner.client.call("client.add", params)["key_file"])

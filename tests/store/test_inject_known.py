@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from support.org import HUMAN, wrote
 from support.store import ADA, BOB, a_house, stored
 
 from memd.backends.rooms import Rooms
-from memd.base import log
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.settings import SettingsWarning
 from memd.domain.caller import Caller
@@ -34,14 +32,6 @@ from memd.recall.text_ranker import TextRanker
 
 NGINX = "We decided that nginx listens on port 8080 everywhere."
 ASKED = "Which port does nginx listen on?"
-
-
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    log.configure(stream=stream, environ={})
-    yield stream
-    log.configure()
 
 
 def a_learn(house: Rooms) -> Learn:
@@ -180,7 +170,7 @@ async def test_p14_a_lesson_that_might_be_an_order_is_marked(house: Rooms) -> No
 
 
 async def test_policies_that_do_not_fit_are_warned_of_in_the_reply_and_in_the_log(
-    house: Rooms, logged: io.StringIO
+    house: Rooms, log_output: io.StringIO
 ) -> None:
     """They are always in a prompt, so a prompt without some is not silent."""
     for n in range(30):
@@ -196,18 +186,18 @@ async def test_policies_that_do_not_fit_are_warned_of_in_the_reply_and_in_the_lo
     assert text_of(small).count("- Rule") == 30 - left
     assert (small.facts, small.memories) == ((), ()), "what is left is too little for a line"
     assert (large.warnings, large.left_out.policies) == ((), 0)
-    text = logged.getvalue()
+    text = log_output.getvalue()
     assert "policies left out" in text
     assert "reviewed by two" not in text
 
 
 async def test_more_policies_than_a_default_prompt_holds_are_warned_of_when_written(
-    house: Rooms, logged: io.StringIO
+    house: Rooms, log_output: io.StringIO
 ) -> None:
     for n in range(9):
         rule = f"Rule {n}: {'no change without a review. ' * 40}"
         await wrote(house, rule, category=OrgFactCategory.CORE_POLICY)
-        warned = "policies exceed a default prompt" in logged.getvalue()
+        warned = "policies exceed a default prompt" in log_output.getvalue()
         assert warned == (n >= 7), n
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.entries import a_request
 from support.store import ADA, BOB, a_house
 
-from memd.base import log
 from memd.domain.memory import MemoryMetadata
 from memd.domain.settings.settings import Settings
 from memd.ingest.ingest import advise_on_tags
@@ -18,34 +16,26 @@ from memd.ingest.ingest import advise_on_tags
 TAGGED = MemoryMetadata(tags=("non-inferable",))
 
 
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    log.configure(stream=stream, environ={})
-    yield stream
-    log.configure()
-
-
 def test_spec_7_15_one_warning_has_category_and_length_and_never_the_text(
-    logged: io.StringIO,
+    log_output: io.StringIO,
 ) -> None:
     assert not advise_on_tags(a_request("JWT over sessions"))
 
-    (line,) = logged.getvalue().splitlines()
+    (line,) = log_output.getvalue().splitlines()
     assert "level=warning" in line
     assert "category=episodic" in line
     assert "chars=17" in line
     assert "JWT" not in line
 
 
-def test_spec_7_15_what_is_tagged_is_not_warned_of(logged: io.StringIO) -> None:
+def test_spec_7_15_what_is_tagged_is_not_warned_of(log_output: io.StringIO) -> None:
     assert advise_on_tags(a_request(metadata=TAGGED))
-    assert logged.getvalue() == ""
+    assert log_output.getvalue() == ""
 
 
 @pytest.mark.parametrize("decides", [True, False])
 async def test_s4_d23_store_warns_and_never_blocks_and_once_an_agent_where_nothing_hangs_on_it(
-    logged: io.StringIO, tmp_path: Path, decides: bool
+    log_output: io.StringIO, tmp_path: Path, decides: bool
 ) -> None:
     tree = {"memory": {"retrieval": {"non_inferable_only": decides}}}
     async with a_house(tmp_path / "memd.db", settings=Settings.model_validate(tree)) as house:
@@ -54,6 +44,6 @@ async def test_s4_d23_store_warns_and_never_blocks_and_once_an_agent_where_nothi
         assert await house.ingest.store(BOB, a_request("another", metadata=TAGGED))
         assert await house.recall.count(ADA, None) == 3
 
-    warned = logged.getvalue().count("not tagged non-inferable")
+    warned = log_output.getvalue().count("not tagged non-inferable")
     assert warned == (3 if decides else 1)
-    assert logged.getvalue().count("no prompt will have it") == (3 if decides else 0)
+    assert log_output.getvalue().count("no prompt will have it") == (3 if decides else 0)

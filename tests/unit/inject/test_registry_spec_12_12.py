@@ -18,7 +18,6 @@ from memd.api import (
     ToolRegistry,
     registry_with_memory_tools,
 )
-from memd.base import log
 from memd.domain.inject import ToolCategory
 
 
@@ -67,7 +66,7 @@ def test_a_name_that_is_taken_is_a_value_error() -> None:
         registry_with_memory_tools(full, searching(), "ada")
 
 
-def test_tools_that_cannot_be_had_leave_the_registry_as_it_is() -> None:
+def test_tools_that_cannot_be_had_leave_the_registry_as_it_is(log_output: io.StringIO) -> None:
     class Broken(ToolBasedInjectionStrategy):
         def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
             raise RuntimeError("a bug")
@@ -75,13 +74,8 @@ def test_tools_that_cannot_be_had_leave_the_registry_as_it_is() -> None:
     registry = ToolRegistry([AHammer()])
     broken = Broken(backend=ABackend(), config=MemoryRetrievalConfig(strategy="tool_based"))
 
-    stream = io.StringIO()
-    log.configure(stream=stream, environ={})
-    try:
-        assert registry_with_memory_tools(registry, broken, "ada") is registry
-    finally:
-        log.configure()
-    (line,) = stream.getvalue().splitlines()
+    assert registry_with_memory_tools(registry, broken, "ada") is registry
+    (line,) = log_output.getvalue().splitlines()
     assert "level=warning" in line
     assert "a bug" not in line
 

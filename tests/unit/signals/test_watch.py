@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import stat
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,6 @@ import pytest
 from support.daemon import WAIT_S
 from watchdog.observers.api import BaseObserver, EventEmitter
 
-from memd.base import log
 from memd.base.errors import BusyError
 from memd.signals import watch
 from memd.signals.files import read_own
@@ -103,14 +102,6 @@ def folder(tmp_path: Path) -> Path:
     made = tmp_path / "usage"
     made.mkdir()
     return made
-
-
-@pytest.fixture
-def log_output() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    log.configure(stream=stream)
-    yield stream
-    log.configure()
 
 
 @pytest.fixture

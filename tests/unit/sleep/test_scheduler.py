@@ -13,7 +13,6 @@ from support.clocks import HeldClock
 from support.entries import NOW
 from support.sleeping import FakeNight
 
-from memd.base import log
 from memd.base.clock import to_us
 from memd.base.errors import BusyError, MemoryConfigError
 from memd.domain.caller import Caller
@@ -298,17 +297,14 @@ async def test_what_may_not_sleep_waits_for_no_disk(how: str) -> None:
     assert (await house.scheduler.status()).waits_for is None
 
 
-async def test_a_fault_is_logged_by_its_kind_and_without_its_message() -> None:
-    output = io.StringIO()
-    log.configure(stream=output)
-    try:
-        house = House(HOURLY)
-        house.night.stuck = BusyError("the gate code is 4711")
-        await house.minutes(0)
-    finally:
-        log.configure()
-    assert "kind=busy" in output.getvalue()
-    assert "4711" not in output.getvalue()
+async def test_a_fault_is_logged_by_its_kind_and_without_its_message(
+    log_output: io.StringIO,
+) -> None:
+    house = House(HOURLY)
+    house.night.stuck = BusyError("the gate code is 4711")
+    await house.minutes(0)
+    assert "kind=busy" in log_output.getvalue()
+    assert "4711" not in log_output.getvalue()
 
 
 async def test_a_run_that_was_asked_for_goes_on_when_nobody_waits_any_more() -> None:
@@ -337,22 +333,17 @@ async def test_a_run_that_was_asked_for_is_interrupted_when_the_daemon_stops() -
     assert house.night.runs == []
 
 
-async def test_what_fails_when_nobody_waits_any_more_is_logged() -> None:
-    output = io.StringIO()
-    log.configure(stream=output)
-    try:
-        house = House()
-        house.night.gate = asyncio.Event()
-        waiting = asyncio.create_task(house.scheduler.run_shielded(house.night.run(CALLER)))
-        await asyncio.sleep(0.01)
-        waiting.cancel()
-        house.night.late = BusyError("the gate code is 4711")
-        house.night.gate.set()
-        await asyncio.sleep(0.01)
-    finally:
-        log.configure()
-    assert "kind=busy" in output.getvalue()
-    assert "4711" not in output.getvalue()
+async def test_what_fails_when_nobody_waits_any_more_is_logged(log_output: io.StringIO) -> None:
+    house = House()
+    house.night.gate = asyncio.Event()
+    waiting = asyncio.create_task(house.scheduler.run_shielded(house.night.run(CALLER)))
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    house.night.late = BusyError("the gate code is 4711")
+    house.night.gate.set()
+    await asyncio.sleep(0.01)
+    assert "kind=busy" in log_output.getvalue()
+    assert "4711" not in log_output.getvalue()
 
 
 async def test_the_status_tells_when_and_why_not() -> None:
