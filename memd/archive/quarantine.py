@@ -122,7 +122,8 @@ class Quarantine:
             ]
             removal.trash(conn, derived, TrashReason.DELETED, now_us, self.undo_days * DAY_US)
             removal.restore(conn, key, now_us)
-            flagged.quarantine(conn, key, _flags(row), now_us)
+            flags = sorted({*suspicion(row.content).flags, Flag.OWNER})
+            flagged.quarantine(conn, key, flags, now_us)
             return QuarantineResult(id=memory_id, removed=len(derived))
 
         return await self.db.write(caller, work, reply=QuarantineResult)
@@ -150,10 +151,6 @@ def screen_restored(conn: Writing, key: int, now_us: int) -> bool:
         return False
     flagged.quarantine(conn, key, sorted(verdict.flags), now_us)
     return True
-
-
-def _flags(row: StoredMemory) -> list[Flag]:
-    return sorted({*suspicion(row.content).flags, Flag.OWNER})
 
 
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:

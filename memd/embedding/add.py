@@ -35,8 +35,7 @@ from memd.embedding.model_files import (
 from memd.text.tokens import TOKENIZER_FILE
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 WINDOW_DEFAULT = 256
 LANGUAGES_FILE = "languages.json"
@@ -134,14 +133,10 @@ def _check_model(new: Path, manifest: Manifest) -> None:
     """Raise ModelError unless the model runs and gives different texts different vectors."""
     import numpy as np
 
-    rows = _sample_vectors(new, manifest)
+    with _as_model_errors(manifest):
+        rows = OnnxEncoder(new, manifest).pool([each.text[:400] for each in references()])
     if float(np.linalg.norm(rows - rows[0])) < 1e-3:  # noqa: PLR2004
         raise ModelError(f"{manifest.fingerprint.name} gives every text the same vector")
-
-
-def _sample_vectors(new: Path, manifest: Manifest) -> NDArray[np.float32]:
-    with _as_model_errors(manifest):
-        return OnnxEncoder(new, manifest).pool([each.text[:400] for each in references()])
 
 
 @contextmanager

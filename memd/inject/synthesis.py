@@ -98,7 +98,9 @@ class Synthesis:
 
         Untrusted lines have marks instead.
         """
-        fragments = map(_without_fence, await self._gather(caller, query, []))
+        fragments = [
+            replace(fragment, untrusted=False) for fragment in await self._gather(caller, query, [])
+        ]
         synthesizer = MemorySynthesizer(max_tokens)
         synthesizer.add(fragment for fragment in fragments if _fits(fragment, max_tokens))
         return synthesizer.synthesize(query)
@@ -214,10 +216,6 @@ def _caller_for(caller: Caller, request: SynthesisRequest) -> Caller:
         session_id=request.session_id or caller.session_id,
         project_id=request.project_id or caller.project_id,
     )
-
-
-def _without_fence(fragment: MemoryFragment) -> MemoryFragment:
-    return replace(fragment, untrusted=False)
 
 
 def _fragment(
