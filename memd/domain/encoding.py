@@ -77,6 +77,8 @@ class SentenceLogits(NamedTuple):
     """That it is worth remembering, as the agent's."""
     in_memory: float
     """What it adds to the worth of a memory that tells it, as the agent's."""
+    convention: float
+    """That it says how work is done, as pages of rules do."""
 
 
 @runtime_checkable

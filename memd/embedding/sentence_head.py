@@ -1,9 +1,9 @@
-"""The head over the states of a sentence: what eight numbers tell of it.
+"""The head over the states of a sentence: what nine numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
-(``python -m tests.bench.sentence_fit``, docs/decisions/0282). ``sentence_head.json`` holds it: the
-weights of the states, and those of the signs that only a nap knows
-(:mod:`memd.sleep.distil.speech`), by name.
+(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last number on pages of rules
+(``tests.bench.conventions``, 0289). ``sentence_head.json`` holds it: the weights of the states, and
+those of the signs that only a nap knows (:mod:`memd.sleep.distil.speech`), by name.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ class SentenceHead(NamedTuple):
     """Those of each sign of a memory in the user's words."""
     agent_memory_signs: Mapping[str, float]
     """Those of each sign of one in the agent's."""
+    convention: bytes
+    """Those of a sentence's own states, without its window's, for its being a convention."""
+    convention_signs: Mapping[str, float]
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
@@ -47,8 +50,13 @@ class SentenceHead(NamedTuple):
 
         weights = np.frombuffer(self.states, dtype="<f2").astype(np.float32)
         columns: Rows = states @ weights.reshape(2 * DIMENSION, -1)
+        convention = np.frombuffer(self.convention, dtype="<f2").astype(np.float32)
         rows: list[list[float]] = columns.tolist()
-        return [SentenceLogits(row[0], tuple(row[1:-2]), *row[-2:]) for row in rows]
+        conventions: list[float] = (states[:, :DIMENSION] @ convention).tolist()
+        return [
+            SentenceLogits(row[0], tuple(row[1:-2]), row[-2], row[-1], one)
+            for row, one in zip(rows, conventions, strict=True)
+        ]
 
 
 @cache
@@ -66,4 +74,6 @@ def parse(document: Mapping[str, Any]) -> SentenceHead:
         document["statement_signs"],
         document["user_memory_signs"],
         document["agent_memory_signs"],
+        base64.b64decode(document["convention"]),
+        document["convention_signs"],
     )

@@ -30,12 +30,13 @@ from bench.sentences import CLEAR, KINDS, labels, read_messages, read_page
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import HEAD_FILE, SentenceHead, parse
 from memd.embedding.sentence_states import pool, windows_of
-from memd.sleep.distil.acts import WORTH, Act, judge_sentence
+from memd.sleep.distil.acts import WORTH, Act, Judgement, judge_sentence
 from memd.sleep.distil.outcomes import JUDGED_AT
 from memd.sleep.distil.speech import SENTENCES_MAX, signs, statement_signs
 
 Array = NDArray[np.float64]
 
+HEAD = Path(memd.embedding.__file__).with_name(HEAD_FILE)
 FOLDS = 9
 HEADS = 6  # those that memories are composed with, each without a sixth of the writers
 STATES_SCALE = 6.0  # of the states, whose parts are small: it is as a weaker ridge on them
@@ -48,6 +49,8 @@ SIGNS = ("bias", *map(str, Act), "kept", "first", "last", "sentences", "turn", "
 class Row(NamedTuple):
     """A labelled sentence: *label* as in the file ("P2"), "" for what is not worth it."""
 
+    text: str
+    judged: Judgement
     writer: str
     label: str
     is_kept: bool
@@ -71,14 +74,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     for line in memory_fit.table(memories, judged):
         print(line)
     if options.keep:
-        path = Path(memd.embedding.__file__).with_name(HEAD_FILE)
         of_agent = memory_fit.fit([each for each in memories if each.by_agent])
         of_user = memory_fit.fit([each for each in memories if not each.by_agent])
         by_state = of_agent.states / STATES_SCALE
-        written = document(fit(rows, features), fit_statements(of_agents), by_state)
+        written = package_head()  # conventions have a fit of their own
+        written |= document(fit(rows, features), fit_statements(of_agents), by_state)
         written["user_memory_signs"] = _rounded(of_user.signs)
         written["agent_memory_signs"] = _rounded({**of_agent.signs, memory_fit.STATES: 1.0})
-        path.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+        HEAD.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+
+
+def package_head() -> dict[str, Any]:
+    """Return the head of the package as it is written down."""
+    head: dict[str, Any] = json.loads(HEAD.read_text("utf-8"))
+    return head
 
 
 def read(folder: Path) -> tuple[list[Row], Array]:
@@ -99,6 +108,8 @@ def read(folder: Path) -> tuple[list[Row], Array]:
                 row_signs = dict(signs(text, judged, at, len(own), message.turn))
                 rows.append(
                     Row(
+                        text,
+                        judged,
                         page["repo"].partition("/")[0],
                         message.worth.get(at, ""),
                         judged.score >= WORTH,
@@ -251,7 +262,7 @@ def heads_without(
         made = document(
             weights, fit_statements(read, of_agents != left_out), np.zeros(2 * DIMENSION)
         )
-        heads.append(parse({**made, "user_memory_signs": {}, "agent_memory_signs": {}}))
+        heads.append(parse(package_head() | made))
     return {writer: heads[at] for writer, at in fold.items()}
 
 

@@ -42,6 +42,8 @@ SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
 LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
+CONVENTION_LIFTED, CONVENTION_KEPT = 2.5, 1.0
+"""Those of being a convention from which one is a wish that the rules leave out, or keep at all."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
 _DROPPED = -0.5
@@ -51,6 +53,7 @@ not say it again, however short it was."""
 _DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT})
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
 _SCORE_MAX = 0.85
+_SILENT = 0.1  # what scores no more says nothing, or too few words
 _RATED_MIN, _RATED_MAX = -1.0, 3.0  # of a rule's score as a sign
 _DROPPED_SCORE = 0.3
 AGENT_MEMORY_WORTH, USER_MEMORY_WORTH = 0.0, -0.25
@@ -64,10 +67,14 @@ _NO_LETTER = re.compile(r"[\W_]+")
 
 
 class SentenceWorth(NamedTuple):
-    """The log-odds that a sentence is *worth* remembering, and what it does if it is."""
+    """The log-odds that a sentence is *worth* remembering, and what it does if it is.
+
+    *convention* are those that it says how work is done, as pages of rules do.
+    """
 
     worth: float
     act: Act
+    convention: float
 
 
 def sentences_to_judge(own: Words) -> list[str]:
@@ -85,7 +92,7 @@ def weigh_sentences(
     *logits* are what the model told of each.
     """
     worths: dict[str, SentenceWorth] = {}
-    weights = sentence_head().signs
+    weights, of_conventions = sentence_head().signs, sentence_head().convention_signs
     for at, (text, row) in enumerate(zip(texts, logits, strict=True)):
         total = [row.worth, *row.kinds]
         judged = judge_sentence(text, stopped=stopped)
@@ -93,7 +100,8 @@ def weigh_sentences(
             total = [sum_ + value * each for sum_, each in zip(total, weights[name], strict=True)]
         worth, *kinds = total
         best = max(range(len(kinds)), key=kinds.__getitem__)
-        worths[text] = SentenceWorth(worth, _KINDS[best])
+        convention = row.convention + _weigh(of_conventions, convention_signs(text))
+        worths[text] = SentenceWorth(worth, _KINDS[best], convention)
     return worths
 
 
@@ -111,12 +119,27 @@ def signs(
     yield "chars", log1p(len(text))
 
 
+def convention_signs(text: str) -> Iterator[tuple[str, float]]:
+    """Yield the signs of a sentence that may be a convention, by name."""
+    yield "bias", 1.0
+    yield "chars", log1p(len(text))
+
+
+def may_be_convention(judged: Judgement) -> bool:
+    """Return whether what a sentence does by rule leaves it open that it says how work is done."""
+    is_other = judged.act in {Act.REQUEST, Act.QUESTION, Act.CORRECTION, Act.APPROVAL}
+    return _SILENT < judged.score < STANDING and not is_other
+
+
 def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> Judgement:
     """Return what a line or sentence does by rule (*judged*) and by the worth of its sentences."""
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if not known:
         return judged
-    best = max(known)
+    best, convention = max(known), max(each.convention for each in known)
+    bar = CONVENTION_LIFTED if judged.score < WORTH else CONVENTION_KEPT
+    if convention >= bar and may_be_convention(judged):
+        return Judgement(Act.PREFERENCE, max(judged.score, _PLAIN_WISH))
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)
         return Judgement(best.act, score, by_model=True) if best.worth >= LIFTED else judged

@@ -11,7 +11,7 @@ from memd.embedding.model_files import DIMENSION, WINDOW_TOKENS
 from memd.embedding.sentence_head import sentence_head
 from memd.embedding.sentence_states import SentenceSpan, SentenceWindow, pool, windows_of
 from memd.sleep.distil.acts import Act
-from memd.sleep.distil.speech import statement_signs
+from memd.sleep.distil.speech import convention_signs, statement_signs
 
 CLS, SEP = 101, 102
 
@@ -63,8 +63,11 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     states = np.zeros((2, 2 * DIMENSION), dtype=np.float32)
     states[1, 0] = 1.0
     nothing, first = head.logits(states)
-    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0)
+    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0)
     worth, *kinds, statement, in_memory = np.frombuffer(head.states, dtype="<f2")[:8].astype(float)
-    assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory)
+    assert len(head.convention) == DIMENSION * 2
+    convention = float(np.frombuffer(head.convention, dtype="<f2")[0])
+    assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory, convention)
+    assert {name for name, _ in convention_signs("text")} == set(head.convention_signs)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)
     assert {name for name, _ in signs} == set(head.statement_signs)

@@ -18,8 +18,9 @@ from memd.sleep.distil.speech import (
     user_memory_signs,
 )
 
-SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0)
-NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0)
+SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0)
+NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0)
+WRITTEN = NEVER._replace(convention=30.0)
 UNSEEN = "Endpoints share one schema file here."
 RULED = (
     "We need the port to be 8443 for the staging server, as the proxy before it forwards no other."
@@ -56,6 +57,27 @@ def test_what_a_word_let_through_is_dropped() -> None:
     assert memory.text == RULED
     assert [each.text for each in kept([user(RULED)], SURE)] == [RULED]
     assert kept([user(RULED)], NEVER) == []
+
+
+@pytest.mark.parametrize("text", ["Errors are logged in English.", "Dates go in ISO 8601."])
+def test_what_pages_of_rules_say_so_is_a_wish_whatever_else_the_model_tells(text: str) -> None:
+    assert kept([user(text)], NEVER) == []
+    [memory] = kept([user(text)], WRITTEN)
+    assert (memory.text, memory.kind) == (text, NapKind.PREFERENCE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Are errors logged in English?", "Fix the tests of the parser.", "ok great", "now it is"],
+)
+def test_what_is_asked_or_ordered_is_no_convention(text: str) -> None:
+    assert kept([user(text)], WRITTEN) == []
+
+
+def test_a_correction_stays_one_and_a_wish_in_so_many_words_as_it_is() -> None:
+    sure = SURE._replace(convention=WRITTEN.convention)
+    assert [each.kind for each in kept([user(WRONG)], sure)] == [NapKind.CORRECTION]
+    assert [each.kind for each in kept([user(WISH)], WRITTEN)] == [NapKind.PREFERENCE]
 
 
 def test_a_plain_correction_is_kept() -> None:
