@@ -30,7 +30,8 @@ from bench.readings import LABELS
 from bench.sentence_fit import FOLDS, HEAD, STATES_SCALE, Row, package_head, read
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_states import pool, windows_of
-from memd.sleep.distil.acts import judge_sentence
+from memd.sleep.distil.acts import Judgement, judge_sentence
+from memd.sleep.distil.language.manner import may_be_rule
 from memd.sleep.distil.speech import convention_signs, may_be_convention
 from memd.text.words import sentences
 
@@ -160,11 +161,12 @@ def table(rows: Sequence[Row], of_users: Array, of_pages: Array) -> Iterator[str
         for name, its in own.items():
             of_sayings[name] += its @ weights / FOLDS
     moment = np.array([row.is_random and row.is_moment for row in rows])
-    left = moment & np.array([not row.is_kept and may_be_convention(row.judged) for row in rows])
-    kept = moment & np.array([row.is_kept for row in rows])
-    judged = {name: [judge_sentence(line) for line in lines] for name, lines in sections.items()}
+    open_rows = np.array([_is_open(row.text, row.judged) for row in rows])
+    is_kept = np.array([row.is_kept for row in rows])
+    left, kept = moment & open_rows & ~is_kept, moment & open_rows & is_kept
     open_ = {
-        name: np.array([may_be_convention(one) for one in its]) for name, its in judged.items()
+        name: np.array([_is_open(line, judge_sentence(line)) for line in lines])
+        for name, lines in sections.items()
     }
     yield f"{len(of_pages)} rules, {moment.sum()} sentences of the moment"
     yield "| bar | of the moment, not kept by rule | kept by rule | " + " | ".join(sections) + " |"
@@ -172,6 +174,10 @@ def table(rows: Sequence[Row], of_users: Array, of_pages: Array) -> Iterator[str
         counts = [f"{(of_sayings[name][open_[name]] >= bar).sum()}" for name in sections]
         shares = f"{(logits[left] >= bar).sum()} | {(logits[kept] >= bar).sum()}"
         yield f"| {bar} | {shares} | {' | '.join(counts)} |"
+
+
+def _is_open(text: str, judged: Judgement) -> bool:
+    return may_be_rule(text) and may_be_convention(judged)
 
 
 def sayings() -> dict[str, list[str]]:

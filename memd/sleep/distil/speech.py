@@ -31,6 +31,7 @@ from memd.sleep.distil.exchanges import (
 from memd.sleep.distil.findings import LIST_SLOT
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.denials import is_denial
+from memd.sleep.distil.language.manner import may_be_rule
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.outcomes import RatedSentence
@@ -42,7 +43,7 @@ SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
 LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
-CONVENTION_LIFTED, CONVENTION_KEPT = 2.5, 1.0
+CONVENTION_LIFTED, CONVENTION_KEPT = 1.5, 0.5
 """Those of being a convention from which one is a wish that the rules leave out, or keep at all."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
@@ -101,6 +102,7 @@ def weigh_sentences(
         worth, *kinds = total
         best = max(range(len(kinds)), key=kinds.__getitem__)
         convention = row.convention + _weigh(of_conventions, convention_signs(text))
+        convention = convention if may_be_rule(text) else -inf
         worths[text] = SentenceWorth(worth, _KINDS[best], convention)
     return worths
 
