@@ -77,8 +77,8 @@ class SentenceLogits(NamedTuple):
     """That it is worth remembering, as the agent's."""
     in_memory: float
     """What it adds to the worth of a memory that tells it, as the agent's."""
-    convention: float
-    """That it says how work is done, as pages of rules do."""
+    plain: float
+    """That it plainly states what lasts: a fact, a decision, a rule, who somebody is."""
 
 
 @runtime_checkable

@@ -1,8 +1,8 @@
 """The head over the states of a sentence: what nine numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
-(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last number on pages of rules
-(``tests.bench.conventions``, 0289). ``sentence_head.json`` holds it: the weights of the states, and
+(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last number on plain statements
+(``tests.bench.plain``, 0289). ``sentence_head.json`` holds it: the weights of the states, and
 those of the signs that only a nap knows (:mod:`memd.sleep.distil.speech`), by name.
 """
 
@@ -40,9 +40,9 @@ class SentenceHead(NamedTuple):
     """Those of each sign of a memory in the user's words."""
     agent_memory_signs: Mapping[str, float]
     """Those of each sign of one in the agent's."""
-    convention: bytes
-    """Those of a sentence's own states, without its window's, for its being a convention."""
-    convention_signs: Mapping[str, float]
+    plain: bytes
+    """Those of a sentence's own states, without its window's, for what it plainly states."""
+    plain_signs: Mapping[str, float]
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
@@ -50,12 +50,12 @@ class SentenceHead(NamedTuple):
 
         weights = np.frombuffer(self.states, dtype="<f2").astype(np.float32)
         columns: Rows = states @ weights.reshape(2 * DIMENSION, -1)
-        convention = np.frombuffer(self.convention, dtype="<f2").astype(np.float32)
+        plain = np.frombuffer(self.plain, dtype="<f2").astype(np.float32)
         rows: list[list[float]] = columns.tolist()
-        conventions: list[float] = (states[:, :DIMENSION] @ convention).tolist()
+        of_plain: list[float] = (states[:, :DIMENSION] @ plain).tolist()
         return [
             SentenceLogits(row[0], tuple(row[1:-2]), row[-2], row[-1], one)
-            for row, one in zip(rows, conventions, strict=True)
+            for row, one in zip(rows, of_plain, strict=True)
         ]
 
 
@@ -74,6 +74,6 @@ def parse(document: Mapping[str, Any]) -> SentenceHead:
         document["statement_signs"],
         document["user_memory_signs"],
         document["agent_memory_signs"],
-        base64.b64decode(document["convention"]),
-        document["convention_signs"],
+        base64.b64decode(document["plain"]),
+        document["plain_signs"],
     )

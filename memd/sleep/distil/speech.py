@@ -31,7 +31,6 @@ from memd.sleep.distil.exchanges import (
 from memd.sleep.distil.findings import LIST_SLOT
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.denials import is_denial
-from memd.sleep.distil.language.manner import may_be_rule
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.outcomes import RatedSentence
@@ -43,8 +42,8 @@ SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
 LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
-CONVENTION_LIFTED, CONVENTION_KEPT = 1.5, 0.5
-"""Those of being a convention from which one is a wish that the rules leave out, or keep at all."""
+PLAIN_LIFTED, PLAIN_KEPT = 0.75, 0.0
+"""Those of stating plainly what lasts from which it is kept, if the rules leave it out or not."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
 _DROPPED = -0.5
@@ -70,12 +69,12 @@ _NO_LETTER = re.compile(r"[\W_]+")
 class SentenceWorth(NamedTuple):
     """The log-odds that a sentence is *worth* remembering, and what it does if it is.
 
-    *convention* are those that it says how work is done, as pages of rules do.
+    *plain* are those that it plainly states what lasts.
     """
 
     worth: float
     act: Act
-    convention: float
+    plain: float
 
 
 def sentences_to_judge(own: Words) -> list[str]:
@@ -93,7 +92,7 @@ def weigh_sentences(
     *logits* are what the model told of each.
     """
     worths: dict[str, SentenceWorth] = {}
-    weights, of_conventions = sentence_head().signs, sentence_head().convention_signs
+    weights, of_plain = sentence_head().signs, sentence_head().plain_signs
     for at, (text, row) in enumerate(zip(texts, logits, strict=True)):
         total = [row.worth, *row.kinds]
         judged = judge_sentence(text, stopped=stopped)
@@ -101,9 +100,8 @@ def weigh_sentences(
             total = [sum_ + value * each for sum_, each in zip(total, weights[name], strict=True)]
         worth, *kinds = total
         best = max(range(len(kinds)), key=kinds.__getitem__)
-        convention = row.convention + _weigh(of_conventions, convention_signs(text))
-        convention = convention if may_be_rule(text) else -inf
-        worths[text] = SentenceWorth(worth, _KINDS[best], convention)
+        plain = row.plain + _weigh(of_plain, plain_signs(text))
+        worths[text] = SentenceWorth(worth, _KINDS[best], plain)
     return worths
 
 
@@ -121,14 +119,14 @@ def signs(
     yield "chars", log1p(len(text))
 
 
-def convention_signs(text: str) -> Iterator[tuple[str, float]]:
-    """Yield the signs of a sentence that may be a convention, by name."""
+def plain_signs(text: str) -> Iterator[tuple[str, float]]:
+    """Yield the signs of a sentence that may plainly state what lasts, by name."""
     yield "bias", 1.0
     yield "chars", log1p(len(text))
 
 
-def may_be_convention(judged: Judgement) -> bool:
-    """Return whether what a sentence does by rule leaves it open that it says how work is done."""
+def may_be_plain(judged: Judgement) -> bool:
+    """Return whether what a sentence does by rule leaves it open that it states what lasts."""
     is_other = judged.act in {Act.REQUEST, Act.QUESTION, Act.CORRECTION, Act.APPROVAL}
     return _SILENT < judged.score < STANDING and not is_other
 
@@ -138,15 +136,21 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if not known:
         return judged
-    best, convention = max(known), max(each.convention for each in known)
-    bar = CONVENTION_LIFTED if judged.score < WORTH else CONVENTION_KEPT
-    if convention >= bar and may_be_convention(judged):
-        return Judgement(Act.PREFERENCE, max(judged.score, _PLAIN_WISH))
+    best, plain = max(known), max(each.plain for each in known)
+    if plain >= (PLAIN_LIFTED if judged.score < WORTH else PLAIN_KEPT) and may_be_plain(judged):
+        return Judgement(_plain_act(judged, best), STANDING)
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)
         return Judgement(best.act, score, by_model=True) if best.worth >= LIFTED else judged
     is_worth_it = judged.act not in _DOUBTED or judged.score >= STANDING or best.worth >= _DROPPED
     return judged if is_worth_it else Judgement(Act.REQUEST, _DROPPED_SCORE)
+
+
+def _plain_act(judged: Judgement, best: SentenceWorth) -> Act:
+    """Return what a plain statement does: by rule, or as the model has it; it corrects nothing."""
+    if judged.score >= WORTH and judged.act is not Act.TASK:
+        return judged.act
+    return Act.ENVIRONMENT if best.act is Act.CORRECTION else best.act
 
 
 def answers_nothing(worths: Mapping[str, SentenceWorth]) -> bool:

@@ -153,30 +153,6 @@ _MANNERS = (
 )
 _MANNER = re.compile("|".join(f"(?:{one})" for one in _MANNERS), re.IGNORECASE)
 
-# What a sentence cannot lack that says how work is done, where no other word tells: "errors are
-# logged in English", "no em dashes"; and what tells of the hour or of a thing at hand.
-_RULES = re.compile(
-    r"^\W*(?:(?:please|and|also|so|btw)\W+)*(?:use|keep|write|name|put|avoid|prefer|no|one|all|every"
-    r"|each|only|don'?t|do not|never)\b"
-    r"|\b(?:are|is|go(?:es)?|must|should|needs?|follows?|gets?|lives?|belongs?|never|always|not|per"
-    r"|comes?|carr(?:y|ies)|starts?|ends?|stays?|reads?|says?)\b",
-    re.IGNORECASE,
-)
-_TELLS = re.compile(
-    r"\b(?:was|were|ha(?:s|ve) been|success\w*|succeeded|fail\w*|already|now|still|yet|supported"
-    r"|broken|missing|wrong|attached|this|these|those|that one|here)\b|:\W*$|@\w",
-    re.IGNORECASE,
-)
-
-
-def may_be_rule(text: str) -> bool:
-    """Return whether a sentence has the form of a rule, and tells nothing of the hour.
-
-    >>> may_be_rule("Errors are logged in English"), may_be_rule("Errors were logged in English")
-    (True, False)
-    """
-    return _RULES.search(text) is not None and _TELLS.search(text) is None
-
 
 def says_manner(spoken: str) -> bool:
     """Return whether a sentence that asks nothing says how work is gone about, as it is *spoken*.

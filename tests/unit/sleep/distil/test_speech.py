@@ -20,7 +20,7 @@ from memd.sleep.distil.speech import (
 
 SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0)
 NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0)
-WRITTEN = NEVER._replace(convention=30.0)
+PLAIN = NEVER._replace(plain=30.0)
 UNSEEN = "Endpoints share one schema file here."
 RULED = (
     "We need the port to be 8443 for the staging server, as the proxy before it forwards no other."
@@ -59,25 +59,32 @@ def test_what_a_word_let_through_is_dropped() -> None:
     assert kept([user(RULED)], NEVER) == []
 
 
-@pytest.mark.parametrize("text", ["Errors are logged in English.", "Dates go in ISO 8601."])
-def test_what_pages_of_rules_say_so_is_a_wish_whatever_else_the_model_tells(text: str) -> None:
+@pytest.mark.parametrize("text", ["Errors are logged in English.", "we dropped graphql in March"])
+def test_what_is_plainly_stated_is_kept_as_what_the_model_says_it_is(text: str) -> None:
     assert kept([user(text)], NEVER) == []
-    [memory] = kept([user(text)], WRITTEN)
-    assert (memory.text, memory.kind) == (text, NapKind.PREFERENCE)
+    [memory] = kept([user(text)], PLAIN._replace(kinds=(0.0, 0.0, 9.0, 0.0, 0.0)))
+    assert (memory.text, memory.kind) == (text, NapKind.DECISION)
+    [memory] = kept([user(text)], PLAIN._replace(kinds=(0.0, 0.0, 0.0, 9.0, 0.0)))
+    assert (memory.text, memory.kind) == (text, NapKind.ENVIRONMENT)
+
+
+def test_what_a_rule_knows_stays_that_and_is_dropped_no_more() -> None:
+    [by_rule] = kept([user(RULED)], None)
+    assert [each.kind for each in kept([user(RULED)], PLAIN)] == [by_rule.kind]
 
 
 @pytest.mark.parametrize(
     "text",
     ["Are errors logged in English?", "Fix the tests of the parser.", "ok great", "now it is"],
 )
-def test_what_is_asked_or_ordered_is_no_convention(text: str) -> None:
-    assert kept([user(text)], WRITTEN) == []
+def test_what_is_asked_or_ordered_states_nothing(text: str) -> None:
+    assert kept([user(text)], PLAIN) == []
 
 
 def test_a_correction_stays_one_and_a_wish_in_so_many_words_as_it_is() -> None:
-    sure = SURE._replace(convention=WRITTEN.convention)
+    sure = SURE._replace(plain=PLAIN.plain)
     assert [each.kind for each in kept([user(WRONG)], sure)] == [NapKind.CORRECTION]
-    assert [each.kind for each in kept([user(WISH)], WRITTEN)] == [NapKind.PREFERENCE]
+    assert [each.kind for each in kept([user(WISH)], PLAIN)] == [NapKind.PREFERENCE]
 
 
 def test_a_plain_correction_is_kept() -> None:
