@@ -127,8 +127,9 @@ def plain_signs(text: str) -> Iterator[tuple[str, float]]:
 
 def may_be_plain(judged: Judgement) -> bool:
     """Return whether what a sentence does by rule leaves it open that it states what lasts."""
-    is_other = judged.act in {Act.REQUEST, Act.QUESTION, Act.CORRECTION, Act.APPROVAL}
-    return _SILENT < judged.score < STANDING and not is_other
+    is_other = judged.act in {Act.REQUEST, Act.QUESTION, Act.APPROVAL}
+    corrects = judged.act is Act.CORRECTION and judged.score >= WORTH
+    return _SILENT < judged.score < STANDING and not (is_other or corrects)
 
 
 def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> Judgement:
