@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memd.base.errors import InvalidError, MemdError, ModelError
 from memd.base.paths import MODEL_NAME
@@ -33,9 +33,6 @@ from memd.embedding.model_files import (
     write_manifest,
 )
 from memd.text.tokens import TOKENIZER_FILE
-
-if TYPE_CHECKING:
-    pass
 
 WINDOW_DEFAULT = 256
 LANGUAGES_FILE = "languages.json"
