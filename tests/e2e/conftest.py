@@ -12,7 +12,7 @@ from support import commands
 from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
 from support.effects import Stage, a_stage
-from support.signing import AnOwner
+from support.signing import AnOwner, an_owner
 
 from memd.client import Client
 
@@ -51,10 +51,8 @@ def client(daemon: Spawned) -> Iterator[Client]:
 @pytest.fixture(scope="module")
 def owner(daemon: Spawned) -> Iterator[AnOwner]:
     """Yield the registered owner of the module's daemon."""
-    with daemon.client() as client:
-        made = AnOwner(client)
-        made.register()
-        yield made
+    with an_owner(daemon) as owner:
+        yield owner
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from support.daemon import Spawned, spawned
-from support.signing import AnOwner
+from support.signing import AnOwner, an_owner
 
 from memd.api import (
     HybridOrgMemoryBackend,
@@ -113,10 +113,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
 
 @pytest.fixture(scope="module")
 def owner(daemon: Spawned) -> Iterator[AnOwner]:
-    with daemon.client() as client:
-        made = AnOwner(client)
-        made.register()
-        yield made
+    with an_owner(daemon) as owner:
+        yield owner
 
 
 def keyed(daemon: Spawned, owner: AnOwner, seniority: str) -> Client:

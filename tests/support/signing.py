@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from support.daemon import Spawned
 
 from memd.client import Client
 from memd.domain.org.access import Proposal
@@ -52,3 +54,12 @@ class AnOwner:
         (proposal,) = [one for one in items if one["id"] == proposal_id]
         content = of_proposal(Proposal.model_validate(proposal))
         return {"id": proposal_id, "signature": self.sign(action, content)}
+
+
+@contextlib.contextmanager
+def an_owner(daemon: Spawned) -> Iterator[AnOwner]:
+    """Yield the registered owner of *daemon*."""
+    with daemon.client() as client:
+        owner = AnOwner(client)
+        owner.register()
+        yield owner
