@@ -3,8 +3,9 @@
 ``labels/others/memories.jsonl`` refers to memories of the writers that may be looked at
 (``labels/README.md``), by the page and a digest of the text; readers who knew no rule judged each
 by itself. They were composed with the writer left out of the head that judges sentences, as they
-are here, so that its numbers are no better than for a stranger. A memory that is told in other
-words today has no label.
+are here, so that its numbers are no better than for a stranger; only those on plain statements are
+of all writers (``sentence_fit.heads_without``). A memory that is told in other words today has no
+label.
 """
 
 from __future__ import annotations

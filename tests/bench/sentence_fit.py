@@ -250,7 +250,11 @@ def statement_table(read: Statements) -> Iterator[str]:
 def heads_without(
     rows: Sequence[Row], features: Array, read: Statements
 ) -> dict[str, SentenceHead]:
-    """Return for each writer a head that was fitted without them."""
+    """Return for each writer a head that was fitted without them, except for plain statements.
+
+    The weights for those are the package's (``bench.plain``), which took what each writer did not
+    mean to last for examples of the moment: they lift less of it than they would of a stranger's.
+    """
     writers = sorted({row.writer for row in rows} | set(read.writers))
     fold = {writer: at % HEADS for at, writer in enumerate(writers)}
     own = np.array([fold[row.writer] for row in rows])
