@@ -67,7 +67,7 @@ class Server:
             try:
                 client, _ = await loop.sock_accept(sock)
             except OSError as error:
-                await self._reject_next(error)
+                await self._reject_next(sock, error)
                 continue
             await self._accept(client)
 
@@ -118,8 +118,8 @@ class Server:
         if full:
             connection.refuse(BusyError(f"memd has {CONNECTIONS_MAX} connections already"))
 
-    async def _reject_next(self, error: OSError) -> None:
-        """Accept and close the waiting connection with the spare descriptor, then pause."""
+    async def _reject_next(self, sock: socket.socket, error: OSError) -> None:
+        """Accept and close what waits on *sock* with the spare descriptor, then pause."""
         if error.errno not in _NO_DESCRIPTORS:
             log.warning("accept failed", errno=error.errno)
             await asyncio.sleep(_RETRY_S)
@@ -127,7 +127,7 @@ class Server:
         self.count_drop("no descriptors")
         self._close_spare()
         try:
-            client, _ = self._sock.accept()
+            client, _ = sock.accept()
             client.close()
         except OSError:
             pass  # the client has gone, or another thread took the descriptor first

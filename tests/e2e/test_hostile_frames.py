@@ -21,6 +21,7 @@ from support.effort import effort
 from support.rooms import GatedRooms
 from support.wire import Wire, operating, req, wire
 
+import memd.daemon
 from memd.base import limits
 from memd.base.paths import Paths
 from memd.client import AsyncClient
@@ -278,6 +279,35 @@ async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(
             client.close()
         async with wire(daemon.socket) as after:
             await alive(after)
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["first", "replaced"])
+async def test_h10_without_descriptors_a_client_that_waits_is_closed(
+    home: Path, house: GatedRooms, monkeypatch: pytest.MonkeyPatch, *, replaced: bool
+) -> None:
+    """Also on the socket that replaced a deleted one."""
+    monkeypatch.setattr(memd.daemon, "SOCKET_CHECK_SECONDS", 0.01)
+    for module in IMPORTED_LATE:
+        import_module(module)
+    async with running(home, house.build) as paths:
+        if replaced:
+            paths.socket.unlink()
+            await until(paths.socket.exists, "it listens again")
+        async with wire(paths.socket) as good:
+            await alive(good)
+            with socket.socket(socket.AF_UNIX) as client, without_descriptors():
+                client.setblocking(False)
+                client.connect(os.fspath(paths.socket))
+                await until(lambda: is_closed(client), "it is closed")
+            assert (await dropped(good))["no_descriptors"]
+
+
+def is_closed(client: socket.socket) -> bool:
+    """Return whether the daemon has closed the connection without a byte."""
+    try:
+        return client.recv(1) == b""
+    except BlockingIOError:
+        return False
 
 
 def close_and_take(close: Callable[[int], None], held: list[int], fd: int) -> None:
