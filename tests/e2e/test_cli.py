@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -165,6 +166,18 @@ def test_a_list_says_how_to_go_on(memd: Memd) -> None:
         contents += [line.split("\t")[3] for line in page.out.splitlines()]
         words = shlex.split(page.err.strip().removeprefix("next page: memd "))
     assert contents == [f"Entry number {number} of the book" for number in (3, 2, 1, 0)]
+
+
+def test_the_next_page_of_a_list_has_the_same_times(memd: Memd) -> None:
+    """A time that is relative to now would be another one by then."""
+    for number in range(2):
+        memd("add", f"Entry number {number} of the diary", "--agent", "diarist")
+    times = ("--since", "3 days ago", "--until", "tomorrow")
+    page = memd("list", "-n", "1", "--agent", "diarist", *times)
+    words = shlex.split(page.err.strip().removeprefix("next page: memd "))
+    since, until = (datetime.fromisoformat(words[words.index(name) + 1]) for name in times[::2])
+    assert timedelta(days=2) < until - since < timedelta(days=5)
+    assert "Entry number 0" in memd(*words).out
 
 
 def test_the_audit_says_how_to_go_on(memd: Memd) -> None:

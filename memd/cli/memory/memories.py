@@ -266,7 +266,7 @@ def list_(
     if page.get("next"):
         following = options.command_line(
             "list", list_, category=category, namespace=namespace, tag=tag, session=session,
-            project=project, since=since, until=until, limit=limit, after=page["next"], agent=agent,
+            project=project, since=low, until=high, limit=limit, after=page["next"], agent=agent,
         )  # fmt: skip
         say.note(f"next page: {following}")
 
