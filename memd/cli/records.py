@@ -52,7 +52,8 @@ def records(
         for record in _iterate(entity, filters):
             say.out(json_.dumps(record, ensure_ascii=True))
     else:
-        answer = call(f"records.{entity}.list", limit=limit, **filters)
+        page = options.without_none(limit=limit)
+        answer = call(f"records.{entity}.list", **filters | page)
         say.print_json(answer) if json else _print_page(answer)
 
 

@@ -142,3 +142,7 @@ def test_the_command_line_lists_shows_and_exports(memd: Memd, client: Client) ->
     code, _, err = memd("records", "invoices", "list")
     assert code == 2
     assert "cost_records" in err
+
+
+def test_a_filter_that_is_called_as_an_option_is_a_mistake(memd: Memd) -> None:
+    assert memd("records", "tasks", "list", "--where", "limit=many").code == 2
