@@ -132,20 +132,30 @@ def _declare(usage: str, text: str, least: int | None = None) -> Option | Argume
 
 
 def command_line(name: str, command: Callable[..., Any], /, **arguments: Any) -> str:
-    """Return what to type so that *command*, called *name*, gets the options in *arguments*.
+    """Return what to type so that *command*, called *name*, gets *arguments*.
 
-    Flags and defaults are left out; a profile other than the default one is named.
+    Defaults are left out; a profile other than the default one is named.
     """
     profile = Paths.resolve().profile
     arguments["profile"] = None if profile == DEFAULT_PROFILE else profile
-    words = ["memd", *name.split()]
+    words: list[str] = ["memd", *name.split()]
+    plain: list[str] = []
     for parameter in parameters(command):
         value = arguments.get(parameter.name)
-        if value not in (None, parameter.default) and isinstance(parameter.declaration, Option):
-            option = parameter.declaration.names[0]
-            for text in value if parameter.many else (value,):
-                words += (option, str(text))
-    return shlex.join(words)
+        if value in (None, parameter.default):
+            continue
+        texts = [str(each) for each in (value if parameter.many else (value,))]
+        if isinstance(parameter.declaration, Argument):
+            plain += texts
+            continue
+        names = parameter.declaration.names
+        if parameter.kind is bool:
+            words.append(next(each for each in names if each.startswith("--no-") is not value))
+        else:
+            words += (word for text in texts for word in (names[0], text))
+    if any(text.startswith("-") for text in plain):
+        words.append("--")
+    return shlex.join(words + plain)
 
 
 def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
@@ -301,6 +311,10 @@ Agent = Annotated[
     'Agent of the memories; default: "default", shared by all assistants.',
 ]
 Limit = Annotated[int, "--limit, -n N", "Maximum number of results."]
+PageLimit = Annotated[int, "--limit, -n N", "Page size."]
+After = Annotated[
+    str | None, "--after MARK", "Continue after this mark, which the previous page ended with."
+]
 MemoryId = Annotated[str, "ID", "Id, as printed by search or list."]
 MemoryIds = Annotated[list[str], "ID...", "Ids, as printed by search or list."]
 Category = Annotated[

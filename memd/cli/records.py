@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import call, daemon, iter_pages
-from memd.cli.tables import table, text_column, word_column
+from memd.cli.tables import report_next, table, text_column, word_column
 
 _PAGE_ITEMS = 500
 _ENTITIES = (
@@ -32,7 +32,8 @@ def records(
     verb: Annotated[str, "VERB", "list, show, export or count."] = "list",
     key: Annotated[list[str] | None, "[KEY]...", "Key of the record; for show."] = None,
     where: Annotated[list[str] | None, "--where FIELD=VALUE", "Filter; may be repeated."] = None,
-    limit: Annotated[int | None, "--limit N", "Maximum number of records; default: 100."] = None,
+    limit: Annotated[int | None, "--limit N", "Page size of list; default: 100."] = None,
+    after: options.After = None,
     json: options.Json = False,
 ) -> None:
     """List, show, count or export operational records: tasks, costs, messages, metrics."""
@@ -52,9 +53,13 @@ def records(
         for record in _iterate(entity, filters):
             say.out(json_.dumps(record, ensure_ascii=True))
     else:
-        page = options.without_none(limit=limit)
+        page = options.without_none(limit=limit, after=after)
         answer = call(f"records.{entity}.list", **filters | page)
-        say.print_json(answer) if json else _print_page(answer)
+        if json:
+            say.print_json(answer)
+            return
+        _print_page(answer, "no records" if after is None else "no more records")
+        report_next(answer, f"records {entity} list", records, where=where, limit=limit)
 
 
 def _validate(entity: str, verb: str) -> tuple[str, str]:
@@ -108,10 +113,11 @@ def _iterate(entity: str, filters: dict[str, str]) -> Iterator[dict[str, Any]]:
         yield from iter_pages(client, f"records.{entity}.list", {**filters, "limit": _PAGE_ITEMS})
 
 
-def _print_page(answer: dict[str, Any]) -> None:
+def _print_page(answer: dict[str, Any], nothing: str) -> None:
+    """Print the records of a page; *nothing* to stderr if there are none."""
     items = answer["items"]
     if not items:
-        say.note("no records")
+        say.note(nothing)
         return
     first = list(items[0])
     columns = [word_column(first[0].upper(), whole=True), text_column("RECORD")]
@@ -124,8 +130,6 @@ def _print_page(answer: dict[str, Any]) -> None:
         for item in items
     ]
     table(tuple(columns), [(item[first[0]], text) for item, text in zip(items, texts, strict=True)])
-    if answer["next"] is not None:
-        say.note("there are more: use --limit, or export")
 
 
 def _text(value: Any) -> str:

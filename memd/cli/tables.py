@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from memd.cli import say
+from memd.cli import options, say
 
 ID_CHARS = 8
 """Characters of a short id: the end of an id, which is random (docs/decisions/0088)."""
@@ -104,6 +104,13 @@ def print_items(
     table(columns, map(cells, answer["items"]))
     if not answer["items"]:
         say.note(nothing)
+
+
+def report_next(page: Mapping[str, Any], name: str, command: options.Command, **typed: Any) -> None:
+    """Report how to get the page after *page*: by *command*, called *name*, with what was typed."""
+    if page["next"] is not None:
+        following = options.command_line(name, command, **typed, after=page["next"])
+        say.note(f"next page: {following}")
 
 
 def short(public_id: str) -> str:

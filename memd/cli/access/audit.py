@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
-from memd.cli.tables import table, text_column, time_column, word_column
+from memd.cli.tables import report_next, table, text_column, time_column, word_column
 
 _HASH_CHARS = 64
 
@@ -21,7 +21,7 @@ def show(
     client: Annotated[str | None, "--client NAME", "Only this client."] = None,
     method: Annotated[str | None, "--method NAME", "Only this method."] = None,
     outcome: Annotated[str | None, "--outcome WHAT", "Only done or only denied."] = None,
-    limit: Annotated[int, "--limit, -n N", "Page size."] = 50,
+    limit: options.PageLimit = 50,
     after: Annotated[int | None, "--after SEQ", "Continue with rows older than SEQ."] = None,
     json: options.Json = False,
 ) -> None:
@@ -50,12 +50,8 @@ def show(
         text_column("METHOD", in_place=True),
     )
     table((*columns, word_column("OUTCOME"), word_column("ROWS")), rows)
-    if page["next"] is not None:
-        following = options.command_line(
-            "audit show", show, client=client, method=method, outcome=outcome, limit=limit,
-            after=page["next"],
-        )  # fmt: skip
-        say.note(f"next page: {following}")
+    typed = {"client": client, "method": method, "outcome": outcome, "limit": limit}
+    report_next(page, "audit show", show, **typed)
 
 
 @options.examples("memd audit verify", "memd audit verify --anchor 120:5f3c... --json")

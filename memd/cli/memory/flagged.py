@@ -6,7 +6,7 @@ from typing import Annotated
 
 from memd.cli import options, say
 from memd.cli.reach import call, change_each
-from memd.cli.tables import id_column, print_items, table, text_column, word_column
+from memd.cli.tables import id_column, print_items, report_next, table, text_column, word_column
 
 _Ids = Annotated[list[str], "ID...", "Ids of memories."]
 
@@ -15,7 +15,8 @@ _Ids = Annotated[list[str], "ID...", "Ids of memories."]
 def list_(
     every: Annotated[bool, "--all", "Include flagged memories that are not quarantined."] = False,
     agent: options.Agent = None,
-    limit: options.Limit = 20,
+    limit: options.PageLimit = 20,
+    after: options.After = None,
     json: options.Json = False,
 ) -> None:
     """List quarantined memories of all agents, newest first."""
@@ -23,18 +24,20 @@ def list_(
         "memory.flagged",
         agent_id=agent,
         limit=limit,
+        after=after,
         quarantined=not every,
         everybody=agent is None,
     )
+    more = "" if after is None else "more "
     print_items(
         answer,
         (id_column(), word_column("FROM"), word_column("FLAGS"), text_column("TEXT")),
         lambda memory: (memory["id"], memory["origin"], ",".join(memory["flags"]), memory["text"]),
-        nothing="no flagged memories" if every else "no quarantined memories",
+        nothing=f"no {more}{'flagged' if every else 'quarantined'} memories",
         json=json,
     )
-    if answer["next"] and not json:
-        say.note(f"there are more: use --limit {limit * 5}")
+    if not json:
+        report_next(answer, "flagged list", list_, every=every, agent=agent, limit=limit)
 
 
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")

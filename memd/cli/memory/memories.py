@@ -10,7 +10,7 @@ from memd.base.errors import MemdError
 from memd.cli import options, say
 from memd.cli.project import find_project_id, project_id_or_here
 from memd.cli.reach import call, daemon
-from memd.cli.tables import id_column, table, text_column, time_column, word_column
+from memd.cli.tables import id_column, report_next, table, text_column, time_column, word_column
 from memd.cli.times import parse_range
 
 LONG_TOKENS = 2_000
@@ -239,10 +239,8 @@ def list_(
     project: options.Project = None,
     since: options.Since = None,
     until: options.Until = None,
-    limit: Annotated[int, "--limit, -n N", "Page size."] = 50,
-    after: Annotated[
-        str | None, "--after MARK", "Continue after this mark, which the previous page ended with."
-    ] = None,
+    limit: options.PageLimit = 50,
+    after: options.After = None,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -263,12 +261,10 @@ def list_(
         say.print_json(page)
         return
     _print_page(page, "no memories" if after is None else "no more memories")
-    if page.get("next"):
-        following = options.command_line(
-            "list", list_, category=category, namespace=namespace, tag=tag, session=session,
-            project=project, since=low, until=high, limit=limit, after=page["next"], agent=agent,
-        )  # fmt: skip
-        say.note(f"next page: {following}")
+    report_next(
+        page, "list", list_, category=category, namespace=namespace, tag=tag, session=session,
+        project=project, since=low, until=high, limit=limit, agent=agent,
+    )  # fmt: skip
 
 
 def _print_page(page: dict[str, Any], nothing: str) -> None:

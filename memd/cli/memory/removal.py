@@ -12,7 +12,14 @@ from memd.cli import options, say
 from memd.cli.notes.folder import absolute
 from memd.cli.notes.note import source_name
 from memd.cli.reach import LONG_SECONDS_MAX, call, change_each, daemon, exit_if_missing
-from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
+from memd.cli.tables import (
+    id_column,
+    print_items,
+    report_next,
+    text_column,
+    time_column,
+    word_column,
+)
 
 _LINE_CELLS = 100
 
@@ -72,7 +79,8 @@ def forget(
 
 @options.examples("memd trash list", "memd trash list --json")
 def trash_list(
-    limit: options.Limit = 50,
+    limit: options.PageLimit = 50,
+    after: options.After = None,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -84,13 +92,16 @@ def trash_list(
         word_column("REASON"),
         text_column("TEXT"),
     )
+    page = call("trash.list", limit=limit, after=after, agent_id=agent)
     print_items(
-        call("trash.list", limit=limit, agent_id=agent),
+        page,
         columns,
         itemgetter("id", "trashed_at", "erase_at", "reason", "content"),
-        nothing="the trash is empty",
+        nothing="the trash is empty" if after is None else "the trash holds no more",
         json=json,
     )
+    if not json:
+        report_next(page, "trash list", trash_list, limit=limit, agent=agent)
 
 
 @options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -234,7 +245,8 @@ def _fetch_archived(
 @options.examples("memd archive turned-away", "memd archive turned-away --restore")
 def turned_away(
     restore: Annotated[bool, "--restore", "Restore all of them."] = False,
-    limit: options.Limit = 50,
+    limit: options.PageLimit = 50,
+    after: options.After = None,
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
@@ -243,7 +255,9 @@ def turned_away(
         count = call("archive.restore_turned_away", agent_id=agent, everybody=agent is None)
         say.answer({"restored": count}, f"restored {count:,}", json=json)
         return
-    page = call("archive.turned_away", agent_id=agent, everybody=agent is None, limit=limit)
+    page = call(
+        "archive.turned_away", agent_id=agent, everybody=agent is None, limit=limit, after=after
+    )
     print_items(
         page,
         (id_column(), time_column("ARCHIVED"), word_column("AGENT"), text_column("TEXT")),
@@ -251,11 +265,11 @@ def turned_away(
             item["entry"]["id"], item["archived_at"], item["entry"]["agent_id"],
             item["entry"]["content"],
         ),
-        nothing="nothing was turned away",
+        nothing="nothing was turned away" if after is None else "no more was turned away",
         json=json,
     )  # fmt: skip
-    if page["next"] and not json:
-        say.note(f"there are more: use --limit {limit * 5}")
+    if not json:
+        report_next(page, "archive turned-away", turned_away, limit=limit, agent=agent)
 
 
 @options.examples("memd archive count", "memd archive count --json")

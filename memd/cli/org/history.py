@@ -11,7 +11,7 @@ from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.org.org import Kinds, categories_of, format_author
 from memd.cli.reach import call
-from memd.cli.tables import id_column, table, text_column, word_column
+from memd.cli.tables import id_column, report_next, table, text_column, word_column
 from memd.cli.times import is_time, parse_time
 from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
 
@@ -29,7 +29,8 @@ def as_of(
     known: Annotated[str | None, "--known TIME", "Time of memd's knowledge; default: now."] = None,
     about: Annotated[str | None, "--about NAME", "Only facts about NAME."] = None,
     category: Kinds = None,
-    limit: options.Limit = 20,
+    limit: options.PageLimit = 20,
+    after: options.After = None,
     json: options.Json = False,
 ) -> None:
     """List the facts that were valid at one time, as memd knew them at another.
@@ -50,6 +51,7 @@ def as_of(
         subject=about,
         categories=categories_of(category),
         limit=limit,
+        after=after,
     )
     if json:
         say.print_json(answer)
@@ -62,9 +64,11 @@ def as_of(
     table((id_column("FACT"), word_column("BY"), text_column("STATEMENT")), rows)
     _report_withheld(answer)
     if not answer["items"]:
-        say.note(_not_found(text))
-    if answer["next"] is not None:
-        say.note("there are more: use -n or --about NAME")
+        say.note(_not_found(text) if after is None else "no more facts")
+    report_next(
+        answer, "org as-of", as_of, text=text, valid=valid, known=known, about=about,
+        category=category, limit=limit,
+    )  # fmt: skip
 
 
 @options.examples(
@@ -99,7 +103,8 @@ def timeline(
         table(columns, as_text(bars, now_us))
         _report_withheld(answer)
         if answer["truncated"]:
-            say.note("there are more than are shown")
+            following = options.command_line("org as-of", as_of, about=name, valid="TIME")
+            say.note(f"there are more; those of one time: {following}")
 
 
 def _not_found(text: str | None) -> str:

@@ -101,15 +101,17 @@ def test_a_command_line_is_parsed_to_what_it_was_made_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MEMD_PROFILE", "work")
-    arguments = {"top": 3, "tag": ["last week", "-x"]}
-    line = options.command_line("command", command, **arguments)
-    assert line == "memd command --top 3 --tag 'last week' --tag -x --profile work"
-    _, _, *words = shlex.split(line)
-    parsed = parse(command, ["x", *words])
-    assert parsed is not None
-    assert {name: parsed[name] for name in (*arguments, "profile")} == {
-        **arguments, "profile": "work",
+    arguments: dict[str, Any] = {
+        "text": "-a b", "rest": [Path("c")], "top": 3, "tag": ["last week", "-x"],
+        "sandbox": False, "force": True,
     }  # fmt: skip
+    line = options.command_line("command", command, **arguments)
+    assert line == (
+        "memd command --top 3 --tag 'last week' --tag -x --no-sandbox --force --profile work "
+        "-- '-a b' c"
+    )
+    _, _, *words = shlex.split(line)
+    assert parse(command, words) == {**arguments, "profile": "work"}
 
 
 def every_command() -> Iterator[Entry]:
