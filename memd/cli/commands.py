@@ -65,6 +65,7 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
         Entry("get", "memory.memories"),
         Entry("why", "memory.entry"),
         Entry("list", "memory.memories", "list_"),
+        Entry("projects", "project"),
         Entry("edit", "memory.entry"),
         Group("preference", "Manage preferences, which every prompt contains.", (
             Entry("set", "memory.preference", "set_"),

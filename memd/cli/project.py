@@ -1,4 +1,6 @@
-"""The project that a command is about: what ``--project`` names, or that of the working directory.
+"""``memd projects``, and the project that a command is about.
+
+That is what ``--project`` names, or the project of the working directory.
 
 The id of a project is the path of its working tree, or a name that a program chose. A person may
 also type the name of its folder, or any path in the tree.
@@ -12,13 +14,29 @@ from pathlib import Path
 
 from memd.base.errors import InvalidError
 from memd.base.project import project_of
-from memd.cli import say
+from memd.cli import options, say
 from memd.cli.options import similar, without_none
 from memd.cli.reach import daemon, iter_pages
+from memd.cli.tables import print_items, word_column
 
 LISTED_MAX = 5
 """So many known projects are listed where none is called what was typed."""
 _PAGE = 500
+
+
+@options.examples("memd projects", "memd projects --agent coder --json")
+def projects(agent: options.Agent = None, json: options.Json = False) -> None:
+    """List the projects of an agent's sessions and memories, by id.
+
+    Other commands take them with --project: the id, or the name of the folder.
+    """
+    print_items(
+        {"items": _known_projects(agent)},
+        (word_column("PROJECT", whole=True, stored=True),),
+        lambda project_id: (project_id,),
+        nothing="no session or memory is of a project",
+        json=json,
+    )
 
 
 def project_id_or_here(typed: str | None, agent: str | None) -> str | None:
@@ -33,9 +51,7 @@ def find_project_id(typed: str | None, agent: str | None) -> str | None:
     """
     if not typed:
         return typed
-    with daemon() as client:
-        params = without_none(agent_id=agent, limit=_PAGE)
-        known = list(iter_pages(client, "session.projects", params))
+    known = _known_projects(agent)
     path = os.path.normpath(Path.cwd() / typed)
     matches = match_projects(typed, path, project_of(path), known)
     if len(matches) > 1:
@@ -46,8 +62,14 @@ def find_project_id(typed: str | None, agent: str | None) -> str | None:
         )
     if matches:
         return matches[0]
-    _report_unknown(typed, known)
+    _report_unknown(typed, known, agent)
     return (project_of(path) or path) if _is_path(typed) and Path(path).is_dir() else typed
+
+
+def _known_projects(agent: str | None) -> list[str]:
+    with daemon() as client:
+        params = without_none(agent_id=agent, limit=_PAGE)
+        return list(iter_pages(client, "session.projects", params))
 
 
 def match_projects(typed: str, path: str, tree: str | None, known: Sequence[str]) -> list[str]:
@@ -77,9 +99,12 @@ def _folder_name(project_id: str) -> str:
     return project_id.rstrip("/").rpartition("/")[2]
 
 
-def _report_unknown(typed: str, known: Sequence[str]) -> None:
+def _report_unknown(typed: str, known: Sequence[str], agent: str | None) -> None:
     """Report to stderr that no memory is of a project, and of which projects there are some."""
     names = [say.line(_folder_name(project_id)) for project_id in known]
     say.note(f"memd: no memory is of a project {say.line(typed)}{similar(typed, names)}")
     if 0 < len(known) <= LISTED_MAX:
         say.note(f"      known projects: {', '.join(map(say.line, known))}")
+    elif known:
+        others = options.command_line("projects", projects, agent=agent)
+        say.note(f"      {len(known):,} projects are known: {others}")

@@ -10,6 +10,7 @@ from support import commands
 from support.commands import Memd
 from support.daemon import Spawned, spawned
 
+from memd.cli.project import LISTED_MAX
 from memd.client import Client
 
 LONG = "The keeper counts the frames of the hive before noon. " * 300
@@ -94,6 +95,20 @@ def test_a_project_is_named_by_its_folder_or_a_path_in_it(
     assert of(".", trees[2]) == of("lake", tmp_path / "bob") == "Of bob."
     assert of("lake").startswith("memd: several projects are called lake\n")
     assert f"type the path of one: {trees[1]}, {trees[2]}" in of("lake")
+
+
+def test_the_projects_of_an_agent_are_listed(memd: Memd) -> None:
+    of_eve = ("--agent", "eve")
+    assert memd("projects", *of_eve) == (0, "", "no session or memory is of a project\n")
+    for number in range(LISTED_MAX + 1):
+        memd("add", f"Hive {number} is green.", *of_eve, "--project", f"/srv/hive {number}")
+    ids = [f"/srv/hive {number}" for number in range(LISTED_MAX + 1)]
+    assert memd("projects", *of_eve).out.splitlines() == ids
+    assert memd("projects", *of_eve, "--json").json == {"items": ids}
+    for project_id in ids:
+        assert len(memd("list", *of_eve, "--project", project_id).out.splitlines()) == 1
+    unknown = memd("list", *of_eve, "--project", "lake").err
+    assert f"{len(ids)} projects are known: memd projects --agent eve\n" in unknown
 
 
 def test_a_project_without_memories_is_said_to_have_none(

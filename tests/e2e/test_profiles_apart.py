@@ -32,7 +32,7 @@ ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|
 COMMANDS = (
     ("status",), ("status", "--json"), ("stats",), ("stats", "--prometheus"), ("export",),
     ("list", "-n", "200"), ("search", "lantern"), ("search", "--sessions", "lantern"), ("brief",),
-    ("audit", "show"), ("client", "list"), ("agent", "list"), ("archive", "search"),
+    ("audit", "show"), ("client", "list"), ("agent", "list"), ("projects",), ("archive", "search"),
     ("archive", "turned-away"), ("trash", "list"), ("org", "query"), ("preference", "list"),
     ("shared", "search"), *(("records", name, "list") for name in ENTITIES),
     ("records", "messages", "export"), ("usage",), ("profile", "list"), ("config", "path"),
