@@ -29,6 +29,7 @@ from bench.scores import p50_p95
 from bench.stage import Stage, model_dir, new_places, staged, write_result
 from memd.base.limits import CHUNKS_INLINE_MAX
 from memd.embedding.embed import EmbedderThread
+from memd.serve.rooms import LOAD_PROMPTS_AFTER_S
 
 QUESTIONS = 200
 WARM_UP = 10
@@ -47,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     result: dict[str, Any] = {
         "start": start(),
+        "memory_mb": memory(),
         "ingest": ingest(),
         "findable_ms": findable(),
         "rows": {},
@@ -57,21 +59,37 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def start() -> dict[str, float]:
-    """Return how long an idle daemon takes to say hello, and how large it is before the model."""
-    wall_ms, cpu_ms, rss_mb, anon_mb = [], [], [], []
+    """Return how long a daemon takes to say hello."""
+    wall_ms, cpu_ms = [], []
     for _ in range(STARTS):
         begun = time.perf_counter()
         with staged() as stage:
             wall_ms.append(1_000 * (time.perf_counter() - begun))
             cpu_ms.append(_cpu_ms(stage))
-            rss_mb.append(stage.status_kb("VmRSS") / 1_000)
-            anon_mb.append(stage.status_kb("RssAnon") / 1_000)
     return {
         "hello_ms": round(statistics.median(wall_ms), 1),
         "hello_cpu_ms": round(statistics.median(cpu_ms), 1),
-        "rss_mb": round(statistics.median(rss_mb), 1),
-        "rss_anon_mb": round(statistics.median(anon_mb), 1),
     }
+
+
+def memory() -> dict[str, tuple[float, float]]:
+    """Return how large a daemon of an empty store is, resident and anonymous, in its states."""
+    with staged(MEMD_DAEMON__MODEL_IDLE_MINUTES="1") as stage:
+        measured = {"first answer": _memory(stage)}
+        time.sleep(3 * LOAD_PROMPTS_AFTER_S)
+        measured["before the model"] = _memory(stage)
+        stage.ingest(AGENT, [{"text": "We deploy with blue-green since March."}])
+        stage.settle()
+        stage.recall(AGENT, "how do we deploy?")
+        measured["with the model"] = _memory(stage)
+        while stage.client.call("system.status")["model"]["loaded"]:
+            time.sleep(1)
+        measured["when it is unloaded"] = _memory(stage)
+    return measured
+
+
+def _memory(stage: Stage) -> tuple[float, float]:
+    return round(stage.status_mb("VmRSS"), 1), round(stage.status_mb("RssAnon"), 1)
 
 
 def _cpu_ms(stage: Stage) -> float:
@@ -161,8 +179,8 @@ def of_size(rows: int) -> dict[str, float]:
                 "answered": answered,
                 "questions": len(taken_ms),
                 "search_ms": round(_search_ms(home), 1),
-                "rss_mb": round(stage.status_kb("VmRSS") / 1_000, 1),
-                "rss_anon_mb": round(stage.status_kb("RssAnon") / 1_000, 1),
+                "rss_mb": round(stage.status_mb("VmRSS"), 1),
+                "rss_anon_mb": round(stage.status_mb("RssAnon"), 1),
                 "file_mb": round(paths.database.stat().st_size / 1e6, 1),
                 "built_s": round(built_s, 1),
             }

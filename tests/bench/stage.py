@@ -56,11 +56,11 @@ class Stage:
     def rss_mb(self) -> float:
         return float(self.client.call("system.status")["rss_bytes"]) / 1e6
 
-    def status_kb(self, name: str) -> int:
-        """Return a line of the process's status file, such as VmRSS, in kB; Linux only."""
+    def status_mb(self, name: str) -> float:
+        """Return a line of the process's status file, such as VmRSS, in MB; Linux only."""
         text = Path(f"/proc/{self.daemon.process.pid}/status").read_text("ascii")
         line = next(line for line in text.splitlines() if line.startswith(f"{name}:"))
-        return int(line.split()[1])
+        return int(line.split()[1]) * 1_024 / 1e6
 
 
 def new_places(home: Path) -> Paths:
@@ -105,10 +105,11 @@ async def running_with_model(home: Path, model: Path) -> AsyncIterator[Paths]:
 
 
 @contextlib.contextmanager
-def staged(home: Path | None = None) -> Iterator[Stage]:
-    """Start the product with its defaults; yields it when it answers."""
+def staged(home: Path | None = None, **settings: str) -> Iterator[Stage]:
+    """Start the product with its defaults but for *settings*; yields it when it answers."""
     # An installed memd is compiled: whatever the shell says, so is the one that is measured.
     more = {"MEMD_MODEL_DIR": str(installed_model()), "PYTHONDONTWRITEBYTECODE": ""}
+    more |= settings
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         place = home or Path(made)
         with spawned(place, more) as daemon, daemon.client(timeout=TIMEOUT_S) as client:
