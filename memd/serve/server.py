@@ -119,18 +119,22 @@ class Server:
             connection.refuse(BusyError(f"memd has {CONNECTIONS_MAX} connections already"))
 
     async def _reject_next(self, sock: socket.socket, error: OSError) -> None:
-        """Accept and close what waits on *sock* with the spare descriptor, then pause."""
+        """Accept and close what waits on *sock* with the spare descriptor, then pause.
+
+        Without descriptors ``accept`` fails whether somebody waits or not.
+        """
         if error.errno not in _NO_DESCRIPTORS:
             log.warning("accept failed", errno=error.errno)
             await asyncio.sleep(_RETRY_S)
             return
-        self.count_drop("no descriptors")
         self._close_spare()
         try:
             client, _ = sock.accept()
-            client.close()
         except OSError:
-            pass  # the client has gone, or another thread took the descriptor first
+            pass  # nobody waits, or another thread took the descriptor first
+        else:
+            client.close()
+            self.count_drop("no descriptors")
         finally:
             self._spare = _open_spare()
         await asyncio.sleep(_RETRY_S)
