@@ -119,9 +119,10 @@ ALWAYS_OR_NEVER = re.compile(
     r"(?<!\w)(?:(?<!noch )(?:immer(?! noch| wieder| mehr|hin))|niemals|nie wieder|ab jetzt"
     rf"|{_STATE}(?:toujours(?! (?:pas|p|plus|aucune?|rien|le même|la même|les mêmes)\b)|jamais)"
     rf"|désormais|(?:siempre|nunca|sempre)(?! (?:ha |se )?(?:{_FAILING})\b)"
-    rf"|d'ora in poi|de ahora en adelante|(?<!nog )altijd(?! nog| (?:{_FAILING})\b)|nooit|voortaan"
+    rf"|d'ora in poi|de ahora en adelante|(?<!nog )altijd(?! nog| (?:{_FAILING})\b)|voortaan"
+    r"|(?<!werkt )(?<!laadt )(?<!start )(?<!opent )(?<!gaat )(?<!verschijnt )nooit"
     rf"|(?:всегда|никогда)(?! (?:не )?(?:{_FAILING})\b)|впредь)(?!\w)"
-    r"|以后(?:都|请|不|别)|每次(?:都|请)|不要再|别再|一律|总是要|永远不要|请?始终|未经我"
+    r"|以后(?:都|请|不|别|所有|每|只|要|用|帮我)|每次(?:都|请)|不要再|别再|一律|总是要|永远不要|请?始终|未经我"
     r"|必ず|常に|今後は?|毎回|絶対に|항상|앞으로|반드시",
     re.IGNORECASE,
 )

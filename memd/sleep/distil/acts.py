@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.language.lasting import is_of_the_moment, states_decision
+from memd.sleep.distil.language.lasting import befalls, is_of_the_moment, states_decision
 from memd.sleep.distil.language.moment import (
     NAMED,
     breaks_off,
@@ -80,7 +80,12 @@ _MEANT = words(
     r"i (?:thought (?:we|you|that (?:we|you)|it(?:'s| is| was)(?! going))|said|meant|told you)"
 )
 _TAG = re.compile(
-    r"[,.…]*\s*\(?\b(?:no|yes|yeah|yea|right|correct|ok|okay|agreed?)\)?\s*\?+$", re.IGNORECASE
+    r"[,.…]*\s*\(?\b(?:no|yes|yeah|yea|right|correct|ok|okay|agreed?)\)?\s*\?+$"
+    r"|[,.…]\s*\(?(?:al ?right|all right|please|pls|deal|understood|got it|clear|cool"
+    r"|(?:can|could|will|would) (?:you|ya|u)(?: please)?|in ordnung|verstanden|d'accord|compris"
+    r"|vale|de acuerdo|te parece(?: bien)?|entendido|tudo bem|combinado|certo|va bene|capito"
+    r"|oké|begrepen|хорошо|ладно|договорились|won't you|shall we|ja|tá|beleza|¿vale)\)?\s*\?+$",
+    re.IGNORECASE,
 )
 # What is to be done now: "run it", "let's start", "we need to look into it".
 _ASKS = re.compile(
@@ -298,7 +303,7 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     is_asked = _is_question(plain)
     wish = spoken_form(_MARKED.sub("", text, count=1))
     is_wish = is_reminder(wish) if is_asked else is_standing_wish(wish)
-    is_told = count >= FLOOR_WORDS and not shows_error(plain)
+    is_told = count >= FLOOR_WORDS and not (shows_error(plain) or befalls(plain))
     if is_told and is_wish:
         return Judgement(Act.PREFERENCE, STANDING)
     if is_told and not is_asked and states_decision(plain) and not _TAG.search(plain):
@@ -320,7 +325,7 @@ def _judge_statement(text: str, plain: str, count: int, *, stopped: bool) -> Jud
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
     is_choice = _CHOICE.search(plain) and not _WRITES_DOWN.match(plain)
     is_moment = is_this_time(plain) or is_of_the_moment(plain) or only_points(plain, count)
-    if is_moment or any(one(plain) for one in (reports, breaks_off, _ASKS_TO_KNOW.match)):
+    if is_moment or any(one(plain) for one in (reports, befalls, breaks_off, _ASKS_TO_KNOW.match)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))

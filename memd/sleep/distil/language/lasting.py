@@ -16,7 +16,7 @@ NOT_PAST = (
     r"(?! (?:\w+ed|got|had|did|was|were|saw|came|went|made|said|thought|knew|found|took|gave)\b)"
 )
 """Behind "we never": what somebody did is told, what they do is how they work."""
-_LEAD = r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|then|oh|yes|note|fyi)\W+)*"
+LEAD = r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|then|oh|yes|note|fyi)\W+)*"
 # Verbs of how something is done; those of one task ("fix", "move") are orders of the day.
 _MANNER = (
     r"(?:use|keep|prefer|avoid|treat|call|name|write|phrase|spell|format|quote|cite|answer|reply"
@@ -27,40 +27,42 @@ _INSTRUCTS = (
     r"(?:must|should|shall|ought to|needs? to|ha(?:s|ve) to|don't|do not|never|always|no"
     r"|please|make sure|ensure|(?:is|are) (?:to be|not to)|(?:goes|go|gets?|belongs?) )"
 )
-_SPAN = (
+SPAN = (
     r"(?:in (?:the )?future|for the future|from (?:now|here|today|this point) on(?:wards?)?"
     r"|from here on(?: out)?|henceforth|(?:going|moving) forwards?|at all times"
     r"|under no circumstances|as a (?:general )?rule|by convention|on principle|in general"
     r"|generally|no matter what|whatever you do)"
 )
-_HELD = (
+HELD = (
     r"(?:throughout|everywhere|across the (?:board|project|repo\w*|code ?base)"
     r"|in (?:this|our|my|all|all of our|any of our) (?:repo\w*|projects?|code ?base|team|company"
     r"|house|shop|files?|texts?|docs?|documents?|documentation|tables?|reports?|e?mails?|tests?))"
 )
 _MADE = (
     # "In future, leave the generated files alone"; "dates should be ISO going forward"
-    rf"{_LEAD}{_SPAN}[,:]? (?!(?:it|that|this|is|are|was|i'll|we'll|will|there|speaking|perhaps"
-    r"|maybe|might|(?:we|i|you|they) (?:will|can|could|may|might|would|was|were))\b)\w+",
-    rf"\b{_INSTRUCTS}\b[^?]{{0,200}}\b{_SPAN}(?=\W*$|[,;])",
-    rf"{_LEAD}{_MANNER}\b[^?]{{0,200}}\b(?:{_SPAN}|{_HELD})(?=\W*$|[,;])",
-    rf"\b(?:we|i) [a-z]+ [^?]{{0,200}}\b{_HELD}(?=\W*$)",
+    rf"{LEAD}{SPAN}[,:]? (?!(?:it|that|this|is|are|was|i'll|we'll|will|there|speaking|perhaps"
+    r"|maybe|might|(?:we|i|you|they) (?:will|can|could|may|might|would|was|were)"
+    r"|(?:the|every|all) \w+(?: \w+)? (?:is|are) (?:broken|blank|empty|gone|missing|slow|down|stuck"
+    r"|failing))\b)\w+",
+    rf"\b{_INSTRUCTS}\b[^?]{{0,200}}\b{SPAN}(?=\W*$|[,;])",
+    rf"{LEAD}{_MANNER}\b[^?]{{0,200}}\b(?:{SPAN}|{HELD})(?=\W*$|[,;])",
+    rf"\b(?:we|i) [a-z]+ [^?]{{0,200}}\b{HELD}(?=\W*$)",
     # "Once you've finished a task, tick it in the list"
-    rf"{_LEAD}(?:once|each time|every time|any ?time|whenever) (?:you|we|i|an?|any)\b"
+    rf"{LEAD}(?:once|each time|every time|any ?time|whenever) (?:you|we|i|an?|any)\b"
     r"(?! (?:were|was|had|did|could|got)\b)[^,?]{0,200},"
     r" (?!(?:it|that|this|there|i'll|we'll|we (?:were|had|did|will|can)|i|they)\b)\w+",
     # "Ask before you install anything"
-    rf"{_LEAD}(?:please )?{_MANNER}\b[^?]{{0,200}}"
+    rf"{LEAD}(?:please )?{_MANNER}\b[^?]{{0,200}}"
     r"\b(?:whenever|(?:each|every) time) (?:you|we|i|an?)\b",
     # "grams, not cups", as somebody wants them
-    rf"{_LEAD}(?:[^,.?]{{0,80}}, )?(?:use|give|write|send|show|call|prefer|say)\b[^.?]{{0,200}},"
+    rf"{LEAD}(?:[^,.?]{{0,80}}, )?(?:use|give|write|send|show|call|prefer|say)\b[^.?]{{0,200}},"
     r" (?:not|never|and not) \w+(?: \w+)?(?=\W*$)",
     # "In release notes we want the reason first", "I expect you to test what you claim"
-    rf"{_LEAD}(?:in|for|on) (?:all |any )?(?:[a-z]+ )?[a-z]{{2,}}s,? (?:we|i) (?:want|need|like"
+    rf"{LEAD}(?:in|for|on) (?:all |any )?(?:[a-z]+ )?[a-z]{{2,}}s,? (?:we|i) (?:want|need|like"
     r"|expect|require)\b(?! to\b)",
     r"\b(?:i|we) expect (?:you to|(?:all|every|each|any)\b)",
     # "No default exports anywhere", "tabs, not spaces", "favour clarity over speed"
-    rf"{_LEAD}(?:no (?!errors?|issues?|problems?|changes?|luck|results?|matches)[\w-]+"
+    rf"{LEAD}(?:no (?!errors?|issues?|problems?|changes?|luck|results?|matches)[\w-]+"
     r"(?: [\w-]+){0,3} (?:anywhere|ever)(?=\W*$)|[\w-]+s,? not [\w-]+s(?=\W*$)"
     r"|(?:prefer|favou?r|choose|value) (?!(?:this|that|it)\b)[^.?]{3,80} over \w+"
     r"|(?:stay|keep) (?:away|out|off)(?: (?:from|of))? (?!(?:this|that|it|me)\b)\w+"
@@ -75,27 +77,24 @@ _MADE = (
     r"\bwhen (?:i|we) (?:say|write|ask for|mention)\b[^?]{0,200},"
     r" (?:i|we|it|that) (?:means?|want|expect)",
     # How somebody wants to be dealt with
-    rf"{_LEAD}(?:please )?be (?:\w+ ){{1,3}}(?:with|to|about|in|when|towards?)\b",
+    rf"{LEAD}(?:please )?be (?:\w+ ){{1,3}}(?:with|to|about|in|when|towards?)\b",
     r"\bnot (?:a|much of a|really a) (?:\w+ )?(?:fan|believer|friend) (?:of|in)\b",
     r"\bi(?:'m| am) (?:allergic to|a (?:big |great )?(?:fan|believer|friend) (?:of|in))\b",
     r"\b\w+ (?:beats|trumps|wins over|comes before) \w+(?=\W*$)",
 )
 _MAKES = re.compile("|".join(f"(?:{one})" for one in _MADE), re.IGNORECASE)
-_ASKED = re.compile(
-    rf"{_LEAD}(?:(?:can|could|will|would) you\b|(?:can|could) we (?:please )?(?:make sure|agree"
-    r"|have|keep|use)\b|would you mind\b)[^?]{0,200}"
-    rf"\b(?:{_SPAN}|always|never|every time|each time|whenever)\b",
-    re.IGNORECASE,
-)
 _MOMENT = words(
     # "Nothing is rolled out yet" is a state, and the reason of much.
     r"(?<!rolled out )(?<!released )(?<!in production )(?<!launched )(?<!users )yet(?=\W*$|,)",
     r"(?:right|just|not|until) now",
     r"today|tonight|tomorrow",
     r"(?:just )?this (?:once|time|morning|afternoon|evening|week)",
-    r"(?:for|on|in) this (?:one|slide|page|case|run|step|part|task|round|commit|pr|branch)",
+    r"(?:for|on|in) this (?:one|slide|page|case|run|step|part|task|round|commit|pr|branch|prototype"
+    r"|demo|snippet|example|draft|mock-?up|sketch|scene)",
+    r"(?:for|in) the next (?:scene|chapter|slide|run|step|round|draft)",
     r"(?:this|that|these|those|the (?:first|second|third|other|last|next|same|red|blue)) ones?"
     r"(?=\W*$|,)",
+    r"(?:for|in) (?:this|the) (?:first|initial) (?:version|pass|iteration|draft|step|cut)",
     r"(?:a|one) (?:sec|second|moment|minute)",
     r"in (?:an?|one|two|three|ten|\d+|a few) (?:min(?:ute)?|hour)s?",
     r"(?:continue|look|see|do it|talk)(?: \w+){0,3} later",
@@ -111,15 +110,6 @@ def lasts(spoken: str) -> bool:
     (True, False)
     """
     return _MAKES.search(spoken) is not None
-
-
-def asks_to_last(spoken: str) -> bool:
-    """Return whether a question is a polite wish for all times to come.
-
-    >>> asks_to_last("could you always give the units?"), asks_to_last("is it always metres?")
-    (True, False)
-    """
-    return _ASKED.search(spoken) is not None
 
 
 def is_of_the_moment(spoken: str) -> bool:
@@ -155,3 +145,149 @@ def states_decision(plain: str) -> bool:
     (True, False)
     """
     return _DECIDED.match(plain) is not None
+
+
+# Wishes that are put as questions: "could you always ...?", "kannst du künftig ...?". The word that
+# makes it a rule has to belong to what the assistant is to do. Behind "why" or "that" it belongs to
+# what is asked about, behind a thing to what is to be built ("make the dialog always stay open").
+_YOU = (
+    r"(?:(?:can|could|will|would) (?:you|u|ya)(?: be so kind as to)?"
+    r"|(?:would it be|is it) possible (?:for you )?to|(?:any chance|do you think) you (?:can|could)"
+    r"|(?:might|may|can|could) i ask (?:you to|that you))"
+    r"(?: (?:please|pls|plz|just|also|maybe|kindly))*"
+)
+_REST = (
+    r"(?:(?!\b(?:why|whether|if|how|what|where|which|who|that|so|until|fix|find|look|see|explain)\b)"
+    r"[^?]){0,200}"
+)
+_EACH_TIME = (
+    rf"(?:(?:every ?time|each time|whenever|before) (?:you|we|u|i (?:ask|say|tell))|{HELD}"
+    r"|make it (?:a|the|your) (?:habit|rule)|in (?:everything|anything|whatever) (?:you|we|i)"
+    r"|(?:each|every) (?:reply|answer|response|commit|message|change|pr|pull request))"
+)
+_ENGLISH = (
+    rf"{LEAD}{SPAN}[,:]? (?:please )?(?:{_YOU}|(?:can|could) we)",
+    rf"{_YOU} (?:mind )?(?:always|never|not|quit|avoid(?:ing)?|refrain|no longer"
+    r"|stop(?:ping)? (?:it )?(?:\w+ly )?(?:\w+ing|with))",
+    rf"{LEAD}{_YOU}\b(?:(?!\b(?:why|whether)\b)[^?]){{0,200}}\b{SPAN}",
+    rf"{LEAD}{_YOU}\b{_REST}\b(?:{_EACH_TIME}|(?:always|every ?time|each time)(?=\W*$))",
+    rf"{LEAD}{_YOU}\b{_REST}, (?:please )?(?:always|never)",
+    rf"{LEAD}{_YOU} (?:mind )?(?:\w+ly )?ask(?:ing)?(?: me| us)?(?: first)? before",
+    rf"{LEAD}{_YOU} remember (?:that|i|i'm|we|my|our)",
+    rf"{LEAD}(?:can|could) we (?:please )?(?:(?:make sure|agree)\b[^?]{{0,200}}"
+    rf"\b(?:always|never|{SPAN}|{_EACH_TIME})|(?:have|keep|use)\b{_REST}\b(?:{SPAN}|{_EACH_TIME}))",
+)
+# Of each language: how "you" are asked, what a rule is told by, and behind which words it belongs
+# to something else.
+_OTHERS = (
+    (
+        r"(?:kannst|könntest|würdest|magst) du|können wir|könnten sie",
+        r"immer(?! (?:noch|wieder|mehr))|nie(?:mals)?|ab (?:jetzt|sofort|heute)|künftig|zukünftig"
+        r"|in zukunft|grundsätzlich|generell|jedes ?mal|nicht mehr|nicht immer|aufhören"
+        r"|(?:vor|nach) jedem",
+        r"warum|wieso|weshalb|ob|was|wie|wo|dass|damit|welche\w*|der nie|die nie|das nie",
+    ),
+    (
+        r"(?:peux|pourrais|voudrais)-tu|(?:pouvez|pourriez)-vous|tu (?:peux|pourrais)"
+        r"|vous (?:pouvez|pourriez)|ça (?:te|vous) dérangerait",
+        r"toujours|(?:ne )?(?:plus )?jamais|désormais|dorénavant|à l'avenir|chaque fois"
+        r"|à partir de (?:maintenant|là)|dès maintenant|arrêter (?:de|d')|ne plus|avant chaque"
+        r"|après chaque",
+        r"pourquoi|si|comment|où|quand|ce qui|que|qui|quoi|quel\w*",
+    ),
+    (
+        r"(?:puedes|podrías|podés|puede|podría|te importaría|podemos|serías tan amable)",
+        r"siempre|nunca(?: más)?|(?:de ahora )?en adelante|a partir de (?:ahora|hoy)|cada vez"
+        r"|dejar de|ya no|no volver a|en el futuro|antes de cada|después de cada",
+        r"por ?qué|si|cómo|dónde|cuándo|qué|que|cuál\w*",
+    ),
+    (
+        r"(?:você (?:pode|poderia|consegue)|(?:pode|podes|poderia|podias|podemos))",
+        r"sempre|nunca(?: mais)?|a partir de (?:agora|hoje)|daqui (?:para|pra) (?:a )?frente"
+        r"|de agora em diante|toda vez|cada vez|parar de|deixar de|no futuro|não \w+r mais"
+        r"|antes de cada",
+        r"por ?qu[eê]|se|como|onde|quando|que|quê|qual\w*",
+    ),
+    (
+        r"(?:puoi|potresti|può|potrebbe|ti dispiacerebbe|possiamo)",
+        r"sempre|mai(?: più)?|d'ora in (?:poi|avanti)|da ora(?: in poi)?|in futuro|ogni volta"
+        r"|smettere di|smetterla di|evitare di|prima di ogni|dopo ogni",
+        r"perché|se|come|dove|quando|che|cosa|quale\w*",
+    ),
+    (
+        r"(?:kun|kan|zou|wil) (?:je|jij|u)",
+        r"altijd|nooit(?: meer)?|voortaan|vanaf (?:nu|vandaag)|van nu af aan|in het vervolg"
+        r"|in de toekomst|(?:elke|iedere) keer|stoppen met|ophouden met|niet meer|geen \w+ meer",
+        r"waarom|of|hoe|wat|waar|wanneer|dat|die|welke?",
+    ),
+    (
+        r"(?:можешь|мог бы|могла бы|можете|могли бы|можно)",
+        r"всегда|никогда|впредь|в будущем|каждый раз|больше не|перестать"
+        r"|перед каждым|после каждого",
+        r"почему|зачем|ли|как|где|когда|что|чтобы|котор\w+",
+    ),
+)
+
+
+def _polite(you: str, rule: str, other: str) -> str:
+    """Return the pattern of a wish of *you* in which a *rule* stands behind none of *other*."""
+    rest = rf"(?:(?!\b(?:{other})\b)[^?]){{0,200}}"
+    return rf"(?:{rule}),? (?:\w+ ){{0,2}}(?:{you})|(?:{you})\b{rest}\b(?:{rule})"
+
+
+_ASKED = words(*_ENGLISH, *(_polite(*parts) for parts in _OTHERS))
+
+
+def asks_to_last(spoken: str) -> bool:
+    """Return whether a question is a polite wish for all times to come, as it is *spoken*.
+
+    >>> asks_to_last("could you always give the units?"), asks_to_last("is it always metres?")
+    (True, False)
+    >>> asks_to_last("can you see why it always gives metres?")
+    False
+    """
+    return _ASKED.search(spoken) is not None
+
+
+# "Always" and "never" make a wish of what somebody wants, and a report of what happens to them.
+_BEFALLS_ENGLISH = (
+    r"(?:always|never|constantly|every ?time|each time)(?: \w+ly)?"
+    r" (?:gets? (?:an?|the|this|that|these|no|\d|stuck)|(?:sees?|hits?) (?:an?|the|this|that|no|\d)"
+    r"|receives?|ends? up|runs? into|loses?|fails?|crash(?:es)?|hangs?|freez\w+|times? out"
+    r"|comes? back|shows? up|loads?|arrives?|returns? (?:null|nothing|none|an? err)|throws?"
+    r"|breaks?)"
+)
+_VERBS = (
+    # German, Dutch
+    r"bekomm\w+|krieg\w*|funktionier\w+|lädt|stürzt|hängt|kommt|erscheint|passiert|crasht|bricht"
+    r"|scheitert|werkt|laadt|verschijnt|komt",
+    # French
+    r"s'arrêtent?|plantent?|marchent?|fonctionnent?|affichent?|chargent?|arrivent?|renvoi\w+"
+    r"|bloquent?",
+    # Spanish, Portuguese, Italian
+    r"sale|llega|falla|aparecen?|carga|funciona|se (?:cierra|cuelga)|devuelve|arranca|fecha|trava"
+    r"|chega|falha|carrega|dá|arriva|funziona|carica|(?:si )?blocca|appare|crasha|restituisce",
+    # Russian
+    r"вылетает|падает|доходит|приходит|работает|грузится|появляется|зависает|выдаёт|выдает",
+)
+_OFTEN = r"immer|nie(?:mals)?|toujours|jamais|siempre|nunca|sempre|mai|altijd|nooit|всегда|никогда"
+_BEFALLS_OTHERS = (
+    rf"(?:{'|'.join(_VERBS)})\b[^.,?!]{{0,40}}\b(?:{_OFTEN})",
+    rf"(?:{_OFTEN})\b[^.,?!]{{0,25}}\b(?:{'|'.join(_VERBS)})",
+)
+_BEFALLS = words(_BEFALLS_ENGLISH, *_BEFALLS_OTHERS)
+_IS_TO = words(
+    r"must|should|shall|(?:has|have|needs?) to|muss|müssen|soll(?:en)?|darf|dürfen|doit|doivent"
+    r"|debe|deben|deve|devono|devem|moet|moeten|должн\w+"
+)
+
+
+def befalls(spoken: str) -> bool:
+    """Return whether a sentence reports what happens each time, and not what is to be done.
+
+    >>> befalls("we always get a 401 from it"), befalls("we always ask Ann first")
+    (True, False)
+    >>> befalls("we never deploy on Fridays"), befalls("der Login funktioniert nie")
+    (False, True)
+    """
+    return _BEFALLS.search(spoken) is not None and _IS_TO.search(spoken) is None

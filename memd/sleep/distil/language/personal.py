@@ -29,7 +29,8 @@ _HANDLED = (
     r"|are (?:stored|written|named))\b"
 )
 _ASKED = (
-    r"(?:please |then |just |so )*(?:give|keep|avoid|use|no|make|don't|do not|never|leave|spare)"
+    r"(?:please |then |just |so )*(?:give|keep|avoid|use|no|make(?! (?:it|this|that|them)\b)|don't"
+    r"|do not|never|leave|spare)"
 )
 SAID_OF_ONESELF = words(
     # Who they are, and where they work.

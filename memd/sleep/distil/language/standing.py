@@ -37,6 +37,7 @@ _LANGUAGES = (
     r"demande[sz]?-(?:moi|nous)\b[^.?!]*\bavant",
     r"avant de\b[^.?!]*, *(?:demande|montre|vérifie|lance)\w*",
     r"à partir de maintenant",
+    r"il est (?:impératif|obligatoire|interdit|indispensable) (?:de|que (?:tu|chaque|toute?s?))",
     r"arrête[sz]? (?:de \w+|d'\w+)",
     r"(?:répond|écri|parle|explique)\w*\b[^.?!]*\ben (?:français|anglais)",
     # Spanish and Portuguese
@@ -60,7 +61,7 @@ _LANGUAGES = (
     r"non (?:fare|usare|aggiungere|toccare|cambiare|scrivere|cancellare|creare)\b[^.?!]*\bmai",
     r"non (?!apre|carica|parte|appare|funziona|va\b|si\b|ha\b|è\b)\w+ mai",
     r"mai più",
-    r"d[a']? ?ora in (?:poi|avanti)|da adesso in poi",
+    r"d[a']? ?ora in (?:poi|avanti)|da adesso in poi|^\W*da (?:ora|adesso),? (?!è|non va|si\b)\w+",
     r"(?:chiedi|avvisa|mostra)(?:mi|ci)\b[^.?!]*\bprima",
     r"prima di\b[^.?!]*, *(?:chiedi|avvisa|mostra|esegui)\w*",
     r"non voglio (?:che |\w+)",
@@ -83,9 +84,12 @@ _ACTS = (
     r"|add|writ|creat|us|runn?|apologi[sz]|explain|guess|assum|repeat|refactor|implement|install"
     r"|start)\w*"
 )
+_NOT_BEFALLS = (
+    r"(?! (?:get|see|hit|receive|end up|run into|lose|fail|crash|land|arrive|notice|find|hear)\b)"
+)
 _NOT_TRIED = r"(?! (?:try|click|open|load|run|start|press|reload|save|go|log)\b)"
 _RULE = words(
-    r"from now on",
+    r"from now on(?!,? (?:it|this|that|the \w+)(?: \w+)? (?:is (?!to\b)|was|does|fails|shows))",
     r"(?<!won't )(?<!can't )(?:please |always )?remember (?:to|that|this|not)",
     r"(?<!i )(?<!we )(?<!you )remember when \w+ing\b",
     r"keep in mind",
@@ -99,8 +103,8 @@ _RULE = words(
     r"as a (?:general )?rule",
     r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
     r"by default,? (?:we|i|you)(?! (?:will|can|should) see\b)",
-    rf"(?:i|we) (?:always|never){NOT_PAST}",
-    r"(?:you|please|do) (?:should )?(?:always|never)",
+    rf"(?:i|we) (?:always|never){NOT_PAST}{_NOT_BEFALLS}",
+    rf"(?:you|please|do) (?:should )?(?:always|never){NOT_PAST}",
     r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
     r"^\W*(?:please )?(?:don't|do not|never) (?:ever|again|touch|commit|push|mention"
     r"|add comments|apologi[sz]e|ask me|tell me (?:what|to|how)|just tell)",
@@ -128,7 +132,7 @@ _STYLE = words(
     r"(?:i|we)(?:'d| would) (?:rather|prefer|love it|like it if|appreciate)"
     r"(?! (?:work on|fix|continue|focus|start|finish|see|try|wait)\b)",
     r"i(?:'ll| will| can| am going to|'m going to) [^.;,]*\bmyself",
-    r"just (?:tell|show|give) me",
+    r"just (?:tell|show|give) me(?! (?:the|a|an) (?:\w+ )?(?:lists?|names?|links?|urls?|files?)\b)",
     r"(?:stop|quit) \w+ing",
     r"(?:i|we) (?:do not|don't) (?:want|like|need) (?:you|your|any|(?:so|too) many|too much|long"
     r"|all th(?:e|ese|ose)"
@@ -160,6 +164,8 @@ _STYLE = words(
 # What is usual here, and what somebody says of themselves.
 _HABIT = words(
     r"make it (?:a|the|your) (?:habit|rule)",
+    r"it(?:'s| is) (?:imperative|mandatory|obligatory|forbidden|essential)"
+    r" (?:to|that (?:you|we|all|any|every|each|no))",
     r"in (?:this|our|my) (?:repo|repository|project|codebase|team|house|company)\W+(?:we|i|you"
     r"|always"
     r"|never|use|don't|do not|please)",
@@ -233,8 +239,6 @@ _AGAIN = words(
     r"\w+ing|constantly"
     r"|always forget|never listen"
     r"|never (?:use|run|read|check|ask|follow))",
-    r"(?:can|could|would|will) you (?:please |just |pls )?(?:stop|always|never|not|quit|avoid)\b",
-    r"(?:can|could) (?:you|we) (?:please )?(?:use|keep|have) (?:\w+ ){1,4}from now on",
     r"(?:make|ensure|making) (?:sure )?(?:that )?you (?:always|never|don't ever)",
 )
 _NOT_HEEDED = words(
@@ -283,7 +287,7 @@ def is_standing_wish(spoken: str) -> bool:
     """
     if _FOR_NOW.search(spoken) or is_of_the_moment(spoken):
         return False
-    if lasts(spoken) or says_manner(spoken):
+    if lasts(spoken) or says_manner(spoken) or asks_to_last(spoken):  # the mark is often left out
         return True
     return any(one.search(spoken) for one in _STANDING)
 
