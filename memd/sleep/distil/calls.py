@@ -17,7 +17,9 @@ from memd.sleep.distil.exchanges import Run
 
 COMMAND_CHARS_MAX = 200
 _LOOKED_AT_CHARS = 4_000  # of a result
-_REFUSED = ("<tool_use_error>", "Error", "error", "Exit code", "Your proposed edit has introduced")
+_REFUSED = re.compile(
+    r"\s*(?:<tool_use_error>|[Ee]rror|Exit code (?!0\b)|Your proposed edit has introduced)"
+)
 
 _SHELLS = frozenset(("bash", "sh", "zsh", "fish", "dash", "pwsh", "powershell", "cmd"))
 _SHELL_TOOL = re.compile(r"bash|shell|exec|terminal|command|^sh$|^run$|console", re.IGNORECASE)
@@ -208,7 +210,7 @@ def edited_path(run: Run) -> str:
     patch = _patch(given)
     if patch:
         return patch
-    if not _WRITING_TOOL.search(run.tool) or (run.result or "").lstrip().startswith(_REFUSED):
+    if not _WRITING_TOOL.search(run.tool) or _REFUSED.match(run.result or ""):
         return ""
     if isinstance(given, Mapping):
         if given.get("command") in _VIEWING:

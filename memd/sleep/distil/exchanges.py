@@ -7,6 +7,7 @@ what it answers, an error only with what cured it, and both stand close together
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,14 @@ from memd.sleep.nap.facts import HEADER
 BEFORE_TEXTS = 3
 _USER_ROLES = frozenset({"user", "human"})
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
+_EXIT_CODE = "Exit code"
+_EXIT_CHARS = 300
+# How programs end what a command printed: "[exit code 2]".
+_EXIT_BELOW = re.compile(
+    r"(?:[\[(]|(?:^|\n)[^\w\n\"']{0,3})exit[ _]?code\W{1,3}(\d{1,10})\W{0,3}$", re.IGNORECASE
+)
+# A field of a result that is an object: {"stdout": "", "exitCode": 2}.
+_EXIT_FIELD = re.compile(r"""["']exit_?code["']:\s?-?(\d{1,10})""", re.IGNORECASE)
 
 
 PLAN_SLOT = "-plan"
@@ -45,7 +54,8 @@ class AgentText(NamedTuple):
 class Run(NamedTuple):
     """One call of a tool and its answer, None while there is none.
 
-    *given* is what it was called with: an object, or the text that the program sent.
+    *given* is what it was called with: an object, or the text that the program sent. Whether it
+    failed stands at the head of *result* where the program tells it elsewhere: "Exit code 1".
     """
 
     place: int
@@ -108,9 +118,30 @@ def _attach_result(runs: list[Run], result: ToolResult, place: int) -> None:
     """
     for at in reversed(range(len(runs))) if result.id else range(len(runs)):
         if runs[at].result is None and (not result.id or runs[at].call_id == result.id):
-            runs[at] = runs[at]._replace(result=result.text)
+            runs[at] = runs[at]._replace(result=_result_text(result))
             return
-    runs.append(Run(place, result.id, result.name, None, result.text))
+    runs.append(Run(place, result.id, result.name, None, _result_text(result)))
+
+
+def _result_text(result: ToolResult) -> str:
+    r"""Return the text of *result* below its exit code, which programs tell in their own ways.
+
+    >>> _result_text(ToolResult("", "Bash", "no route to host\n[exit code 2]"))
+    'Exit code 1\nno route to host\n[exit code 2]'
+    """
+    failed = _tells_failure(result.text) if result.failed is None else result.failed
+    if failed is None or result.text.startswith(_EXIT_CODE):
+        return result.text
+    return f"{_EXIT_CODE} {failed:d}\n{result.text}"
+
+
+def _tells_failure(text: str) -> bool | None:
+    """Return whether the exit code at the end of *text*, or in its fields, is none but 0."""
+    head, tail = text[:_EXIT_CHARS].lstrip(), text[-_EXIT_CHARS:].rstrip()
+    code = _EXIT_BELOW.search(tail)
+    if code is None and head.startswith("{"):
+        code = _EXIT_FIELD.search(head) or _EXIT_FIELD.search(tail)
+    return int(code[1]) != 0 if code else None
 
 
 class NapKind(StrEnum):

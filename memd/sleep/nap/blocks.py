@@ -17,6 +17,8 @@ TOOL_ROLE = "tool"
 TOOL_NAME = "tool"
 
 _RESULT_KIND = "tool_result"
+_EXIT_CODE_FIELDS = ("exit_code", "exitCode")
+_ERROR_FIELDS = ("is_error", "isError")
 _CALL_KIND = "tool_use"
 # Their text is meant for the model alone, or they have none.
 _SKIPPED_KINDS = frozenset(
@@ -32,11 +34,15 @@ class ToolCall(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """A tool's answer; *name* only where the message itself contains it."""
+    """A tool's answer; *name* only where the message itself contains it.
+
+    *failed* is what its fields tell besides the text, None where they do not.
+    """
 
     id: str
     name: str
     text: str
+    failed: bool | None = None
 
 
 class TranscriptTurn(NamedTuple):
@@ -63,7 +69,7 @@ def parse_turn(message: object) -> TranscriptTurn:
     """Parse *message*. A message of a tool is a turn with one result and no text.
 
     >>> parse_turn({"role": "tool", "name": "ls", "content": "a.py"}).results
-    (ToolResult(id='', name='ls', text='a.py'),)
+    (ToolResult(id='', name='ls', text='a.py', failed=None),)
     """
     if not isinstance(message, Mapping):
         return TranscriptTurn("", text_of(message), (), ())
@@ -71,7 +77,10 @@ def parse_turn(message: object) -> TranscriptTurn:
     calls = tuple(_openai_calls(message.get("tool_calls")))
     if role == TOOL_ROLE:
         result = ToolResult(
-            _string(message.get("tool_call_id")), _tool_name(message), text_of(content)
+            _string(message.get("tool_call_id")),
+            _tool_name(message),
+            text_of(content),
+            _has_failed(message, content),
         )
         return TranscriptTurn(role, "", calls, (result,))
     blocks = _blocks(content)
@@ -209,7 +218,19 @@ def _parse_result(block: object) -> ToolResult:
     blocks = _blocks(content)
     # One level: no program nests results in results, and nesting may be endless.
     text = text_of(content) if blocks is None else _own_text(blocks)
-    return ToolResult(_string(block.get("tool_use_id")), "", text)
+    return ToolResult(_string(block.get("tool_use_id")), "", text, _has_failed(block, content))
+
+
+def _has_failed(*parts: object) -> bool | None:
+    """Return whether an exit code or an error is a field of *parts*; None where neither is told.
+
+    That there was no error tells nothing: programs write it for each command that ended.
+    """
+    fields = [part for part in parts if isinstance(part, Mapping)]
+    codes = [part[key] for part in fields for key in _EXIT_CODE_FIELDS if key in part]
+    states = [code != 0 for code in codes if isinstance(code, int) and not isinstance(code, bool)]
+    is_error = any(part.get(key) is True for part in fields for key in _ERROR_FIELDS)
+    return True if is_error or any(states) else False if states else None
 
 
 def _call_blocks(blocks: Sequence[object]) -> Iterator[Mapping[str, Any]]:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from memd.sleep.distil.exchanges import AgentText, split_exchanges
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memd.sleep.distil.calls import edited_path
+from memd.sleep.distil.exchanges import AgentText, Run, split_exchanges
+from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.nap.facts import HEADER
 
 
@@ -55,3 +63,98 @@ def test_what_an_agent_only_thought_is_none_of_its_texts() -> None:
     (only,) = split_exchanges([_say("user", "Where are the guests?"), *texts])
     assert [each.text for each in only.texts] == answers
     assert only.end == len(texts)
+
+
+OUTPUT = "ship: no route to host kite-7"
+
+
+def _answer(text: object, name: str = "Bash", **fields: object) -> Run:
+    """Return the call of a tool that a message of role tool answers."""
+    call = {"id": "7", "function": {"name": name, "arguments": '{"command": "make ship"}'}}
+    answer = {"role": "tool", "tool_call_id": "7", "content": text, **fields}
+    ((run,),) = [each.runs for each in split_exchanges([{"tool_calls": [call]}, answer])]
+    return run
+
+
+def _block_answer(text: object, **fields: object) -> Run:
+    """Return the call of a tool that a block of a message answers."""
+    call = {"type": "tool_use", "id": "7", "name": "Bash", "input": {"command": "make ship"}}
+    block = {"type": "tool_result", "tool_use_id": "7", "content": text, **fields}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [block]}]
+    ((run,),) = [each.runs for each in split_exchanges(messages)]
+    return run
+
+
+@pytest.mark.parametrize("answer", [_answer, _block_answer])
+@pytest.mark.parametrize(
+    ("fields", "is_failure"),
+    [
+        ({"is_error": True}, True),
+        ({"isError": True}, True),
+        ({"exit_code": 2}, True),
+        ({"exitCode": -9}, True),
+        ({"exit_code": 0, "is_error": True}, True),
+        ({"is_error": False}, False),
+        ({"exit_code": 0}, False),
+        ({"exit_code": None, "is_error": "no"}, False),
+        ({"exit_code": True, "is_error": 1}, False),
+    ],
+)
+def test_a_field_of_a_result_tells_that_a_tool_failed(
+    answer: Callable[..., Run], fields: dict[str, object], *, is_failure: bool
+) -> None:
+    assert has_failed(answer(OUTPUT, **fields)) is is_failure
+    assert has_failed(answer([{"type": "text", "text": OUTPUT}], **fields)) is is_failure
+
+
+def test_an_exit_code_counts_more_than_what_was_printed() -> None:
+    assert has_failed(_answer("FAILED is only quoted"))
+    assert not has_failed(_answer("FAILED is only quoted", exit_code=0))
+    assert has_failed(_answer("the exit code 0 is only quoted", exit_code=1))
+    assert has_failed(_answer("FAILED", is_error=False)), "what printed FAILED did not end well"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_failure"),
+    [
+        (f"{OUTPUT}\n[exit code 2]", True),
+        (f"{OUTPUT}\n[exit code: 2]\n", True),
+        (f"{OUTPUT}\nexit code: 2", True),
+        (f"{OUTPUT}\n(Exit Code 130)", True),
+        (f"{OUTPUT}\nexit_code=2", True),
+        ("FAILED is only quoted\n[exit code 0]", False),
+        (f"[exit code 2] is told below\n{OUTPUT}", False),
+        ({"stdout": OUTPUT, "exit_code": 2}, True),
+        ({"stdout": "FAILED is only quoted", "exitCode": 0}, False),
+        ('{"exitCode": 2, "stdout": "' + "x" * 900 + '"}', True),
+        ('{"stdout": "' + "x" * 900 + '", "exitCode":2}', True),
+        ('[{"exitCode": 2}]', False),
+    ],
+)
+def test_an_exit_code_within_a_result_tells_that_a_tool_failed(
+    text: object, *, is_failure: bool
+) -> None:
+    assert has_failed(_answer(text)) is is_failure
+    assert has_failed(_block_answer(text)) is is_failure
+
+
+def test_the_exit_code_stands_at_the_head_once() -> None:
+    assert _answer("Exit code 2\nno rule", is_error=True).result == "Exit code 2\nno rule"
+    assert _answer("no rule", is_error=True).result == "Exit code 1\nno rule"
+    assert _answer("no rule", is_error=False).result == "no rule"
+
+
+def test_a_file_is_written_by_an_edit_that_did_not_fail() -> None:
+    def edit(**fields: object) -> str:
+        given = {"file_path": "a.py", "new_string": "1"}
+        return edited_path(_answer("done", "Edit", **fields)._replace(given=given))
+
+    assert edit() == edit(exit_code=0) == edit(is_error=False) == "a.py"
+    assert edit(exit_code=1) == edit(is_error=True) == ""
+
+
+@given(st.text(), st.integers() | st.floats() | st.none() | st.booleans() | st.text())
+def test_no_result_and_no_field_is_an_error(text: str, value: object) -> None:
+    result = _answer(text, exit_code=value, is_error=value).result
+    assert result is not None
+    assert result.endswith(text)
