@@ -109,6 +109,44 @@ def test_a_report_that_fills_the_window_returns_the_list_to_swap_in(desk: Desk) 
     assert (window["consolidated"], window["armed"]) == (None, False)
 
 
+def _call(number: str, line: str, answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the call of a shell, and the answer in the role of a tool."""
+    function = {"name": "Bash", "arguments": json.dumps({"command": line})}
+    call = {"id": number, "type": "function", "function": function}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": number, **answer},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "below"),
+    [({"is_error": True}, ""), ({"exit_code": 2}, ""), ({}, "\n[exit code 2]")],
+    ids=["error", "code", "below"],
+)
+def test_a_report_tells_which_command_failed_and_what_cured_it(
+    desk: Desk, fields: dict[str, Any], below: str
+) -> None:
+    refused, unreachable = "kettle: error: unrecognized arguments: --dry-run", "no route to kite-7"
+    messages = [
+        {"role": "user", "content": "Add a --dry-run flag to kettle/cli.py and ship it."},
+        *_call("1", "python -m kettle --dry-run", {"content": refused + below, **fields}),
+        *_call("2", "pip install -e kettle", {"content": "Successfully installed kettle-0.3.0"}),
+        *_call("3", "python -m kettle --dry-run", {"content": "dry run: nothing boiled"}),
+        *_call("4", "make ship", {"content": unreachable + below, **fields}),
+        {"role": "user", "content": "Leave it for now."},
+    ]
+    report = {"source": "codex", "session_id": "kettle", "used_percent": 20, "event": "session_end"}
+    desk.call("usage.report", **report, messages=messages)
+    contents = [item["content"] for item in desk.call("memory.list")["items"]]
+    (digest,) = [text for text in contents if text.startswith("Asked first")]
+    assert "Went wrong: make ship failed" in digest.split("\n")
+    assert [text for text in contents if "make ship" in text] == [digest]
+    assert (
+        f"python -m kettle --dry-run failed: {refused}. Ran pip install -e kettle. It passes now."
+    ) in contents
+
+
 def test_a_report_may_ask_for_the_list_of_what_the_session_told(desk: Desk) -> None:
     for message in OLDER[1:4]:
         desk.call("memory.ingest", text=message["content"], session_id="told", speaker="user")
