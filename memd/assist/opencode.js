@@ -53,6 +53,7 @@ function spoken({ info, parts }) {
       name: part.tool,
       tool_call_id: part.callID,
       content: String(part.state.output ?? "").slice(0, RESULT_CHARS_MAX),
+      exit_code: part.state.metadata?.exit,
       timestamp: at,
     }))
   return [calls.length ? { ...message, tool_calls: calls } : message, ...results]

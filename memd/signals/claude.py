@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from memd.signals.lines import Message, Record, add_timestamp, count, mapping, text
+from memd.signals.lines import Message, Record, add_timestamp, count, failure_fields, mapping, text
 from memd.signals.usage import IN_THE_WINDOW, Usage
 
 _SYNTHETIC = "<synthetic>"
@@ -179,7 +179,8 @@ def _block(item: object) -> dict[str, Any] | None:
             }
         case "tool_result":
             return {"type": "tool_result", "tool_use_id": block.get("tool_use_id")} | {
-                "content": _result(block.get("content"))
+                "content": _result(block.get("content")),
+                **failure_fields(block),
             }
         case _:  # an image, a thought, an unknown kind
             return None

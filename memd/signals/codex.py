@@ -10,7 +10,16 @@ import json
 import re
 from collections.abc import Sequence
 
-from memd.signals.lines import Message, Record, add_timestamp, count, mapping, text, text_of
+from memd.signals.lines import (
+    Message,
+    Record,
+    add_timestamp,
+    count,
+    failure_fields,
+    mapping,
+    text,
+    text_of,
+)
 from memd.signals.usage import Usage
 
 _KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
@@ -107,7 +116,7 @@ def _add(transcript: list[Message], names: dict[str, str], payload: Record) -> N
     elif kind in _OUTPUTS:
         call_id = text(payload.get("call_id"))
         output = payload.get("output")
-        answer = {"role": "tool", "content": _output_text(output)}
+        answer = {"role": "tool", "content": _output_text(output), **_failure(output)}
         transcript.append(
             {**answer, "name": names.get(call_id or "", "tool"), "tool_call_id": call_id}
         )
@@ -127,13 +136,28 @@ def _call(transcript: list[Message], names: dict[str, str], payload: Record) -> 
 
 def _output_text(output: object) -> str:
     """Return the text of a tool's output, which may be wrapped in JSON."""
-    if isinstance(output, str) and output.startswith('{"output":'):
-        try:
-            inner = mapping(json.loads(output)).get("output")
-        except (ValueError, RecursionError):
-            return output
-        return inner if isinstance(inner, str) else output
+    inner = _output_object(output).get("output")
+    if isinstance(inner, str):
+        return inner
     return text_of(mapping(output).get("content", output))
+
+
+def _failure(output: object) -> Message:
+    """Return what a tool's output tells of its failure besides its text."""
+    is_error = mapping(output).get("success") is False
+    return failure_fields(mapping(_output_object(output).get("metadata"))) | (
+        {"is_error": True} if is_error else {}
+    )
+
+
+def _output_object(output: object) -> Record:
+    """Return the object of which a tool's output is the JSON, an empty one for any other."""
+    if not isinstance(output, str) or not output.startswith('{"output":'):
+        return {}
+    try:
+        return mapping(json.loads(output))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _is_preamble(words: str) -> bool:

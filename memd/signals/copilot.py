@@ -94,4 +94,4 @@ def _answer(data: Record, names: dict[str, str]) -> Message:
         "content": text_of(content),
         "name": names.get(call_id, "tool"),
         "tool_call_id": call_id,
-    }
+    } | ({"is_error": True} if data.get("success") is False else {})

@@ -105,7 +105,7 @@ def _answer(call: Record) -> Message:
         "content": _result(call["result"]),
         "name": text(call.get("name")) or "tool",
         "tool_call_id": call.get("id"),
-    }
+    } | ({"is_error": True} if call.get("status") == "error" else {})
 
 
 def _result(result: object) -> str:

@@ -20,6 +20,7 @@ Message = dict[str, Any]
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _TOKENS_MAX = 2**63 - 1
 _TIME_CHARS_MAX = 64
+_FAILURE_FIELDS = ("is_error", "isError", "exit_code", "exitCode")
 
 
 def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
@@ -82,6 +83,15 @@ def add_timestamp(message: Message, record: Record) -> Message:
     if at is not None and len(at) <= _TIME_CHARS_MAX:
         message["timestamp"] = at
     return message
+
+
+def failure_fields(record: Record) -> Message:
+    """Return the fields of *record* that tell whether a tool failed; naps read them.
+
+    >>> failure_fields({"content": "", "is_error": True})
+    {'is_error': True}
+    """
+    return {key: record[key] for key in _FAILURE_FIELDS if isinstance(record.get(key), int)}
 
 
 def items(value: object) -> list[Record]:

@@ -25,6 +25,7 @@ from memd.signals.lines import (
     Record,
     add_timestamp,
     document,
+    failure_fields,
     items,
     mapping,
     records,
@@ -40,11 +41,11 @@ def knows(record: Record) -> bool:
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
-    return [
-        add_timestamp({key: record[key] for key in _FIELDS if key in record}, record)
-        for record in records
-        if knows(record)
-    ]
+    return [add_timestamp(_message(record), record) for record in records if knows(record)]
+
+
+def _message(record: Record) -> Message:
+    return {key: record[key] for key in _FIELDS if key in record} | failure_fields(record)
 
 
 def _read_trajectory(history: Sequence[Record]) -> list[dict[str, Any]]:

@@ -121,9 +121,10 @@ def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
             state, call_id = _mapping(part.get("state")), str(part.get("callID"))
             name, tool_input = str(part.get("tool")), _mapping(state.get("input"))
             blocks.append({"type": "tool_use", "id": call_id, "name": name, "input": tool_input})
-            error = state.get("error")
+            error, code = state.get("error"), _mapping(state.get("metadata")).get("exit")
             answer = {"type": "tool_result", "tool_use_id": call_id, "is_error": error is not None}
-            answers.append({**answer, "content": str(error or state.get("output") or "")})
+            content = str(error or state.get("output") or "")
+            answers.append({**answer, "content": content, "exit_code": code})
     if blocks:
         yield ChatLine(str(role), blocks, at)
     if answers:

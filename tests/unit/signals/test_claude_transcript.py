@@ -155,6 +155,12 @@ def test_images_are_left_out_of_results_and_prompts() -> None:
     ]
 
 
+def test_a_result_says_that_its_tool_failed() -> None:
+    failed = {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}
+    (message,) = claude.messages([line("u1", None, "user", [failed])])
+    assert message["content"] == [failed]
+
+
 def test_the_last_response_tells_how_much_is_used_without_what_it_wrote() -> None:
     usage_fields = {"input_tokens": 2, "cache_read_input_tokens": 100, "output_tokens": 50}
     lines = [

@@ -93,6 +93,18 @@ def test_an_output_that_is_wrapped_in_json_is_unwrapped() -> None:
         assert message["content"] == words
 
 
+def test_an_output_keeps_its_exit_code_and_its_failure() -> None:
+    wrapped = json.dumps({"output": "no rule", "metadata": {"exit_code": 2}})
+    broken = {"content": "no such file", "success": False}
+    for output, fields in ((wrapped, {"exit_code": 2}), (broken, {"is_error": True}), ("ok", {})):
+        (message,) = codex.messages([item("function_call_output", call_id="c", output=output)])
+        assert message == message | fields
+        assert ("exit_code" in message, "is_error" in message) == (
+            "exit_code" in fields,
+            "is_error" in fields,
+        )
+
+
 def test_turns_that_were_rolled_back_are_not_there() -> None:
     back = event("event_msg", type="thread_rolled_back", num_turns=1)
     lines = [*ROLLOUT, spoke("user", "no"), spoke("assistant", "sorry"), back, spoke("user", "yes")]
@@ -145,6 +157,12 @@ def test_a_chat_gives_each_message_once_as_it_was_last_written() -> None:
         },
         {"role": "tool", "content": "print(1)", "name": "read_file", "tool_call_id": "c1"},
     ]
+
+
+def test_a_call_of_gemini_that_failed_says_so() -> None:
+    failed = {**CALL, "status": "error"}
+    _, answer = gemini.messages([says("m3", "gemini", "reading", toolCalls=[failed])])
+    assert answer["is_error"] is True
 
 
 def test_the_older_chats_that_are_one_document_are_read() -> None:

@@ -358,6 +358,7 @@ def test_events_give_what_was_said_called_and_answered() -> None:
     (call,) = transcript.messages[1]["tool_calls"]
     assert call["function"] == {"name": "view", "arguments": {"path": "a"}}
     assert [m.get("name") for m in transcript.messages[2:4]] == ["view", "tool"]
+    assert [m.get("is_error") for m in transcript.messages[2:4]] == [None, True]
     assert all(m["timestamp"] == "2026-03-02T10:00:00Z" for m in transcript.messages)
     assert not read(jsonl({"type": "tool.odd", "data": {}}, event("user.message"))).messages
 

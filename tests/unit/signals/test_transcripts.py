@@ -48,6 +48,11 @@ def test_the_time_of_a_message_is_handed_on_as_it_stands() -> None:
         assert "timestamp" not in read(jsonl({**message, "timestamp": odd})).messages[0]
 
 
+def test_what_says_that_a_tool_failed_is_handed_on() -> None:
+    failed = {"role": "tool", "content": "no", "exit_code": 2, "is_error": True}
+    assert read(json.dumps({**failed, "exitCode": "2", "of": 1}).encode()).messages == [failed]
+
+
 def test_a_broken_line_is_counted_and_the_others_are_read() -> None:
     raw = PLAIN + b'{"role": "user", "cont\n\n42\n"text"\n[1]\n' + b"[" * 100_000 + b"\n" + PLAIN
     read_back = read(raw)

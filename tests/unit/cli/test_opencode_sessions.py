@@ -1,0 +1,32 @@
+"""opencode's sessions are read with what their tools told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memd.cli.transfer import opencode
+
+
+@pytest.mark.parametrize(
+    ("state", "is_error", "exit_code"),
+    [
+        ({"output": "no rule", "metadata": {"exit": 2}}, False, 2),
+        ({"output": "built", "metadata": {"exit": 0}}, False, 0),
+        ({"output": "built"}, False, None),
+        ({"error": "it was aborted"}, True, None),
+    ],
+)
+def test_a_result_tells_how_its_command_ended(
+    state: dict[str, Any], is_error: bool, exit_code: int | None
+) -> None:
+    call = {"type": "tool", "tool": "bash", "callID": "1", "state": state}
+    exported = {"info": {"id": "s"}, "messages": [{"info": {"role": "assistant"}, "parts": [call]}]}
+    chats = opencode.of_export(json.dumps(exported))
+    assert chats is not None
+    content = chats[0].messages[-1].content
+    assert isinstance(content, list)
+    (result,) = content
+    assert (result["is_error"], result["exit_code"]) == (is_error, exit_code)
