@@ -150,7 +150,8 @@ def _render_fix(before: Command, cure: _Cure, now: Command) -> str:
         names = ", ".join(cure.files[:_FILES_MAX])
         parts.append(f"Changed {names}{f' and {more} more' if more > 0 else ''}.")
     if cure.did:
-        parts.append(f"Ran {cut(cure.did, _COMMAND_CHARS)}.")
+        ran = f"Ran {cut(cure.did, _COMMAND_CHARS)}"
+        parts.append(ran if ran.endswith((" .", "…")) else f"{ran}.")
     line = cut(shorten(now.line), _COMMAND_CHARS)
     parts.append("It passes now." if line in first else f"Passes now: {line}")
     return cut(" ".join(parts), FIX_CHARS_MAX)

@@ -76,6 +76,15 @@ def test_what_was_installed_or_started_between_cures_too() -> None:
     ]
 
 
+def test_a_command_that_ends_in_a_folder_gets_no_second_period() -> None:
+    error = "Exit code 2\nkettle: error: unrecognized arguments: --dry-run"
+    line = "python -m kettle --dry-run"
+    (text,) = _texts(
+        _exchange([], _bash(1, line, error), _bash(2, "pip install -e ."), _bash(3, line))
+    )
+    assert text.endswith("Ran pip install -e . It passes now.")
+
+
 def test_a_fix_may_lie_in_what_the_user_did_between() -> None:
     missing = _exchange([(2, WHY)], _bash(1, "npm test", ERROR))
     done = _exchange([], _bash(7, "npm test", "12 passing"), user="I started it")
