@@ -23,6 +23,13 @@ from memd.sleep.nap.facts import HEADER
 BEFORE_TEXTS = 3
 _USER_ROLES = frozenset({"user", "human"})
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
+# How Claude Code answers a call in the user's name that never ran.
+_NEVER_RAN = re.compile(
+    r"The user doesn't want to (?:proceed with this tool use|take this action)"
+    r"|Permission to use \S{1,80}(?: with command .{1,2000}?)? has been denied"
+    r"|Claude requested permissions? to ",
+    re.DOTALL,
+)
 _EXIT_CODE = "Exit code"
 _EXIT_CHARS = 300
 # How programs end what a command printed: "[exit code 2]".
@@ -54,8 +61,9 @@ class AgentText(NamedTuple):
 class Run(NamedTuple):
     """One call of a tool and its answer, None while there is none.
 
-    *given* is what it was called with: an object, or the text that the program sent. Whether it
-    failed stands at the head of *result* where the program tells it elsewhere: "Exit code 1".
+    *given* is what it was called with: an object, or the text that the program sent; None where
+    the user refused the call, which did nothing. Whether it failed stands at the head of *result*
+    where the program tells it elsewhere: "Exit code 1".
     """
 
     place: int
@@ -118,7 +126,8 @@ def _attach_result(runs: list[Run], result: ToolResult, place: int) -> None:
     """
     for at in reversed(range(len(runs))) if result.id else range(len(runs)):
         if runs[at].result is None and (not result.id or runs[at].call_id == result.id):
-            runs[at] = runs[at]._replace(result=_result_text(result))
+            given = None if _NEVER_RAN.match(result.text) else runs[at].given
+            runs[at] = runs[at]._replace(given=given, result=_result_text(result))
             return
     runs.append(Run(place, result.id, result.name, None, _result_text(result)))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.calls import edited_path
+from memd.sleep.distil.calls import command, edited_path
 from memd.sleep.distil.exchanges import AgentText, Run, split_exchanges
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.nap.facts import HEADER
@@ -158,3 +158,18 @@ def test_no_result_and_no_field_is_an_error(text: str, value: object) -> None:
     result = _answer(text, exit_code=value, is_error=value).result
     assert result is not None
     assert result.endswith(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "The user doesn't want to take this action right now. STOP what you are doing.",
+        "Permission to use Bash with command make ship has been denied.",
+        "Claude requested permissions to use Bash, but you haven't granted it yet.",
+    ],
+)
+def test_a_call_that_was_refused_did_nothing(text: str) -> None:
+    run = _block_answer(text, is_error=True)
+    assert (command(run), edited_path(run)) == (None, "")
+    assert command(_block_answer(f"log: {text}")) is not None
