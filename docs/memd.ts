@@ -20,16 +20,29 @@ export class MemdError extends Error {
   }
 }
 
+export type Options = {
+  path?: string
+  keyFile?: string
+  /** Milliseconds to wait for an answer; 0 waits for ever. */
+  timeout?: number
+  /** Called with each event that "events.subscribe" asked for (docs/usage.md lists them). */
+  onEvent?: (name: string, event: Record<string, any>) => void
+}
+
 type Waiting = { resolve: (result: any) => void; reject: (error: Error) => void }
 
 export class Memd {
   private socket: Socket
-  private waiting = new Map<number, Waiting>()
+  private timeout: number
+  private onEvent?: Options["onEvent"]
+  private waiting = new Map<number, Waiting>() // in the order in which they were sent
   private unread = ""
   private ids = 0
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, options: Options) {
     this.socket = socket
+    this.timeout = options.timeout ?? 30_000
+    this.onEvent = options.onEvent
     socket.setEncoding("utf8")
     socket.on("data", (text: string) => this.read(text))
     socket.on("error", () => this.lost())
@@ -37,7 +50,8 @@ export class Memd {
   }
 
   /** Connect to the daemon; presents the key in the file that MEMD_CLIENT_KEY_FILE names. */
-  static async connect(path: string = socketPath(), keyFile = process.env.MEMD_CLIENT_KEY_FILE) {
+  static async connect(options: Options = {}) {
+    const { path = socketPath(), keyFile = process.env.MEMD_CLIENT_KEY_FILE } = options
     const socket = connect(path)
     await new Promise<void>((resolve, reject) => {
       socket.once("connect", resolve)
@@ -45,7 +59,7 @@ export class Memd {
         reject(new MemdError(`nobody listens at ${path}; start it: memd serve`, { kind: "not_running" })),
       )
     })
-    const memd = new Memd(socket)
+    const memd = new Memd(socket, options)
     await memd.call("system.hello", keyFile ? { client_key: readFileSync(keyFile, "utf8").trim() } : {})
     return memd
   }
@@ -55,8 +69,12 @@ export class Memd {
     const id = ++this.ids
     return new Promise((resolve, reject) => {
       if (this.socket.destroyed) return reject(gone())
-      this.waiting.set(id, { resolve, reject })
-      this.socket.write(JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n")
+      const timer = this.timeout ? setTimeout(() => this.giveUp(id, method), this.timeout) : undefined
+      this.waiting.set(id, {
+        resolve: (result) => (clearTimeout(timer), resolve(result)),
+        reject: (error) => (clearTimeout(timer), reject(error)),
+      })
+      this.send({ id, method, params })
     })
   }
 
@@ -64,14 +82,28 @@ export class Memd {
     this.socket.end()
   }
 
+  private send(message: object) {
+    this.socket.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n")
+  }
+
+  private giveUp(id: number, method: string) {
+    this.send({ method: "$/cancelRequest", params: { id } })
+    const error = new MemdError(`no answer to ${method} in time`, { kind: "timeout", retry: true })
+    this.waiting.get(id)?.reject(error)
+    this.waiting.delete(id)
+  }
+
   private read(text: string) {
     const lines = (this.unread + text).split("\n")
     this.unread = lines.pop() ?? ""
     for (const line of lines) {
       const answer = JSON.parse(line)
-      const waiting = this.waiting.get(answer.id)
-      if (!waiting) continue // a notification: see events.subscribe in docs/api.md
-      this.waiting.delete(answer.id)
+      if (answer.method?.startsWith("event.")) this.onEvent?.(answer.method, answer.params)
+      // An error without an id is about the oldest request: the ones before it are answered.
+      const id = answer.error && answer.id === null ? [...this.waiting.keys()][0] : answer.id
+      const waiting = this.waiting.get(id)
+      if (!waiting) continue // an event, or the answer to a call that was given up
+      this.waiting.delete(id)
       if (answer.error) waiting.reject(new MemdError(answer.error.message, answer.error.data))
       else waiting.resolve(answer.result)
     }

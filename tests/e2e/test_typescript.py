@@ -61,7 +61,6 @@ def test_the_example_of_the_page_runs(
 ) -> None:
     page = (ROOT / "docs" / "assistants.md").read_text("utf-8")
     (example,) = re.findall(r"^```ts\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    shutil.copy(ROOT / "docs" / "memd.ts", tmp_path)
     more = """
 const refused = await Memd.connect()
 try {
@@ -72,30 +71,73 @@ try {
 console.log(await refused.call("memory.count"))
 refused.close()
 console.log(await refused.call("memory.count").catch((error: MemdError) => error.kind))
-console.log(await Memd.connect("/nowhere/memd.sock").catch((error: MemdError) => error.kind))
+const nowhere = { path: "/nowhere/memd.sock" }
+console.log(await Memd.connect(nowhere).catch((error: MemdError) => error.kind))
 """
     example = example.replace("{ Memd }", "{ Memd, type MemdError }")
-    (tmp_path / "example.ts").write_text(example + more, "utf-8")
+    with spawned(tmp_path) as daemon, daemon.client() as owner:
+        made = owner.call("client.add", {"name": "ts", "agent_id": "ts"})
+        lines = _run(node, stripper, tmp_path, example + more, made["key_file"])
+        assert "We deploy with blue-green since March." in "\n".join(lines)
+        assert lines[-4:] == ["invalid", "1", "not_running", "not_running"]
+        assert owner.call("memory.count", {"agent_id": "ts"}) == 1
+
+
+def test_a_refused_frame_fails_its_own_request_and_events_and_timeouts_arrive(
+    node: str, stripper: list[str] | None, tmp_path: Path
+) -> None:
+    program = """
+import { Memd, type MemdError } from "./memd.ts"
+
+const kind = (error: MemdError) => `${error.kind} ${error.retry}`
+const events: string[] = []
+const onEvent = (name: string, event: any) => events.push(`${name} ${event.stored}`)
+const heard = await Memd.connect({ onEvent })
+await heard.call("events.subscribe", { names: ["event.stored"] })
+await heard.call("memory.ingest", { text: "We deploy with blue-green since March." })
+await heard.call("memory.count")
+console.log(events.join())
+const text = "x".repeat(1_200_000)
+const calls = ["memory.count", "memory.ingest", "memory.count"].map((method) =>
+  heard.call(method, method === "memory.count" ? {} : { text }).catch(kind),
+)
+console.log((await Promise.all(calls)).join())
+console.log(await heard.call("memory.count").catch(kind))
+const hurried = await Memd.connect({ timeout: 200 })
+const { pid } = await hurried.call("system.hello")
+process.kill(pid, "SIGSTOP")
+console.log(await hurried.call("memory.count").catch(kind))
+process.kill(pid, "SIGCONT")
+hurried.close()
+"""
+    with spawned(tmp_path):
+        lines = _run(node, stripper, tmp_path, program)
+    gone = "not_running true"
+    assert lines == ["event.stored 1", f"1,too_large false,{gone}", gone, "timeout true"]
+
+
+def _run(
+    node: str, stripper: list[str] | None, folder: Path, program: str, key_file: str | None = None
+) -> list[str]:
+    """Run *program* beside a copy of the client; return the lines that it prints."""
+    shutil.copy(ROOT / "docs" / "memd.ts", folder)
+    (folder / "example.ts").write_text(program, "utf-8")
     words = [node, "--experimental-strip-types", "--no-warnings", "example.ts"]
     if stripper is not None:
         subprocess.run(
-            [*stripper, "memd.ts", "example.ts"], cwd=tmp_path, check=True, capture_output=True
+            [*stripper, "memd.ts", "example.ts"], cwd=folder, check=True, capture_output=True
         )
-        made_js = (tmp_path / "example.mjs").read_text("utf-8")
-        (tmp_path / "example.mjs").write_text(made_js.replace("./memd.ts", "./memd.mjs"), "utf-8")
+        made_js = (folder / "example.mjs").read_text("utf-8")
+        (folder / "example.mjs").write_text(made_js.replace("./memd.ts", "./memd.mjs"), "utf-8")
         words = [node, "example.mjs"]
-    with spawned(tmp_path) as daemon, daemon.client() as owner:
-        made = owner.call("client.add", {"name": "ts", "agent_id": "ts"})
-        done = subprocess.run(
-            words,
-            cwd=tmp_path,
-            env={**environment(tmp_path), "MEMD_CLIENT_KEY_FILE": made["key_file"]},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "We deploy with blue-green since March." in done.stdout
-        assert done.stdout.splitlines()[-4:] == ["invalid", "1", "not_running", "not_running"]
-        assert owner.call("memory.count", {"agent_id": "ts"}) == 1
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env=environment(folder, {"MEMD_CLIENT_KEY_FILE": key_file} if key_file else None),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
