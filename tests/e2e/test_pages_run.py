@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,9 +34,10 @@ def path_with_memd(home: Path) -> str:
     """Return a PATH on which memd is what is tested."""
     folder = home / "bin"
     folder.mkdir(exist_ok=True)
-    memd = folder / "memd"
-    memd.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memd "$@"\n')
-    memd.chmod(0o700)
+    for name, words in ("memd", "-m memd"), ("python", ""):
+        command = folder / name
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        command.chmod(0o700)
     return os.pathsep.join([str(folder), os.environ["PATH"]])
 
 
@@ -44,9 +45,18 @@ def typed(page: str, home: Path) -> str:
     """Run every Python block of *page* as one program; return what it prints."""
     text = (ROOT / page).read_text("utf-8")
     program = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    return run(program, home)
+
+
+def run(
+    program: str, home: Path, more: Mapping[str, str] | None = None, lines: Sequence[str] = ()
+) -> str:
+    """Run a Python program to which *lines* are typed; return what it prints."""
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env=environment(home, {"PATH": path_with_memd(home)}),
+        env=environment(home, {"PATH": path_with_memd(home), **(more or {})}),
+        cwd=home,
+        input="\n".join(lines),
         capture_output=True,
         text=True,
         timeout=60,
@@ -73,6 +83,63 @@ def test_the_page_about_prompts_does_what_it_shows(home: Path) -> None:
     assert "     1\tDeploys: Thursdays." in output
     assert "[learnings] Slow billing queries" in output
     assert "'tool_use_id': 'toolu_03', 'content': 'Path must start with /memories" in output
+
+
+@pytest.mark.usefixtures("daemon")
+def test_the_page_about_the_python_client_does_what_it_shows(home: Path) -> None:
+    output = typed("docs/python.md", home)
+    assert "['The staging host is kite-7.'" in output
+    assert "\nsemantic\n" in output
+    assert output.endswith("ok\nnot_running True start it: memd serve\n")
+
+
+def test_the_assistant_of_the_page_learns_from_one_session_for_the_next(
+    home: Path, daemon: Spawned
+) -> None:
+    """A nap shortens its window, and its next session begins with a brief of this one."""
+    with daemon.client() as owner:
+        key = owner.call("client.add", {"name": "page", "agent_id": "page"})["key_file"]
+    (home / ".git").mkdir()
+    program = fenced("docs/writing-an-assistant.md", "python")
+    small = program.replace("WINDOW_TOKENS = 30_000", "WINDOW_TOKENS = 600")
+    lines = ["We deploy with blue-green since March.", "I prefer short answers."]
+    filling = "Explain " + "this " * 400
+    first = run(
+        small,
+        home,
+        {"MEMD_CLIENT_KEY_FILE": key},
+        [*lines, "Run python -m unittest billing", filling],
+    )
+    (window,) = re.findall(r'"\[Session context consolidated\].*"', first)
+    assert "- We deploy with blue-green since March." in window
+    assert "memory-entry" not in window
+    second = json.loads(run(program, home, {"MEMD_CLIENT_KEY_FILE": key}, ["How do we deploy?"]))
+    asked = next(place for place, message in enumerate(second) if message["role"] == "user")
+    given = "\n".join(message["content"] for message in second[:asked])
+    assert "What the user prefers:\n- I prefer short answers." in given
+    assert "Asked first: We deploy with blue-green since March." in given  # the brief
+    assert "Went wrong: python -m unittest billing failed" in given
+    assert "| score: " in given  # what was said, found by the question
+    with daemon.client() as owner:
+        sessions = owner.call("session.list", {"agent_id": "page"})["items"]
+    assert [bool(session["ended_at"]) for session in sessions] == [True, True]
+
+
+def test_the_messages_of_the_page_are_those_that_a_nap_reads(daemon: Spawned) -> None:
+    messages = json.loads(fenced("docs/usage.md", "json", 1))
+    window = {"source": "page", "session_id": "page", "used_percent": 90, "agent_id": "reader"}
+    with daemon.client() as owner:
+        owner.call("usage.report", {**window, "messages": messages})
+        digest = owner.call("memory.list", {"agent_id": "reader", "tags": ["digest"]})["items"]
+    assert "pytest -q failed" in digest[0]["content"]
+
+
+def fenced(page: str, language: str, number: int = 0) -> str:
+    """Return one block of *page*."""
+    text = (ROOT / page).read_text("utf-8")
+    pattern = rf"^```{language}\n(.*?)^```"
+    blocks: list[str] = re.findall(pattern, text, re.MULTILINE | re.DOTALL)
+    return blocks[number]
 
 
 # What a page tells a person to type at a shell.
@@ -104,13 +171,14 @@ INSTEAD = {
     "memd profile remove work": "memd profile remove work --yes",
     ". .venv/bin/activate": None,
     "python3 -m venv": None,
+    "python3 agent.py": None,  # reads from a terminal
 }
 """What is typed in a test instead of a line that begins so; None is for what nobody types here."""
 
 PAGES = ("README.md", "docs/notes.md", "docs/trust.md", "docs/prompts.md", "docs/usage.md",
          "docs/access.md", "docs/org.md", "docs/assistants.md", "docs/records.md",
          "docs/metrics.md", "docs/learning.md", "docs/llm.md", "docs/models.md", "docs/tuning.md",
-         "docs/profiles.md")  # fmt: skip
+         "docs/profiles.md", "docs/writing-an-assistant.md", "docs/api.md")  # fmt: skip
 
 
 def shell_blocks(page: str) -> Iterator[str]:

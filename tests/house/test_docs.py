@@ -138,3 +138,23 @@ def test_the_architecture_names_every_package_and_only_those() -> None:
     there = {path.parent.name for path in package.glob("*/__init__.py")}
     there |= {path.stem for path in package.glob("*.py") if not path.stem.startswith("__")}
     assert sorted(named) == sorted(there)
+
+
+def test_the_page_about_usage_lists_every_event_and_what_its_values_do() -> None:
+    from memd.domain.values import EventName
+    from memd.signals.usage import Usage
+    from memd.sleep.window import trigger
+
+    page = text(ROOT / "docs" / "usage.md")
+    assert set(re.findall(r"^\| `(event\.\w+)`", page, re.MULTILINE)) == set(EventName)
+    rows = re.findall(r"^\| (`.*`) \| (.*) \|$", page, re.MULTILINE)
+    before = trigger.WindowState(percent=65)
+    for values, effect in rows:
+        for value in re.findall(r"`([\w.]+)`", values) if "_" in values else ():
+            usage = Usage(event=value, used_percent=65)
+            reason = trigger.step(before, usage)[1]
+            ended = reason is trigger.Reason.ENDED
+            assert ("end the session" in effect, "may repeat" in effect) == (
+                ended,
+                reason is None and trigger.detect_emptying(before, usage, reason) is not None,
+            ), value

@@ -37,18 +37,40 @@ API_HEAD = """\
 Made from the code by `python -m tests.support.docs`.
 
 JSON-RPC 2.0 over a Unix socket (`memd config path --json` prints its path), one JSON object per
-line of at most 1 MiB. `rpc.discover` returns this page as an OpenRPC document, with the schemas of
-params and results. Times are RFC 3339 with a zone. Lists return `{items, next}`; `next` is the
-`after` of the following call. A write with an `idempotency_key` happens once, however often it is
-sent. Long work with a `progress_token` sends `$/progress`; `$/cancelRequest` cancels. An id of a
-memory, fact or run may be shortened to its last six or more characters; an ambiguous one is an
-error of kind `invalid` that names the candidates.
+line of at most 1 MiB. [Write an assistant](writing-an-assistant.md) shows the calls of an
+assistant. Times are RFC 3339 with a zone. Lists return `{items, next}`; `next` is the `after` of
+the following call. A write with an `idempotency_key` happens once, however often it is sent within
+7 days; the same key with another request is an error of kind `conflict`. Long work with a
+`progress_token` sends `$/progress`; `$/cancelRequest` cancels. An id of a memory, fact or run may
+be shortened to its last six or more characters; an ambiguous one is an error of kind `invalid` that
+names the candidates.
 
-Required params are in bold.
+`rpc.discover` returns this page as an OpenRPC document: of each method the types, defaults and
+bounds of its params, its result, the scope that it needs (`x-scope`) and whether it writes
+(`x-writes`), and beside the methods `components`, which a `$ref` names, and the kinds of errors
+with their codes (`x-error-kinds`). To see one method:
+
+```sh
+python -c 'import json, sys; from memd.client import Client
+methods = {each["name"]: each for each in Client().call("rpc.discover")["methods"]}
+print(json.dumps(methods[sys.argv[1]], indent=2))' usage.report
+```
 
 The `data` of an error has `kind`, `retry` (true if the same request may succeed later), and where
-applicable `field`, `hint` and `incident`. The Python client raises the class in `memd.base.errors`
-that has this `kind`.
+applicable `field`, `hint` and `incident`. The [Python client](python.md) raises the class in
+`memd.base.errors` that has this `kind`.
+
+A connection:
+
+- works on at most 32 requests at a time and answers them in any order; further ones wait;
+- is closed after 10 minutes without a request, unless it is subscribed to events, and when a line
+  takes more than 2 seconds to arrive;
+- gets an error with `id: null` for a line that is not JSON;
+- gets one of kind `too_large` for a line that is too long, after the answers to all earlier
+  requests, and is closed; it is about the oldest request that has no answer;
+- gets one of kind `busy` if 256 others are open, and is closed.
+
+Required params are in bold. The scope is the one that a client key needs ([access](access.md)).
 """
 
 
@@ -68,10 +90,10 @@ def api_page() -> str:
     """Return ``docs/api.md``."""
     from memd.serve.routes.routes import methods, records
 
-    parts = [API_HEAD, "| method | what | params |", "|---|---|---|"]
+    parts = [API_HEAD, "| method | scope | what | params |", "|---|---|---|---|"]
     for method in (*methods().values(), *records().values()):
         params = ", ".join(_params(method.params)) or "none"
-        parts.append(f"| `{method.name}` | {method.summary} | {params} |")
+        parts.append(f"| `{method.name}` | {method.scope} | {method.summary} | {params} |")
     return "\n".join(parts) + "\n"
 
 
