@@ -173,7 +173,8 @@ def serve(
     if mutant is not None:
         MUTANTS[mutant]()
     log.configure(level="error")
-    settings = Settings(daemon=DaemonSettings(mmap_vectors=False))
+    # Its days go by faster than the messages of sessions are kept.
+    settings = Settings(daemon=DaemonSettings(mmap_vectors=False, session_days=0))
     running = daemon.run(settings, paths, clock=Ahead(days), ready=lambda: _say(ready))
     try:
         asyncio.run(running)
