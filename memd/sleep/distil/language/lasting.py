@@ -172,6 +172,8 @@ _ENGLISH = (
     rf"{LEAD}{_YOU}\b(?:(?!\b(?:why|whether)\b)[^?]){{0,200}}\b{SPAN}",
     rf"{LEAD}{_YOU}\b{_REST}\b(?:{_EACH_TIME}|(?:always|every ?time|each time)(?=\W*$))",
     rf"{LEAD}{_YOU}\b{_REST}, (?:please )?(?:always|never)",
+    rf"{LEAD}{_YOU}\b(?:(?!\b(?:why|whether|if|how|what)\b)[^?]){{0,200}}\b(?:to|we|you|i)"
+    rf" (?:always|never){NOT_PAST}",
     rf"{LEAD}{_YOU} (?:mind )?(?:\w+ly )?ask(?:ing)?(?: me| us)?(?: first)? before",
     rf"{LEAD}{_YOU} remember (?:that|i|i'm|we|my|our)",
     rf"{LEAD}(?:can|could) we (?:please )?(?:(?:make sure|agree)\b[^?]{{0,200}}"
