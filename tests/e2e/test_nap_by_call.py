@@ -147,6 +147,17 @@ def test_a_report_tells_which_command_failed_and_what_cured_it(
     ) in contents
 
 
+def test_a_misspelt_event_is_refused_and_nothing_is_stored(desk: Desk) -> None:
+    report = {"source": "codex", "session_id": "s", "used_tokens": 10}
+    refusal = desk.refused("usage.report", **report, event="end", messages=OLDER)
+    assert isinstance(refusal, InvalidError)
+    assert refusal.field == "event"
+    assert "SessionEnd" in (refusal.hint or "")
+    assert desk.call("usage.list")["items"] == []
+    ended = desk.call("usage.report", **report, event="SessionEnd", messages=OLDER)
+    assert ended["consolidated"] is not None
+
+
 def test_a_report_may_ask_for_the_list_of_what_the_session_told(desk: Desk) -> None:
     for message in OLDER[1:4]:
         desk.call("memory.ingest", text=message["content"], session_id="told", speaker="user")

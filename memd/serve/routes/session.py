@@ -101,6 +101,7 @@ class ReportUsageParams(WriteParams):
     cwd: Path | None = None
     transcript_path: Path | None = None
     event: Name | None = None
+    """turn, PreCompact, PostCompact, SessionEnd, or an event of an assistant's hook."""
     ts: Time | None = None
     messages: Messages | None = None
     """The window's messages: a nap that this report triggers is over them, and returned."""
@@ -222,7 +223,9 @@ async def import_(context: Context, params: ImportSessionParams) -> ImportedSess
 )
 async def report_usage(context: Context, params: ReportUsageParams) -> Window:
     from memd.signals.usage import Usage
+    from memd.sleep.window.trigger import check_event
 
+    check_event(params.event)
     usage = Usage(
         source=params.source,
         session_id=params.session_id,

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from difflib import get_close_matches
 from enum import StrEnum
 
+from memd.base.errors import InvalidError
 from memd.signals.usage import Usage
 
 MAX_TOKENS = 30_000
@@ -29,12 +31,37 @@ METHOD = "memory.consolidate"
 THRESHOLD = 0.8
 REARM = 0.6
 DROP = 0.25
+_NEAR = 0.4  # how alike a misspelt event is: "end" and "SessionEnd" are 0.46
 
-# The assistants' event names, reduced to lower-case letters.
-_BEFORE_COMPACTION = frozenset({"precompact", "sessioncompacting", "experimentalsessioncompacting"})
-_PERHAPS_BEFORE_COMPACTION = frozenset({"precompress"})
-_AFTER_COMPACTION = frozenset({"postcompact", "postcompress", "sessioncompacted"})
-_AT_THE_END = frozenset({"sessionend", "taskcomplete", "taskcancel"})
+
+def _normalise(event: str) -> str:
+    """Return *event* in lower-case letters alone."""
+    return "".join(letter for letter in event.lower() if letter.isalpha())
+
+
+def _normalise_all(*events: str) -> frozenset[str]:
+    return frozenset(map(_normalise, events))
+
+
+_BEFORE_COMPACTION = _normalise_all(
+    "PreCompact", "session.compacting", "experimental.session.compacting"
+)
+_PERHAPS_BEFORE_COMPACTION = _normalise_all("PreCompress")
+_AFTER_COMPACTION = _normalise_all("PostCompact", "PostCompress", "session.compacted")
+_AT_THE_END = _normalise_all("SessionEnd", "TaskComplete", "TaskCancel")
+# Of these only the fill counts. The other events of the hooks that memd installs are among them.
+_IN_BETWEEN = _normalise_all(
+    *("turn", "statusline", "SessionStart", "UserPromptSubmit", "Stop", "Notification"),
+    *("PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "BeforeAgent", "AfterAgent"),
+    *("BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "userPromptSubmitted", "agentStop"),
+    *("beforeSubmitPrompt", "afterAgentResponse", "session.created", "chat.message"),
+    *("session.idle", "session.deleted"),
+)
+_KNOWN = (
+    _BEFORE_COMPACTION | _PERHAPS_BEFORE_COMPACTION | _AFTER_COMPACTION | _AT_THE_END | _IN_BETWEEN
+)
+NAMED_EVENTS = ("turn", "PreCompact", "PostCompact", "SessionEnd")
+"""The events for a client of its own; the others are names of assistants' hooks."""
 
 
 class Reason(StrEnum):
@@ -151,8 +178,21 @@ def detect_emptying(
     return Emptying.FELL if _has_dropped(before, merge(before, usage), drop) else None
 
 
-def _normalise(event: str) -> str:
-    return "".join(letter for letter in event.lower() if letter.isalpha())
+def check_event(event: str | None) -> None:
+    """Raise InvalidError for an event that memd does not know: what it announces would be lost.
+
+    Letter case and punctuation do not matter.
+    """
+    if event is None or _normalise(event) in _KNOWN:
+        return
+    nearest = get_close_matches(_normalise(event), map(_normalise, NAMED_EVENTS), 1, _NEAR)
+    guesses = [name for name in NAMED_EVENTS if _normalise(name) in nearest]
+    guess = f"did you mean {guesses[0]}? " if guesses else ""
+    raise InvalidError(
+        f"no such event; there are {', '.join(NAMED_EVENTS)}, and the events of assistants' hooks",
+        field="event",
+        hint=f"{guess}leave it out if nothing happened but a turn",
+    )
 
 
 def _reason_of_event(

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memd.assist.events import EVENTS
+from memd.base.errors import InvalidError
 from memd.signals.usage import Usage
 from memd.sleep.window.trigger import (
     REARM,
@@ -17,6 +19,7 @@ from memd.sleep.window.trigger import (
     Emptying,
     Reason,
     WindowState,
+    check_event,
     detect_emptying,
     fill,
     merge,
@@ -259,3 +262,36 @@ def test_a_fall_within_what_the_settings_allow_is_none() -> None:
     assert emptyings(used(20_000), used(15_001)) == [None, None]
     before = WindowState(used=20_000, window=30_000)
     assert detect_emptying(before, used(15_001), None, drop=0.2) is Emptying.FELL
+
+
+@pytest.mark.parametrize(
+    ("event", "guess"),
+    [
+        ("end", "SessionEnd"), ("session_finished", "SessionEnd"), ("compact", "PreCompact"),
+        ("PostCompaction", "PostCompact"), ("turns", "turn"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_event_is_refused_with_the_nearest_one(event: str, guess: str) -> None:
+    with pytest.raises(InvalidError, match="turn, PreCompact, PostCompact, SessionEnd") as refusal:
+        check_event(event)
+
+    assert refusal.value.field == "event"
+    assert (refusal.value.hint or "").startswith(f"did you mean {guess}? ")
+
+
+def test_an_event_like_no_other_is_refused_without_a_guess() -> None:
+    with pytest.raises(InvalidError) as refusal:
+        check_event("xyz")
+
+    assert "did you mean" not in (refusal.value.hint or "")
+
+
+def test_every_event_of_the_hooks_is_known() -> None:
+    for event in (
+        None,
+        "turn",
+        "statusline",
+        "session_end",
+        *(e for s in EVENTS.values() for e in s),
+    ):
+        check_event(event)
