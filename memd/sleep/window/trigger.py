@@ -48,14 +48,14 @@ _BEFORE_COMPACTION = _normalise_all(
 )
 _PERHAPS_BEFORE_COMPACTION = _normalise_all("PreCompress")
 _AFTER_COMPACTION = _normalise_all("PostCompact", "PostCompress", "session.compacted")
-_AT_THE_END = _normalise_all("SessionEnd", "TaskComplete", "TaskCancel")
+_AT_THE_END = _normalise_all("SessionEnd", "session.deleted", "TaskComplete", "TaskCancel")
 # Of these only the fill counts. The other events of the hooks that memd installs are among them.
 _IN_BETWEEN = _normalise_all(
     *("turn", "statusline", "SessionStart", "UserPromptSubmit", "Stop", "Notification"),
     *("PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "BeforeAgent", "AfterAgent"),
     *("BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "userPromptSubmitted", "agentStop"),
     *("beforeSubmitPrompt", "afterAgentResponse", "session.created", "chat.message"),
-    *("session.idle", "session.deleted"),
+    "session.idle",
 )
 _KNOWN = (
     _BEFORE_COMPACTION | _PERHAPS_BEFORE_COMPACTION | _AFTER_COMPACTION | _AT_THE_END | _IN_BETWEEN

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.assist.events import EVENTS
+from memd.assist.events import COMPACTS, END, EVENTS
 from memd.base.errors import InvalidError
 from memd.signals.usage import Usage
 from memd.sleep.window.trigger import (
@@ -295,3 +295,13 @@ def test_every_event_of_the_hooks_is_known() -> None:
         *(e for s in EVENTS.values() for e in s),
     ):
         check_event(event)
+
+
+@pytest.mark.parametrize(
+    ("event", "action"), [pair for own in EVENTS.values() for pair in own.items()]
+)
+def test_what_a_hook_takes_for_an_end_or_a_compaction_naps(event: str, action: str) -> None:
+    (reason,) = run(used(20_000, event=event))
+
+    assert (reason is Reason.ENDED) == (action == END)
+    assert (reason is Reason.EVENT) == (action == COMPACTS)
