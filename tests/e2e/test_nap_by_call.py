@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import Spawned, spawned
+from support.daemon import Spawned, spawned, wait_until
 from support.desk import Desk
 
 from memd.base.errors import (
@@ -168,9 +168,37 @@ def test_a_report_may_ask_for_the_list_of_what_the_session_told(desk: Desk) -> N
 
 def test_a_report_of_a_session_that_told_nothing_says_why_there_is_no_list(desk: Desk) -> None:
     report = {"source": "codex", "session_id": "silent", "window_tokens": 30_000}
-    with pytest.raises(NotFoundError, match="no such session"):
+    with pytest.raises(NotFoundError, match="no such session") as refusal:
         desk.call("usage.report", **report, used_tokens=25_000, return_messages=True)
+    assert "send messages" in (refusal.value.hint or "")
     assert desk.call("usage.report", **report, used_tokens=1_000)["consolidated"] is None
+
+
+def test_a_report_says_why_its_transcript_is_not_napped_over(desk: Desk) -> None:
+    report = {"source": "codex", "session_id": "far", "used_percent": 85}
+    outside = {**report, "transcript_path": "/etc/hostname"}
+    refusal = desk.refused("usage.report", **outside, return_messages=True)
+    assert isinstance(refusal, InvalidError)
+    assert refusal.field == "transcript_path"
+    assert "usage.transcript_roots" in (refusal.hint or "")
+
+
+def test_a_nap_that_nobody_waited_for_leaves_the_reason_why_it_failed(desk: Desk) -> None:
+    report = {"source": "codex", "session_id": "silent", "used_percent": 85}
+
+    def problem() -> Any:
+        (window,) = desk.call("usage.list")["items"]
+        return window["nap_problem"]
+
+    desk.call("usage.report", **report)
+    wait_until(problem, "the nap failed")
+    assert problem().startswith("no such session: ")
+    assert desk.call("usage.report", **report, model="m")["nap_problem"] == problem()
+    other = Desk(desk.client, f"{desk.agent_id}-other")
+    assert other.call("usage.report", **{**report, "used_percent": 5})["nap_problem"] is None
+
+    ended = desk.call("usage.report", **report, event="SessionEnd", messages=OLDER)
+    assert (ended["consolidated"] is None, ended["nap_problem"]) == (False, None)
 
 
 def test_x5_a_token_is_four_characters_with_and_without_the_model(desk: Desk) -> None:

@@ -79,6 +79,9 @@ class Window(Value):
     """Whether the next crossing of the threshold naps; false until the window has emptied."""
     seen_at: Time
     napped_at: Time | None = None
+    nap_problem: str | None = None
+    """Why the last nap that was due was not made, or not of the transcript, and what to do; kept
+    until a nap succeeds or the daemon stops."""
     consolidated: NapResult | None = None
     """The nap's result, if the report triggered a nap and asked for it."""
 

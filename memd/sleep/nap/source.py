@@ -147,7 +147,9 @@ class SourceReader:
             return transcripts.read(raw)
         except UnreadableSignal as error:
             raise InvalidError(
-                f"the transcript is not read: {error}", field="transcript_path"
+                f"the transcript is not read: {error}",
+                field="transcript_path",
+                hint="send messages, or add its folder to the setting usage.transcript_roots",
             ) from None
 
     async def _list_memories(self, agent_id: str, session_id: str | None) -> list[SessionMemoryRow]:
@@ -163,7 +165,11 @@ class SourceReader:
 
         rows = await self.db.read(work)
         if rows is None:
-            raise NotFoundError("no such session", field="session_id")
+            raise NotFoundError(
+                "no such session",
+                field="session_id",
+                hint="it told memd nothing yet: send messages or a transcript_path",
+            )
         return rows
 
     async def _add_earlier(

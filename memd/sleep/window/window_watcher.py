@@ -54,6 +54,7 @@ Key = tuple[str, str]
 NAPS_AT_ONCE = 2
 WARM_UP_FILL = 0.5  # of a window; from here on the modules for naps are loaded
 QUEUED_REPORTS_MAX = 8
+PROBLEMS_MAX = 256  # of windows, of which the reason for a failed nap is known
 RETRY_SECONDS = (1.0, 5.0, 25.0)
 IDLE_US_MAX = 30 * 86_400_000_000  # a window without a report for so long is dropped
 
@@ -95,6 +96,8 @@ class WindowWatcher:
     """The same folder where it is memd's own, which is created."""
     emit: Emit = field(default=unheard)
     _active_naps: dict[Key, _ActiveNap] = field(default_factory=dict)
+    _problems: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """Why the last nap of a window failed, by agent, source and session."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_warm: bool = False
@@ -244,6 +247,7 @@ class WindowWatcher:
 
     async def _nap(self, report: _UsageReport, row: WindowRow, reason: Reason) -> None:
         key = _key(report.usage)
+        self._problems.pop((row.agent_id, *key), None)
         try:
             async with self._gate:
                 result = await self._nap_with_retries(report, row, reason)
@@ -252,6 +256,7 @@ class WindowWatcher:
                     await self.sessions.end(report.caller, key[1])
             _resolve(report, result)  # last, so that the next report does not meet this nap
         except MemdError as error:
+            self._note_problem(row, error)
             _resolve(report, error)
             log.error("a nap failed", kind=error.kind)
         except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the watching
@@ -278,6 +283,7 @@ class WindowWatcher:
                 _resolve(report, error)
                 log.warning("no nap", kind=error.kind, why=error.message)
                 await self._store(row, report.emptying)
+                self._note_problem(row, error)  # last, as the reply is in _nap
                 return None
             except MemdError as error:
                 _resolve(report, error)
@@ -311,12 +317,24 @@ class WindowWatcher:
                 caller,
                 replace(request, messages=report.messages, replaces_window=replaces_window),
             )
-        if row.transcript_path is not None:
+        try:
+            return await self.nap.nap(caller, request)
+        except InvalidError as error:
+            if row.transcript_path is None:
+                raise
+            log.warning("a nap without transcript", why=error.message)
+            self._note_problem(row, error)
             try:
-                return await self.nap.nap(caller, request)
-            except InvalidError as error:
-                log.warning("a nap without transcript", why=error.message)
-        return await self.nap.nap(caller, replace(request, transcript_path=None))
+                return await self.nap.nap(caller, replace(request, transcript_path=None))
+            except NotFoundError:
+                raise error from None
+
+    def _note_problem(self, row: WindowRow, error: MemdError) -> None:
+        """Keep why a nap failed, for whoever asks about the window."""
+        while len(self._problems) >= PROBLEMS_MAX:
+            del self._problems[next(iter(self._problems))]
+        reason = error.message if error.hint is None else f"{error.message}: {error.hint}"
+        self._problems[row.agent_id, row.source, row.session_id] = reason
 
     async def _store(self, row: WindowRow, emptying: Emptying | None) -> None:
         now_us = self.clock.now_us()
@@ -333,7 +351,9 @@ class WindowWatcher:
             log.warning("old windows stay", kind=error.kind)
 
     def _window(self, row: WindowRow) -> Window:
-        return rows.to_window(row, self.rule.max_tokens)
+        problem = self._problems.get((row.agent_id, row.source, row.session_id))
+        window = rows.to_window(row, self.rule.max_tokens)
+        return window.model_copy(update={"nap_problem": problem})
 
 
 _CALLER = Caller(client="memd", method="usage")
