@@ -35,8 +35,12 @@ _OPTIONS = {"--client": "client", "--profile": "profile", "-p": "profile"}
 class LineError(Exception):
     """No daemon listens or answers, or its key cannot be used; the message says what to do.
 
-    It holds no memory's text.
+    It holds no memory's text. *kind* is that of the error of memd that it stands for.
     """
+
+    def __init__(self, message: str, kind: str = "not_running") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class HookConnection:
@@ -71,11 +75,13 @@ class HookConnection:
     def acknowledge(self) -> None:
         """Wait until the daemon has accepted the key. Raises LineError if it refuses."""
         self._until = time.monotonic() + self._timeout_s
-        problem = _read_hello_answer(self._sock, self._timeout_s) if self._hello_pending else None
-        self._hello_pending = False
-        if problem is not None:
+        pending, self._hello_pending = self._hello_pending, False
+        try:
+            if pending:
+                _read_hello_answer(self._sock, self._timeout_s)
+        except LineError:
             self.close()
-            raise LineError(problem)
+            raise
 
     def ask(self, method: str, params: dict[str, object]) -> dict[str, object]:
         """Return the result of a call. Raises LineError for a refusal or a timeout."""
@@ -157,14 +163,14 @@ def connect_first(paths: list[str]) -> socket | None:
     return None
 
 
-def present_key(sock: socket, name: str, key: str, timeout_s: float) -> str | None:
-    """Present the key and wait for the answer; return the problem, None if accepted."""
+def present_key(sock: socket, name: str, key: str, timeout_s: float) -> None:
+    """Present the key and wait for the answer. Raises LineError unless it is accepted."""
     sock.settimeout(timeout_s)
     try:
         sock.sendall(_hello(name, key))
     except OSError:
-        return SILENT
-    return _read_hello_answer(sock, timeout_s)
+        raise LineError(SILENT) from None
+    _read_hello_answer(sock, timeout_s)
 
 
 def _hello(name: str, key: str) -> bytes:
@@ -172,20 +178,21 @@ def _hello(name: str, key: str) -> bytes:
     return frame({"jsonrpc": "2.0", "id": 0, "method": "system.hello", "params": params})
 
 
-def _read_hello_answer(sock: socket, timeout_s: float) -> str | None:
-    """Read the answer to ``system.hello``; return the problem, None if accepted."""
+def _read_hello_answer(sock: socket, timeout_s: float) -> None:
+    """Read the answer to ``system.hello``. Raises LineError unless the key is accepted."""
     sock.settimeout(timeout_s)
     reply = b""
     try:
         while not reply.endswith(b"\n"):
             chunk = sock.recv(_CHUNK_BYTES)
             if not chunk:
-                return GONE
+                raise LineError(GONE)
             reply += chunk
         error = quick_json.loads(reply).get("error")
     except (OSError, ValueError):
-        return SILENT
-    return None if error is None else str(error.get("message"))
+        raise LineError(SILENT) from None
+    if error is not None:
+        raise LineError(str(error.get("message")), str(_kind(error)))
 
 
 def frame(message: dict[str, object]) -> bytes:
@@ -225,7 +232,7 @@ def read_key(client: str | None, profile: str | None, environ: dict[str, str]) -
     path = environ.get("MEMD_CLIENT_KEY_FILE")
     if client is not None:
         if not client.isascii() or not client.replace("-", "").replace("_", "").isalnum():
-            raise LineError(f"{client!r} is no name of a client")
+            raise LineError(f"{client!r} is no name of a client", "invalid")
         keys = _stem(profile, environ).replace("memd", "keys", 1)
         path = os.path.join(_data_folder(environ), keys, f"{client}.key")
     if not path:
@@ -234,11 +241,11 @@ def read_key(client: str | None, profile: str | None, environ: dict[str, str]) -
     try:
         text = _private_text(path).strip()
     except FileNotFoundError:
-        raise LineError(f"the key file {path} does not exist; {hint}") from None
+        raise LineError(f"the key file {path} does not exist; {hint}", "not_found") from None
     except OSError as error:
-        raise LineError(f"{path} cannot be read ({error.strerror})") from None
+        raise LineError(f"{path} cannot be read ({error.strerror})", "unsafe_path") from None
     if not text.startswith("memd-key-"):
-        raise LineError(f"there is no client key in {path}; {hint}")
+        raise LineError(f"there is no client key in {path}; {hint}", "invalid")
     return text
 
 
@@ -257,9 +264,9 @@ def _private_text(path: str) -> str:
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
-            raise LineError(f"{path} is not a file of this user")
+            raise LineError(f"{path} is not a file of this user", "unsafe_path")
         if status.st_mode & 0o077:
-            raise LineError(f"other users may read {path}: chmod 600 {path}")
+            raise LineError(f"other users may read {path}: chmod 600 {path}", "unsafe_path")
         return os.read(handle, KEY_BYTES_MAX).decode("utf-8", "replace")
     finally:
         os.close(handle)

@@ -38,6 +38,13 @@ HELLO_S = 30.0
 DRAIN_S = 10.0
 """How long to wait for answers after the assistant's end of input."""
 NOT_RUNNING, TOO_LARGE, PARSE = -32004, -32600, -32700
+CODES = {
+    "not_found": -32000,
+    "denied": -32001,
+    "invalid": -32602,
+    "unsafe_path": -32006,
+}
+"""The codes of what is wrong with a key or its file; anything else may pass by itself."""
 
 _CHUNK_BYTES = 65_536
 _RETRY_S = 0.1
@@ -139,10 +146,14 @@ class Pump:
             return True
         if not request_ids:
             return False  # a notification such as "initialized": a new daemon need not know
-        problem = self._connect()
-        for request_id in request_ids if problem is not None else ():
-            self._answer(request_id, NOT_RUNNING, "not_running", str(problem))
-        return problem is None
+        try:
+            self._connect()
+        except LineError as error:
+            code = CODES.get(error.kind, NOT_RUNNING)
+            for request_id in request_ids:
+                self._answer(request_id, code, error.kind, str(error))
+            return False
+        return True
 
     # From the daemon.
 
@@ -185,25 +196,23 @@ class Pump:
 
     # The connection.
 
-    def _connect(self) -> str | None:
-        """Connect and present the key; return None, or the problem as a text for the user."""
-        try:
-            key = read_key(self._client, self._profile, dict(os.environ))
-        except LineError as error:
-            return str(error)
+    def _connect(self) -> None:
+        """Connect and present the key. Raises LineError, for the user."""
+        key = read_key(self._client, self._profile, dict(os.environ))
         paths = sockets(self._profile, dict(os.environ))
         until = time.monotonic() + WAIT_S
         while (sock := connect_first(paths)) is None:
             if time.monotonic() > until:
-                return f'no memd listens on {paths[0]}: start it with "memd serve"'
+                raise LineError(f'no memd listens on {paths[0]}: start it with "memd serve"')
             time.sleep(_RETRY_S)
-        problem = None if key is None else present_key(sock, "memd-mcp", key, HELLO_S)
-        if problem is not None:
+        try:
+            if key is not None:
+                present_key(sock, "memd-mcp", key, HELLO_S)
+        except LineError:
             sock.close()
-            return problem
+            raise
         sock.setblocking(False)
         self._sock = sock
-        return None
 
     def _send(self) -> None:
         try:

@@ -252,12 +252,16 @@ def test_a_client_without_its_key_is_nobody_rather_than_anybody(daemon: Spawned)
     with pumped(daemon.home, "--client", "nokey") as pump:
         error = pump.ask("tools/call", {"name": "memory_status"})["error"]
         assert 'memd client add nokey"' in error["message"]
+        assert "nokey.key does not exist" in error["message"]
+        assert (error["code"], error["data"]) == (-32000, {"kind": "not_found", "retry": False})
     forged = daemon.home / "forged.key"
     forged.write_text("memd-key-" + "0" * 64)
     forged.chmod(0o600)
     environ = bare(daemon.home, {"MEMD_CLIENT_KEY_FILE": str(forged)})
     with pumped(daemon.home, environ=environ) as pump:
-        assert pump.ask("ping")["error"]["message"] == "unknown client key"
+        error = pump.ask("ping")["error"]
+        assert error["message"] == "unknown client key"
+        assert (error["code"], error["data"]) == (-32001, {"kind": "denied", "retry": False})
 
 
 def test_the_same_use_of_a_tool_happens_once(daemon: Spawned, pump: Pumped) -> None:
