@@ -158,6 +158,20 @@ def test_a_misspelt_event_is_refused_and_nothing_is_stored(desk: Desk) -> None:
     assert ended["consolidated"] is not None
 
 
+def test_a_report_without_a_fill_or_with_a_relative_folder_is_refused(desk: Desk) -> None:
+    report = {"source": "codex", "session_id": "s"}
+    without = desk.refused("usage.report", **report, messages=OLDER)
+    assert isinstance(without, InvalidError)
+    assert "used_percent" in (without.hint or "")
+    relative = desk.refused("usage.report", **report, used_percent=5, cwd="here/there")
+    assert (type(relative), relative.field) == (InvalidError, "cwd")
+    assert "absolute" in relative.message
+    assert desk.call("usage.list")["items"] == []
+
+    desk.call("usage.report", **report, used_percent=5, cwd="/here")
+    assert desk.call("usage.report", **report, model="m")["fill"] == 0.05
+
+
 def test_a_report_may_ask_for_the_list_of_what_the_session_told(desk: Desk) -> None:
     for message in OLDER[1:4]:
         desk.call("memory.ingest", text=message["content"], session_id="told", speaker="user")

@@ -240,6 +240,13 @@ def _clients(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str,
     yield {"name": "a-client", "agent_id": say("agent_id")}
 
 
+def _reports(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    yield from _by_schema(name, say, made)
+    for field in ("session_id", "source", "model", "transcript_path", "cwd"):
+        text = f"/{say(field)}" if field == "cwd" else say(field)
+        yield {"source": "codex", "session_id": "s", "used_percent": 5, field: text}
+
+
 def _updates(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     del name
     yield {"id": made["memory"], "content": say("content")}
@@ -275,5 +282,6 @@ _CALLS: dict[str, _Made] = {
     "store.note_copy": _copies,
     "store.import": _imports,
     "store.rebuild": _nothing,
+    "usage.report": _reports,
     "wiki.export": _nothing,
 }

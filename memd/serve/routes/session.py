@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, Field
 
 from memd.base.limits import (
     FRAME_BYTES_MAX,
@@ -27,8 +27,16 @@ from memd.serve.routes.routes import (
 
 router = Router()
 
+
+def _check_absolute(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError("should be an absolute path, such as /home/ada/billing")
+    return path
+
+
 Messages = Annotated[tuple[dict[str, Any], ...], Field(max_length=NAP_MESSAGES_MAX)]
 Path = Annotated[NotBlankStr, Field(max_length=SIGNAL_PATH_CHARS_MAX)]
+AbsolutePath = Annotated[Path, AfterValidator(_check_absolute)]
 Tokens = Annotated[int, Field(ge=0, le=2**53)]
 
 
@@ -98,7 +106,7 @@ class ReportUsageParams(WriteParams):
     compact_at_tokens: Tokens | None = Field(default=None, ge=1)
     used_percent: float | None = Field(default=None, ge=0.0, le=1000.0)
     model: Name | None = None
-    cwd: Path | None = None
+    cwd: AbsolutePath | None = None
     transcript_path: Path | None = None
     event: Name | None = None
     """turn, PreCompact, PostCompact, SessionEnd, or an event of an assistant's hook."""

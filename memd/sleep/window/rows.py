@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memd.base.clock import from_us, to_us
+from memd.base.errors import InvalidError
 from memd.domain.sleep.sleep import Window
 from memd.signals.usage import Usage
 from memd.sleep.window import trigger
@@ -52,6 +53,17 @@ def update_row(
         seen_at_us=now_us if usage.at is None else to_us(usage.at),
         napped_at_us=before.napped_at_us if before else None,
     )
+
+
+def require_fill(before: WindowRow | None, usage: Usage) -> None:
+    """Raise InvalidError for a first report that says neither a fill nor an event."""
+    says = (usage.used_tokens, usage.used_percent, usage.event)
+    if before is None and all(field is None for field in says):
+        raise InvalidError(
+            "the first report of a window says how full it is",
+            field="used_percent",
+            hint="give used_percent, or used_tokens and window_tokens",
+        )
 
 
 def store_row(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:

@@ -187,6 +187,8 @@ class WindowWatcher:
             before = await self.db.read(windows.get, *key)
             if before is not None and before.agent_id != report.caller.agent_id:
                 before = None  # another agent's session of the same name is another window
+            if report.file is None and key not in self._active_naps:
+                rows.require_fill(before, report.usage)
             after, reason = trigger.step(
                 rows.to_state(before),
                 report.usage,
