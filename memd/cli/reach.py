@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memd.base.client_key import KEY_FILE
-from memd.base.errors import NotRunningError
+from memd.base.errors import DeniedError, NotRunningError
 from memd.base.paths import DEFAULT_PROFILE, Paths
 from memd.cli import say
 from memd.cli.options import without_none
@@ -44,6 +44,11 @@ def daemon(
         yield client
     except NotRunningError as error:
         raise NotRunningError(error.message, hint=start_hint(profile)) from error
+    except DeniedError as error:
+        if os.environ.get(KEY_FILE):
+            why = f'{KEY_FILE} makes this shell a client: in your own, "unset {KEY_FILE}"'
+            error.hint = why if error.hint is None else f"{error.hint}; {why}"
+        raise
     finally:
         client.close()
 

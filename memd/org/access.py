@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memd.base.errors import OrgMemoryAccessDeniedError
-from memd.domain.caller import Caller
+from memd.domain.caller import LOCAL, Caller
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.org import WriteAccessConfig
@@ -70,12 +70,18 @@ def readable_categories(
 def author_of(caller: Caller) -> OrgFactAuthor:
     """Return the author for *caller*: the agent of its key, never a human (SPEC D14).
 
-    Raises OrgMemoryAccessDeniedError for a caller without a key.
+    Raises OrgMemoryAccessDeniedError for a caller without a key, or with one without seniority.
     """
     if caller.seniority is None:
+        if caller.client == LOCAL:
+            raise OrgMemoryAccessDeniedError(
+                "a client that has no key writes no facts", hint="propose it: memd org propose"
+            )
         raise OrgMemoryAccessDeniedError(
-            f"client {caller.client} has no key that says how senior it is",
-            hint="propose it instead: memd org propose",
+            f"the key of client {caller.client} has no seniority",
+            hint="propose it: memd org propose; or the owner makes a new key: "
+            f'"memd client revoke {caller.client}", then '
+            f'"memd client add {caller.client} --seniority LEVEL" with its other options',
         )
     return OrgFactAuthor(
         agent_id=caller.agent_id,

@@ -106,7 +106,10 @@ def parse(frame: bytes) -> Any:
             parse_int=_int64,
         )
     except json.JSONDecodeError as error:
-        raise ParseError(f"the frame is not JSON at character {error.pos}") from None
+        raise ParseError(
+            f"the frame is not JSON at character {error.pos}",
+            hint="send one JSON object per line, without HTTP or line breaks within it",
+        ) from None
     except RecursionError:
         raise ParseError("the frame is nested too deeply") from None
 

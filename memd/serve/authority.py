@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from memd.base import client_key, log
 from memd.base.errors import DeniedError, MemdError, NotFoundError
 from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
-from memd.domain.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
+from memd.domain.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity, Scope
 from memd.serve.routes.routes import Route
 from memd.store.access.changes import RefusedAttempt
 
@@ -78,7 +78,7 @@ class Authority:
         if method.scope is not None and method.scope not in identity.scopes:
             raise DeniedError(
                 f"{method.name} needs the scope {method.scope}, which {_who(identity)} lacks",
-                hint='the owner gives it: "memd client add"',
+                hint=_hint_of_scope(identity, method.scope),
             )
 
     def closed_agents(self, identity: Identity) -> frozenset[str]:
@@ -104,6 +104,17 @@ def _who(identity: Identity) -> str:
     if identity is LOCAL_CLIENT:
         return "a client without a key"
     return f"client {identity.client}"
+
+
+def _hint_of_scope(identity: Identity, scope: Scope) -> str:
+    """Return how the owner gives *identity* a scope: a key is never changed, but made anew."""
+    scopes = ",".join(each for each in get_args(Scope) if each in identity.scopes or each == scope)
+    if identity is LOCAL_CLIENT:
+        return f'the owner makes a key that has it: "memd client add NAME --scopes {scopes}"'
+    return (
+        f'the owner makes a new key: "memd client revoke {identity.client}", then '
+        f'"memd client add {identity.client} --scopes {scopes}" with its other options'
+    )
 
 
 def ensure_operator_key(path: Path) -> str | None:

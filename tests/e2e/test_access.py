@@ -175,6 +175,22 @@ async def test_the_environment_names_a_clients_key(
         assert (await asynchronous.call("system.hello"))["caller"]["agent_id"] == "eve"
 
 
+def test_a_key_that_lacks_a_scope_says_how_the_owner_makes_one_with_it(
+    daemon: Spawned, owner: Client
+) -> None:
+    reader = a_client(daemon, owner, name="reader", scopes=["read"])
+    with pytest.raises(DeniedError) as caught:
+        reader.call("sleep.run", {})
+    hint = caught.value.hint or ""
+    assert '"memd client revoke reader"' in hint
+    assert '"memd client add reader --scopes read,admin"' in hint
+    owner.call("client.revoke", {"name": "reader"})
+    owner.call("client.add", {"name": "reader", "scopes": ["read", "admin"]})  # as it says
+    with Client(daemon.paths.socket) as keyless, pytest.raises(DeniedError) as caught:
+        keyless.call("sleep.run", {})
+    assert "memd client add NAME --scopes read,write,propose,admin" in (caught.value.hint or "")
+
+
 # Agents.
 
 

@@ -293,6 +293,22 @@ def test_a_person_writes_finds_and_retracts(memd: Memd) -> None:
     assert memd("org", "history", "nothing") == (1, "", "memd: no fact has the id nothing\n")
 
 
+def test_a_shell_that_a_variable_makes_a_client_is_told_so(memd: Memd) -> None:
+    code, _, err = memd("client", "add", "another")
+    assert code == 1
+    assert "unset MEMD_CLIENT_KEY_FILE" in err
+
+
+def test_a_key_without_seniority_is_told_what_it_lacks(daemon: Spawned) -> None:
+    with daemon.client() as owner:
+        made = owner.call("client.add", {"name": "coder", "scopes": ["read", "write"]})
+    coder = partial(commands.memd, daemon.home, MEMD_CLIENT_KEY_FILE=made["key_file"])
+    code, _, err = coder("org", "write", "-c", "convention", "We paint it green.")
+    assert code == 1
+    assert "the key of client coder has no seniority" in err
+    assert "memd client add coder --seniority LEVEL" in err
+
+
 def test_a_decision_is_written_and_found_by_the_word_that_prompts_use(memd: Memd) -> None:
     fact_id = memd("org", "write", "-c", "decision", "We chose slate for the roof.").out.strip()
     for word in ("decision", "adr"):

@@ -52,6 +52,11 @@ async def test_parts_become_one_transcript(desk: Desk) -> None:
     assert await imported(desk) == {"s": [text]}
 
 
+async def test_a_transcript_that_does_not_name_its_session_asks_for_its_id(desk: Desk) -> None:
+    refused = await send(desk, APeer(), recorded("nameless"))
+    assert "pass session_id" in refused["error"]["data"]["hint"]
+
+
 async def test_a_part_that_does_not_follow_is_refused_and_the_next_first_one_begins_anew(
     desk: Desk,
 ) -> None:

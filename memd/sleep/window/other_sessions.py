@@ -81,7 +81,11 @@ class SessionImporter:
             ) from None
         session_id = _storable_name(transcript.session_id) or session_id
         if session_id is None:
-            raise InvalidError("the transcript does not name its session", field="session_id")
+            raise InvalidError(
+                "the transcript does not name its session",
+                field="session_id",
+                hint="pass session_id: any id by which you know the session",
+            )
         project_id = caller.project_id or _project_id(_screen_dir(transcript.cwd or cwd))
         session = ImportedSession(
             taken=len(raw),

@@ -127,5 +127,5 @@ def test_over_the_socket_an_author_is_what_the_key_says() -> None:
         AutonomyLevel.SEMI,
     )
     assert not author.is_human
-    with pytest.raises(OrgMemoryAccessDeniedError, match="client editor has no key"):
+    with pytest.raises(OrgMemoryAccessDeniedError, match="key of client editor has no seniority"):
         author_of(replace(caller, seniority=None))

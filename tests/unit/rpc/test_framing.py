@@ -67,6 +67,13 @@ def test_what_is_not_strict_json_is_a_parse_error(frame: bytes) -> None:
         framing.read(frame)
 
 
+@pytest.mark.parametrize("line", [b"POST / HTTP/1.1\r", b"{", b'  "jsonrpc": "2.0",'])
+def test_a_line_of_http_or_of_indented_json_is_told_what_a_line_is(line: bytes) -> None:
+    with pytest.raises(ParseError) as refusal:
+        framing.read(line)
+    assert "one JSON object per line" in (refusal.value.hint or "")
+
+
 @pytest.mark.parametrize(
     "frame", [b"1e400", b"[-1e999]", b"9223372036854775808", b"[-9223372036854775809]"]
 )
