@@ -93,7 +93,12 @@ PlainText = Annotated[str, AfterValidator(_storable)]
 """A string, blank or not, that can be stored."""
 
 ProjectId = Annotated[NotBlankStr, StringConstraints(max_length=PROJECT_CHARS_MAX)]
-"""A project, usually the path of its working tree."""
+"""A project, usually the path of its working tree.
+
+An id is compared as it is: of a folder in the tree, ``project_of`` in ``base/project.py`` finds
+it. The daemon does not resolve ids, as one that it lists must name the same project for good,
+also when the folder is gone and another tree is around it.
+"""
 Name = Annotated[NotBlankStr, StringConstraints(max_length=NAME_CHARS_MAX)]
 """An id, a namespace, a tag, a speaker: not blank, at most 256 characters."""
 
