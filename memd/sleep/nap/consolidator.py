@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from memd.guard.suspicion import is_doubtful
 from memd.sleep.nap import facts as rules
 from memd.sleep.nap.blocks import (
     ResultPairs,
@@ -29,7 +30,14 @@ from memd.sleep.nap.blocks import (
     pair_results,
     parse_turn,
 )
-from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, Fact, render_bullet, render_bullets
+from memd.sleep.nap.facts import (
+    HEADER,
+    SUMMARY_ROLE,
+    USER_ROLES,
+    Fact,
+    render_bullet,
+    render_bullets,
+)
 
 KEPT_MESSAGES = 4
 THRESHOLD_SHARE = 0.8
@@ -49,7 +57,8 @@ class MemoryConsolidator:
     *threshold_pct* is a share, 0.8 for eighty per cent. With a *max_tokens* of zero or
     less no window is ever full. The summary takes at most a quarter of the
     window; *mention_share* of the window, none by default, may be a last
-    bullet that enumerates the concrete things that no other bullet names.
+    bullet that enumerates the concrete things that no other bullet names. On request the summary
+    leaves out what another than the user said and reads like an order (docs/decisions/0292).
     """
 
     def __init__(
@@ -58,10 +67,12 @@ class MemoryConsolidator:
         max_tokens: int = MAX_TOKENS,
         *,
         mention_share: float = 0.0,
+        withholds_attacks: bool = False,
     ) -> None:
         self.threshold_pct = threshold_pct
         self.max_tokens = max_tokens
         self.mention_share = mention_share
+        self.withholds_attacks = withholds_attacks
 
     def should_consolidate(self, current_tokens: int) -> bool:
         """Return whether the window is full, which it is at exactly the threshold (SPEC 6.2).
@@ -120,13 +131,19 @@ class MemoryConsolidator:
     ) -> list[str]:
         """Return the texts of the bullets: the facts that fit, then the enumeration."""
         room = self._window_chars(SUMMARY_SHARE) - len(HEADER) - len("\n\n")
+        attacks = [fact for fact in facts if self.withholds_attacks and is_attack(fact)]
+        facts = [fact for fact in facts if fact not in attacks]
+        withheld = {fact.index for fact in attacks}
         if self.mention_share <= 0:
             return newest_fitting([fact.text for fact in facts], room)
         share = min(room, self._window_chars(self.mention_share))
         newest = newest_fitting(
             [fact.text for fact in facts if not _is_mention(fact)], room - share
         )
-        texts = [f"{all_text(message)}\n{call_texts(message)}" for message in messages]
+        texts = [
+            "" if place in withheld else f"{all_text(message)}\n{call_texts(message)}"
+            for place, message in enumerate(messages)
+        ]
         known = "\n".join((*newest, *texts[start:]))
         enumeration = enumerate_things(texts[:start], known, share - len("\n- "))
         return [*newest, enumeration] if enumeration else newest
@@ -184,6 +201,11 @@ def _cut(text: str, chars: int) -> str:
     if len(render_bullet(text)) <= chars:
         return text
     return text[: max(0, chars - len(render_bullet(_CUT_MARK)))] + _CUT_MARK
+
+
+def is_attack(fact: Fact) -> bool:
+    """Return whether somebody else than the user said *fact*, and it reads like an order."""
+    return fact.role not in USER_ROLES and is_doubtful(fact.text)
 
 
 def _is_mention(fact: Fact) -> bool:

@@ -18,6 +18,7 @@ from memd.sleep.nap.blocks import TOOL_ROLE, ResultPairs, TranscriptTurn, pair_r
 HEADER = "[Session context consolidated]"
 NO_FACTS = "Previous context had no extractable key facts."
 SUMMARY_ROLE = "summary"
+USER_ROLES = frozenset({"user", "human"})
 
 TOOL_TEXT_CHARS = 200
 SHORT_MESSAGE_CHARS = 120  # a shorter message of the user is a fact as a whole

@@ -214,6 +214,7 @@ class Nap:
             request.max_tokens or self.rule.max_tokens,
             # A nap on request follows the specification exactly (SPEC 6.5).
             mention_share=0.0 if request.reason == ASKED else MENTION_SHARE,
+            withholds_attacks=True,
         )
 
     async def _extract(self, caller: Caller, request: NapRequest) -> tuple[NapSource, NapExtract]:

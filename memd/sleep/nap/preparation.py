@@ -28,7 +28,7 @@ from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, Fact
+from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, USER_ROLES, Fact
 from memd.sleep.nap.messages import (
     Message,
     StoredMessage,
@@ -42,7 +42,6 @@ from memd.text.chunk import clean as clean_text
 from memd.text.lessons import extract_lessons, parse_lesson
 from memd.text.route import route
 
-_USER_ROLES = frozenset({"user", "human"})
 _CATEGORIES = {
     NapKind.PREFERENCE: MemoryCategory.PROCEDURAL,
     NapKind.FIX: MemoryCategory.PROCEDURAL,
@@ -343,4 +342,4 @@ def _origin(fact: Fact) -> Origin:
     """Return the origin of a fact; of an earlier summary's facts only tools' can be told apart."""
     if fact.role == TOOL_ROLE or (fact.role == SUMMARY_ROLE and fact.text.startswith("[")):
         return Origin.TOOL
-    return Origin.PERSON if fact.role in _USER_ROLES else Origin.ASSISTANT
+    return Origin.PERSON if fact.role in USER_ROLES else Origin.ASSISTANT
