@@ -186,7 +186,7 @@ async def test_a_refused_write_leaves_nothing(house: Rooms) -> None:
     """SPEC 15.4.3."""
     with pytest.raises(OrgMemoryAccessDeniedError):
         await wrote(house, "Use Flask", author=JUNIOR)
-    with pytest.raises(OrgMemoryAccessDeniedError, match="no key"):
+    with pytest.raises(OrgMemoryAccessDeniedError, match="no seniority"):
         await house.org.write(CALLER, a_request())
     assert await house.db.read(org_facts.count) == 0
 
