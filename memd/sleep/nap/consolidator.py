@@ -94,14 +94,21 @@ class MemoryConsolidator:
         *system_prompt* is accepted and ignored.
         """
         del system_prompt
-        turns = [parse_turn(message) for message in messages]
-        pairs = pair_results(turns)
-        start = _paired_tail_start(pairs)
+        return self.consolidate_spoken(messages, messages)
+
+    def consolidate_spoken(
+        self, messages: Sequence[Any], spoken: Sequence[Any]
+    ) -> tuple[list[Any], str]:
+        """Do as :meth:`consolidate`, with a summary of *spoken*.
+
+        These are the same messages, in the same places, without what it must not repeat.
+        """
+        start = _paired_tail_start(pair_results([parse_turn(message) for message in messages]))
         if not start:
             return list(messages), ""
-        summary = render_bullets(
-            self._bullet_texts(messages, rules.extract_from_turns(turns, pairs, start), start)
-        )
+        turns = [parse_turn(message) for message in spoken]
+        facts = rules.extract_from_turns(turns, pair_results(turns), start)
+        summary = render_bullets(self._bullet_texts(spoken, facts, start))
         content = f"{HEADER}\n\n{summary}"
         return [{"role": "user", "content": content}, *messages[start:]], summary
 

@@ -124,12 +124,13 @@ def extract(
     """
     given, messages, context = reading.given, reading.messages, reading.context
     distils = reading.session is not None
-    shorter, summary = rule.consolidate(messages)
+    own = reading.heard[len(context.earlier) :]
+    # A summary is a message of the user's: memd's own texts would leave their fences in it.
+    shorter, summary = rule.consolidate_spoken(messages, own)
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
-    facts = rule.facts(messages[:start] if last else messages)
+    facts = rule.facts(own[:start] if last else own)
     facts = tuple(fact for fact in facts if fact.index < start)
-    own = reading.heard[len(context.earlier) :]
     lessons = find_lessons(own[:start])
     lesson_texts = {lesson.text for lesson in lessons}
     plain_facts = (
