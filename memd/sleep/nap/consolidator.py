@@ -138,9 +138,11 @@ class MemoryConsolidator:
     ) -> list[str]:
         """Return the texts of the bullets: the facts that fit, then the enumeration."""
         room = self._window_chars(SUMMARY_SHARE) - len(HEADER) - len("\n\n")
-        attacks = [fact for fact in facts if self.withholds_attacks and is_attack(fact)]
-        facts = [fact for fact in facts if fact not in attacks]
-        withheld = {fact.index for fact in attacks}
+        attacks = {
+            at for at, fact in enumerate(facts) if self.withholds_attacks and is_attack(fact)
+        }
+        withheld = {facts[at].index for at in attacks}
+        facts = [fact for at, fact in enumerate(facts) if at not in attacks]
         if self.mention_share <= 0:
             return newest_fitting([fact.text for fact in facts], room)
         share = min(room, self._window_chars(self.mention_share))
