@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 from memd.domain.enums import Origin
 from memd.sleep.distil.language.phrases import THOUGHT
 from memd.sleep.nap.blocks import ToolResult, call_arguments, parse_turn
-from memd.sleep.nap.facts import HEADER
+from memd.sleep.nap.facts import HEADER, USER_ROLES
 
 BEFORE_TEXTS = 3
-_USER_ROLES = frozenset({"user", "human"})
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 # How Claude Code answers a call in the user's name that never ran.
 _NEVER_RAN = re.compile(
@@ -104,7 +103,7 @@ def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ..
         now = parse_turn(message)
         if now.text.startswith(HEADER) or now.role in _INSTRUCTING_ROLES:
             continue
-        by_user = now.role in _USER_ROLES and bool(now.text.strip())
+        by_user = now.role in USER_ROLES and bool(now.text.strip())
         if by_user or not made:
             made.append(Exchange(place, now.text if by_user else "", tuple(lately)))
         current = made[-1]

@@ -165,23 +165,24 @@ _EACH_TIME = (
     r"|make it (?:a|the|your) (?:habit|rule)|in (?:everything|anything|whatever) (?:you|we|i)"
     r"|(?:each|every) (?:reply|answer|response|commit|message|change|pr|pull request))"
 )
-_ENGLISH = (
+_ASKS_ENGLISH = (
     rf"{LEAD}{SPAN}[,:]? (?:please )?(?:{_YOU}|(?:can|could) we)",
     rf"{_YOU} (?:mind )?(?:always|never|not|quit|avoid(?:ing)?|refrain|no longer"
     r"|stop(?:ping)? (?:it )?(?:\w+ly )?(?:\w+ing|with))",
     rf"{LEAD}{_YOU}\b(?:(?!\b(?:why|whether)\b)[^?]){{0,200}}\b{SPAN}",
     rf"{LEAD}{_YOU}\b{_REST}\b(?:{_EACH_TIME}|(?:always|every ?time|each time)(?=\W*$))",
     rf"{LEAD}{_YOU}\b{_REST}, (?:please )?(?:always|never)",
-    rf"{LEAD}{_YOU}\b(?:(?!\b(?:why|whether|if|how|what)\b)[^?]){{0,200}}\b(?:to|we|you|i)"
+    rf"{LEAD}(?:{_YOU}|(?:can|could) we)\b"
+    r"(?:(?!\b(?:why|whether|if|how|what)\b)[^?]){0,200}\b(?:to|we|you|i)"
     rf" (?:always|never){NOT_PAST}",
     rf"{LEAD}{_YOU} (?:mind )?(?:\w+ly )?ask(?:ing)?(?: me| us)?(?: first)? before",
     rf"{LEAD}{_YOU} remember (?:that|i|i'm|we|my|our)",
     rf"{LEAD}(?:can|could) we (?:please )?(?:(?:make sure|agree)\b[^?]{{0,200}}"
-    rf"\b(?:always|never|{SPAN}|{_EACH_TIME})|(?:have|keep|use)\b{_REST}\b(?:{SPAN}|{_EACH_TIME}))",
+    rf"\b(?:{SPAN}|{_EACH_TIME})|(?:have|keep|use)\b{_REST}\b(?:{SPAN}|{_EACH_TIME}))",
 )
 # Of each language: how "you" are asked, what a rule is told by, and behind which words it belongs
 # to something else.
-_OTHERS = (
+_ASKS_OTHERS = (
     (
         r"(?:kannst|könntest|würdest|magst) du|können wir|könnten sie",
         r"immer(?! (?:noch|wieder|mehr))|nie(?:mals)?|ab (?:jetzt|sofort|heute)|künftig|zukünftig"
@@ -237,7 +238,7 @@ def _polite(you: str, rule: str, other: str) -> str:
     return rf"(?:{rule}),? (?:\w+ ){{0,2}}(?:{you})|(?:{you})\b{rest}\b(?:{rule})"
 
 
-_ASKED = words(*_ENGLISH, *(_polite(*parts) for parts in _OTHERS))
+_ASKED = words(*_ASKS_ENGLISH, *(_polite(*parts) for parts in _ASKS_OTHERS))
 
 
 def asks_to_last(spoken: str) -> bool:
@@ -253,7 +254,7 @@ def asks_to_last(spoken: str) -> bool:
 
 # "Always" and "never" make a wish of what somebody wants, and a report of what happens to them.
 _BEFALLS_ENGLISH = (
-    r"(?:always|never|constantly|every ?time|each time)(?: \w+ly)?"
+    r"(?<!you )(?:always|never|constantly|every ?time|each time)(?: \w+ly)?"
     r" (?:gets? (?:an?|the|this|that|these|no|\d|stuck)|(?:sees?|hits?) (?:an?|the|this|that|no|\d)"
     r"|receives?|ends? up|runs? into|loses?|fails?|crash(?:es)?|hangs?|freez\w+|times? out"
     r"|comes? back|shows? up|loads?|arrives?|returns? (?:null|nothing|none|an? err)|throws?"
