@@ -219,11 +219,11 @@ def test_a_report_says_why_its_transcript_is_not_napped_over(desk: Desk) -> None
 
 
 def test_a_nap_that_nobody_waited_for_leaves_the_reason_why_it_failed(desk: Desk) -> None:
-    report = {"source": "codex", "session_id": "silent", "used_percent": 85}
+    report = {"source": "codex", "session_id": "unheard", "used_percent": 85}
 
     def problem() -> Any:
-        # The window is listed once the nap that was due is over.
-        return next((each["nap_problem"] for each in desk.call("usage.list")["items"]), None)
+        (window,) = desk.call("usage.list")["items"]
+        return window["nap_problem"]
 
     desk.call("usage.report", **report)
     wait_until(problem, "the nap failed")
