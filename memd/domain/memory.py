@@ -165,7 +165,7 @@ class Preference(Value):
     """A key-value pair of an agent that comes first in every recall (SPEC D5).
 
     *confirmed*: the owner stated or confirmed it; otherwise a prompt fences it. *client* is
-    who set it, None if unknown.
+    who set it, None if unknown. *project_id* is the only project that it holds in.
     """
 
     name: Name
@@ -176,3 +176,4 @@ class Preference(Value):
     origin: Origin = Origin.ASSISTANT
     client: Name | None = None
     confirmed: bool = False
+    project_id: Name | None = None

@@ -19,6 +19,7 @@ from memd.domain.enums import (
     VISIBLE,
     ArchiveReason,
     MemoryCategory,
+    MemoryLevel,
     MemoryState,
     Origin,
     Passing,
@@ -35,6 +36,7 @@ from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, pending, vectors
 from memd.store.session.sessions import IDLE_US
 from memd.text.importance import importance, is_kept, novelty
+from memd.text.preference import is_of_project, project_preference_name
 
 BELOW_REASON = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
 PASSING_REASONS = {
@@ -173,7 +175,7 @@ class _ArrivalWriter:
                 self.changes.new_vectors.append((filing.agent_key, filing.model_key, vector))
         if not stays:
             self.changes.turned_away_keys.append(key)
-        self._set_preference(draft, row.importance, key)
+        self._set_preference(draft, row.level, row.importance, key)
         self._add_outcome(row, draft, stays=stays)
 
     def _quarantine(self, draft: Draft) -> None:
@@ -239,7 +241,7 @@ class _ArrivalWriter:
     def _refresh(self, draft: Draft, known: StoredMemory, row: MemoryRow) -> None:
         memories.bump(self.conn, known.memory_key, self.filing.now_us, row.expires_at_us)
         if known.state in VISIBLE:
-            self._set_preference(draft, known.importance, known.memory_key)
+            self._set_preference(draft, row.level, known.importance, known.memory_key)
 
     def _with_importance(self, row: MemoryRow, draft: Draft, vector: bytes | None) -> MemoryRow:
         """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""
@@ -254,7 +256,9 @@ class _ArrivalWriter:
         score = importance(novelty(near), draft.salience)
         return row._replace(importance=score, state=MemoryState.ACTIVE)
 
-    def _set_preference(self, draft: Draft, importance: float | None, key: int) -> None:
+    def _set_preference(
+        self, draft: Draft, level: MemoryLevel, importance: float | None, key: int
+    ) -> None:
         """Set the preference that the chunk states, if any; told again, its row is updated.
 
         The owner's preference stays where a program without a key states another value, which is
@@ -262,9 +266,11 @@ class _ArrivalWriter:
         """
         if draft.preference is None:
             return
-        filing = self.filing
+        filing, name = self.filing, draft.preference
+        if level is MemoryLevel.PROJECT and filing.project_id is not None:
+            name = project_preference_name(draft.content, filing.project_id)
         new = NewPreference(
-            draft.preference,
+            name,
             draft.content,
             1.0 if importance is None else importance,
             draft.token_count,
@@ -275,7 +281,7 @@ class _ArrivalWriter:
             filing.now_us if filing.is_known else None,
         )
         if preferences.put(self.conn, filing.agent_key, new, filing.now_us):
-            self.outcomes.preferences.append(draft.preference)
+            self.outcomes.preferences.append(name)
 
     def _add_outcome(self, row: MemoryRow, draft: Draft, *, stays: bool) -> None:
         kind = row.passing
@@ -304,6 +310,17 @@ def _source(conn: Writing, arrival: Arrival, filing: Filing) -> int | None:
     )
 
 
+def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:
+    """Return the level of a chunk: that of a preference for "this repo" ends with its project."""
+    is_limited = (
+        draft.preference is not None
+        and filing.project_key is not None
+        and arrival.level is MemoryLevel.PERSISTENT
+        and is_of_project(draft.content)
+    )
+    return MemoryLevel.PROJECT if is_limited else arrival.level
+
+
 def _row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
     request, drafts, ids = arrival.request, arrival.drafts, filing.ids
     return MemoryRow(
@@ -315,7 +332,7 @@ def _row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
         source_key=filing.source_key,
         namespace=drafts.namespace,
         category=draft.category,
-        level=arrival.level,
+        level=_level(arrival, draft, filing),
         origin=drafts.origin,
         trust=drafts.trust,
         speaker=drafts.speaker,

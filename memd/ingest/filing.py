@@ -71,6 +71,7 @@ class Filing:
     client_key: int
     session_key: int | None
     project_key: int | None
+    project_id: str | None
     source_key: int | None
     ordinal: int | None
     model_key: int | None
@@ -129,6 +130,7 @@ class Filings:
             client_key=client_key,
             session_key=session_key,
             project_key=project_key,
+            project_id=project_id,
             source_key=None,
             ordinal=None,
             model_key=None,

@@ -135,6 +135,7 @@ class _BriefBuilder:
         budget = self.request.token_budget
         self.prompt = Prompt(PREPARE_TOKENS if budget is None else budget, DefaultTokenEstimator())
         self.window = PromptWindow(self.room.windows, self.caller, self.request)
+        self.project_id = self.request.project_id or self.caller.project_id
 
     async def compose(self) -> None:
         policies, preferences, facts, material = await asyncio.gather(
@@ -149,6 +150,7 @@ class _BriefBuilder:
             isolate(self._material(), BriefMaterial(), "memories", self.failed),
         )
         self.prompt.add_policies(policies)
+        preferences = [p for p in preferences if p.project_id in {None, self.project_id}]
         shown = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
         shown_values = {preferences[place].value for place in shown}
         rows = [row for row in material.rows if row.content not in shown_values]
@@ -203,9 +205,8 @@ class _BriefBuilder:
         return tuple(redact(policy.content) for policy in policies)
 
     async def _material(self) -> BriefMaterial:
-        caller, request, now_us = self.caller, self.request, self.room.clock.now_us()
-        project_id = request.project_id or caller.project_id
-        scope = BriefScope(caller.agent_id, request.session_id, project_id)
+        caller, now_us = self.caller, self.room.clock.now_us()
+        scope = BriefScope(caller.agent_id, self.request.session_id, self.project_id)
 
         def work(conn: Reading) -> BriefMaterial:
             level = agents.level(conn, caller.agent_id) or self.room.level

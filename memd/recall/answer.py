@@ -102,12 +102,17 @@ def applicable_preferences(
 ) -> list[PreferenceRow]:
     """Return the preferences that every recall has, whatever its filter; the related ones first.
 
-    Those of another project or session are not among them.
+    Those of another project or session are not among them, nor one project's where none is known.
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
     agent_key, now_us = scope.shown.agent_key, scope.shown.now_us
-    rows = preferences.list_preferences(conn, agent_key, now_us)
+    active_id = None if scope.active is None else scope.active.project_id
+    rows = [
+        row
+        for row in preferences.list_preferences(conn, agent_key, now_us)
+        if row.project_id in {None, active_id}
+    ]
     screen_ahead(row.value for row in rows)
     keys = [row.memory_key for row in rows if row.memory_key is not None]
     if keys:

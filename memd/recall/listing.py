@@ -108,6 +108,7 @@ def list_preferences(conn: Reading, caller: Caller, now_us: int) -> tuple[Prefer
             origin=Origin(row.origin),
             client=row.client,
             confirmed=row.confirmed_at_us is not None,
+            project_id=row.project_id,
         )
         for row in preferences.list_preferences(conn, agent_key, now_us)
     )

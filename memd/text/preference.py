@@ -35,6 +35,12 @@ _DIRECTIVE = (
 Compiled when something is added, as every command of the terminal imports this module.
 """
 
+_OF_PROJECT = (
+    r"\b(?:this (?:very )?(?:repo(?:sitory)?|project|code ?base|workspace|monorepo)|diese[mrs]?"
+    r" (?:repo(?:sitory)?|projekt)s?|ce (?:projet|dépôt|repo)|este (?:proyecto|repo(?:sitorio)?"
+    r"|projeto)|(?:questo|quest[oa]) (?:progetto|repo(?:sitory)?)|(?:deze|dit) (?:repo|project))\b"
+)
+
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]+|\n|$)")
 _ASKS = re.compile(
     r"\s*+(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
@@ -122,6 +128,24 @@ def preference_name(text: str) -> str:
     statements = list(_statements(text))
     name = _topic_name(statements[0]) if len(statements) == 1 else None
     return name or _hash_name(text)
+
+
+def is_of_project(text: str) -> bool:
+    """Return whether *text* speaks of the project that it is said in: it holds nowhere else.
+
+    >>> is_of_project("In this repo I prefer tabs"), is_of_project("I prefer tabs in repos")
+    (True, False)
+    """
+    return bool(re.search(_OF_PROJECT, text, re.IGNORECASE))
+
+
+def project_preference_name(text: str, project_id: str) -> str:
+    """Return the name of a preference that holds in one project: each project has its own.
+
+    >>> project_preference_name("In this repo I prefer tea.", "/a")
+    'preference_b3d7cdfca3fe'
+    """
+    return _hash_name(f"{project_id}\n{text}")
 
 
 def _is_directive(text: str) -> bool:

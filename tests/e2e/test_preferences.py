@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from support.commands import Memd
 from support.daemon import wait_until
-from support.desk import Desk
+from support.desk import Desk, text_of
 
 pytestmark = pytest.mark.model
 
@@ -180,4 +180,28 @@ def test_what_is_added_without_a_category_is_filed_by_what_it_says(memd: Memd, d
         ("I prefer light mode", "semantic"),
         ("  The fridge  is blue ", "semantic"),
         ("I prefer dark mode", "procedural"),
+    ]
+
+
+def test_a_preference_for_this_repo_holds_in_its_project_alone(memd: Memd, desk: Desk) -> None:
+    here, there = {"project_id": "/home/ada/hives"}, {"project_id": "/home/ada/shop"}
+    tabs = "In this repo I prefer tabs over spaces."
+    spaces = "In this repo I prefer spaces over tabs."
+    everywhere = "I always want short answers."
+    for project, text in ((here, tabs), (there, spaces), (here, everywhere), (there, tabs)):
+        desk.ingest(text, **project)
+
+    assert desk.contents("Write a function", **here) == [everywhere, tabs]
+    assert desk.contents("Write a function", **there) == [tabs, everywhere, spaces]
+    assert desk.contents("Write a function") == [everywhere]
+    briefs = [text_of(desk.call("inject.brief", **project)) for project in (here, there, {})]
+    assert [tabs in brief for brief in briefs] == [True, True, False]
+    assert [spaces in brief for brief in briefs] == [False, True, False]
+    assert all(everywhere in brief for brief in briefs)
+    listed = memd("preference", "list", "--agent", desk.agent_id, "--json").json["items"]
+    assert [item["project_id"] for item in listed] == [
+        "/home/ada/shop",
+        None,
+        "/home/ada/shop",
+        "/home/ada/hives",
     ]

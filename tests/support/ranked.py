@@ -53,4 +53,5 @@ def a_preference(
         origin="person",
         client="operator",
         confirmed_at_us=key,
+        project_id=None,
     )

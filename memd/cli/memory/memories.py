@@ -47,7 +47,8 @@ def add(
     """Store a text as a memory, verbatim. Prints its id.
 
     A text that states a preference ("I prefer", "I always", "I hate", "my favourite", "always",
-    "never", "answer in German"), or that is added as procedural, is part of every prompt.
+    "never", "answer in German"), or that is added as procedural, is part of every prompt;
+    one for "this repo" or "this project" only of that project's prompts.
     """
     from memd.cli.memory import answers
     from memd.text.preference import default_category
@@ -82,7 +83,8 @@ def _report_use(entry: dict[str, Any]) -> None:
             "memd import FILE stores a long text in pieces"
         )
     elif entry["category"] == "procedural":
-        say.note("stored as a preference: every prompt has it")
+        where = f"prompt of {entry['project_id']}" if entry["level"] == "project" else "prompt"
+        say.note(f"stored as a preference: every {where} has it")
 
 
 @options.examples(

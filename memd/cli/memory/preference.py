@@ -96,7 +96,9 @@ def delete(name: PreferenceName, agent: options.Agent = None, json: options.Json
 
 
 def _owner(preference: dict[str, Any]) -> str:
-    return "yours" if preference["confirmed"] else f"{preference['origin']}, unconfirmed"
+    owner = "yours" if preference["confirmed"] else f"{preference['origin']}, unconfirmed"
+    project_id = preference["project_id"]
+    return owner if project_id is None else f"{owner}, in {project_id}"
 
 
 def _unknown(name: str) -> NotFoundError:

@@ -201,6 +201,7 @@ def count(conn: Reading, condition: BoundFilter) -> int:
 def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | None:
     """Return the memory that *row* would duplicate: same text, agent, place, session and source.
 
+    One of level project has duplicates only in its own project.
     A memory that expired, or is in the trash or in quarantine, is no duplicate; one below the
     importance threshold is, so that it is not rejected again each time (SPEC D7).
     """
@@ -212,6 +213,7 @@ def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory |
            AND m.namespace = :namespace AND m.category = :category
            AND m.session_key IS :session_key AND m.reference IS :reference
            AND m.speaker IS :speaker
+           AND ('project' NOT IN (m.level, :level) OR m.project_key IS :project_key)
            AND m.state NOT IN ('trashed', 'stale', 'quarantined')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
          ORDER BY m.memory_key

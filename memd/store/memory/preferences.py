@@ -21,7 +21,10 @@ from memd.store.file.connect import Reading, Writing, keys_array
 
 
 class PreferenceRow(NamedTuple):
-    """One preference. *memory_key* is the memory that states it, None when it was set by name."""
+    """One preference. *memory_key* is the memory that states it, None when it was set by name.
+
+    *project_id* is the only project that it holds in, None for everywhere.
+    """
 
     preference_key: int
     name: str
@@ -35,6 +38,7 @@ class PreferenceRow(NamedTuple):
     origin: str
     client: str | None
     confirmed_at_us: int | None
+    project_id: str | None
 
 
 class NewPreference(NamedTuple):
@@ -158,9 +162,10 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
         f"""
         SELECT p.preference_key, p.name, p.value, p.confidence, p.token_count, p.memory_key,
                m.memory_id, p.created_at_us, p.updated_at_us, p.origin, c.client_id,
-               p.confirmed_at_us, {intact.PREFERENCE.select("p")}
+               p.confirmed_at_us, j.project_id, {intact.PREFERENCE.select("p")}
           FROM preference AS p
                LEFT JOIN memory AS m ON m.memory_key = p.memory_key
+               LEFT JOIN project AS j ON j.project_key = m.project_key AND m.level = 'project'
                LEFT JOIN client AS c ON c.client_key = p.client_key
          WHERE p.agent_key = :agent_key
            AND (m.memory_key IS NULL
