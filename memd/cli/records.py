@@ -43,6 +43,11 @@ def records(
             "show needs a KEY, and no other action takes one",
             hint=f"memd records {entity} show KEY; list takes --where FIELD=VALUE",
         )
+    if verb != "list" and (limit is not None or after is not None):
+        raise InvalidError(
+            f"{verb} has no pages: --limit and --after are for list",
+            hint="memd records ENTITY list --limit 20",
+        )
     filters = _parse_filters(where)
     if verb == "show":
         _show(entity, key or [], json=json)

@@ -237,7 +237,15 @@ NO_MEMORY = "no memory has the id"
 
 def unknown_memory(memory_id: str) -> NotFoundError:
     """Return the error for an id that no memory has."""
-    return NotFoundError(f"{NO_MEMORY} {line(memory_id)}")
+    return NotFoundError(f"{NO_MEMORY} {line(memory_id)}", hint=preference_hint(memory_id))
+
+
+def preference_hint(memory_id: str) -> str | None:
+    """Return what to do about an id of recall that names a preference; None for another id."""
+    name = memory_id.removeprefix("proc_")
+    if name == memory_id:
+        return None
+    return f"it is a preference: memd preference get {line(name)}, or delete, or set"
 
 
 def report_secrets(typed: str, kept: str) -> None:

@@ -96,14 +96,20 @@ def print_items(
     *,
     nothing: str,
     json: bool,
+    limit: int | None = None,
 ) -> None:
-    """Print the items of *answer*: as JSON, or as a table of their *cells*; *nothing* for none."""
+    """Print the items of *answer*: as JSON, or as a table of their *cells*; *nothing* for none.
+
+    With as many items as *limit* there may be more, which is said.
+    """
     if json:
         say.print_json(answer)
         return
     table(columns, map(cells, answer["items"]))
     if not answer["items"]:
         say.note(nothing)
+    elif len(answer["items"]) == limit:
+        say.note(f"the first {limit}; a higher --limit shows more")
 
 
 def report_next(page: Mapping[str, Any], name: str, command: options.Command, **typed: Any) -> None:

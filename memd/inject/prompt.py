@@ -65,11 +65,31 @@ class PromptContent:
         return [*(item.text for item in lines), *(item.entry.content for item in self.memories)]
 
 
+VALUE_WORDS_MAX = 3
+"""Up to so many words a preference is a value, and longer ones a sentence."""
+
+
 class PreferenceLine(NamedTuple):
-    """A preference; *mark* is set unless the owner said or confirmed it."""
+    """A preference; *mark* is set unless the owner said or confirmed it.
+
+    *name* is that of one that was set by name.
+    """
 
     text: str
     mark: str = ""
+    name: str | None = None
+
+    @property
+    def line(self) -> str:
+        """The text; a few words are not understood without their name.
+
+        >>> PreferenceLine("Vim", name="editor").line
+        'editor: Vim'
+        >>> PreferenceLine("I prefer short answers.", name="style").line
+        'I prefer short answers.'
+        """
+        is_clear = len(self.text.split()) > VALUE_WORDS_MAX
+        return self.text if self.name is None or is_clear else f"{self.name}: {self.text}"
 
 
 @dataclass(slots=True)
@@ -152,11 +172,12 @@ class Prompt:
         most = min(self.tokens_left, self.budget // PREFERENCES_SHARE)
         own = [place for place, preference in enumerate(preferences) if not preference.mark]
         others = [place for place, preference in enumerate(preferences) if preference.mark]
+        fenced = [preferences[place] for place in others]
         used = self.used
-        included = self._add_list(PREFERENCES, [preferences[place].text for place in own], most)
+        included = self._add_list(PREFERENCES, [preferences[place].line for place in own], most)
         most -= self.used - used
         packed = pack(
-            [PromptPart([preference_line(*preferences[place]) for place in others], most)],
+            [PromptPart([preference_line(one.line, one.mark) for one in fenced], most)],
             estimator=self.estimator,
             token_budget=most,
             nonce=self.nonce,
@@ -329,7 +350,9 @@ class Prompt:
 def to_preference_line(preference: Preference) -> PreferenceLine:
     """Return a preference with its mark."""
     return PreferenceLine(
-        preference.value, mark_of_preference(preference.origin, confirmed=preference.confirmed)
+        preference.value,
+        mark_of_preference(preference.origin, confirmed=preference.confirmed),
+        preference.name if preference.memory_id is None else None,
     )
 
 

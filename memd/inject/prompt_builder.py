@@ -121,7 +121,7 @@ class PromptBuilder:
         """Add the preferences that fit; return their ids and texts, which are not repeated."""
         lines = [line for _, line in preferences]
         shown = await self._offload(
-            [line.text for line in lines], self.prompt.add_preferences, lines
+            [line.line for line in lines], self.prompt.add_preferences, lines
         )
         chosen = [preferences[place] for place in shown]
         return [part for memory_id, line in chosen for part in (memory_id, line.text)]
@@ -308,7 +308,12 @@ async def _run_after(event: asyncio.Event, work: Callable[[], Awaitable[T]]) -> 
 
 def _preference_line(chunk: MemoryChunk) -> PreferenceLine:
     confirmed = chunk.trust is Trust.OWNER
-    return PreferenceLine(chunk.content, mark_of_preference(chunk.origin, confirmed=confirmed))
+    is_named = chunk.id == f"proc_{chunk.preference_key}"
+    return PreferenceLine(
+        chunk.content,
+        mark_of_preference(chunk.origin, confirmed=confirmed),
+        chunk.preference_key if is_named else None,
+    )
 
 
 def _append_text(message: ChatMessage, text: str) -> ChatMessage:

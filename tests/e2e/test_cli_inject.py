@@ -32,6 +32,12 @@ def test_the_messages_are_on_stdout_and_what_they_cost_beside_them(memd: Memd) -
     assert "of 2,000 tokens" in err
 
 
+def test_a_value_has_the_name_that_it_was_set_by(memd: Memd) -> None:
+    memd("preference", "set", "editor", "Vim", "--agent", "kit")
+
+    assert "What the user prefers:\n- editor: Vim\n" in memd("inject", "hi", "--agent", "kit").out
+
+
 def test_as_json_it_is_the_prompt_itself(memd: Memd) -> None:
     options = ("--strategy", "tool_based", "--nonce", "--json")
     shown = memd("inject", "When does the gate open?", *options)

@@ -57,6 +57,20 @@ def test_what_was_turned_away_says_how_to_go_on(memd: Memd, desk: Desk) -> None:
     assert len({row[0] for row in first + rest}) == 3
 
 
+def test_a_list_without_pages_says_that_there_may_be_more(memd: Memd, desk: Desk) -> None:
+    for number in range(3):
+        desk.call("learn.outcome", lesson=f"The heron nests in tree {number}.")
+    few = memd("learn", "list", "-n", "2", "--agent", desk.agent_id)
+    assert few.err == "the first 2; a higher --limit shows more\n"
+    assert memd("learn", "list", "--agent", desk.agent_id).err == ""
+
+
+def test_an_export_of_records_has_no_pages(memd: Memd) -> None:
+    refused = memd("records", "tasks", "export", "--limit", "3")
+    assert refused.code == 2
+    assert "export has no pages" in refused.err
+
+
 def test_records_say_how_to_go_on(memd: Memd, desk: Desk) -> None:
     for number in range(3):
         save(desk.client, "projects", id=f"p{number}", status="active")

@@ -240,6 +240,11 @@ def test_what_is_not_there_is_not_asked_about(memd: Terminal) -> None:
         == "memd: no memory has the source no/such.md\n"
     )
     assert memd.piped("delete", "nonsense").err == "memd: no memory has the id nonsense\n"
+    for command in ("delete", "get"):
+        refusal = memd.piped(command, "proc_editor").err
+        assert refusal.endswith(
+            "it is a preference: memd preference get editor, or delete, or set\n"
+        )
     assert memd.piped("edit", "nonsense", "--text", "x").err == (
         "memd: no memory has the id nonsense\n"
     )

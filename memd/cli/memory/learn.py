@@ -143,6 +143,7 @@ def list_(
         itemgetter("id", "timestamp", "outcome", "task_type", "lesson"),
         nothing='no lessons; to add one: memd learn lesson "..."',
         json=json,
+        limit=limit,
     )
 
 
@@ -162,6 +163,7 @@ def playbook(
         _pattern,
         nothing='the playbook is empty; to add to it: memd learn success "..." --tool NAME',
         json=json,
+        limit=limit,
     )
 
 

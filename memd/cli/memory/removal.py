@@ -202,6 +202,7 @@ def search(
         ),
         nothing="no archived memory matches" if query else "the archive is empty",
         json=json,
+        limit=limit,
     )  # fmt: skip
 
 

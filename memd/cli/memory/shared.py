@@ -61,6 +61,7 @@ def search(
         itemgetter("id", "created_at", "agent_id", "content"),
         nothing="no shared memory matches" if query else "no shared memories",
         json=json,
+        limit=limit,
     )
 
 
