@@ -150,7 +150,7 @@ class _BriefBuilder:
             isolate(self._material(), BriefMaterial(), "memories", self.failed),
         )
         self.prompt.add_policies(policies)
-        preferences = [p for p in preferences if p.project_id in {None, self.project_id}]
+        preferences = tuple(p for p in preferences if p.project_id in {None, self.project_id})
         shown = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
         shown_values = {preferences[place].value for place in shown}
         rows = [row for row in material.rows if row.content not in shown_values]
