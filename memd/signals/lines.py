@@ -20,7 +20,10 @@ Message = dict[str, Any]
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _TOKENS_MAX = 2**63 - 1
 _TIME_CHARS_MAX = 64
-_FAILURE_FIELDS = ("is_error", "isError", "exit_code", "exitCode")
+
+EXIT_CODE_FIELDS = ("exit_code", "exitCode")
+ERROR_FIELDS = ("is_error", "isError")
+"""What programs call the fields of a tool's result that tell whether it failed."""
 
 
 def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
@@ -91,7 +94,8 @@ def failure_fields(record: Record) -> Message:
     >>> failure_fields({"content": "", "is_error": True})
     {'is_error': True}
     """
-    return {key: record[key] for key in _FAILURE_FIELDS if isinstance(record.get(key), int)}
+    keys = (*ERROR_FIELDS, *EXIT_CODE_FIELDS)
+    return {key: record[key] for key in keys if isinstance(record.get(key), int)}
 
 
 def items(value: object) -> list[Record]:

@@ -13,12 +13,13 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memd.signals.lines import ERROR_FIELDS, EXIT_CODE_FIELDS
+
 TOOL_ROLE = "tool"
 TOOL_NAME = "tool"
 
 _RESULT_KIND = "tool_result"
-_EXIT_CODE_FIELDS = ("exit_code", "exitCode")
-_ERROR_FIELDS = ("is_error", "isError")
+_FAILED_STATES = ("error", "failed")
 _CALL_KIND = "tool_use"
 # Their text is meant for the model alone, or they have none.
 _SKIPPED_KINDS = frozenset(
@@ -227,9 +228,10 @@ def _has_failed(*parts: object) -> bool | None:
     That there was no error tells nothing: programs write it for each command that ended.
     """
     fields = [part for part in parts if isinstance(part, Mapping)]
-    codes = [part[key] for part in fields for key in _EXIT_CODE_FIELDS if key in part]
+    codes = [part[key] for part in fields for key in EXIT_CODE_FIELDS if key in part]
     states = [code != 0 for code in codes if isinstance(code, int) and not isinstance(code, bool)]
-    is_error = any(part.get(key) is True for part in fields for key in _ERROR_FIELDS)
+    is_error = any(part.get(key) is True for part in fields for key in ERROR_FIELDS)
+    is_error |= any(part.get("status") in _FAILED_STATES for part in fields)
     return True if is_error or any(states) else False if states else None
 
 

@@ -18,7 +18,7 @@ _LINE_CHARS_MIN = 6
 _HEAD_CHARS = 70  # of a line that is too long; the rest is its tail
 
 _EXIT = re.compile(
-    r"(?:^|[\n\"{ ])(?:exit[ _]code|exited with code|exit status|return code)[\"']?"
+    r"(?:^|[\n\"{ <])(?:exit[ _]code|exited with code|exit status|return ?code)[\"'>]?"
     r":?\s*(-?\d{1,4})",
     re.IGNORECASE,
 )

@@ -22,6 +22,8 @@ def _run(tool: str, given: object, result: str | None = "") -> Run:
         ("Exit code: 0\nWall time: 1s\nOutput:\n--- FAIL: TestX is only quoted", False),
         ("Process exited with code 2", True),
         ('{"output": "", "metadata": {"exit_code": 1}}', True),
+        ("<returncode>2</returncode>\n<output>\n</output>", True),
+        ("<returncode>0</returncode>\n<output>\n3 errors\n</output>", False),
         ("collected 3 items\n\n=== 1 failed, 2 passed in 0.1s ===", True),
         ("=== 3 passed, 0 failed in 0.1s ===", False),
         ("Traceback (most recent call last):\n  File x\nKeyError: 'a'", True),
