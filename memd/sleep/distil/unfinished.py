@@ -1,6 +1,7 @@
 """What a session left open. Pure, and a function of its exchanges alone.
 
-Told is its plan as last kept up to date, or what its last answer says: rather nothing than what
+Told is what the user put off at its end, and its plan as last kept up to date, or what its last
+answer says: rather nothing than what
 was done since. A list of issues or suggestions says nothing of what is left to do, unless a review
 put it in order: whoever does that goes through it point by point, in later sessions too.
 """
@@ -11,12 +12,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memd.sleep.distil.answers import cut
+from memd.sleep.distil.calls import edited_path
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.findings import find_list, find_lists
 from memd.sleep.distil.language.left import (
     ALL_DONE,
     CLOSES,
     LABEL,
+    LATER,
     OFFERED,
     ORDERED,
     TAKES_ALL,
@@ -44,6 +47,7 @@ _CLOSES_CHARS = 60
 _PLAN_EXCHANGES = 2  # the last ones, in which a plan was kept up to date
 _UNTRACKED_RUNS = 10  # after a plan of which no step is done: nobody kept it up to date
 _ANSWER_CHARS = 200
+_PARTING = 2  # messages of the user, in which things are put off
 
 _STEP = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
 _PLAN = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
@@ -60,8 +64,8 @@ _ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
 def find_unfinished(exchanges: Sequence[Exchange]) -> list[str]:
     """Return what a session left open, in a few words each; OPEN_MAX at most.
 
-    The open steps of its plan, if that was kept up to date to the end; else what its last answer
-    lists as left, or says so.
+    What the user put off; then the open steps of its plan, if that was kept up to date to the end;
+    else what its last answer lists as left, or says so.
     """
     real = [each for each in exchanges if each.texts or is_interruption(each.user)]
     stopped = bool(real) and is_interruption(real[-1].user)
@@ -74,9 +78,26 @@ def find_unfinished(exchanges: Sequence[Exchange]) -> list[str]:
         or _find_ordered([each for each in real if each.texts and each.user])
         or _open_sentences(text)
     )
+    left = list(dict.fromkeys([*_put_off(exchanges), *left]))
     if stopped:
         left = ["the user stopped the agent", *left]
     return left[:OPEN_MAX]
+
+
+def _put_off(exchanges: Sequence[Exchange]) -> list[str]:
+    """Return what the user's last messages leave for later, if nothing was edited since."""
+    put_off: list[str] = []
+    for exchange in [each for each in reversed(exchanges) if each.user][:_PARTING]:
+        has_edits = any(map(edited_path, exchange.runs))
+        for line in sentences(exchange.user[-_TAIL_CHARS:]):
+            label = LABEL.match(line.text)
+            text = line.text[label.end() :] if label else line.text
+            is_listed = label and not has_edits and not tells_of_nothing(text) and is_left(text)
+            if is_listed or (LATER.search(text) and not text.endswith("?")):
+                put_off.append(cut(text, 2 * _OPEN_CHARS))
+        if has_edits:
+            break
+    return put_off
 
 
 def _ending(answered: Sequence[Exchange]) -> str:

@@ -54,6 +54,14 @@ ALL_DONE = re.compile(
     re.IGNORECASE,
 )
 """What an answer says of a plan whose last step nobody ticked."""
+LATER = re.compile(
+    r"(?:^|[,;])(?:\W*\b(?:ok(?:ay)?|so|then|and|but|gut|dann|bon|vale)\b)*\W*(?:let'?s|we|we'll|i'll"
+    r"|lass(?:t)? uns|wir|ich|on|nous|vamos|seguimos|seguiremos)\b[^.?!\n]{0,80}?\b(?:tomorrow"
+    r"|next (?:time|session|week|monday)|another (?:time|day|session)|morgen|(?:das )?nächstes? mal"
+    r"|nächste (?:woche|sitzung)|mañana|la próxima vez|demain|la prochaine fois)\b",
+    re.IGNORECASE,
+)
+"""How a user puts something off: "let's do the retries tomorrow"."""
 _DOABLE = (
     r"(?:done|implemented|tested|wired|pushed|merged|deployed|covered|verified|migrated|written"
     r"|built|added|supported|connected|integrated|fixed|committed|started)"

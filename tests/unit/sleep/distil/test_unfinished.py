@@ -40,6 +40,28 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Thanks! Let's do the retries tomorrow.", ["Let's do the retries tomorrow."]),
+        ("Still to do: retry failed uploads", ["retry failed uploads"]),
+        ("noch offen: die Tests für den Import", ["die Tests für den Import"]),
+        ("gut, wir machen morgen mit der Suche weiter", None),
+        ("On continue demain avec les tests.", None),
+        ("Shall we do the retries tomorrow?", []),
+        ("The shop opens tomorrow at nine.", []),
+        ("todo: none of it", []),
+    ],
+)
+def test_what_the_user_puts_off_is_open(text: str, left: list[str] | None) -> None:
+    expected = [text] if left is None else left
+    done = _exchange("add an upload", "It is in `upload.ts`.")
+    assert find_unfinished([done, _exchange(text)]) == expected
+    assert find_unfinished([done, _exchange(text, "Good night."), _exchange("bye")]) == expected
+    edit = Run(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
+    assert find_unfinished([done, _exchange(text), _exchange("do it", "ok", edit)]) == []
+
+
 def test_a_plan_that_was_not_kept_up_to_date_says_nothing() -> None:
     todos = [
         {"id": "1", "content": "write the migration", "status": "completed"},
