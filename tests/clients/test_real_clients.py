@@ -53,13 +53,13 @@ def _opencode_files(model: Model) -> dict[str, str]:
 
 REAL = {
     "claude-code": Real(
-        "@anthropic-ai/claude-code@2.1.330",
+        "@anthropic-ai/claude-code@2.1.332",
         ("claude", "-p", "PROMPT", "--allowedTools", "mcp__plugin_memd_memd__memory_search"),
         lambda _: {".claude/settings.json": '{\n\t"cleanupPeriodDays": 30\n}'},
         lambda model: {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-fake"},
     ),
     "codex": Real(
-        "@openai/codex@0.169.0",
+        "@openai/codex@0.171.0",
         ("codex", "exec", "--dangerously-bypass-hook-trust", "--skip-git-repo-check", "PROMPT"),
         _codex_files,
         lambda _: {"OPENAI_API_KEY": "sk-fake"},
