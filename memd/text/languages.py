@@ -54,6 +54,29 @@ _ALSO_ENGLISH = frozenset((
     "van", "war",
 ))  # fmt: skip
 _NOT_ENGLISH = (frozenset(_OTHERS.split()) | _GERMAN) - ENGLISH - _ALSO_ENGLISH
+# They make a text prose, and are too short or too ambiguous to be left out of what it is about.
+_MORE_OTHERS = """
+    vor ab jede jedem jeden jeder jedes alle allen alles erst ohne gegen bis mir mich dir dich sich
+    uns euch dein deine deinen mein meine meinen meiner unser unsere dann jetzt doch mal schon so da
+    hier dort um durch während weil damit ob bevor nachdem zwischen werde werden wurde wurden sein
+    habe hast hatte können könnte könntest würde würdest sollen müssen darf dürfen möchte nichts
+    etwas man unter zuerst niemals künftig lass dieser diese dieses diesen welche welcher mehr also
+    denn eh sonst avant après sans sous chez entre donc alors car quand comme même très tout tous
+    toute toutes leur leurs notre nos votre vos mon ma mes ton ta tes son sa ses lui moi toi ça cela
+    être avoir fait faire peut peux faut ni antes después sin sobre cuando donde porque muy más ya
+    también todo toda todos todas mi mis tu tus su sus te me le les esto esta este eso ese aquí
+    ahora ser estar tiene tienen puede puedes sem depois quando onde mais já também meu minha seu
+    sua isso aqui tem pode prima dopo senza dove perché più già anche mio mia suo questo qui essere
+    ha può voor zonder wanneer waar omdat meer al ook mijn jouw uw dit worden heeft kan mag
+"""
+PROSE_WORDS = FUNCTION_WORDS | frozenset(_MORE_OTHERS.split())
+"""Words of prose: a long text with few of them is a log or a list of names."""
+_ENGLISH_TOO = "so man um ab me son ma ton ta mi sin entre al mag sein ni"
+_FOREIGN = (PROSE_WORDS - FUNCTION_WORDS - frozenset(_ENGLISH_TOO.split())) | _NOT_ENGLISH
+_ENGLISH_ALONE = ENGLISH - frozenset(f"{_OTHERS} {_MORE_OTHERS}".split())
+_SHARED_MIN = 2  # words of names and of other languages that tell where English has none
+_UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü"}
+_WRITTEN_OUT = re.compile(r"(?<![aeouq])(?:ae|oe|ue)", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LATIN_MAX, _ASCII_MAX = "\u024f", "\x7f"
 
@@ -74,6 +97,28 @@ def is_english(text: str) -> bool:
     others = sum(word in _NOT_ENGLISH or max(word) > _ASCII_MAX for word in words)
     english = sum(word in ENGLISH for word in words)
     return 2 * foreign <= len(letters) and others <= max(1, english)
+
+
+def is_foreign(text: str) -> bool:
+    """Return whether *text* has more words that only other languages have than English ones.
+
+    >>> is_foreign("wir nehmen postgres"), is_foreign("deploy it to Los Angeles")
+    (True, False)
+    """
+    words = [word.casefold() for word in _LETTERS.findall(text) if len(word) > 1]
+    others = sum(word in _FOREIGN or max(word) > _ASCII_MAX for word in words)
+    english = sum(word in _ENGLISH_ALONE for word in words)
+    shared = sum(word in _ALSO_ENGLISH for word in words)
+    return others > english or (not english and shared >= _SHARED_MIN)
+
+
+def with_umlauts(text: str) -> str:
+    """Return German *text* with umlauts where they were written out, to compare it with patterns.
+
+    >>> with_umlauts("kuenftig keine neuen Aenderungen")
+    'künftig keine neuen änderungen'
+    """
+    return _WRITTEN_OUT.sub(lambda match: _UMLAUTS[match[0].casefold()], text)
 
 
 def capitals_name(words: frozenset[str]) -> bool:
@@ -117,8 +162,9 @@ _STATE = "".join(
 )
 ALWAYS_OR_NEVER = re.compile(
     r"(?<!\w)(?:(?<!noch )(?:immer(?! noch| wieder| mehr|hin))|niemals|nie wieder|ab jetzt"
-    rf"|{_STATE}(?:toujours(?! (?:pas|p|plus|aucune?|rien|le même|la même|les mêmes)\b)|jamais)"
-    rf"|désormais|(?:siempre|nunca|sempre)(?! (?:ha |se )?(?:{_FAILING})\b)"
+    rf"|{_STATE}(?:toujours(?! (?:pas|p|plus|aucune?|rien|le même|la même|les mêmes)\b)"
+    rf"|jamais(?! (?:vu|eu)\b))"
+    rf"|désormais|(?:siempre|nunca|sempre)(?! (?:había|he|vi)\b)(?! (?:ha |se )?(?:{_FAILING})\b)"
     rf"|d'ora in poi|de ahora en adelante|(?<!nog )altijd(?! nog| (?:{_FAILING})\b)|voortaan"
     r"|(?<!werkt )(?<!laadt )(?<!start )(?<!opent )(?<!gaat )(?<!verschijnt )nooit"
     rf"|(?:всегда|никогда)(?! (?:не )?(?:{_FAILING})\b)|впредь)(?!\w)"
@@ -201,11 +247,13 @@ LEAVE = re.compile(
 )
 """A request for permission to take the next step, in languages other than English."""
 _STEP = (
-    r"(?:phase|étape|step|task|tâche|schritt|aufgabe|fase|etapa|paso|passo|stap|taak|part(?:ie)?|teil"
+    r"(?:phase|étape|step|task|tâche|schritt|aufgabe|fase|etapa|paso|passo|stap|taak|part(?:ie)?"
+    r"|teil"
     r"|этап|шаг|阶段|步骤)"
 )
 GOES_ON = re.compile(
-    r"\W*(?:(?:ok(?:ay)?|yes|oui|ja|sí|si|sim|да|bien|super|parfait|perfecto|and|et|now|please|then)"
+    r"\W*(?:(?:ok(?:ay)?|yes|oui|ja|sí|si|sim|да|bien|super|parfait|perfecto|and|et|now|please"
+    r"|then)"
     r"\W+)*(?:(?:let'?s )?(?:continue|go on|keep going|carry on|move on)|next(?: one| step)?"
     r"|(?:on )?continue[rz]?|continuons|poursui(?:s|vons|vez)|(?:la )?suite|(?:le |la )?suivante?"
     r"|(?:mach )?weiter|fahr fort|(?:el |la )?siguiente|sigue|continúa|seguimos|sigamos|continuemos"
@@ -235,8 +283,10 @@ FAILS = re.compile(
 )
 """That something works or fails at this moment, in languages other than English."""
 ASKS_UNMARKED = re.compile(
-    r"有没有|为什么|怎么|是不是|能不能|[吗嘛呢]\W*$"
+    r"^\W*(?:warum|wieso|weshalb|pourquoi|comment|où|por qué|cómo|dónde|quién|perché|waarom"
+    r"|hoezo)(?!\w)"
+    r"|有没有|为什么|怎么|是不是|能不能|[吗嘛呢]\W*$"
     r"|(?<!\w)(?:почему|зачем|можно ли|что если)(?!\w)",
     re.IGNORECASE,
 )
-"""A question recognisable without its mark, which is often left out, in non-Latin scripts."""
+"""A question recognisable without its mark, which is often left out, in other languages."""

@@ -36,13 +36,16 @@ from memd.sleep.distil.language.signs import (
     worth,
 )
 from memd.sleep.distil.language.standing import is_reminder, is_standing_wish, reproaches
-from memd.text.languages import ASKS_UNMARKED, FUNCTION_WORDS, WELL, YES
+from memd.text.foreign import foreign_act, is_foreign_wish
+from memd.text.languages import ASKS_UNMARKED, FUNCTION_WORDS, WELL, YES, is_foreign, with_umlauts
 from memd.text.words import sentences
 
 WORTH = 0.5
 """What scores less is not stored."""
 STANDING = 0.9
 """What is said in so many words: a wish for good, or that something was decided."""
+FOREIGN = 0.65
+"""What a sign of another language than English says."""
 ONE_SIGN = 0.55
 """What no more than one sign speaks for."""
 BARE_CHARS = 40
@@ -302,12 +305,13 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     plain = spoken_form(_HANDED.sub("", text, count=1))
     is_asked = _is_question(plain)
     wish = spoken_form(_MARKED.sub("", text, count=1))
-    is_wish = is_reminder(wish) if is_asked else is_standing_wish(wish)
+    if is_foreign(wish):
+        wish = with_umlauts(wish)
     is_told = count >= FLOOR_WORDS and not (shows_error(plain) or befalls(plain))
-    if is_told and is_wish:
+    if is_told and _is_wish(wish, is_asked=is_asked):
         return Judgement(Act.PREFERENCE, STANDING)
-    if is_told and not is_asked and states_decision(plain) and not _TAG.search(plain):
-        return Judgement(Act.DECISION, STANDING)
+    if is_told and not is_asked and (stated := _judge_stated(plain)):
+        return stated
     if reproaches(plain) and not is_passing(plain):
         return Judgement(Act.CORRECTION, _MEANS)
     return (
@@ -315,6 +319,24 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
         if is_asked
         else _judge_statement(text, plain, count, stopped=stopped)
     )
+
+
+def _is_wish(spoken: str, *, is_asked: bool) -> bool:
+    if is_asked:
+        return is_reminder(spoken)
+    if is_standing_wish(spoken):
+        return True
+    return is_foreign(spoken) and not is_of_the_moment(spoken) and is_foreign_wish(spoken)
+
+
+def _judge_stated(plain: str) -> Judgement | None:
+    """Return what a sentence says it does: in so many words, or in another language."""
+    if _TAG.search(plain):
+        return None
+    if states_decision(plain):
+        return Judgement(Act.DECISION, STANDING)
+    act = foreign_act(plain) if is_foreign(plain) else None
+    return None if act is None else Judgement(Act(act), FOREIGN)
 
 
 def _judge_statement(text: str, plain: str, count: int, *, stopped: bool) -> Judgement:

@@ -237,7 +237,8 @@ _WORD = re.compile(r"[^\W_][\w'-]*")
 _TAKES_BACK = re.compile(
     r"\b(?:instead|no longer|not any ?more|changed (?:my|our) minds?|on second thought|scrap"
     r"|never ?mind|forget (?:it|that|about)|revert|undo|go back to|after all|turns out|actually"
-    r"|rather than|yank)\b"
+    r"|rather than|yank|doch (?:nicht|kein\w*|lieber)|statt(?:dessen)?|nicht mehr|sondern|verworfen"
+    r"|finalement|au lieu|plutôt|à la place|ne plus|en vez|en lugar|ya no|al final)\b"
     r"|^\W*no\b",
     re.IGNORECASE,
 )

@@ -34,6 +34,7 @@ from memd.sleep.distil.language.denials import is_denial
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.outcomes import RatedSentence
+from memd.text.languages import is_foreign
 from memd.text.words import sentences
 
 T = TypeVar("T")
@@ -89,11 +90,13 @@ def weigh_sentences(
 ) -> dict[str, SentenceWorth]:
     """Return the worth of the sentences of the message number *turn*, by their texts.
 
-    *logits* are what the model told of each.
+    *logits* are what the model told of each. What is not English it does not know.
     """
     worths: dict[str, SentenceWorth] = {}
     weights, of_plain = sentence_head().signs, sentence_head().plain_signs
     for at, (text, row) in enumerate(zip(texts, logits, strict=True)):
+        if is_foreign(text):
+            continue
         total = [row.worth, *row.kinds]
         judged = judge_sentence(text, stopped=stopped)
         for name, value in signs(text, judged, at, len(texts), turn):
@@ -228,6 +231,8 @@ def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
     if is_by_agent(memory):
         of_agent = agent_memory_signs(memory, judged)
         return _weigh(head.agent_memory_signs, of_agent) >= AGENT_MEMORY_WORTH
+    if is_foreign(memory.text):
+        return True
     of_user = dict(user_memory_signs(candidate, judged))
     is_plain = _is_plain(candidate, of_user["best"])
     return is_plain or _weigh(head.user_memory_signs, of_user.items()) >= USER_MEMORY_WORTH

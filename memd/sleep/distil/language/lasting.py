@@ -87,7 +87,12 @@ _MOMENT = words(
     # "Nothing is rolled out yet" is a state, and the reason of much.
     r"(?<!rolled out )(?<!released )(?<!in production )(?<!launched )(?<!users )yet(?=\W*$|,)",
     r"(?:right|just|not|until) now",
-    r"today|tonight|tomorrow",
+    r"today(?! and (?:always|every))|tonight|tomorrow",
+    # The hour, in other languages
+    r"(?<!ab )heute|gerade|grad|diesmal|dieses mal|vorhin|ich schau erst|nicht (?:vergessen|lange)"
+    r"|(?:zeig|gib|schick) mir bitte nur",
+    r"aujourd'hui|cette fois|pour l'instant|hoy|esta vez|ahora mismo|oggi|questa volta|hoje"
+    r"|desta vez|vandaag|deze keer",
     r"(?:just )?this (?:once|time|morning|afternoon|evening|week)",
     r"(?:for|on|in) this (?:one|slide|page|case|run|step|part|task|round|commit|pr|branch|prototype"
     r"|demo|snippet|example|draft|mock-?up|sketch|scene)",
@@ -157,7 +162,8 @@ _YOU = (
     r"(?: (?:please|pls|plz|just|also|maybe|kindly))*"
 )
 _REST = (
-    r"(?:(?!\b(?:why|whether|if|how|what|where|which|who|that|so|until|fix|find|look|see|explain)\b)"
+    r"(?:(?!\b(?:why|whether|if|how|what|where|which|who|that|so|until|fix|find|look|see"
+    r"|explain)\b)"
     r"[^?]){0,200}"
 )
 _EACH_TIME = (
@@ -187,6 +193,7 @@ _ASKS_OTHERS = (
         r"(?:kannst|könntest|würdest|magst) du|können wir|könnten sie",
         r"immer(?! (?:noch|wieder|mehr))|nie(?:mals)?|ab (?:jetzt|sofort|heute)|künftig|zukünftig"
         r"|in zukunft|grundsätzlich|generell|jedes ?mal|nicht mehr|nicht immer|aufhören"
+        r"|dir (?:an|ab)gewöhnen"
         r"|(?:vor|nach) jedem",
         r"warum|wieso|weshalb|ob|was|wie|wo|dass|damit|welche\w*|der nie|die nie|das nie",
     ),
@@ -201,7 +208,7 @@ _ASKS_OTHERS = (
     (
         r"(?:puedes|podrías|podés|puede|podría|te importaría|podemos|serías tan amable)",
         r"siempre|nunca(?: más)?|(?:de ahora )?en adelante|a partir de (?:ahora|hoy)|cada vez"
-        r"|dejar de|ya no|no volver a|en el futuro|antes de cada|después de cada",
+        r"|acostumbrarte a|dejar de|ya no|no volver a|en el futuro|antes de cada|después de cada",
         r"por ?qué|si|cómo|dónde|cuándo|qué|que|cuál\w*",
     ),
     (
@@ -263,7 +270,7 @@ _BEFALLS_ENGLISH = (
 _VERBS = (
     # German, Dutch
     r"bekomm\w+|krieg\w*|funktionier\w+|lädt|stürzt|hängt|kommt|erscheint|passiert|crasht|bricht"
-    r"|scheitert|werkt|laadt|verschijnt|komt",
+    r"|scheitert|dauer(?:t|n)|zeigt|geht(?:'s| es| das)|gehts|kommen|werkt|laadt|verschijnt|komt",
     # French
     r"s'arrêtent?|plantent?|marchent?|fonctionnent?|affichent?|chargent?|arrivent?|renvoi\w+"
     r"|bloquent?",
@@ -273,7 +280,10 @@ _VERBS = (
     # Russian
     r"вылетает|падает|доходит|приходит|работает|грузится|появляется|зависает|выдаёт|выдает",
 )
-_OFTEN = r"immer|nie(?:mals)?|toujours|jamais|siempre|nunca|sempre|mai|altijd|nooit|всегда|никогда"
+_OFTEN = (
+    r"immer|ab jetzt|nie(?:mals)?|toujours|jamais|siempre|nunca|sempre|mai|altijd|nooit|всегда"
+    r"|никогда"
+)
 _BEFALLS_OTHERS = (
     rf"(?:{'|'.join(_VERBS)})\b[^.,?!]{{0,40}}\b(?:{_OFTEN})",
     rf"(?:{_OFTEN})\b[^.,?!]{{0,25}}\b(?:{'|'.join(_VERBS)})",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.sleep.distil.language.pasted_answers import answer_span
 from memd.sleep.distil.language.prose import is_printed_line
 from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
-from memd.text.languages import FUNCTION_WORDS
+from memd.text.languages import PROSE_WORDS
 from memd.text.words import sentences
 
 TEXT_CHARS_MAX = 200_000
@@ -250,7 +250,7 @@ def is_prose(text: str) -> bool:
     if not letters or len(_LATIN.findall(text)) < letters / 2:
         return True
     terms = [word.casefold() for word in _WORD.findall(text)]
-    plain = sum(word in FUNCTION_WORDS or not word.isalpha() for word in terms)
+    plain = sum(word in PROSE_WORDS or not word.isalpha() for word in terms)
     return len(terms) < _PROSE_WORDS or plain >= _PROSE_SHARE * len(terms)
 
 

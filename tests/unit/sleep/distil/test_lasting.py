@@ -6,22 +6,14 @@ from pathlib import Path
 
 import pytest
 from bench.kept_scores import stands_in
-from support.distilled import without_digest
+from support.distilled import kept, memories_of, sections_of
 
 from memd.sleep.distil.acts import Act, judge
 from memd.sleep.distil.answers import find_answered
 from memd.sleep.distil.exchanges import AgentText
 from memd.text.words import sentences
 
-
-def _sections() -> dict[str, list[str]]:
-    """Return the sayings of ``sayings.txt`` by the section that they stand in."""
-    _, *sections = Path(__file__).with_name("sayings.txt").read_text("utf-8").split("\n[")
-    parts = (section.strip().partition("]\n") for section in sections)
-    return {name: lines.splitlines() for name, _, lines in parts}
-
-
-SAYINGS = _sections()
+SAYINGS = sections_of(Path(__file__).with_name("sayings.txt"))
 # Of sayings written before the patterns were read: of the even ones, which were looked at,
 # and of the odd ones, which were not.
 WISHES_KEPT = (48, 43)
@@ -43,22 +35,6 @@ SAID_KEPT = {
 
 def _of_oneself(what: str) -> list[list[str]]:
     return [lines for name, lines in SAYINGS.items() if name.startswith(f"{what} of oneself")]
-
-
-def kept(saying: str, shape: str = "{}") -> bool:
-    """Return whether a message that says *saying* becomes a memory that holds it."""
-    longest = max(sentences(saying), key=len)
-    return any(stands_in(longest, text) for text in memories_of(shape.format(saying)))
-
-
-def memories_of(message: str) -> list[str]:
-    messages = [
-        {"role": "user", "content": "Look at the folder of the project and say what is in it."},
-        {"role": "assistant", "content": "It holds twelve files, most of them changed last week."},
-        {"role": "user", "content": message},
-        {"role": "assistant", "content": "Understood."},
-    ]
-    return [each.text for each in without_digest(messages)]
 
 
 def test_wishes_of_many_trades_are_kept() -> None:
