@@ -1,21 +1,29 @@
 """Compile lists of phrases to patterns. Pure.
 
 A list is text: expressions separated by commas, over any number of lines. A blank in one
-matches any white space.
+matches any white space, and an umlaut its spelling with two letters, too ("ae"). A line that
+begins with "|" continues the one before.
 """
 
 from __future__ import annotations
 
 import re
+from typing import Final
+
+_SPELLINGS: Final = str.maketrans(
+    {" ": r"\s+", "ä": "(?:ä|ae)", "ö": "(?:ö|oe)", "ü": "(?:ü|ue)", "ß": "(?:ß|ss)"}
+)
+
+_CONTINUED: Final = re.compile(r"\n\s*(?=\|)")
 
 
 def any_of(phrases: str) -> str:
     r"""Return an alternation of the expressions of a list.
 
-    >>> print(any_of("let me, i am"))
-    let\s+me|i\s+am
+    >>> print(any_of("let me, i am, für"))
+    let\s+me|i\s+am|f(?:ü|ue)r
     """
-    return "|".join(item.replace(" ", r"\s+") for item in _items(phrases))
+    return "|".join(item.translate(_SPELLINGS) for item in _items(phrases))
 
 
 def longest_first(phrases: str) -> str:
@@ -34,4 +42,4 @@ def anywhere(*phrases: str) -> re.Pattern[str]:
 
 
 def _items(phrases: str) -> list[str]:
-    return " ".join(phrases.split()).split(", ")
+    return " ".join(_CONTINUED.sub("", phrases).split()).split(", ")

@@ -188,9 +188,48 @@ DEPENDENT = opening(
 CJK_ASKS = re.compile(r"(?:[？?]|[吗嗎呢么麼]|ですか|ますか|でしょうか|のか|かな)[。！!?？]*$")
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
+# What an assistant does at the moment, in the first person. "creo" is "I think", too.
+_GERMAN_ACTS = any_of(r"""
+    schaue?, prüfe?, überprüfe?, sehe?, lese?, suche?, führe?, starte, trage?, ändere?, passe?,
+    lasse?,
+    lege?, mache?, lösche?, fasse?, notiere?, füge?, baue?, schreibe?, teste, erstelle?, öffne,
+    behebe?, korrigiere?, aktualisiere?, ergänze?, entferne?, ersetze?, benenne?, verschiebe?,
+    installiere?, committe?, pushe?, merge?, beginne?, fange?, gehe?, hole?, vergleiche?,
+    übersetze?,
+    dokumentiere?, räume?, setze?, stelle?, repariere?, analysiere?, untersuche?, implementiere?,
+    formatiere?, sortiere?, vereinfache?, kümmere?, bereite, verbessere?, gucke?, kürze?
+""")
+_FRENCH_ACTS = (
+    "lance|relance|regarde|vérifie|corrige|ajoute|mets|crée|cherche|lis|relis|modifie|change"
+    "|supprime"
+    "|commence|continue|teste|note|fais (?:ça|le|la|un|une)|prépare|déplace|renomme|nettoie"
+    "|m'en occupe|m'occupe"
+)
+_SPANISH_ACTS = (
+    "ejecuto|reviso|miro|busco|añado|agrego|corrijo|compruebo|verifico|cambio|abro|actualizo"
+    "|elimino"
+    "|borro|leo|empiezo|continúo|pruebo|lanzo|anoto|apunto"
+)
+_ITALIAN_ACTS = (
+    "controllo|eseguo|guardo|cerco|aggiungo|correggo|apro|leggo|aggiorno|lancio|provo|inizio|annoto"
+)
+_DUTCH_ACTS = (
+    "kijk|draai|voer|voeg|pas|lees|zoek|start|maak|verwijder|controleer|test|schrijf|open|begin"
+    "|bekijk|noteer|haal|zet|los|verander|wijzig"
+)
+# "Ich notiere, dass du Tabs bevorzugst" tells something, and so may a number.
+_ACTS_FOREIGN = (
+    rf"(?:ich (?:{_GERMAN_ACTS})|(?:{_GERMAN_ACTS}) ich|je (?:{_FRENCH_ACTS})|ik (?:{_DUTCH_ACTS})"
+    r"|j'(?:ajoute|exécute|ouvre|écris|essaie|analyse|efface|examine|enlève|installe|applique)"
+    rf"|(?:{_SPANISH_ACTS}|{_ITALIAN_ACTS}) (?:el|la|los|las|lo|il|i|gli|le|un|una|esto|eso"
+    rf"|questo|qué"
+    r"|si|se|nei|nel|en))(?!\w)(?!.{0,60}(?:\b(?:dass|que|che|dat)\b|\d))"
+)
 # Announcements of an assistant about its current work.
 REMARKS = re.compile(
-    r"(?:(?:now|next|first|then|good|great|ok|okay|perfect|sure|yes|alright)\W+)*(?:(?:let me"
+    r"(?:(?:now|next|first|then|good|great|ok|okay|perfect|sure|yes|alright|(?:einen )?moment"
+    r"|als nächstes|zuerst|danach|gleich|d'abord|ensuite|primero|luego|prima|poi|primeiro|eerst)"
+    r"\W+)*(?:(?:let me"
     r"|let's|"
     r"i'll|i will|i'm going to|i am going to|i'm|i am|time to)(?: now| just| first| also"
     r"| quickly| start"
@@ -203,9 +242,8 @@ REMARKS = re.compile(
     r"work|working|analy[sz]e|analy[sz]ing|go|commit|push|build|clean|apply|think|know|help|wait|"
     r"waiting|done|ready|begin|also)\b|(?:running|checking|looking|reading|searching|starting"
     r"|working|"
-    r"thinking)\b|ich (?:schaue|prüfe|werde|sehe|lese|suche|führe|starte)|lass mich|je vais"
-    r"|laisse-moi|"
-    r"voy a|déjame|(?:ora )?vado a|fammi|vou|deix[ae]-me|laat me|ik ga|ik zal|zaraz|pozwól|сейчас|я"
+    rf"thinking)\b|{_ACTS_FOREIGN}|lass mich|ich werde|je vais|laisse-moi|ik ga|ik zal|"
+    r"voy a|déjame|(?:ora )?vado a|fammi|vou|deix[ae]-me|laat me|zaraz|pozwól|сейчас|я"
     r" (?:посмотрю|проверю|запущу)|позволь)",
     re.IGNORECASE,
 )

@@ -57,8 +57,9 @@ ORDERS_NOW = re.compile(
 
 # Polite questions, and forms that only orders have.
 _PLAIN_FOREIGN = """
-    (?:kannst|könntest|würdest|magst|willst) du, könnt ihr, könn(?:en|ten) sie, zeig, schreib, mach,
-    gib, sag mir, hilf mir, lass uns, lies, schau, such, bau, erklär, prüf,
+    (?:kannst|könntest|würdest|magst|willst) du, könnt ihr, könn(?:en|ten) sie, zeig, schreib,
+    mach(?! ich),
+    gib, sag mir, hilf mir, lass uns, lies, schau, such, erklär, prüf,
     (?:peux|pourrais|veux)-tu, (?:pouvez|pourriez|voulez)-vous, tu peux, tu pourrais, dis-moi,
     (?:montre|explique|donne|aide)-moi,
     (?:montr|écriv|ajout|supprim|lanc|exécut|corrig|expliqu|cherch
@@ -107,9 +108,64 @@ _OBJECT_FOREIGN = (
     r"|dit|dat|"
     r"deze|alle|alles|eens)(?!\w)"
 )
+_GERMAN_VERBS = """
+    änder, aktivier, aktualisier, analysier, bau, benenn, benutz, beheb, committe?, deaktivier,
+    dokumentier, dreh, entfern, ergänz, ersetz, erstell, fass, formatier, führ, füg, geh, guck,
+    hol, implementier, installier, kopier, korrigier, kürz, leg, lass, lös, lösch, merge?, nutz,
+    öffn, optimier, pack, probier, push, räum, schalt, schick, schließ, setz, sieh, sortier,
+    speicher, start, stell, streich, teil, test, trag, übernimm, übersetz, überprüf,
+    überarbeit, vereinfach, verbesser, vergiss, verschieb, versuch, verwend, wechsel, wiederhol
+"""
+# "Fass der Woche" and "Bau der Brücke" are nouns with an article in the genitive.
+_GERMAN_OBJECT = (
+    r"(?:\s+(?:bitte|doch|mal|kurz|jetzt|einfach|noch|gleich|eben|schnell|erst|wieder|dann))*+"
+    r"\s+(?:das|die(?!\s+(?:finger|hände)\b)|den|dem|es|sie|ihn|eine?[nm]?|mir|mich|dir|uns|alle\w*"
+    r"|beide\w*|diese\w*|bitte|mal|kurz|jetzt|nochmals?|noch\s+(?:ein)?mal|erneut|wieder|mehr"
+    r"|hier|weiter|los)(?!\w)"
+)
+# "Trage eine Brille" may be a note in the first person.
+_GERMAN_ADVERB = (
+    r"\s+(?:(?:das|es|die)\s+)?(?:bitte|mal|kurz|jetzt|nochmals?|noch\s+(?:ein)?mal|erneut)(?!\w)"
+    r"|\s+(?:das|es)\W*$"
+)
+_GERMAN = (
+    rf"(?:{any_of(_GERMAN_VERBS)})(?:(?:e?n\s+sie)?{_GERMAN_OBJECT}|e{_GERMAN_ADVERB})"
+    r"|(?:probiere?|versuche?|mache?|lasse?|nimm|zeige?|starte?)'?s(?!\w)"
+    r"|(?:schauen|sehen|zeigen|machen|geben|lesen|prüfen|schreiben|suchen|gehen)\s+sie(?!\w)"
+    r"|noch\s?(?:ein)?mal(?:\s+bitte)?\W*$|lass\s+(?:gut|stecken|mal)\b"
+)
+_OTHER_PLAIN = r"""
+    (?:essa(?:ie|ye)|tente)[rz]? (?:encore|à nouveau|de nouveau|autre chose|ça|avec),
+    réessa(?:ie|ye)[rz]?, jet(?:te|ez) un (?:œil|oeil|coup d'œil), refai(?:s|tes)(?:-l[ea]s?)?,
+    mets(?:-l[ea]s?)? (?:à jour|le|la|les|ça|un|une), regardez? (?:dans|si|ce), recommence,
+    (?:relance|corrige|change|teste|enlève|modifie|lis|essaie|continue)-l(?:e|a|es),
+    (?:change|modifie|enlève|retire|relance|teste|remplace|déplace|nettoie|fusionne|annule|prépare
+    |complète|installe|relis|lis)z? (?:ça|cela|le|la|les|l'\w+|ce|cet|cette|ces|tout|un|une),
+    (?:inténta|pruéba|cámbia|míra|bórra|arrégla|ejecúta|revísa|corríge|quíta|haz|pon)l[oa]s?,
+    prueba (?:otra vez|de nuevo), écha(?:le|me) un (?:vistazo|ojo), dale un vistazo,
+    vuelve a (?:intentar|ejecutar|probar|lanzar|mirar|hacer)\w*, mira en (?:el|la|los|las),
+    (?:cambia|quita|deja|mira|haz|prueba) (?:eso|esto|aquello),
+    riprova(?:ci)?, (?:prova|tenta) (?:ancora|di nuovo), dai un'occhiata,
+    (?:cambia|guarda|togli|sposta|prova|lascia) (?:questo|quello|ciò),
+    guarda (?:nei|nel|nella|nelle|negli), (?:fa|cambia|prova|apri|cancella|esegui|correggi)ll?[oa],
+    (?:riesegui|rilancia|riscrivi|rifai|togli|aggiorna) (?:l[oaie]|il|gli|questo|questa|tutto),
+    (?:tent[ea]|prov[ea]|experimente?) (?:de novo|novamente|outra vez), d[áê] uma olhada,
+    (?:muda|mude|altera|altere|troca|troque|apaga|deixa|tira|vê|refaz) (?:isso|isto|aquilo),
+    (?:mude|altere|troque|atualize|teste|rode|olhe|veja|leia|abra|refaça|arrume|conserte) (?:os?|as?
+    |isso|isto|um|uma|nos?|nas?|tudo), olha (?:os|as|nos|nas|só) \w+,
+    (?:probeer|verander|wijzig|kijk|bekijk|zet|haal|start|herstart|test|lees|werk|ruim|gooi|sla
+    |doe|bouw|draai|commit|push|merge) (?:het|dit|dat|de|een|deze|die|alles|even|eens|nog|opnieuw),
+    kijk (?:in|naar|of), pas (?:het|dit|dat|deze|die)
+"""
+_THIS_TIME = (
+    r"(?:nimm|verwend|benutz|nutz|mach|prends|utilis|essaie|usa|use|utiliza|prueba|prova|prendi"
+    r"|pega|neem|gebruik|probeer|doe)e?s?z?(?:\s+(?:bitte\s+)?[^\s.?!]+){0,6}?\s+(?:diesmal"
+    r"|dieses\s+mal"
+    r"|cette\s+fois|esta\s+vez|stavolta|questa\s+volta|desta\s+vez|dessa\s+vez|deze\s+keer)(?!\w)"
+)
 ORDERS_FOREIGN = re.compile(
-    rf"(?:(?:{any_of(_PLAIN_FOREIGN)})(?!\w)"
-    rf"|(?:{any_of(_WITH_OBJECT_FOREIGN)}){_OBJECT_FOREIGN})",
+    rf"(?:(?:{any_of(_PLAIN_FOREIGN)}|{any_of(_OTHER_PLAIN)})(?!\w)"
+    rf"|(?:{any_of(_WITH_OBJECT_FOREIGN)}){_OBJECT_FOREIGN}|{_GERMAN}|{_THIS_TIME})",
     re.IGNORECASE,
 )
 """An order at the start of a clause in the other languages with spaces between words."""
@@ -128,7 +184,8 @@ STANDING = anywhere(
     r" i like, i hate, until further notice, used to, too, daily, weekly, monthly,"
     r" (?:can|could|would|will) you(?: please)? (?:keep|stop|use|avoid|prefer|call|be|answer|reply|"
     r"respond|speak|stay|stick|refrain|not|only|limit|quit|leave)",
-    r"immer, nie, niemals, nie wieder, ab jetzt, ab sofort, künftig, in zukunft, jedes mal,"
+    r"immer, nie, niemals, nie wieder, ab jetzt, ab sofort, künftig, in zukunft, jedes mal stets,"
+    r" von nun an, ab heute, nicht, keine?[nrms]?, nichts, duzen?, siezen?,"
     r" jede[nmrs]?,"
     r" merk dir, dir (?:\w+ )?merken, denk daran, vergiss nicht, statt, anstatt, lieber,"
     r" standardmäßig",
@@ -141,8 +198,9 @@ STANDING = anywhere(
     r"sempre, mai, d'ora in poi, in futuro, ogni, ricorda(?:ti|re)?, non dimenticare, invece di,"
     r" al posto"
     r" di, a partir de agora, daqui em diante, no futuro, lembre(?:-se)?, (?:se )?lembrar,"
-    r" não esqueça, em vez de",
-    r"altijd, nooit, voortaan, vanaf nu, in de toekomst, elke, onthoud\w*, vergeet niet,"
+    r" não \w+, em vez de",
+    r"altijd, nooit, voortaan, vanaf nu, in de toekomst, niet, geen, elke, onthoud\w*, vergeet"
+    r" niet,"
     r" in plaats van,"
     r" liever, standaard",
     r"zawsze, nigdy, od teraz, w przyszłości, każd\w+, pamiętaj, zapamięta\w+, nie zapomnij,"

@@ -30,8 +30,8 @@ def test_no_statement_is_kept_apart_and_hardly_anything_else_is_remembered() -> 
     """The list is of many kinds in ten languages; what is wrong with a statement is lost."""
     statements = [text for does, text in LABELLED if does is None]
     others = [text for does, text in LABELLED if does is not None]
-    assert len(statements) >= 290
-    assert len(others) >= 230
+    assert len(statements) >= 390
+    assert len(others) >= 400
     lost = [text for text in statements if passing_kind(text) is not None]
     remembered = [text for text in others if passing_kind(text) is None]
     assert lost == []
@@ -51,6 +51,15 @@ def test_what_a_turn_does_is_told(does: Passing, text: str) -> None:
         ("Now let me check the callers, and then the tests.", Passing.REMARK),
         ("Now fix the import:", Passing.REMARK),
         ("Ich schaue mir das an.", Passing.REMARK),
+        ("Ich trage das in die Doku ein.", Passing.REMARK),
+        ("Ich aendere den Test.", Passing.REMARK),
+        ("Jetzt lasse ich die Tests laufen.", Passing.REMARK),
+        ("Moment, ich schaue nach.", Passing.REMARK),
+        ("J'ajoute ça à la doc.", Passing.REMARK),
+        ("Ejecuto las pruebas.", Passing.REMARK),
+        ("Controllo i log.", Passing.REMARK),
+        ("Ik kijk even in de logs.", Passing.REMARK),
+        ("Mache ich.", Passing.ACKNOWLEDGEMENT),
         ("Done.", Passing.ACKNOWLEDGEMENT),
         ("Would you like me to go on?", Passing.QUESTION),
         ("The parser reads one line too many.", None),
@@ -58,13 +67,26 @@ def test_what_a_turn_does_is_told(does: Passing, text: str) -> None:
         ("I'll remember that you prefer tabs.", None),
         ("Let me always run the tests first from now on.", None),
         ("I'm allergic to nuts.", None),
+        ("Ich habe den Fehler gefunden: der Cache wird nie geleert.", None),
+        ("Ich prüfe ab jetzt immer zuerst die Tests.", None),
+        ("Ich notiere, dass du Tabs bevorzugst.", None),
+        ("Ich passe den Timeout auf 55 Sekunden an.", None),
+        ("J'ai trouvé l'erreur : le cache n'est jamais vidé.", None),
     ],
 )
 def test_an_assistant_remarks_on_what_it_does(text: str, does: Passing | None) -> None:
     assert passing_kind(text, by_assistant=True) is does
 
 
-@pytest.mark.parametrize("text", ["Let me look at the parser.", "I'll now run to the station."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let me look at the parser.",
+        "I'll now run to the station.",
+        "Ich trage das in die Doku ein.",
+        "Ich suche eine Wohnung in Graz",
+    ],
+)
 def test_what_a_person_means_to_do_is_no_remark(text: str) -> None:
     assert passing_kind(text) is None
 
