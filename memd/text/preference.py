@@ -13,27 +13,10 @@ from __future__ import annotations
 import hashlib
 import re
 
+from memd.text.directives import begins_directive
+
 SIGNAL = re.compile(r"\b(?:I\s+(?:prefer|always|hate)|my\s+favou?rite)\b", re.IGNORECASE)
 """The documented signals (SPEC 1.6.5), with both spellings of the last."""
-
-_DIRECTIVE = (
-    r"(?:(?:please|and|also|so|bitte),? )*(?:"
-    r"(?:always|never|from now on|in (?:the )?future|going forward|(?:don't|do not) ever)\b"
-    r"|(?:answer|reply|respond|talk|speak|write|explain)(?: everything| things)?(?: to)?"
-    r"(?: me| us)? (?:only |always )?(?:in|with|like|as)\b"
-    r"|keep (?:your |all |the )?(?:answers?|repl(?:y|ies)|responses?|explanations?|comments?"
-    r"|commits?|messages?|summaries)\b"
-    r"|be (?:more |very |less )?(?:concise|brief|terse|direct|verbose|formal|polite)\b"
-    r"|(?:don't|do not|stop|avoid|no) (?:apologi[sz]|explain|comment|emoji|summar|guess|assum)"
-    r"|call me\b"
-    r"|(?:immer|nie|niemals|ab jetzt|ab sofort|antworte|schreib|sprich|nenn mich|toujours|jamais"
-    r"|désormais|réponds|siempre|nunca|responde|sempre|rispondi|altijd|nooit|voortaan"
-    r"|antwoord|(?:ich|wir) (?:bevorzuge|mag kein|hasse)\w*|je (?:préfère|déteste)|(?:yo )?prefiero"
-    r"|no me gustan?|(?:eu )?prefiro|(?:io )?preferisco|non mi piac\w+|ik (?:heb liever|haat))\b)"
-)
-"""The beginning of a sentence that tells an assistant how to work from now on, or what is liked.
-Compiled when something is added, as every command of the terminal imports this module.
-"""
 
 _OF_PROJECT = (
     r"\b(?:this (?:very )?(?:repo(?:sitory)?|project|code ?base|workspace|monorepo)|diese[mrs]?"
@@ -152,9 +135,7 @@ def _is_directive(text: str) -> bool:
     """Return whether *text* is one sentence that tells how to work from now on."""
     folded = " ".join(text.split())
     is_single = len(_SENTENCE.findall(folded)) == 1 and len(folded) <= _SENTENCE_CHARS_MAX
-    return (
-        is_single and not folded.endswith("?") and bool(re.match(_DIRECTIVE, folded, re.IGNORECASE))
-    )
+    return is_single and not folded.endswith("?") and begins_directive(folded)
 
 
 def _statements(text: str) -> list[str]:

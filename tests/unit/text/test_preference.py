@@ -1,6 +1,7 @@
 import hashlib
 
 import pytest
+from support.effort import effort
 
 from memd.text.preference import default_category, is_preference, preference_name
 
@@ -140,3 +141,135 @@ def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: st
 )
 def test_what_only_sounds_like_a_wish_is_added_as_a_fact(text: str) -> None:
     assert default_category(text, None) == "semantic"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Künftig bitte kurze Antworten.",
+        "In Zukunft bitte auf Deutsch antworten",
+        "Von nun an nur noch auf Englisch.",
+        "Verwende immer pnpm",
+        "Benutze bitte nie Tabs.",
+        "Keine Emojis verwenden.",
+        "Mein Lieblingseditor ist Helix.",
+        "Bitte duze mich",
+        "Kuenftig bitte kurze Antworten",
+        "Nutze stets einfache Anführungszeichen",
+        "Bitte verwende keine Emojis.",
+        "Fasse dich kurz",
+        "Nenne mich Tom",
+        "Immer zuerst fragen",
+        "Niemals die Lockdatei anfassen",
+        "Meine Lieblingsfarbe ist Grün",
+        "Mach nie einen Commit ohne zu fragen",
+        "Führe immer die Tests aus",
+        "Ich ziehe Tabs vor",
+        "Künftig immer erst fragen",
+        "Halte deine Antworten kurz",
+        "Désormais, réponds en français.",
+        "À partir de maintenant, écris en anglais",
+        "N'utilise jamais de tabulations",
+        "Pas d'emojis, s'il te plaît",
+        "Mon éditeur préféré est Helix",
+        "À l'avenir, demande avant de supprimer",
+        "Ne jamais pousser sur main",
+        "Ne fais jamais de commit sans demander",
+        "Appelle-moi Tom",
+        "Usa siempre pnpm",
+        "Nunca uses emojis",
+        "De ahora en adelante, responde en español",
+        "En el futuro, pregunta antes de borrar",
+        "Tutéame",
+        "Escribe siempre en inglés",
+        "Evita los emojis",
+        "Usa sempre pnpm",
+        "D'ora in poi rispondi in italiano",
+        "In futuro chiedi prima di cancellare",
+        "Dammi del tu",
+        "Sii breve",
+        "Use sempre pnpm",
+        "De agora em diante, responda em português",
+        "Meu editor favorito é o Helix",
+        "Escreve sempre em inglês",
+        "Gebruik altijd pnpm",
+        "Voortaan graag korte antwoorden",
+        "In de toekomst eerst vragen voordat je iets verwijdert",
+        "Mijn lievelingskleur is groen",
+        "Schrijf altijd in het Engels",
+        "Never push to main",
+        "Schreib Commit-Nachrichten auf Englisch.",
+        "Ab jetzt schreibst du alles auf Deutsch.",
+        "Sempre que mudar o esquema, crie uma migração.",
+        "Siempre que añadas una variable, documéntala.",
+    ],
+)
+def test_a_wish_in_another_language_is_added_as_a_preference(text: str) -> None:
+    assert default_category(text, None) == "procedural"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Immer wenn es regnet, tropft das Dach.",
+        "Nie hat jemand den Keller aufgeräumt.",
+        "Immerhin sind die Tests grün",
+        "In Zukunft kostet der Parkplatz 80 Euro",
+        "Von nun an ist Frau Klein unsere Hausverwalterin",
+        "Ab jetzt wohnt Anna in Graz",
+        "Niemals war der Keller trocken",
+        "Immer montags kommt die Müllabfuhr",
+        "Keine Post am Samstag",
+        "Mein Lieblingsonkel heißt Karl und wohnt in Ulm",
+        "Nie wieder war es so kalt wie im Winter 1985",
+        "Nenne ist ein französischer Name",
+        "Verwendet wird der blaue Adapter",
+        "Anna benutzt nie Tabs",
+        "Nie zuvor gab es so viele Äpfel",
+        "Immer mehr Kunden zahlen mit Karte",
+        "Schreibtisch und Lampe stehen im Keller",
+        "Sprich mit Huber wegen der Heizung am Montag",
+        "Der Server antwortet immer auf Port 8080",
+        "Immer ist der Drucker kaputt",
+        "Nie ist der Hausmeister da",
+        "Ab sofort hat die Bäckerei sonntags zu",
+        "Der Hund bellt immer, wenn der Postbote kommt",
+        "Toujours le même problème avec la chaudière",
+        "Désormais, la boulangerie ferme le lundi",
+        "Jamais Anna ne mange de poisson",
+        "À partir de maintenant le parking coûte 80 euros",
+        "Anna utilise toujours pnpm",
+        "Utilisé toujours par la mairie, le vieux pont",
+        "Siempre que llueve, gotea el techo",
+        "Nunca fue tan frío como en 1985",
+        "A partir de ahora el alquiler cuesta 80 euros",
+        "Siempre hay ruido en el patio",
+        "Ana usa siempre pnpm",
+        "Sin correo los sábados",
+        "Mai visto un inverno così freddo",
+        "In futuro l'affitto sarà più caro",
+        "Anna usa sempre pnpm",
+        "Niente posta il sabato",
+        "Il mio zio preferito abita a Lione",
+        "Nunca nevou aqui em maio",
+        "A partir de agora o aluguel custa 80 euros",
+        "A Ana usa sempre pnpm",
+        "Altijd als het regent, lekt het dak",
+        "Voortaan sluit de bakker op maandag",
+        "In de toekomst wordt de huur duurder",
+        "Geen post op zaterdag",
+        "Never mind",
+        "Schreibe Anna wegen der Miete",
+        "Toujours pas de poignée pour la colonne.",
+        "Siempre falla en el mismo paso.",
+    ],
+)
+def test_a_fact_that_begins_like_a_wish_is_added_as_a_fact(text: str) -> None:
+    assert default_category(text, None) == "semantic"
+
+
+@pytest.mark.parametrize("piece", ["immer ", "nie wieder ", "in zukunft ", "utilise ", "a ", "en "])
+def test_no_sentence_takes_long(piece: str) -> None:
+    with effort() as spent:
+        default_category((piece * 300)[:299] + "x", None)
+    assert spent.units < 20
