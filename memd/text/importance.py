@@ -9,7 +9,8 @@ the capital of every first word turned away six times as many of the texts that 
 answered a question (SPEC D4). But they must not score a courtesy for its capital
 ("Thanks a lot!"), or miss a name for its letters ("Zürich", "IBM", "Bo"). Chinese, Japanese
 and Korean have no capitals: there a name is recognised by what follows it (a title, a kind of
-place), or by the brackets of a work.
+place), or by the brackets of a work. German writes every noun with a capital: there only a word
+without an article counts as a name.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import re
 from collections.abc import Sequence
 
 from memd.domain.encoding import TokenCounter
+from memd.text.languages import is_german
 from memd.text.preference import SIGNAL
 from memd.text.words import FUNCTION_WORDS
 
@@ -155,6 +157,35 @@ _ORDINARY = FUNCTION_WORDS | frozenset(
     """.split()  # noqa: SIM905  # a list of so many strings would fill a screen
 )
 
+# A German courtesy has words of these lists alone, and one of the first at least.
+_COURTESY_GERMAN = frozenset(
+    """
+    abende alles besten bis bitte bitteschön danke dankeschön dann dein deine deinen dir du ebenso
+    einen entschuldigung erfolg euch euer feierabend ferien für gern gerne gleich glück
+    glückwunsch grüße gruß gute guten guter gutes hallo herzlich herzlichen hilfe idee ihnen ich
+    ist kein keine klar liebe machen mittag morgen nachher nacht nein nichts noch ordnung schön
+    schöne schönen schönes sehr spaß später stimmt tschüss uns ursache verstanden viel viele
+    vielen wiedersehen willkommen wir woche wochenende zusammen
+    """.split()  # noqa: SIM905
+)
+_COURTESY_ALSO = _ORDINARY | frozenset(
+    """
+    abend auch bald dank das den der die es fertig gut in ihr ja mir mit prima problem sie sonntag
+    super tag tage toll und war zu
+    """.split()  # noqa: SIM905
+)
+_ARTICLES_GERMAN = frozenset(
+    """
+    der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner mein
+    meine meinen meinem meiner dein deine deinen deinem deiner sein seine seinen seinem seiner ihr
+    ihre ihren ihrem ihrer unser unsere unseren unserem unserer euer eure euren eurem eurer dieser
+    diese dieses diesen diesem jeder jede jedes jeden jedem alle allen aller viele vielen wenige
+    mehr etwas welche welcher welches welchen im am zum zur beim vom ins ans aufs zwei drei vier
+    fünf zehn
+    """.split()  # noqa: SIM905
+)
+_SENTENCE_END = re.compile(r"[.!?:\n]")
+_ADJECTIVE = re.compile(r"[^\W\d_]{3,}e[nmrs]?")
 
 _OPENING_CHARS_MIN = 3  # as documented: a capital and two small letters
 _CONTENT_CHARS_MIN = 4
@@ -178,21 +209,59 @@ def has_name(text: str) -> bool:
     text = text[:_CHARS_MAX]
     words = [word[0] for word in _LETTERS.finditer(text)]
     capitals = [word for word in words if _is_capital(word)]
-    if any(not word.isupper() for word in capitals) or _is_statement(words):
+    if capitals and _is_german_courtesy(words):
+        return False
+    if capitals and is_german(text):
+        capitals = _names_in_german(text)
+        begins = words[0][0].isupper()
+    else:
+        begins = any(len(word) >= _OPENING_CHARS_MIN and word.istitle() for word in words)
+    is_statement = begins and _has_content(words)
+    if is_statement or any(not word.isupper() for word in capitals):
         return True
     # Words in capitals are names where they are the exception.
     is_exception = len(words) == 1 or sum(map(str.isupper, words)) * 2 < len(words)
     return (bool(capitals) and is_exception) or _CJK_NAME.search(text) is not None
 
 
-def _is_statement(words: Sequence[str]) -> bool:
-    """Return whether a text of *words* begins like a sentence and is more than a courtesy.
+def _names_in_german(text: str) -> list[str]:
+    """Return the words with a capital that are no common noun, as far as articles tell.
+
+    A noun follows an article, with an adjective between them or none ("die alte Heizung"). The
+    first word of a sentence has its capital in any case. Mixed letters are a name ("GitHub").
+    """
+    names: list[str] = []
+    before = ("", "")
+    end = 0
+    for match in _LETTERS.finditer(text):
+        word = match[0]
+        if not end or _SENTENCE_END.search(text, end, match.start()):
+            before = ("", "der")
+        is_common = word.istitle() and (
+            before[1] in _ARTICLES_GERMAN
+            or (before[0] in _ARTICLES_GERMAN and _ADJECTIVE.fullmatch(before[1]) is not None)
+        )
+        if _is_capital(word) and not is_common:
+            names.append(word)
+        before = (before[1], word.lower() if not end or word.islower() else word)
+        end = match.end()
+    return names
+
+
+def _is_german_courtesy(words: Sequence[str]) -> bool:
+    """Return whether *words* are of a German courtesy alone: "Bis morgen!"."""
+    folded = {word.casefold() for word in words}
+    left = folded - _COURTESY_GERMAN
+    return len(left) < len(folded) and left <= _COURTESY_ALSO
+
+
+def _has_content(words: Sequence[str]) -> bool:
+    """Return whether *words* are more than a courtesy.
 
     Half of the sentences that later answer a question name nothing: "The roof leaks." A
     capital at their start counts, except that of an ordinary word alone ("Thanks a lot!").
     """
-    begins_sentence = any(len(word) >= _OPENING_CHARS_MIN and word.istitle() for word in words)
-    return begins_sentence and any(
+    return any(
         len(word) >= _CONTENT_CHARS_MIN and word.casefold() not in _ORDINARY for word in words
     )
 

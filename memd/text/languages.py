@@ -47,6 +47,7 @@ _GERMAN_ONLY = """
     welches ich wir mein meine meinen meiner unser unsere und nicht mit von für auf
 """
 _GERMAN = frozenset(_GERMAN_ONLY.split())
+_IN_NAMES = frozenset(("von", "den"))
 
 # Words of names and of English: "Los Angeles", "Van Morrison", "et al.", "no war".
 _ALSO_ENGLISH = frozenset((
@@ -130,6 +131,16 @@ def capitals_name(words: frozenset[str]) -> bool:
     False
     """
     return _GERMAN.isdisjoint(words)
+
+
+def is_german(text: str) -> bool:
+    """Return whether *text* is German, by its function words; one of few words may be unknown.
+
+    >>> is_german("Das Dach ist undicht"), is_german("John von Neumann met Ann")
+    (True, False)
+    """
+    words = frozenset(_LETTERS.findall(text.lower()))
+    return not words.isdisjoint(_GERMAN - _IN_NAMES) and not is_english(text)
 
 
 YES = re.compile(

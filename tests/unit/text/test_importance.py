@@ -104,6 +104,34 @@ def test_a_capital_or_loud_letters_alone_are_no_name(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        *("Bis morgen!", "Schönes Wochenende!", "Guten Morgen", "Danke für die Hilfe"),
+        *("Kein Problem", "ich habe eine alte Heizung repariert", "es war eine gute Idee"),
+        "wo ist der Schlüssel für den Keller?",
+    ],
+)
+def test_a_german_noun_with_an_article_and_a_courtesy_are_no_names(text: str) -> None:
+    assert salience(text) == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("wir fahren mit Anna nach Zürich", "ich war bei IBM", "das ist von Ann für den Chef"),
+        *("wir sind mit dem Zug in Berlin", "Das Dach ist undicht", "Im Keller ist unser Abteil"),
+    ],
+)
+def test_names_and_statements_count_in_german(text: str) -> None:
+    assert salience(text) == 0.3
+
+
+@pytest.mark.parametrize("text", ["Problem in the den", "John von Neumann met Ann", "In the den"])
+def test_words_that_german_has_too_change_nothing_in_english(text: str) -> None:
+    assert salience(text) == (0.0 if text == "In the den" else 0.3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         *("5", "at 17", "2024-01-20", "3/4", "in 1999.", "1,5", "3.5", "12345 servers", "2026年"),
         *("1.5 GB", "1234567890", "at 5pm", "on the 5th", "10km", "it took ٣ days"),
     ],
