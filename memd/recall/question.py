@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.extract.times import Period
-from memd.text.languages import ASKS_FOR_ALL, capitals_name
-from memd.text.words import FUNCTION_WORDS
+from memd.text.languages import ASKS_FOR_ALL, FUNCTION_WORDS, capitals_name, is_english
+from memd.text.words import FUNCTION_WORDS as ENGLISH
 
 WORD = re.compile(r"[^\W_]+")
 NAME_WORDS_MAX = 3
@@ -94,7 +94,8 @@ def question(
     """
     # Not casefolded: the index folds words itself, in its own way ("ß" is not "ss").
     words = [match.group() for match in WORD.finditer(unicodedata.normalize("NFC", text))]
-    meaning = [word for word in words if word.casefold() not in FUNCTION_WORDS] or words
+    function_words = ENGLISH if is_english(text) else FUNCTION_WORDS
+    meaning = [word for word in words if word.casefold() not in function_words] or words
     terms = _stem_words(meaning, stem)
     spoken = {word for name in names for word in name.split()}
     unnamed = [word for word in meaning if word.casefold() not in spoken]

@@ -23,6 +23,20 @@ def test_function_words_are_no_terms() -> None:
     assert asked("What did you do with the red bicycle?").terms == ("red", "bicycle")
 
 
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Wie viel frisst eine Katze?", ("viel", "frisst", "katze")),
+        ("Où est la clé de la voiture ?", ("où", "clé", "voiture")),
+        ("Did Die Zeit call about the car?", ("die", "zeit", "call", "car")),
+    ],
+)
+def test_function_words_of_other_languages_are_no_terms_of_their_questions(
+    text: str, terms: tuple[str, ...]
+) -> None:
+    assert asked(text).terms == terms
+
+
 def test_a_question_of_function_words_only_keeps_them() -> None:
     assert asked("Who are you?").terms == ("who", "are", "you")
 
