@@ -6,6 +6,7 @@ the second reading. Functions raise ValueError or OverflowError for impossible d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -52,6 +53,20 @@ def day(now: datetime, shift: int) -> Stretch:
     return Stretch(begin, begin + _DAY, Grain.HOUR)
 
 
+def some_night(now: datetime) -> Stretch:
+    """Return the last night; the other reading is the coming one."""
+    last, coming = (part_of(day(now, shift), (18, 29)) for shift in (-1, 0))
+    return last._replace(other=coming[:2])
+
+
+def some_unit(now: datetime, unit: str, cut: Callable[[Stretch], Stretch]) -> Stretch:
+    """Return the latest part of a unit that has begun; the other reading is the next one."""
+    before, this, following = (cut(unit_of(now, unit, shift)) for shift in (-1, 0, 1))
+    if now < this.begin:
+        return before._replace(other=this[:2])
+    return this._replace(other=following[:2])
+
+
 def part_of(whole: Stretch, hours: tuple[int, int]) -> Stretch:
     """Return the *hours* of a day; they may reach into the next day."""
     first, last = (timedelta(hours=hour) for hour in hours)
@@ -59,8 +74,11 @@ def part_of(whole: Stretch, hours: tuple[int, int]) -> Stretch:
     return Stretch(whole.begin + first, whole.begin + last, Grain.HOUR, other)
 
 
-def ago(now: datetime, number: int, unit: str, *, vague: bool = False) -> Stretch:
-    """Return the stretch around *number* units ago; *vague* is for "a few"."""
+def ago(now: datetime, number: float, unit: str, *, vague: bool = False) -> Stretch:
+    """Return the stretch around *number* units ago; *vague* is for "a few".
+
+    Half a unit is more precise than a unit.
+    """
     if unit in {"minute", "hour"}:
         length = timedelta(**{f"{unit}s": 1})
         at = now - number * length
@@ -68,7 +86,7 @@ def ago(now: datetime, number: int, unit: str, *, vague: bool = False) -> Stretc
         return Stretch(at - (2 if vague else 1) * around, at + around, Grain.HOUR, limit=at)
     at = _subtract(_midnight(now), number, unit)
     limit = at if unit != "day" or not vague else _subtract(_midnight(now), number + 1, unit)
-    slack = {"day": 0, "week": 3, "month": 15, "year": 120}[unit] * _DAY
+    slack = {"day": 0, "week": 3, "month": 15, "year": 120}[unit] // (1 + number % 1 * 2) * _DAY
     if vague:
         return Stretch(
             _subtract(at, number + 1, unit),
@@ -79,7 +97,23 @@ def ago(now: datetime, number: int, unit: str, *, vague: bool = False) -> Stretc
     return Stretch(at - slack, at + slack + _DAY, Grain(unit), limit=limit)
 
 
-def recent(now: datetime, number: int, unit: str) -> Stretch:
+def ahead(now: datetime, number: float, unit: str, *, vague: bool = False) -> Stretch:
+    """Return the stretch around *number* units from now; *vague* is for "a few"."""
+    whole = ago(now, -number, unit)
+    if not vague:
+        return whole
+    return whole._replace(begin=now, end=ago(now, -number - 2, unit).end, limit=now)
+
+
+def upcoming(now: datetime, number: float, unit: str) -> Stretch:
+    """Return the next *number* units, from now on."""
+    if unit in {"minute", "hour"}:
+        return Stretch(now, now + timedelta(**{f"{unit}s": number}), Grain.HOUR)
+    today = _midnight(now)
+    return Stretch(today, _subtract(today, -number, unit) + _DAY, Grain(unit))
+
+
+def recent(now: datetime, number: float, unit: str) -> Stretch:
     """Return the last *number* units, up to now."""
     if unit in {"minute", "hour"}:
         return Stretch(now - timedelta(**{f"{unit}s": number}), now, Grain.HOUR)
@@ -104,10 +138,7 @@ def unit_of(now: datetime, unit: str, shift: int) -> Stretch:
 
 def some_weekend(now: datetime) -> Stretch:
     """Return the latest weekend that has begun; the other reading is the next one."""
-    this, last = unit_of(now, "weekend", 0), unit_of(now, "weekend", -1)
-    if now < this.begin:
-        return last._replace(other=this[:2])
-    return this._replace(other=unit_of(now, "weekend", 1)[:2])
+    return some_unit(now, "weekend", lambda whole: whole)
 
 
 def weekday(now: datetime, number: int, shift: int | None) -> Stretch:
@@ -119,8 +150,11 @@ def weekday(now: datetime, number: int, shift: int | None) -> Stretch:
     if shift == 0:
         begin = today - today.weekday() * _DAY + number * _DAY
         return Stretch(begin, begin + _DAY, Grain.DAY)
-    if shift == 1:
-        return Stretch(coming, coming + _DAY, Grain.DAY)
+    if shift is not None and shift > 0:
+        begin = coming + (shift - 1) * _WEEK
+        return Stretch(begin, begin + _DAY, Grain.DAY)
+    if shift is not None:
+        last += (shift + 1) * _WEEK
     other = (coming, coming + _DAY) if shift is None else None
     return Stretch(last, last + _DAY, Grain.DAY, other)
 
@@ -129,16 +163,7 @@ def date(now: datetime, named: CalendarDate, shift: int | None = None) -> Stretc
     """Return the date; without a year the latest that has begun, and as other the next."""
     if named.year is not None:
         return _date_in(named, named.year)
-    this = _date_in(named._replace(day=named.day and min(named.day, 28)), now.year)
-    if shift == 0:
-        return _date_in(named, now.year)
-    running = this.begin <= now < this.end
-    past = now.year if this.begin <= now else now.year - 1
-    if shift == -1:
-        return _date_in(named, past - running)
-    if shift == 1:
-        return _date_in(named, past + 1)
-    return _date_in(named, past)._replace(other=_date_in(named, past + 1)[:2])
+    return _of_some_year(now, lambda of_year: _date_in(named, of_year), shift)
 
 
 def year(number: int) -> Stretch:
@@ -151,17 +176,95 @@ def season(now: datetime, number: int, of_year: int | None, shift: int | None) -
     """Return a season of the north; spring is 0. A winter begins in December of the year before."""
     if of_year is not None:
         return _season(number, of_year)
-    this = _season(number, now.year)
-    running = this.begin <= now < this.end
-    past = now.year if this.begin <= now else now.year - 1
-    if shift == -1:
-        return _season(number, past - running)
-    if shift == 1:
-        return _season(number, past + 1)
-    period = _season(number, past)
-    return (
-        period if shift == 0 and running else period._replace(other=_season(number, past + 1)[:2])
-    )
+    if shift != 0:
+        return _of_some_year(now, lambda each: _season(number, each), shift)
+    latest = _of_some_year(now, lambda each: _season(number, each), None)
+    return latest._replace(other=None) if now < latest.end else latest
+
+
+def quarter(now: datetime, number: int, of_year: int | None) -> Stretch:
+    """Return a quarter of a year, from 1 to 4."""
+    if of_year is not None:
+        return _quarter(number, of_year)
+    return _of_some_year(now, lambda each: _quarter(number, each), None)
+
+
+def calendar_week(now: datetime, number: int, of_year: int | None) -> Stretch:
+    """Return a week by its number in ISO 8601."""
+    if of_year is not None:
+        return _calendar_week(number, of_year)
+    return _of_some_year(now, lambda each: _calendar_week(number, each), None)
+
+
+def feast(
+    now: datetime, place: tuple[int, int, int], of_year: int | None, shift: int | None
+) -> Stretch:
+    """Return a feast, by its month, day and length in days; in month 0 by days from Easter."""
+    if of_year is not None:
+        return _feast(place, of_year)
+    return _of_some_year(now, lambda each: _feast(place, each), shift)
+
+
+def easter(of_year: int) -> datetime:
+    """Return Easter Sunday, by the computus of Oudin.
+
+    >>> easter(2026).date().isoformat()
+    '2026-04-05'
+    """
+    century = of_year // 100
+    golden = of_year % 19
+    corrected = century - century // 4 - (8 * century + 13) // 25 + 19 * golden + 15
+    epact = corrected % 30
+    epact -= epact // 28 * (1 - 29 // (epact + 1) * ((21 - golden) // 11))
+    leap = of_year + of_year // 4 + epact + 2 - century + century // 4
+    sunday = epact - leap % 7
+    month = 3 + (sunday + 40) // 44
+    return datetime(of_year, month, sunday + 28 - 31 * (month // 4))  # noqa: DTZ001  # the zone comes last
+
+
+def third(whole: Stretch, number: int) -> Stretch:
+    """Return the first, second or last third of a stretch, of which 0 is the first."""
+    grain = {Grain.WEEK: Grain.DAY, Grain.MONTH: Grain.WEEK, Grain.QUARTER: Grain.MONTH}
+    return _within(whole, (number, number + 1), 3, grain.get(whole.grain, Grain.QUARTER))
+
+
+def half(whole: Stretch, number: int) -> Stretch:
+    """Return the first or the second half of a stretch, or the last for -1."""
+    if number not in {1, 2, -1}:
+        raise ValueError(number)
+    first = 0 if number == 1 else 1
+    grain = Grain.QUARTER if whole.grain is Grain.YEAR else Grain.WEEK
+    return _within(whole, (first, first + 1), 2, grain)
+
+
+def _within(whole: Stretch, parts: tuple[int, int], of: int, grain: Grain) -> Stretch:
+    """Return the days, or the months of a longer stretch, between two of its parts."""
+    months = {Grain.QUARTER: 3, Grain.YEAR: _MONTHS_A_YEAR}.get(whole.grain)
+
+    def cut(begin: datetime, end: datetime) -> tuple[datetime, datetime]:
+        length, unit = (months, "month") if months else ((end - begin).days, "day")
+        first, last = length * parts[0] // of, -(-length * parts[1] // of)
+        return _subtract(begin, -first, unit), _subtract(begin, -last, unit)
+
+    other = whole.other and cut(*whole.other)
+    return Stretch(*cut(*whole[:2]), grain, other)
+
+
+def week_of(month: Stretch, number: int, first_day: int | None = None) -> Stretch:
+    """Return the first seven days of a month, or others; -1 is for the last.
+
+    With *first_day*, the weekend in them.
+    """
+
+    def cut(begin: datetime, end: datetime) -> tuple[datetime, datetime]:
+        first = end - _WEEK if number < 0 else begin + (number - 1) * _WEEK
+        if first_day is None:
+            return first, first + _WEEK
+        first += (first_day - first.weekday()) % 7 * _DAY
+        return first, first + 2 * _DAY
+
+    other = month.other and cut(*month.other)
+    return Stretch(*cut(*month[:2]), Grain.DAY, other)
 
 
 def shift_earlier(stretch: Stretch) -> Stretch:
@@ -188,16 +291,50 @@ def _date_in(named: CalendarDate, of_year: int) -> Stretch:
     return Stretch(begin, begin + _DAY, Grain.DAY)
 
 
+def _of_some_year(now: datetime, in_year: Callable[[int], Stretch], shift: int | None) -> Stretch:
+    """Return the latest that has begun, and as other the next; with *shift* another one."""
+    if shift == 0:
+        return in_year(now.year)
+    years = (now.year + 1, now.year, now.year - 1)
+    latest = next(each for each in years if each < now.year or in_year(each).begin <= now)
+    if shift is None:
+        return in_year(latest)._replace(other=in_year(latest + 1)[:2])
+    is_running = now < in_year(latest).end
+    return in_year(latest + shift if shift > 0 else latest + shift + 1 - is_running)
+
+
+def _quarter(number: int, of_year: int) -> Stretch:
+    first = of_year * _MONTHS_A_YEAR + 3 * (number - 1)
+    return Stretch(_first(first), _first(first + 3), Grain.QUARTER)
+
+
+def _calendar_week(number: int, of_year: int) -> Stretch:
+    if not 1 <= number <= 53:  # noqa: PLR2004  # weeks
+        raise ValueError(number)
+    begin = datetime.fromisocalendar(of_year, 1, 1) + (number - 1) * _WEEK
+    return Stretch(begin, begin + _WEEK, Grain.WEEK)
+
+
+def _feast(place: tuple[int, int, int], of_year: int) -> Stretch:
+    month, shift, days = place
+    begin = datetime(of_year, month, shift) if month else easter(of_year) + shift * _DAY  # noqa: DTZ001  # the zone comes last
+    return Stretch(begin, begin + days * _DAY, Grain.DAY)
+
+
 def _season(number: int, of_year: int) -> Stretch:
     # Meteorological: March, June, September, December.
     first = of_year * _MONTHS_A_YEAR + 2 + 3 * number - (_MONTHS_A_YEAR if number == 3 else 0)  # noqa: PLR2004  # winter
     return Stretch(_first(first), _first(first + 3), Grain.QUARTER)
 
 
-def _subtract(at: datetime, number: int, unit: str) -> datetime:
+def _subtract(at: datetime, number: float, unit: str) -> datetime:
+    """Return the day so many units before a midnight."""
     if unit in {"day", "week"}:
-        return at - number * (_DAY if unit == "day" else _WEEK)
-    months = number * (1 if unit == "month" else _MONTHS_A_YEAR)
+        return _midnight(at - number * (_DAY if unit == "day" else _WEEK))
+    whole = int(number)
+    if unit == "month" and whole != number:
+        at -= timedelta(days=int(30 * (number - whole)))
+    months = whole if unit == "month" else int(number * _MONTHS_A_YEAR)
     first = _first(at.year * _MONTHS_A_YEAR + at.month - 1 - months)
     longest = (_first(first.year * _MONTHS_A_YEAR + first.month) - first).days
     return first.replace(day=min(at.day, longest))

@@ -1,7 +1,8 @@
 """Tables of words of time in seven languages, folded: lower case without accents.
 
-English, German, French, Spanish, Italian, Portuguese, Dutch. A word with another common meaning
-is in ``UNSURE`` and counts only next to a word of time.
+English, German, French, Spanish, Italian, Portuguese, Dutch. German words are written with their
+umlauts here and are known without them as well: "März" is "marz" and "maerz". A word with another
+common meaning is in ``UNSURE`` and counts only next to a word of time.
 """
 
 from __future__ import annotations
@@ -37,22 +38,33 @@ class Grain(StrEnum):
     YEAR = "year"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _spellings(text: str) -> list[str]:
+    """Return the words of *text*, folded, and those with an umlaut also as "ae", "oe", "ue"."""
+    words = text.split()
+    if text.isascii():
+        return words
+    return [fold(word) for word in words] + [word.translate(_WRITTEN_OUT) for word in words]
 
 
-def _number(*rows: str, first: int = 1) -> dict[str, int]:
-    return {word: number for number, row in enumerate(rows, first) for word in row.split()}
+_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
-def _all(rows: dict[Value, str]) -> dict[str, Value]:
-    return {word: value for value, row in rows.items() for word in row.split()}
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(_spellings(text))
 
 
-MONTHS = _number(
-    "january jan januar janner janvier janv enero gennaio janeiro januari",
+def number_words(*rows: str, first: int = 1) -> dict[str, int]:
+    return {word: number for number, row in enumerate(rows, first) for word in _spellings(row)}
+
+
+def value_words(rows: dict[Value, str]) -> dict[str, Value]:
+    return {word: value for value, row in rows.items() for word in _spellings(row)}
+
+
+MONTHS = number_words(
+    "january jan januar jänner janvier janv enero gennaio janeiro januari",
     "february feb februar feber fevrier fevr febrero febbraio fevereiro februari",
-    "march mar marz maerz mars marzo marco maart",
+    "march mar märz mars marzo marco maart",
     "april apr avril abril aprile",
     "may mai mayo maggio maio mei",
     "june jun juni juin junio giugno junho",
@@ -63,20 +75,20 @@ MONTHS = _number(
     "november nov novembre noviembre novembro",
     "december dec dezember dez decembre diciembre dicembre dezembro",
 )
-UNSURE = _words("may march mar sep dec jan mars mai marco mei julio juli janeiro")
+UNSURE = word_set("may march mar sep dec jan mars mai marco mei julio juli janeiro")
 """Months that are also names, verbs, or a planet."""
-CAPITAL = _words("may march mar sep dec jan")
+CAPITAL = word_set("may march mar sep dec jan")
 """Those of UNSURE, all English, that count if they are capitalised."""
-MONTH_LEADS = _words(
+MONTH_LEADS = word_set(
     """in im en em au dans seit ab bis vor nach depuis avant apres desde hasta since until till
     before after from to through during durante through by dal tra fra dopo ate sinds tot voor
-    na tussen between zwischen entre anfang mitte ende early mid late debut fin mois monat mes
-    mese maand gli"""
+    na tussen between zwischen entre anfang beginn mitte ende early mid late debut fin mi half
+    begin midden eind einde inizio meta fine mois monat mes mese maand gli"""
 )
-JOINTS = _words("of de del di du d der des do da von van")
+JOINTS = word_set("of de del di du d der des do da von van")
 """Words between a day, a month and a year."""
 
-WEEKDAYS = _number(
+WEEKDAYS = number_words(
     "monday montag lundi lunes lunedi maandag",
     "tuesday dienstag mardi martes martedi dinsdag",
     "wednesday mittwoch mercredi miercoles mercoledi woensdag",
@@ -86,30 +98,33 @@ WEEKDAYS = _number(
     "sunday sonntag dimanche domingo domenica zondag",
     first=0,
 )
-FEIRAS = _number("segunda", "terca", "quarta", "quinta", "sexta", first=0)
+WEEKDAY_JOINTS = word_set("den dem der the le el il op am")
+DAY_LEADS = word_set("am vom zum den dem der")
+"""Before "3.11." these show that it is a day."""
+FEIRAS = number_words("segunda", "terca", "quarta", "quinta", "sexta", first=0)
 """Portuguese weekdays, ordinals unless "feira" follows."""
-HABITS = _words("every each jeden jede chaque cada ogni elke iedere los tous toutes")
-"""Before a weekday these make a habit and not a day."""
+HABITS = word_set("every each jeden jede jedes chaque cada ogni elke iedere los tous toutes")
+"""Before a weekday, a season or a feast these make a habit and not a time."""
 
-DAYS = _all(
+DAYS = value_words(
     {
         -2: "vorgestern anteayer antier altroieri anteontem eergisteren avanthier",
         -1: "yesterday gestern hier ayer ieri ontem gisteren",
         0: "today heute hoy oggi hoje vandaag aujourdhui",
         1: "tomorrow morgen demain manana domani amanha",
-        2: "ubermorgen uebermorgen apresdemain pasadomanana dopodomani overmorgen",
+        2: "übermorgen apresdemain pasadomanana dopodomani overmorgen",
     }
 )
-GERMANIC = _words(
+GERMANIC = word_set(
     """ist sind war waren was wer wie wo wann warum ich wir der die das dem den mein meine ein eine
     und nicht hat haben gibt liegt steht wohnt het een ik wij wat waar wanneer staat ligt zijn
     woont"""
 )
 """In a text with one of these, "hier" means "here" and not the French "yesterday"."""
 
-PARTS = _all(
+PARTS = value_words(
     {
-        (5, 12): "morning vormittag fruh matin matinee mattina mattino manha ochtend morgen manana",
+        (5, 12): "morning vormittag früh matin matinee mattina mattino manha ochtend morgen manana",
         (11, 14): "noon mittag midi mediodia mezzogiorno",
         (12, 18): "afternoon nachmittag apresmidi pomeriggio middag",
         (12, 20): "tarde",
@@ -118,31 +133,60 @@ PARTS = _all(
     }
 )
 """Hours of the day; they may reach into the next day."""
-PART_LEADS = _words("a in por pela de la na em noite am im s le au nel di")
+PART_LEADS = word_set("a in por pela de la na em noite am im s le au nel di")
 DAY_PARTS = {
     "tonight": (0, (17, 29)),
     "stamattina": (0, (5, 12)),
     "stasera": (0, (17, 24)),
-    "stanotte": (0, (0, 6)),
     "vanochtend": (0, (5, 12)),
     "vanmiddag": (0, (12, 18)),
     "vanavond": (0, (17, 24)),
-    "vannacht": (0, (18, 29)),
     "gisterochtend": (-1, (5, 12)),
     "gistermiddag": (-1, (12, 18)),
     "gisteravond": (-1, (17, 24)),
 }
+NIGHT = (18, 29)
+BOTH_NIGHTS = word_set("heute cette")
+"""Before "night" these mean the last night or the coming one; so do NIGHTS."""
+NIGHTS = word_set("vannacht stanotte")
+WEEKDAY_PARTS = {
+    day + part: (WEEKDAYS[day], PARTS[part])
+    for days, parts in (
+        (
+            "montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag",
+            "morgen vormittag mittag nachmittag abend nacht",
+        ),
+        (
+            "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
+            "ochtend middag avond nacht",
+        ),
+    )
+    for day in days.split()
+    for part in parts.split()
+}
+"""Weekdays and parts of them in one word: "Freitagabend"."""
 
-UNITS = _all(
+UNITS = value_words(
     {
         "week": "week woche semaine semana settimana",
-        "weekend": "weekend weekends wochenende finesettimana findesemana fimdesemana",
-        "month": "month monat mois mes mese maand",
-        "quarter": "quarter quartal trimestre kwartaal",
-        "year": "year jahr annee an ano anno jaar",
+        "weekend": "weekend weekends wochenende wochenendes finesettimana findesemana fimdesemana",
+        "month": "month monat monats mois mes mese maand",
+        "quarter": "quarter quartal quartals trimestre kwartaal",
+        "year": "year jahr jahres annee an ano anno jaar",
     }
 )
-COUNTED = _all(
+UNIT_DAYS = value_words(
+    {
+        ("year", 0): "heuer",
+        ("week", -1): "vorwoche",
+        ("month", -1): "vormonat vormonats",
+        ("quarter", -1): "vorquartal vorquartals",
+        ("year", -1): "vorjahr vorjahres",
+    }
+)
+"""Units by their own word, and how far they are from the current one."""
+CALENDAR_WEEKS = word_set("kw kalenderwoche")
+COUNTED = value_words(
     {
         "minute": "minute minutes minuten minutos minuti minuut",
         "hour": "hour hours stunde stunden heure heures hora horas ora ore uur uren",
@@ -152,68 +196,129 @@ COUNTED = _all(
         "year": "year years jahr jahre jahren an ans annee annees ano anos anno anni jaar jaren",
     }
 )
-SHIFTS = _all(
+PLURALS = {
+    word: COUNTED[word]
+    for word in word_set(
+        """days weeks months years tage tagen wochen monate monaten jahre jahren jours semaines ans
+        annees dias semanas meses anos giorni settimane mesi anni dagen weken maanden jaren"""
+    )
+}
+"""Without a number these are a few: "die letzten Tage"."""
+AGO_OF_GERMAN = word_set("her zurück")
+GERMAN_UNITS = word_set(
+    "minuten stunde stunden tag tage tagen woche wochen monat monate monaten jahr jahre jahren"
+)
+"""Before these words, of which one is English too."""
+DUTCH_UNITS = word_set("dagen weken maand maanden jaar uur")
+"""Before these "over" means "in"."""
+SHIFTS = value_words(
     {
+        -2: "vorletzte vorletzten vorletzter vorletztes vorletztem avantdernier antepasado"
+        " antepasada retrasado retrasada voorvorig voorvorige",
         -1: "last past previous letzte letzten letzter letztes letztem vorige vorigen voriger"
         " voriges vorigem vergangene vergangenen vergangenes vergangener dernier derniere passe"
-        " passee pasado pasada scorso scorsa passato passata passado passada vorige afgelopen",
+        " passee pasado pasada scorso scorsa passato passata passado passada vorig afgelopen",
         0: "this current diese dieser dieses diesen diesem cette cet ce este esta questo questa"
         " neste nesta deze dit",
-        1: "next coming nachste nachsten nachster nachstes nachstem kommende kommenden kommendes"
-        " prochain prochaine proximo proxima prossimo prossima volgende komende",
+        2: "übernächste übernächsten übernächster übernächstes übernächstem",
+        1: "next coming nächste nächsten nächster nächstes nächstem kommende kommenden kommendes"
+        " prochain prochaine proximo proxima prossimo prossima volgend volgende komend komende",
     }
 )
-SHIFTS_AFTER = _all(
+SHIFTS_AFTER = value_words(
     {
+        -2: "antepasado antepasada retrasado retrasada",
         -1: "dernier derniere passe passee pasado pasada scorso scorsa passato passata passado"
         " passada",
         1: "prochain prochaine proximo proxima prossimo prossima",
     }
 )
 """Those that may follow their noun."""
-SEASONS = _number(
-    "spring fruhling fruhjahr printemps primavera voorjaar lente",
-    "summer sommer ete verano estate verao zomer",
-    "autumn fall herbst automne otono autunno outono herfst",
-    "winter hiver invierno inverno",
+SEASONS = number_words(
+    "spring frühling frühlings frühjahr frühjahrs printemps primavera voorjaar lente",
+    "summer sommer sommers ete verano estate verao zomer",
+    "autumn fall herbst herbsts automne otono autunno outono herfst",
+    "winter winters hiver invierno inverno",
     first=0,
 )
-SEASON_LEADS = _words("in im en au el nel em no during since seit depuis desde")
+SEASON_LEADS = word_set(
+    "in im en au el nel em no vom zum bis during since until seit depuis desde sinds"
+)
+NORTHERN = word_set(
+    "frühling frühlings frühjahr frühjahrs sommer sommers herbst herbsts voorjaar zomer herfst"
+)
+"""Seasons in languages whose speakers live in the north."""
+NORTHERN_LEADS = word_set("im letzten vorletzten vorigen vergangenen diesen nächsten kommenden")
+"""Before "winter", which is English too."""
 
-NUMBERS = _number(
+NUMBERS = number_words(
     "a an one ein eine einem einer einen un une una uno um uma een",
-    "two zwei deux dos due dois duas twee couple paar",
-    "three drei trois tres tre drie few",
+    "two zwei zwo deux dos due dois duas twee couple paar",
+    "three drei trois tres tre drie few several some einige einigen mehrere mehreren quelques"
+    " plusieurs algunos algunas unos unas varios varias alcuni alcune qualche parecchi parecchie"
+    " alguns algumas enkele",
     "four vier quatre cuatro quattro quatro",
-    "five funf fuenf cinq cinco cinque vijf",
+    "five fünf cinq cinco cinque vijf",
     "six sechs sei seis zes",
     "seven sieben sept siete sette sete zeven",
     "eight acht huit ocho otto oito",
     "nine neun neuf nueve nove negen",
     "ten zehn dix diez dieci dez tien",
     "eleven elf onze once undici",
-    "twelve zwolf douze doce dodici doze twaalf",
+    "twelve zwölf douze doce dodici doze twaalf",
+    "thirteen dreizehn treize trece tredici treze dertien",
+    "fourteen vierzehn quatorze catorce quattordici catorze veertien",
+    "fifteen fünfzehn quinze quince quindici vijftien",
+    "sixteen sechzehn seize dieciseis sedici dezesseis zestien",
+) | value_words(
+    {
+        20: "twenty zwanzig vingt veinte venti vinte twintig",
+        30: "thirty dreißig trente treinta trenta trinta dertig",
+    }
 )
-VAGUE = _words("couple few paar")
-AGO = _words("ago fa atras geleden")
+VAGUE = word_set(
+    """couple few several some paar par paio einige einigen mehrere mehreren quelques plusieurs
+    algunos algunas unos unas varios varias alcuni alcune qualche parecchi parecchie alguns algumas
+    enkele"""
+)
+MIXED = value_words(
+    {
+        1.5: "anderthalb eineinhalb anderhalf",
+        2.5: "zweieinhalb tweeenhalf",
+        3.5: "dreieinhalb drieenhalf",
+    }
+)
+HALF = word_set("half halb halbe halben halber halbes demi demie medio media mezzo mezza meio meia")
+ABOUT = word_set(
+    """gut etwa knapp über rund circa ca zirka ungefähr fast beinahe mehr als about around almost
+    nearly over roughly more than environ presque plus de casi mas quasi piu oltre cerca mais
+    ongeveer bijna ruim"""
+)
+"""Before a number."""
+AGO = word_set("ago fa atras geleden terug zurück her")
 """After a number of units."""
-AGO_LEADS = _words("vor hace ha")
+AGO_LEADS = word_set("vor hace ha")
 """Before a number of units; "il y a" are three words."""
 
-SINCE = _words("since seit ab depuis desde sinds vanaf")
-AFTER = _words("after nach apres despues dopo depois")
-UNTIL = _words("until till through bis jusqu jusque hasta fino ate tot by")
-BEFORE = _words("before vor avant antes prima voor")
-BETWEEN = _words("between zwischen entre tra fra tussen")
-FROM = _words("from von de du dal da desde van")
-AND = _words("and und et y e en")
-TO = _words("to till until through bis au a al hasta ate tot jusqu")
-FILLERS = _words(
+AHEAD = word_set("in dans dentro fra tra daqui over binnen")
+"""Before a number of units: so far from now."""
+
+SINCE = word_set("since seit ab depuis desde sinds vanaf")
+AFTER = word_set("after nach apres despues dopo depois")
+UNTIL = word_set("until till through bis jusqu jusque hasta fino ate tot by")
+BEFORE = word_set("before vor avant antes prima voor")
+BETWEEN = word_set("between zwischen entre tra fra tussen")
+FROM = word_set("from von vom de du dal da desde van")
+AND = word_set("and und et y e en")
+TO = word_set("to till until through bis au a al hasta ate tot jusqu")
+RANGE = word_set("bis tot through")
+"""Between two times, without a word before them."""
+FILLERS = word_set(
     """the of der dem den des die das zum le la les l au aux a el al los de del di du d il lo i o
     os do dos as em en no na het"""
 )
 YEAR_LEADS = (
-    _words("in en im of del nel em year jahr annee ano anno jaar during and und to bis")
+    word_set("in en im of del nel em year jahr annee ano anno jaar during and und to bis")
     | SINCE
     | AFTER
     | UNTIL
@@ -221,51 +326,22 @@ YEAR_LEADS = (
     | BETWEEN
     | frozenset(SEASONS)
 )
-NO_YEAR = _words(
+NO_YEAR = word_set(
     """lines words tokens rows files items people users customers requests steps points times euros
-    euro dollars pounds ms px mb kb gb km m kg zeilen worter menschen zeichen stuck lignes mots
+    euro dollars pounds ms px mb kb gb km m kg zeilen wörter menschen zeichen stück lignes mots
     lineas palabras percent"""
 )
 """After a number these show that it is no year."""
 
-LASTS = _words(
-    """last past letzten vergangenen derniers dernieres ultimos ultimas ultimi ultime laatste
-    afgelopen"""
+LASTS = word_set(
+    """last past letzte letzten vergangenen derniers dernieres ultimos ultimas ultimi ultime
+    laatste afgelopen"""
 )
 """Before a number of units: a stretch that ends now."""
-
-COMPOUNDS = {
-    ("aujourd", "hui"): "aujourdhui",
-    ("avant", "hier"): "avanthier",
-    ("apres", "demain"): "apresdemain",
-    ("apres", "midi"): "apresmidi",
-    ("pasado", "manana"): "pasadomanana",
-    ("altro", "ieri"): "altroieri",
-    ("week", "end"): "weekend",
-    ("fine", "settimana"): "finesettimana",
-    ("fin", "de", "semana"): "findesemana",
-    ("fim", "de", "semana"): "fimdesemana",
-    ("day", "before", "yesterday"): "vorgestern",
-    ("day", "after", "tomorrow"): "ubermorgen",
-    ("il", "y", "a"): "vor",
-    ("que", "viene"): "proximo",
-    ("que", "vem"): "proximo",
-    ("il", "prossimo"): "prossimo",
-}
-"""Compounds: several words with one meaning."""
-
-CORE = (
-    frozenset(MONTHS)
-    | frozenset(WEEKDAYS)
-    | frozenset(FEIRAS)
-    | frozenset(DAYS)
-    | frozenset(PARTS)
-    | frozenset(DAY_PARTS)
-    | frozenset(UNITS)
-    | frozenset(COUNTED)
-    | frozenset(SEASONS)
-    | frozenset(("aujourd",))
+NEXTS = word_set(
+    """next coming nächste nächsten kommenden prochains prochaines proximos proximas prossimi
+    prossime volgende komende"""
 )
-"""Every expression of time contains one of these words, or a number of four digits."""
-FIRST = CORE.union(SHIFTS, LASTS, AGO_LEADS, NUMBERS, SINCE, AFTER, UNTIL, BEFORE, BETWEEN, FROM)
-"""Words that a time may begin with, beside numbers."""
+"""Before a number of units: a stretch that begins now."""
+OF_THINGS = word_set("of the der des von de du del di van")
+"""After "the last days" these show that they are not those before now."""

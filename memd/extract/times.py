@@ -19,12 +19,14 @@ from typing import NamedTuple
 from memd.base.clock import from_us
 from memd.extract import stretches
 from memd.extract import time_words as words
-from memd.extract.points import AROUND, Point, TimeText, parse_ago, parse_point, split_words
+from memd.extract.composed import parse_amount, parse_counted, parse_point, parse_uncounted
 from memd.extract.stretches import CalendarDate
+from memd.extract.time_text import AROUND, CORE, DIGITS, EDGES, FIRST, Point, TimeText, split_words
 from memd.extract.time_words import Grain, fold
 
 _WORDS = re.compile(r"[^\W_]+")
-_NUMBER = re.compile(r"\d{4}")
+_NUMBER = re.compile(DIGITS)
+_LAST = 2  # of EDGES
 _LIMIT_CHARS_MAX = 200  # of a text that is only a time
 
 
@@ -61,7 +63,7 @@ def find_periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Pe
     [(-86400000000, 0)]
     """
     plain = fold(text)
-    if words.CORE.isdisjoint(_WORDS.findall(plain)) and not _NUMBER.search(plain):
+    if CORE.isdisjoint(_WORDS.findall(plain)) and not _NUMBER.search(plain):
         return ()  # the fast path for most texts
     now = from_us(now_us).astimezone(zone).replace(tzinfo=None)
     reading = TimeText(text, split_words(text), now, zone)
@@ -95,16 +97,17 @@ def parse_limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime 
 
 def _parse(text: TimeText, place: int) -> tuple[Period | None, int]:
     """Return the period that begins at a word, and the index after it."""
-    if text.at(place) not in words.FIRST and not text.at(place)[:1].isdigit():
+    if text.at(place) not in FIRST and not text.at(place)[:1].isdigit():
         return None, place + 1
     try:
-        past = parse_ago(text, place)
+        past = parse_counted(text, place)
         if past is not None:
             return _to_period(text, past), past.after
         bound = _parse_between(text, place) or _parse_bound(text, place)
+        bound = bound or _parse_range(text, place)
         if bound is not None:
             return bound
-        point = _parse_adjacent(text, place) or parse_point(text, place)
+        point = _parse_adjacent(text, place) or parse_uncounted(text, place)
     except (ValueError, OverflowError):  # such as the thirtieth of February
         return None, place + 1
     return (None, place + 1) if point is None else (_to_period(text, point), point.after)
@@ -125,12 +128,45 @@ def _to_period(text: TimeText, named: Point) -> Period:
 
 
 def _parse_between(text: TimeText, place: int) -> tuple[Period, int] | None:
-    """Parse "between A and B", "from A to B"; A may take the year of B."""
+    """Parse "between A and B", "from A to B"; A may take the month and year of B."""
     word = text.at(place)
     joints = words.AND if word in words.BETWEEN else words.TO if word in words.FROM else None
-    first = parse_point(text, text.skip_fillers(place + 1)) if joints else None
-    if joints is None or first is None or text.at(first.after) not in joints:
+    if joints is None:
         return None
+    at = text.skip_fillers(place + 1)
+    first = parse_point(text, at) or _parse_day_before(text, at, joints)
+    if first is None or text.at(first.after) not in joints:
+        return None
+    return _join(text, place, first)
+
+
+def _parse_range(text: TimeText, place: int) -> tuple[Period, int] | None:
+    """Parse "Montag bis Freitag", "3. bis 5. November"."""
+    first = _parse_day_before(text, place, words.RANGE)
+    if first is None and text.at(place) in _RANGED:
+        first = parse_point(text, place)
+    if first is None or text.at(first.after) not in words.RANGE:
+        return None
+    return _join(text, place, first) if text.is_one_phrase(place, first.after + 1) else None
+
+
+_RANGED = frozenset(words.WEEKDAYS) | frozenset(words.MONTHS)
+
+
+def _parse_day_before(text: TimeText, place: int, joints: frozenset[str]) -> Point | None:
+    """Parse the first day of "3. und 5. November"."""
+    day = text.at(place)
+    if not day.isdecimal() or len(day) > len("31") or text.at(place + 1) not in joints:
+        return None
+    second = parse_point(text, text.skip_fillers(place + 2))
+    if second is None or second.date is None or second.date.day is None:
+        return None
+    date = second.date._replace(day=int(day))
+    return Point(stretches.date(text.now, date), place, place + 1, date)
+
+
+def _join(text: TimeText, place: int, first: Point) -> tuple[Period, int] | None:
+    """Return the time from *first* to the one after the word that follows it."""
     second = parse_point(text, text.skip_fillers(first.after + 1))
     if second is None:
         return None
@@ -158,10 +194,10 @@ def _parse_bound(text: TimeText, place: int) -> tuple[Period, int] | None:
     """Parse "since A", "after A", "until A", "before A"."""
     word = text.at(place)
     if word not in _LIMITS:
-        return None
+        return _parse_lasting(text, place)
     point = parse_point(text, text.skip_fillers(place + 1))
     if point is None:
-        return None
+        return _parse_lasting(text, place)
     period = _to_period(text, point)
     begin: int | None = None
     end: int | None = None
@@ -172,12 +208,23 @@ def _parse_bound(text: TimeText, place: int) -> tuple[Period, int] | None:
     elif word in words.UNTIL:
         end = period.to_us
     else:
-        end = period.from_us
+        end = period.to_us if EDGES.get(text.at(point.first)) == _LAST else period.from_us
     start = text.words[place].start
     limited = replace(period, start=start, from_us=begin, to_us=end, other=None, bounds=True)
     return limited, point.after
 
 
+def _parse_lasting(text: TimeText, place: int) -> tuple[Period, int] | None:
+    """Parse "seit zwei Wochen", "depuis trois jours", "da una settimana"."""
+    amount = parse_amount(text, place + 1, bare=True) if text.at(place) in _LASTING else None
+    if amount is None:
+        return None
+    stretch = stretches.ago(text.now, amount.number, amount.unit, vague=amount.vague)
+    period = _to_period(text, Point(stretch, place, amount.after))
+    return replace(period, from_us=period.limit_us, to_us=None, bounds=True), amount.after
+
+
+_LASTING = (words.SINCE | {"da"}) - {"ab", "vanaf"}
 _LIMITS = words.SINCE | words.AFTER | words.UNTIL | words.BEFORE
 
 
