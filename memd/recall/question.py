@@ -26,8 +26,9 @@ _ASKS_WHEN = re.compile(r"\b(?:when|(?:what|which) (?:year|month|day|date)|how l
 _ASKS_NOW = re.compile(
     r"\b(?:now|nowadays|current(?:ly)?|still|these days|at (?:the moment|present)|latest|newest"
     r"|(?:most )?recent(?:ly)?|lately|jetzt|aktuell\w*|derzeit|momentan|zurzeit|noch|neueste\w*"
-    r"|neulich|maintenant|actuel\w*|encore|récemment|ahora|actual\w*|todavía|recientemente|adesso"
-    r"|attual\w*|ancora|recentemente|agora|atual\w*|ainda|nu|momenteel|nog|onlangs)\b",
+    r"|neulich|kürzlich|kuerzlich|letztens|unlängst|vor kurzem|in letzter zeit|maintenant|actuel\w*"
+    r"|encore|récemment|dernièrement|ahora|actual\w*|todavía|recientemente|[uú]ltimamente|adesso"
+    r"|attual\w*|ancora|recentemente|agora|atual\w*|ainda|nu|momenteel|nog|onlangs|laatst)\b",
     re.IGNORECASE,
 )
 _MARKS = frozenset("?\uff1f\u061f")

@@ -29,15 +29,27 @@ _HAPPENED = """
     happen happened happening happens go going goes went talk talked discuss discussed say said tell
     told make made new news anything something everything thing things work worked learn learned
     learnt remember know s
-    was passiert passierte geschehen geschah los gemacht getan gesprochen besprochen gesagt gelernt
-    alles etwas neues haben hatten waren mir uns
-    quoi quelle quelles passé arrivé fait faites avons avez ont était dit parlé appris tout nouveau
-    ai as a qu est ce c
-    qué pasó pasado ocurrió hice hicimos hiciste hecho hemos he has dije dijimos hablamos hubo nuevo
-    fue era todo
-    cosa successo accaduto fatto abbiamo ho hai detto imparato novità stato tutto
-    o que aconteceu fiz fizemos feito houve foi disse falamos novo tudo
-    wat gebeurd gebeurde gedaan heb hebben hebt gezegd besproken geleerd nieuws alles was er
+    accomplish accomplished achieve achieved working
+    was passiert passierte geschehen geschah los lief gelaufen vorgefallen ereignet gemacht getan
+    gesprochen besprochen geredet diskutiert gesagt gelernt erledigt geschafft erreicht gearbeitet
+    beschäftigt unternommen erlebt alles etwas neues habe hab hast habt hatte hattest haben hatten
+    hat waren warst mir uns dir gab gibt stand standen woran worüber wovon womit denn so übers
+    uebers beim
+    quoi qui quelle quelles passé arrivé fait faites faire avons avez ont avais avait avions eu lieu
+    était étais dit parlé discuté appris tout nouveau neuf travaillé travaillais réalisé accompli
+    ai as a qu est ce c j s t moi
+    qué pasó pasado ocurrió ocurrido sucedió sucedido hice hizo hicimos hiciste hicieron hecho hacer
+    haciendo hemos he has ha han había habíamos habido dije dijimos hablamos hablé hubo nuevo nuevas
+    novedades fue era estuve estuvimos todo trabajé trabajaste trabajamos trabajado trabajando logré
+    logrado sobre me nos
+    cosa successo accaduto avvenuto fatto facevo facevamo abbiamo avete ho hai ha hanno avevo aveva
+    avevamo detto parlato discusso imparato novità nuovo stato stata tutto lavorato lavorando
+    realizzato su era ero mi ci c
+    o que em aconteceu ocorreu fiz fez fizemos fizeste fizeram feito fazer fazendo houve foi tenho
+    tinha temos estive estava disse falamos falei novo novidades tudo trabalhei trabalhou
+    trabalhamos trabalhado realizei realizado eu nós me
+    wat gebeurd gebeurde gedaan gewerkt werkte werkten heb hebben hebt heeft had hadden gezegd
+    besproken gepraat geleerd bereikt nieuws alles was waren er waaraan waarmee waarover bezig
 """
 ASKS_FOR_ALL = FUNCTION_WORDS | frozenset(_HAPPENED.split())
 """A question of only these words asks for everything."""
