@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import cache
+from typing import NamedTuple
 
 _END = re.compile(
     r"(?<=[.!?])(?<!\.\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!^\d\.)(?<!\betc\.)(?:\s+(?=\S)|[\"'\u201d\u2019)\]]+\s+(?=[^\sa-z]))"
@@ -39,8 +41,103 @@ def sentences(text: str) -> list[str]:
 
     >>> sentences("No. Use tabs, e.g. here.")
     ['No.', 'Use tabs, e.g. here.']
+    >>> sentences("Die Abgabe ist am 15. Januar. Bis dahin z. B. nichts.")
+    ['Die Abgabe ist am 15. Januar.', 'Bis dahin z. B. nichts.']
     """
-    return [part.strip() for part in _END.split(text) if part.strip()]
+    parts, start = [], 0
+    for end in _END.finditer(text):
+        first, last = end.span()
+        before = text[max(start, first - _BEFORE_CHARS) : first]
+        after = text[last : last + _AFTER_CHARS]
+        if "\n" in end.group() or not is_inside(before, after):
+            parts.append(text[start:first])
+            start = last
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+_BEFORE_CHARS, _AFTER_CHARS = 16, 12
+
+
+class _Stops(NamedTuple):
+    """What is before a full stop that ends no sentence, by what is after it."""
+
+    always: re.Pattern[str]
+    by_digit: re.Pattern[str]
+    by_name: re.Pattern[str]
+    by_lower: re.Pattern[str]
+    by_letter: re.Pattern[str]
+    ordinal: re.Pattern[str]
+    led_ordinal: re.Pattern[str]
+
+
+@cache
+def _stops() -> _Stops:
+    """Return the patterns, compiled on first use."""
+    return _Stops(
+        always=re.compile(
+            r"\b(?:[zZ]\. ?B|[dD]\. ?h|[uU]\. ?a|[vV]\. ?a|[uU]\. ?U|[zZ]\. ?T|[oO]\. ?ä"
+            r"|[iI]\. ?e|[eE]\. ?g|[iI]\. ?d\. ?R|[pP]\. ?e[xjs]|[pP]er es|[bB]zw|[vV]gl"
+            r"|[eE]vtl|[gG]gf|[iI]nkl|[eE]xkl"
+            r"|[zZ]zgl|[sS]og|ca|[aA]pprox|[cC]f|[bB]ijv|[dD]\.w\.z|[oO]\.a)\.$"
+        ),
+        by_digit=re.compile(
+            r"\b(?:Nr|nr|núm|pág|pag|Kap|Abs|Abb|Str|Fig|fig|S|p|pp|(?<!\d )(?:max|min)|Jan|Feb|Mär"
+            r"|Apr|Jun|Jul|Aug|Sept?|Okt|Oct|Nov|Dez|Dec)\.$"
+        ),
+        by_name=re.compile(
+            r"\b(?:[DdSs]r|[Dd]ra|Sra|Srta|Mr|Mrs|Ms|MM?|Mme|Mlle|[Pp]rof|Hr|[Ss]ig|[Dd]ott|[Dd]hr"
+            r"|[Mm]evr|Ing|Dipl)\.$"
+        ),
+        by_lower=re.compile(r"\b(?:usw|ecc|enz|Nr|nr|Dr|Prof|(?<!\d )(?:max|min))\.$"),
+        by_letter=re.compile(r"\b[zduvopie]\.$"),
+        ordinal=re.compile(r"(?<![\w.])\d{1,3}\.$"),
+        led_ordinal=re.compile(
+            r"\b(?:[AaIi]m|[Dd](?:er|em|en|es|as|ie)|vom|[Zz]um|[Bb]is|[Aa]b|[Ss]eit|und|mit)"
+            r" \d{1,3}\.$"
+        ),
+    )
+
+
+@cache
+def _ordinal_nouns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what follows a German ordinal and begins no English sentence, and what may begin one.
+
+    "Version 2. Tag the release" is two sentences, "am 2. Tag" is part of one.
+    """
+    german = (
+        "Januar|Jänner|Februar|März|Maerz|Mai|Juni|Juli|Oktober|Dezember|Mal|Woche|Monat|Jahr"
+        "|Quartal|Halbjahr|Platz|Versuch|Etage|Klasse|Runde|Auflage|Schritt|Kapitel|Absatz"
+        "|Geburtstag|Jahrhundert|Spieltag|Stufe|Zeile|Spalte|Seite|Hälfte"
+    )
+    both = "April|August|September|November|Tag|Stock|Advent|Semester|Person|Version|Phase"
+    ends = r"(?:e?s|en|e|n)?\b"
+    counted = r"(?:und|oder|bis)\b.?(?:der |dem |den |zum )?\d"
+    return re.compile(rf"(?:{german}){ends}|{counted}"), re.compile(rf"(?:{both}){ends}")
+
+
+_NAME = re.compile(r"[^\W\d_a-z][\w.'\u2019-]")
+_SHORT_WORD = re.compile(r"[^\W\d_]{1,2}\.")
+
+
+def is_inside(before: str, after: str) -> bool:
+    """Return whether the full stop at the end of *before* is inside a sentence: "Dr.", "am 3."."""
+    before, after = before[-_BEFORE_CHARS:], after[:_AFTER_CHARS]
+    if not before.endswith("."):
+        return False
+    stops = _stops()
+    if before[-2:-1].isdecimal():
+        sure, unsure = _ordinal_nouns()
+        if sure.match(after):
+            return stops.ordinal.search(before) is not None
+        return unsure.match(after) is not None and stops.led_ordinal.search(before) is not None
+    return bool(
+        stops.always.search(before)
+        or (after[:1].isdecimal() and stops.by_digit.search(before))
+        or (after[:1].islower() and stops.by_lower.search(before))
+        or (_NAME.match(after) and stops.by_name.search(before))
+        or (_SHORT_WORD.match(after) and stops.by_letter.search(before))
+    )
 
 
 def content_words(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from memd.sleep.distil.language.phrases import HANGING
 from memd.text.languages import FUNCTION_WORDS
+from memd.text.words import is_inside
 
 PROSE_CHARS_MAX = 40_000  # of one text; its end is read, where it says how things stand
 SENTENCE_CHARS_MAX = 300
@@ -254,9 +255,10 @@ def _is_open(line: tuple[int, bool, str]) -> bool:
 def _pieces(line: str) -> Iterator[str]:
     """Yield the sentences of a line; one that is too long ends where a clause does."""
     whole = ""
-    for piece in _END.split(line):
+    pieces = _END.split(line)
+    for piece, following in zip(pieces, [*pieces[1:], ""], strict=True):
         whole = f"{whole} {piece}".strip() if whole else piece.strip()
-        if _SHORTENED.search(whole[-8:]):
+        if _SHORTENED.search(whole[-8:]) or is_inside(whole, following):
             continue
         if whole:
             yield _cut(whole)
