@@ -9,7 +9,7 @@ import pytest
 
 from memd.base.clock import from_us, to_us
 from memd.extract.stretches import CalendarDate, easter
-from memd.extract.times import Period, find_periods
+from memd.extract.times import Period, find_periods, parse_limit
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=BERLIN))
@@ -430,3 +430,26 @@ def test_a_text_of_nothing_but_such_words_is_read_once(word: str) -> None:
     short, long = (len(find_periods(word * times, NOW, BERLIN)) for times in (50, 100))
 
     assert long <= 2 * short + 2
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("vorletzte Woche", "2026-11-02"),
+        ("vor einigen Tagen", "2026-11-14"),
+        ("in den letzten Tagen", "2026-11-13"),
+        ("Dienstag letzter Woche", "2026-11-10"),
+        ("übers Wochenende", "2026-11-14"),
+        ("am 3.11.", "2026-11-03"),
+        ("KW 45", "2026-11-02"),
+        ("Ende Oktober", "2026-10-21"),
+        ("Ostern", "2026-04-03"),
+        ("heuer", "2026-01-01"),
+        ("dentro de dos semanas", "2026-12-02"),
+    ],
+)
+def test_such_a_time_may_be_a_limit(text: str, begin: str) -> None:
+    limit = parse_limit(text, NOW, BERLIN)
+
+    assert limit is not None
+    assert shown(to_us(limit)) == begin
