@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memd.extract.alternations import longest_first
+from memd.text.alternations import longest_first
 
 # Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memd.extract.alternations import any_of, anywhere
+from memd.text.alternations import any_of, anywhere
 
 # Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001

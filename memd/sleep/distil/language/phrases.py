@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memd.extract.alternations import any_of, opening
+from memd.text.alternations import any_of, opening
 
 
 def _words(listed: str) -> frozenset[str]:
