@@ -41,6 +41,7 @@ from memd.sleep.nap.source import NO_CONTEXT, SessionContext
 from memd.text.chunk import clean as clean_text
 from memd.text.lessons import extract_lessons, parse_lesson
 from memd.text.route import route
+from memd.text.words import sentences
 
 _CATEGORIES = {
     NapKind.PREFERENCE: MemoryCategory.PROCEDURAL,
@@ -309,7 +310,8 @@ def draft_distilled(
 ) -> NapDraft:
     """Draft one distilled memory: one chunk whatever its length, in the category of its kind.
 
-    It is a named preference only if it is one in its owner's words.
+    It is a named preference only if it is one in its owner's words, and says no more: every prompt
+    of every project has those.
     """
     category = _CATEGORIES.get(memory.kind, MemoryCategory.SEMANTIC)
     place = max(memory.places) if memory.kind is NapKind.DIGEST else memory.places[0]
@@ -321,7 +323,7 @@ def draft_distilled(
         origin=memory.origin,
     )
     result = draft_text(request, counter, whole=True)
-    prefers = memory.kind is NapKind.PREFERENCE
+    prefers = memory.kind is NapKind.PREFERENCE and len(sentences(memory.text)) == 1
     items = tuple(
         replace(item, category=category, preference=item.preference if prefers else None)
         for item in result.items

@@ -266,6 +266,7 @@ def test_every_kind_is_filed() -> None:
         ("My favourite editor is Helix.", NapKind.PREFERENCE, Origin.PERSON, "favorite_editor"),
         ("My favourite editor is Helix.", NapKind.PREFERENCE, Origin.ASSISTANT, None),
         ("My favourite editor is Helix.", NapKind.DECISION, Origin.PERSON, None),
+        ("Test the cart. I hate sleeps.", NapKind.PREFERENCE, Origin.PERSON, None),
         ("Never open it by hand.", NapKind.FIX, Origin.PERSON, None),
     ],
 )
