@@ -242,7 +242,8 @@ REMARKS = re.compile(
     r"work|working|analy[sz]e|analy[sz]ing|go|commit|push|build|clean|apply|think|know|help|wait|"
     r"waiting|done|ready|begin|also)\b|(?:running|checking|looking|reading|searching|starting"
     r"|working|"
-    rf"thinking)\b|{_ACTS_FOREIGN}|lass mich|ich werde|je vais|laisse-moi|ik ga|ik zal|"
+    r"thinking|committed|pushed|merged|committet|gepusht|gemergt|commité|poussé)\b"
+    rf"|{_ACTS_FOREIGN}|lass mich|ich werde|je vais|laisse-moi|ik ga|ik zal|"
     r"voy a|déjame|(?:ora )?vado a|fammi|vou|deix[ae]-me|laat me|zaraz|pozwól|сейчас|я"
     r" (?:посмотрю|проверю|запущу)|позволь)",
     re.IGNORECASE,

@@ -61,6 +61,8 @@ def test_what_a_turn_does_is_told(does: Passing, text: str) -> None:
         ("Ik kijk even in de logs.", Passing.REMARK),
         ("Mache ich.", Passing.ACKNOWLEDGEMENT),
         ("Done.", Passing.ACKNOWLEDGEMENT),
+        ("Committed as 3f2a1c0.", Passing.REMARK),
+        ("Committed offsets are kept for seven days.", None),
         ("Would you like me to go on?", Passing.QUESTION),
         ("The parser reads one line too many.", None),
         ("I found it: the cache is never emptied.", None),
