@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from textwrap import shorten
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,7 +31,7 @@ from memd.inject.brief_rows import (
     rank_rows,
     rank_rules,
 )
-from memd.inject.format import PromptPart, fence, pack
+from memd.inject.format import PackedMessages, PromptPart, fence, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.knowledge import FACT_LABELS
@@ -42,7 +42,7 @@ from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.session import briefs
-from memd.store.session.briefs import BriefMaterial, BriefRow, BriefScope
+from memd.store.session.briefs import RULE_KINDS, BriefMaterial, BriefRow, BriefScope
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
@@ -57,6 +57,8 @@ NEW_FACTS_MAX = 3
 ENTRY_CHARS, RULE_CHARS = 240, 160  # of a memory in a brief; commands are shown whole
 SUPERSEDED_MAX, SUPERSEDED_CHARS = 3, 160
 REPEATED_SHARE = 0.8  # of a line's words: a line that earlier ones cover so far is left out
+DECIDED_KINDS = RULE_KINDS | {"decision", "correction"}
+REQUEST_LABELS = ("Asked first:", "Asked last:")
 _WORD = re.compile(r"\w[\w./-]+\w")
 RULES_SHARE = 0.35
 PART_SHARES = (1.0, RULES_SHARE, 0.25, 0.15, 0.15, 1.0)
@@ -67,7 +69,7 @@ class BriefLine(NamedTuple):
     """One line of a brief; *id* is None for a superseded memory.
 
     In the label, *about* follows the kind and *mark* precedes it. *is_cut* says that the
-    memory has more text.
+    memory has more text. *at_us* is its time, 0 where none is told.
     """
 
     id: str | None
@@ -76,6 +78,7 @@ class BriefLine(NamedTuple):
     about: str = ""
     mark: str = ""
     is_cut: bool = False
+    at_us: int = 0
 
 
 @dataclass(frozen=True)
@@ -164,12 +167,17 @@ class _BriefBuilder:
         new_facts = [_fact_line(fact) for fact in recent if fact.id in new]
         rules = drop_repeats(list(map(_rule_line, rank_rules(rows))), digest)
         rules = rules[: self._count_fitting(rules)]
+        rules.sort(key=lambda line: line.at_us, reverse=True)
         shown_ids = {line.id for line in rules}
-        memories = [_cut(_memory_line(row)) for row in rank_rows(rows)]
+        memories = [_cut(_dated_line(row)) for row in rank_rows(rows)]
         memories = [line for line in memories if line.id not in shown_ids]
         memories = drop_repeats(memories, (*digest, *rules, *new_facts))
         open_lines = _open_lines(rows, digest)
-        self._add([digest, rules, new_facts, _superseded_lines(material), open_lines, memories])
+        parts = [digest, rules, new_facts, _superseded_lines(material), open_lines, memories]
+        fitting = self._pack(parts)
+        self.omitted = sum(map(len, parts)) - sum(map(len, fitting.included))
+        shown = [memories[place] for place in fitting.included[-1]]
+        self._add([*parts[:-1], newest_first(shown)])
 
     def _count_fitting(self, rules: Sequence[BriefLine]) -> int:
         """Return how many of *rules* fit into their share; what is left competes with the rest."""
@@ -181,9 +189,19 @@ class _BriefBuilder:
         return len(rules)
 
     def _add(self, parts: Sequence[Sequence[BriefLine]]) -> None:
-        """Add the lines that fit, each part within its share; a part may use what others left."""
+        """Add the lines that fit, and note which memories they show."""
+        packed = self._pack(parts)
+        self.prompt.messages.extend(packed.messages)
+        self.prompt.used += packed.tokens
+        for lines, taken in zip(parts, packed.included, strict=True):
+            lines_in = [lines[place] for place in taken]
+            self.items += [BriefItem(id=line.id, label=line.kind) for line in lines_in if line.id]
+            self.whole += [line.id for line in lines_in if line.id and not line.is_cut]
+
+    def _pack(self, parts: Sequence[Sequence[BriefLine]]) -> PackedMessages:
+        """Pack the lines, each part within its share; a part may use what others left."""
         most = self.prompt.tokens_left
-        packed = pack(
+        return pack(
             [
                 PromptPart([render_line(line) for line in lines], int(most * share))
                 for lines, share in zip(parts, PART_SHARES, strict=True)
@@ -192,13 +210,6 @@ class _BriefBuilder:
             token_budget=most,
             has_directive=self.prompt.has_directive,
         )
-        self.prompt.messages.extend(packed.messages)
-        self.prompt.used += packed.tokens
-        for lines, taken in zip(parts, packed.included, strict=True):
-            lines_in = [lines[place] for place in taken]
-            self.items += [BriefItem(id=line.id, label=line.kind) for line in lines_in if line.id]
-            self.whole += [line.id for line in lines_in if line.id and not line.is_cut]
-            self.omitted += len(lines) - len(taken)
 
     async def _policies(self) -> tuple[str, ...]:
         policies = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
@@ -220,15 +231,47 @@ class _BriefBuilder:
 
 
 def drop_repeats(lines: Sequence[BriefLine], before: Sequence[BriefLine]) -> list[BriefLine]:
-    """Return *lines* without those whose words are covered by *before* and by better lines."""
-    terms = {word for line in before for word in _words(line.text)}
+    """Return *lines* without those whose words are covered by *before* and by better lines.
+
+    A rule, decision or correction is only covered by what is not older and no request: an older
+    text in the same words may say the opposite, and a request is cut.
+    """
+    told_us: dict[str, int] = {}
+    for part in map(_split_requests, before):
+        for words, at_us in part:
+            _note(told_us, words, at_us)
     new_lines: list[BriefLine] = []
     for line in lines:
         words = _words(line.text)
-        if len(words & terms) < REPEATED_SHARE * len(words):
+        since_us = line.at_us if line.kind in DECIDED_KINDS else 0
+        if sum(told_us.get(word, -1) >= since_us for word in words) < REPEATED_SHARE * len(words):
             new_lines.append(line)
-            terms |= words
+            _note(told_us, words, line.at_us)
     return new_lines
+
+
+def _note(told_us: dict[str, int], words: Iterable[str], at_us: int) -> None:
+    """Note that a line of *at_us* has *words*."""
+    for word in words:
+        told_us[word] = max(at_us, told_us.get(word, 0))
+
+
+def _split_requests(line: BriefLine) -> Iterator[tuple[frozenset[str], int]]:
+    """Yield the words of *line* and its time, which is 0 for the requests of a digest."""
+    if line.kind != DIGEST:
+        yield _words(line.text), line.at_us
+        return
+    for field_line in line.text.splitlines():
+        is_request = field_line.startswith(REQUEST_LABELS)
+        yield _words(field_line), 0 if is_request else line.at_us
+
+
+def newest_first(lines: Sequence[BriefLine]) -> list[BriefLine]:
+    """Return *lines* with those of each kind, at the places that they have, the newest first."""
+    by_kind: dict[str, list[BriefLine]] = {}
+    for line in sorted(lines, key=lambda line: line.at_us):
+        by_kind.setdefault(line.kind, []).append(line)
+    return [by_kind[line.kind].pop() for line in lines]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -277,17 +320,24 @@ def _superseded_lines(material: BriefMaterial) -> list[BriefLine]:
 def _fact_line(fact: OrgFact) -> BriefLine:
     text = redact(fact.content)
     doubt = "" if fact.author.is_human else mark_of_text(text)
-    return BriefLine(fact.id, FACT_LABELS[fact.category], text, mark=doubt)
+    label, at_us = FACT_LABELS[fact.category], to_us(fact.created_at)
+    return BriefLine(fact.id, label, text, mark=doubt, at_us=at_us)
 
 
 def _memory_line(row: BriefRow) -> BriefLine:
     mark = mark_of(Origin(row.origin), Trust(row.trust))
-    return BriefLine(row.memory_id, row.kind or row.category, redact(row.content), mark=mark)
+    text = redact(row.content)
+    return BriefLine(row.memory_id, row.kind or row.category, text, mark=mark, at_us=row.at_us)
+
+
+def _dated_line(row: BriefRow) -> BriefLine:
+    """Return the line of a memory with its day: of two that differ a reader sees the newer one."""
+    return _memory_line(row)._replace(about=f" | {from_us(row.at_us):%Y-%m-%d}")
 
 
 def _rule_line(row: BriefRow) -> BriefLine:
     """Return the line of a rule without what came of it on its day."""
-    line = _memory_line(row)
+    line = _dated_line(row)
     text = without_outcome(line.text)
     return _cut(line._replace(text=text, is_cut=text != line.text), RULE_CHARS)
 

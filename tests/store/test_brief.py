@@ -92,7 +92,7 @@ async def test_a_project_s_last_session_comes_first_then_what_stands(room: Room)
     assert "<memory-entry>" in directive
     assert labels(brief) == ["digest", "preference", "decision", "fix"]
     assert "[digest of session, 2026-" in fenced
-    assert "[untrusted: tool] [fix] The build broke" in fenced
+    assert "[untrusted: tool] [fix | 2026-03-17] The build broke" in fenced
     assert brief.tokens_used <= BRIEF_TOKENS + 20
 
 
@@ -108,7 +108,7 @@ async def test_a_rule_is_told_without_what_came_of_it_however_many_sessions_went
     brief = await room.brief("two")
 
     assert labels(brief)[:2] == ["preference", "decision"]
-    assert f"[preference] {RULE.text}\n</memory-entry>" in text(brief)
+    assert f"[preference | 2026-03-17] {RULE.text}\n</memory-entry>" in text(brief)
 
 
 async def test_a_budget_is_used_and_without_one_a_brief_has_800_tokens(room: Room) -> None:
@@ -223,12 +223,28 @@ async def test_after_a_compaction_a_session_is_told_of_itself_first(room: Room) 
     assert "[digest of this session, 2026-" in text(after)
 
 
+async def test_the_newer_of_two_decisions_is_told_with_its_day_though_it_was_asked_for(
+    room: Room,
+) -> None:
+    old = Said("Stock levels are cached in Redis.", "one", at="2026-01-02T10:00:00Z")
+    new = replace(old, text="We drop Redis: cache with cachetools.", at="2026-02-03T10:00:00Z")
+    ended = replace(digest(f"Asked first: {new.text}\nEnded with: It is gone."), at=new.at)
+    await napped(room.bed, old, session_id="one", project_id=PROJECT)
+    await napped(room.bed, new, ended, session_id="two", project_id=PROJECT)
+
+    shown = text(await room.brief("three"))
+
+    assert shown.index(f"[decision | 2026-02-03] {new.text}") < shown.index(
+        f"[decision | 2026-01-02] {old.text}"
+    )
+
+
 async def test_what_no_longer_holds_is_said_in_short_to_the_next_session(room: Room) -> None:
     await napped(room.bed, TABS, session_id="one", project_id=PROJECT)
     await napped(room.bed, SPACES, session_id="one", project_id=PROJECT)
     brief = await room.brief("two")
     assert "[superseded] We indent with tabs." in text(brief)
-    assert "[decision] We indent with spaces after all." in text(brief)
+    assert "[decision | 2026-03-17] We indent with spaces after all." in text(brief)
     assert labels(brief) == ["decision"]
 
 

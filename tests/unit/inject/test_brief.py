@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.inject.brief import BriefLine, drop_repeats
+from memd.inject.brief import BriefLine, drop_repeats, newest_first
 from memd.inject.brief_rows import OPEN_POINTS_MAX, find_open_points, rank_rows, rank_rules
 from memd.store.session.briefs import BriefRow
 
@@ -154,6 +154,36 @@ def test_what_others_said_in_other_order_is_not_said_again() -> None:
     again = line("Tests run with make check; the port is 8443.")
     new = line("The tests run with make check on port 9000, behind nginx.")
     assert drop_repeats([again, new, new], lines) == [new]
+
+
+@pytest.mark.parametrize("kind", ["decision", "correction", "preference", "constraint"])
+def test_what_was_decided_is_told_though_the_last_session_asked_for_it(kind: str) -> None:
+    decided = BriefLine("d", kind, "We drop Redis and use cachetools.", at_us=DAY)
+    asked = BriefLine("digest", "digest", f"Asked first: {decided.text}", at_us=2 * DAY)
+    assert drop_repeats([decided], [asked]) == [decided]
+    assert drop_repeats([decided._replace(kind="outcome")], [asked]) == []
+    ended = asked._replace(text=f"Asked first: a cache\nEnded with: {decided.text}")
+    assert drop_repeats([decided], [ended]) == []
+
+
+def test_an_older_line_in_the_same_words_hides_no_newer_decision() -> None:
+    older = BriefLine("a", "decision", "Use Redis on the stage, cachetools elsewhere.", at_us=DAY)
+    newer = BriefLine(
+        "b", "decision", "Use cachetools on the stage, Redis elsewhere.", at_us=2 * DAY
+    )
+    assert drop_repeats([older, newer], []) == [older, newer]
+    assert drop_repeats([newer, older], []) == [newer]
+    outcomes = [each._replace(kind="outcome") for each in (older, newer)]
+    assert drop_repeats(outcomes, []) == outcomes[:1]
+
+
+def test_of_each_kind_the_newest_line_comes_first() -> None:
+    lines = [
+        BriefLine("d1", "decision", "", at_us=1),
+        BriefLine("c4", "correction", "", at_us=4),
+        BriefLine("d3", "decision", "", at_us=3),
+    ]
+    assert [each.id for each in newest_first(lines)] == ["d3", "c4", "d1"]
 
 
 def test_a_line_without_words_is_not_told() -> None:
