@@ -30,6 +30,7 @@ from memd.inject.brief_rows import (
     find_open_points,
     rank_rows,
     rank_rules,
+    state_rule,
 )
 from memd.inject.format import PackedMessages, PromptPart, fence, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
@@ -55,6 +56,7 @@ BRIEF_TOKENS = 800  # for fenced text, unless the request has a budget of its ow
 ENVIRONMENT = "environment"
 NEW_FACTS_MAX = 3
 ENTRY_CHARS, RULE_CHARS = 240, 160  # of a memory in a brief; commands are shown whole
+RULE_WHOLE_CHARS = 200  # of a rule that is not cut, as little would be saved
 SUPERSEDED_MAX, SUPERSEDED_CHARS = 3, 160
 REPEATED_SHARE = 0.8  # of a line's words: a line that earlier ones cover so far is left out
 DECIDED_KINDS = RULE_KINDS | {"decision", "correction"}
@@ -336,10 +338,13 @@ def _dated_line(row: BriefRow) -> BriefLine:
 
 
 def _rule_line(row: BriefRow) -> BriefLine:
-    """Return the line of a rule without what came of it on its day."""
+    """Return the line of a rule: without what came of it on its day, a long one by its rule."""
     line = _dated_line(row)
     text = without_outcome(line.text)
-    return _cut(line._replace(text=text, is_cut=text != line.text), RULE_CHARS)
+    if len(text) > RULE_CHARS:
+        text = state_rule(text)
+    line = line._replace(text=text, is_cut=text != line.text)
+    return line if len(text) <= RULE_WHOLE_CHARS else _cut(line, RULE_CHARS)
 
 
 def _cut(line: BriefLine, chars_max: int = ENTRY_CHARS) -> BriefLine:

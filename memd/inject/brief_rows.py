@@ -15,7 +15,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import user_part, without_outcome
+from memd.sleep.distil.acts import WORTH, Act, judge_sentence
 from memd.store.session.briefs import RULE_KINDS, BriefRow
+from memd.text.words import sentences
 
 KIND_WORTH: Mapping[str, float] = MappingProxyType(
     {"correction": 2.0, "preference": 2.0, "constraint": 2.0, "environment": 2.0, "decision": 1.5}
@@ -115,6 +117,27 @@ def drop_continued(superseded: Sequence[str], rows: Sequence[BriefRow]) -> list[
     """
     current = {user_part(row.content) for row in rows}
     return [text for text in superseded if user_part(text) not in current]
+
+
+def state_rule(text: str) -> str:
+    """Return a rule's *text* without greetings, questions and tasks of the message it is of.
+
+    >>> state_rule("Hi! Never edit below legacy/. Commits are in English. Can you fix the menu?")
+    'Never edit below legacy/. Commits are in English.'
+    """
+    lines: list[str] = []
+    for line in text.splitlines():
+        parts = sentences(line)
+        kept = [part for part in parts if _tells_rule(part)]
+        lines += [line] if kept == parts else [" ".join(kept)] if kept else []
+    return "\n".join(lines).strip() or text
+
+
+def _tells_rule(sentence: str) -> bool:
+    """Return whether *sentence* may be of a rule: a plain statement beside one often is."""
+    judged = judge_sentence(sentence)
+    is_plain = judged.act is Act.ACKNOWLEDGEMENT and judged.score > 0
+    return judged.score >= WORTH or is_plain or _LASTING.search(sentence) is not None
 
 
 def _lasts(row: BriefRow) -> bool:

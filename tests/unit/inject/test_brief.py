@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from memd.inject.brief import BriefLine, drop_repeats, newest_first
-from memd.inject.brief_rows import OPEN_POINTS_MAX, find_open_points, rank_rows, rank_rules
+from memd.inject.brief_rows import (
+    OPEN_POINTS_MAX,
+    find_open_points,
+    rank_rows,
+    rank_rules,
+    state_rule,
+)
 from memd.store.session.briefs import BriefRow
 
 DAY = 86_400_000_000
@@ -65,6 +71,19 @@ def test_a_rule_that_says_how_long_it_holds_comes_before_one_that_does_not(lasti
         content="I do not want the blue one\nOutcome: It is never shown."
     )
     assert [row.memory_id for row in rank_rules([of_the_day, old])] == ["old", "day"]
+
+
+def test_of_a_long_message_the_rules_are_told_and_no_greeting_and_no_task() -> None:
+    rules = (
+        "Before we start, a rule for this whole project: never edit anything below legacy/."
+        " And commit messages are conventional commits in English."
+    )
+    task = "Today: GET /stock is slow (2-3 s), please find out why."
+    assert state_rule(f"Hi! {rules} {task}") == rules
+    assert state_rule(f"Hi!\n{rules}\n\n{task}") == rules
+    asked = "Always run the tests, and show me the diff before you continue."
+    assert state_rule(f"{asked} {task}") == asked
+    assert state_rule("Hi! Please look at the menu.") == "Hi! Please look at the menu."
 
 
 def test_no_session_takes_a_whole_brief_with_memories_of_one_kind() -> None:
