@@ -16,6 +16,7 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.language.failures import has_failed
+from memd.sleep.distil.language.left import LABEL
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import is_worth_it, outcome, pasted_error
 from memd.sleep.distil.unfinished import find_unfinished
@@ -103,16 +104,20 @@ def digest(exchanges: Sequence[Exchange]) -> str:
 
 
 def _ending_fields(ended: str, left: Sequence[str]) -> dict[str, str]:
-    """Return how a session ended and what it *left* open, each thing once.
+    """Return how a session ended and what it *left* open.
 
-    What both say stands where more of it is told.
+    What is open stands there in any case, for a later brief reads it there. A sentence that says
+    no more than that is not told of the end.
     """
-    sentence_words = [(sentence, _content(sentence)) for sentence in sentences(ended)]
-    titles = [(title, _content(title)) for title in left]
-    kept = [one for one, mine in sentence_words if not any(_covers(its, mine) for _, its in titles)]
-    names = {one: _content(one) for one in kept}
-    also = [one for one, mine in titles if not any(_covers(its, mine) for its in names.values())]
-    return {"Ended with": " ".join(kept), "Open": "; ".join(also)}
+    titles = [_content(title) for title in left]
+    every = frozenset(word for title in titles for word in title)
+    kept = [
+        sentence
+        for sentence in sentences(ended)
+        if not _covers(every, _content(sentence))
+        and not (LABEL.match(sentence) and any(_covers(_content(sentence), its) for its in titles))
+    ]
+    return {"Ended with": " ".join(kept), "Open": "; ".join(left)}
 
 
 def _covers(terms: frozenset[str], other: frozenset[str]) -> bool:

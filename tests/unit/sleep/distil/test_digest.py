@@ -80,7 +80,7 @@ def test_what_is_open_and_how_it_ended_are_not_the_same() -> None:
     assert fields["Open"] == left.replace("`", "")
 
 
-def test_what_is_open_is_told_where_more_of_it_is_told() -> None:
+def test_what_is_open_stays_open_where_the_last_answer_tells_it_too() -> None:
     first = "First error \u2014 `shop.py` reads `PORT` twice"
     whole = f"{first}, because the proxy of `gate.py` requires it and sets it on port 4010 itself."
     text = (
@@ -88,7 +88,20 @@ def test_what_is_open_is_told_where_more_of_it_is_told() -> None:
     )
     fields = _fields(digest([_exchange(0, "Look at the shop.", text)]))
     assert fields["Ended with"].startswith("First error")
-    assert fields["Open"] == "No test covers the empty basket"
+    assert fields["Open"] == f"{first}; No test covers the empty basket".replace("`", "")
+
+
+def test_points_that_the_last_answer_lists_are_open_and_not_told_of_the_end() -> None:
+    done = "web2 runs nginx 1.26.2 with HTTP/3 now."
+    text = (
+        f"{done}\n\nRemaining:\n\n- [ ] renew the certificate of web2 (9 days left)\n"
+        "- [ ] roll out nginx 1.26 to web1 on Monday\n- [x] HTTP/3 on web2"
+    )
+    fields = _fields(digest([_exchange(0, "roll out nginx 1.26 on web2", text)]))
+    assert fields["Ended with"] == done
+    assert fields["Open"] == (
+        "renew the certificate of web2 (9 days left); roll out nginx 1.26 to web1 on Monday"
+    )
 
 
 def test_its_fields_stand_in_their_order_and_empty_ones_are_left_out() -> None:
