@@ -16,7 +16,7 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.language.failures import has_failed
-from memd.sleep.distil.language.left import LABEL
+from memd.sleep.distil.language.left import LABEL, drop_farewells
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import is_worth_it, outcome, pasted_error
 from memd.sleep.distil.unfinished import find_unfinished
@@ -169,7 +169,7 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
         text = " ".join(" ".join(own.paragraphs).split())
         if own.is_answer and not text:
             text = f"(a pasted answer) {_first_line(exchange.user)}"
-        if len(text.split()) < _WORDS_MIN or _EMPTY_WORDS.fullmatch(text):
+        if len(text.split()) < _WORDS_MIN or _is_empty(text):
             continue
         yield cut(
             f"{text} {_title(exchange.user) or pasted_error(exchange.user)}"
@@ -177,6 +177,12 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
             else text,
             _REQUEST_CHARS,
         )
+
+
+def _is_empty(text: str) -> bool:
+    """Return whether *text* only agrees, thanks or takes leave."""
+    rest = drop_farewells(text)
+    return not rest or _EMPTY_WORDS.fullmatch(rest) is not None
 
 
 def _first_line(text: str) -> str:

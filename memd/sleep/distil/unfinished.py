@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import edited_path
@@ -17,16 +18,18 @@ from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.findings import find_list, find_lists
 from memd.sleep.distil.language.left import (
     ALL_DONE,
-    CLOSES,
     LABEL,
-    LATER,
     OFFERED,
     ORDERED,
     TAKES_ALL,
     TRIES,
     UNDONE,
+    USER_LABEL,
+    closes,
     is_left,
     is_open_heading,
+    put_off_heading,
+    puts_off,
     tells_of_nothing,
 )
 from memd.sleep.distil.language.prose import sentences
@@ -48,6 +51,7 @@ _PLAN_EXCHANGES = 2  # the last ones, in which a plan was kept up to date
 _UNTRACKED_RUNS = 10  # after a plan of which no step is done: nobody kept it up to date
 _ANSWER_CHARS = 200
 _PARTING = 2  # messages of the user, in which things are put off
+_OWN_WORDS_MIN = 2  # of an item of the user's own list
 
 _STEP = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
 _PLAN = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
@@ -59,6 +63,8 @@ _ENDED = frozenset(("completed", "cancelled", "deleted"))
 _NUMBER = re.compile(r"\b\d{1,4}\b")
 _LONG_WORD = re.compile(r"[^\W\d_]\w{4,}")
 _ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
+_TICKED = re.compile(r"\[[xX]\]")
+_TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
 
 
 def find_unfinished(exchanges: Sequence[Exchange]) -> list[str]:
@@ -89,23 +95,68 @@ def _put_off(exchanges: Sequence[Exchange]) -> list[str]:
     put_off: list[str] = []
     for exchange in [each for each in reversed(exchanges) if each.user][:_PARTING]:
         has_edits = any(map(edited_path, exchange.runs))
-        for line in sentences(exchange.user[-_TAIL_CHARS:]):
-            label = LABEL.match(line.text)
+        items, rest = _split_list(exchange.user[-_TAIL_CHARS:])
+        put_off += [] if has_edits else items
+        for line in sentences(rest):
+            label = USER_LABEL.match(line.text)
             text = line.text[label.end() :] if label else line.text
             is_listed = label and not has_edits and not tells_of_nothing(text) and is_left(text)
-            if is_listed or (LATER.search(text) and not text.endswith("?")):
+            if is_listed or puts_off(text):
                 put_off.append(cut(text, 2 * _OPEN_CHARS))
         if has_edits:
             break
     return put_off
 
 
+def _split_list(text: str) -> tuple[list[str], str]:
+    """Return what a user lists below a heading that leaves it for later, and the rest of *text*.
+
+    Lines without a mark are a list, too, below a heading with a colon and up to an empty line.
+    """
+    items: list[str] = []
+    rest: list[str] = []
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        begin = put_off_heading(lines[at])
+        listed = _list_below(lines, at) if begin >= 0 else []
+        rest.append(lines[at][:begin] if listed else lines[at])
+        items += [item for line in listed if (item := _own_item(line))]
+        at += 1 + len(listed)
+    return items, "\n".join(rest)
+
+
+def _list_below(lines: Sequence[str], at: int) -> list[str]:
+    """Return the lines of the list below the heading in line *at*."""
+    below = list(lines[at + 1 :])
+    marked = list(takewhile(lambda line: not line.strip() or _ITEM.match(line.strip()), below))
+    if any(map(str.strip, marked)) or not lines[at].rstrip("*_ ").endswith(":"):
+        return marked if any(map(str.strip, marked)) else []
+    return list(takewhile(lambda line: 0 < len(line.strip()) <= _OPEN_CHARS, below))
+
+
+def _own_item(line: str) -> str:
+    """Return what an item of a user's own list says, "" where it is ticked or says nothing."""
+    text = _ITEM.sub("", line.strip(), count=1)
+    if _TICKED.match(text):
+        return ""
+    text = _TODO.sub("", text).strip()
+    return cut(text, _OPEN_CHARS) if len(text.split()) >= _OWN_WORDS_MIN else ""
+
+
 def _ending(answered: Sequence[Exchange]) -> str:
-    """Return the end of the answer to the last message that did more than to close the session."""
+    """Return the end of the answer to the last message that did more than to close the session.
+
+    With it what was answered since then without any work: it may sum up what is left.
+    """
+    texts: list[str] = []
     for exchange in reversed(answered):
-        if len(exchange.user) > _CLOSES_CHARS or not CLOSES.fullmatch(exchange.user):
-            return exchange.texts[-1].text[-_TAIL_CHARS:]
-    return ""
+        is_close = len(exchange.user) <= _CLOSES_CHARS and closes(exchange.user)
+        if not is_close or not exchange.runs:
+            texts.append(exchange.texts[-1].text[-_TAIL_CHARS:])
+        if not is_close:
+            break
+    return "\n\n".join(reversed(texts))
 
 
 def _open_boxes(text: str) -> list[str]:

@@ -54,14 +54,79 @@ ALL_DONE = re.compile(
     re.IGNORECASE,
 )
 """What an answer says of a plan whose last step nobody ticked."""
-LATER = re.compile(
-    r"(?:^|[,;])(?:\W*\b(?:ok(?:ay)?|so|then|and|but|gut|dann|bon|vale)\b)*\W*(?:let'?s|we|we'll|i'll"
-    r"|lass(?:t)? uns|wir|ich|on|nous|vamos|seguimos|seguiremos)\b[^.?!\n]{0,80}?\b(?:tomorrow"
-    r"|next (?:time|session|week|monday)|another (?:time|day|session)|morgen|(?:das )?nächstes? mal"
-    r"|nächste (?:woche|sitzung)|mañana|la próxima vez|demain|la prochaine fois)\b",
+_DAY = (
+    r"(?:tomorrow|(?:the )?next (?:time|session|week|monday)|another (?:time|day|session)"
+    r"|morgen|(?:das )?n(?:ä|ae)chstes? mal|n(?:ä|ae)chste (?:woche|sitzung)"
+    r"|demain|la prochaine fois|mañana|la próxima (?:vez|sesión)|domani|la prossima volta"
+    r"|amanhã|(?:d?a )?próxima vez|(?:de )?volgende keer)"
+)
+_LEAD = (
+    r"(?:\W*\b(?:ok(?:ay)?|thanks|so|then|and|but|also|gut|danke|dann|und|bon|alors|et|vale|y|poi"
+    r"|allora|então|e|dan|en)\b)*\W*"
+)
+_PUT_OFF = (
+    rf"(?:{_LEFT}|still (?:needed|to be done|left)|what(?:'s| is) still to be done"
+    r"|(?:(?:what|things|stuff) )?(?:i|we) still (?:have|need) to(?: do)?"
+    r"|was (?:jetzt )?noch (?:fehlt|offen ist|zu tun ist|ansteht|aussteht|bleibt)"
+    r"|(?:es )?fehlt noch|noch (?:zu (?:machen|erledigen)|ausstehend|nicht (?:fertig|gemacht))"
+    r"|offene (?:aufgaben|themen|fragen|todos?)|(?:ich muss|wir m(?:ü|ue)ssen) noch"
+    r"|(?:das )?m(?:u(?:ss|ß)|(?:ü|ue)ssen) (?:ich|wir) noch(?: (?:machen|tun|erledigen))?"
+    r"|(?:es )?bleib(?:t|en) noch(?: zu tun)?|steh(?:t|en) noch a(?:us|n)"
+    r"|(?:ce qu'il |il )?(?:nous |me )?reste(?:nt)?(?: encore)?(?: à faire)?|encore à faire"
+    r"|points? (?:ouverts?|en suspens)|en suspens"
+    r"|(?:lo que )?(?:nos |me )?(?:falta|queda)n?(?: por hacer| pendiente)?|por hacer"
+    r"|(?:tareas|puntos|cosas|temas) pendientes"
+    r"|(?:quello che )?(?:manca|resta|rimane)(?:no)?(?: ancora)?(?: da fare)?|ancora da fare"
+    r"|punti aperti|in sospeso|(?:o que )?(?:falta|resta)m?(?: fazer)?|(?:ainda )?(?:a|por) fazer"
+    r"|pendentes?|pontos em aberto|(?:wat )?(?:er )?moet(?:en)?(?: (?:ik|we))? nog(?: doen)?"
+    r"|(?:wat )?(?:er )?nog (?:moet|openstaat|open)|openstaande punten)"
+)
+_FOR = r"(?:for|für|fuer|pour|para|per|voor)"
+_HEADING_PUT_OFF = (
+    rf"{_LEAD}(?:{_PUT_OFF}(?:[\s,(]+(?:{_FOR} )?{_DAY})?|(?:left )?{_FOR} {_DAY})\W*"
+)
+_HEADS_PUT_OFF = re.compile(_HEADING_PUT_OFF, re.IGNORECASE)
+_LAST_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+USER_LABEL = re.compile(rf"{_HEADING_PUT_OFF}:\s*(?=\S)", re.IGNORECASE)
+"""What stands in front of what a user leaves for later, in a sentence."""
+_LATER = re.compile(
+    rf"(?:^|[,;]){_LEAD}(?:"
+    r"(?:let'?s|we|we'll|i'll|lass(?:t)? uns|wir|ich|on|nous|je|vamos|seguimos|seguiremos"
+    r"|continuamos|continuiamo|facciamo|vediamo|ik|laten we|(?:gaan|doen|moeten|kijken) we"
+    r"|(?:(?:das|den rest|alles) )?(?!(?:wenn|falls|dass|ob|weil|als|was|wie|kann|soll)\b)"
+    r"[^\W\d]+ (?:wir|ich|ik))"
+    rf"\b[^.?!\n]{{0,80}}?\b{_DAY}\b"
+    rf"|{_DAY},? (?:(?:we|i|let's)(?:'ll| will| need| have to| must| should| can| do| go)"
+    r"|(?:on|nous|je|il faut|hay que|tenemos|tengo|seguimos|continuamos|vamos|toca|dobbiamo|devo"
+    r"|bisogna|continuiamo|facciamo|temos|tenho|precisamos)\b)"
+    rf"|{_DAY} [^\W\d]+ (?:wir|ich|we|wij|ik)\b"
+    r"|[^.?!\n]{3,80}\b(?:steh(?:t|en) noch aus|(?:ist|sind) noch offen"
+    r"|muss noch (?:gemacht|erledigt) werden|(?:is|are) still (?:open|to do|to be done)"
+    r"|reste(?:nt)? à faire|quedan? pendientes?|restan?o? da fare|ficam? pendentes?"
+    r"|moet(?:en)? nog gebeuren)\W*$)",
     re.IGNORECASE,
 )
-"""How a user puts something off: "let's do the retries tomorrow"."""
+# The longer ones first: what is left of a farewell would be a word of its own.
+_FAREWELL = re.compile(
+    r"\b(?:(?:see (?:you|ya)|until|talk(?: to you)?|speak)"
+    r" (?:tomorrow|soon|later|then|around|next (?:time|week))|see (?:you|ya)"
+    r"|good ?(?:night|bye|evening)|night|bye|cya|cheers|ciao"
+    r"|have a (?:good|nice|great) (?:evening|night|day|weekend|one)"
+    r"|(?:that(?:'?s| is) (?:it|all)|done|enough)? ?for (?:today|now|tonight)"
+    r"|that(?:'?s| is) (?:it|all)|call it a day"
+    r"|tsch(?:ü|ue)(?:ss|ß|s)|tschau|servus|gute nacht|mach'?s gut|vielen dank"
+    r"|bis (?:morgen|bald|dann|sp(?:ä|ae)ter|(?:zum )?n(?:ä|ae)chste[ns]? (?:mal|woche)|montag)"
+    r"|(?:einen )?sch(?:ö|oe)ne[ns] (?:feierabend|abend|tag|wochenende)|feierabend"
+    r"|das war'?s(?: f(?:ü|ue)r heute)?|f(?:ü|ue)r heute"
+    r"|au revoir|[àa] (?:demain|bientôt|plus tard|plus|lundi|la prochaine)"
+    r"|bonne (?:nuit|soirée|journée)|bon week-?end|merci beaucoup|c'est tout|pour aujourd'hui"
+    r"|hasta (?:mañana|luego|pronto|la próxima)|buenas noches|adi[óo]s|muchas gracias|por hoy"
+    r"|a domani|buona ?(?:notte|serata)|a presto|arrivederci|grazie mille|per oggi"
+    r"|até (?:amanhã|logo|breve|mais)|boa noite|tchau|adeus|muito obrigad[oa]|por hoje"
+    r"|tot (?:morgen|straks|ziens|later|de volgende keer)|doei|fijne avond|welterusten|bedankt"
+    r"|dank (?:je|u)(?: wel)?|до завтра|спокойной ночи|пока|晚安|明天见|再见)\b",
+    re.IGNORECASE,
+)
 _DOABLE = (
     r"(?:done|implemented|tested|wired|pushed|merged|deployed|covered|verified|migrated|written"
     r"|built|added|supported|connected|integrated|fixed|committed|started)"
@@ -111,13 +176,12 @@ TAKES_ALL = re.compile(
     re.IGNORECASE,
 )
 """An order to do all that was listed."""
-CLOSES = re.compile(
+_CLOSES = re.compile(
     r"\W*(?:(?:ok(?:ay)?|great|perfect|cool|nice|thanks?|thank you|thx|good|awesome|yes|merci|danke"
-    r"|gracias|commit|push|(?:add|stage) all|please|and|now|it|that|this|all|everything|the"
-    r"|changes?|to|git(?:hub)?|main|master|remote|origin|branch)\b\W*)+",
+    r"|gracias|grazie|obrigad[oa]|super|perfekt|commit|push|(?:add|stage) all|please|and|now|it"
+    r"|that|this|all|everything|the|changes?|to|git(?:hub)?|main|master|remote|origin|branch)\b\W*)+",
     re.IGNORECASE,
 )
-"""A message that only ends a session: it thanks, or has the work committed."""
 
 
 def is_open_heading(heading: str) -> bool:
@@ -129,6 +193,44 @@ def is_open_heading(heading: str) -> bool:
     return bool(_HEADING.match(heading)) and not any(
         one.search(heading) for one in (OFFERED, _IS_DONE)
     )
+
+
+def put_off_heading(line: str) -> int:
+    """Return where a heading of what a user leaves for later begins at the end of *line*, or -1.
+
+    >>> put_off_heading("Danke! Still to do next time:"), put_off_heading("Was noch fehlt")
+    (7, 0)
+    >>> put_off_heading("What we did:"), put_off_heading("The next steps are clear")
+    (-1, -1)
+    """
+    text = line.rstrip()
+    begin = max((each.end() for each in _LAST_SENTENCE.finditer(text)), default=0)
+    return begin if _HEADS_PUT_OFF.fullmatch(text[begin:].lstrip("#*_ ")) else -1
+
+
+def puts_off(sentence: str) -> bool:
+    """Return whether a user's *sentence* leaves something for another day.
+
+    >>> puts_off("Morgen müssen wir noch testen."), puts_off("We're done, see you tomorrow")
+    (True, False)
+    """
+    return not sentence.endswith("?") and _LATER.search(drop_farewells(sentence)) is not None
+
+
+def drop_farewells(text: str) -> str:
+    """Return *text* without the words by which somebody leaves, "" if no word is left.
+
+    >>> drop_farewells("thanks, bis morgen!"), drop_farewells("Good night!")
+    ('thanks, !', '')
+    """
+    rest = _FAREWELL.sub("", text)
+    return rest if any(map(str.isalnum, rest)) else ""
+
+
+def closes(message: str) -> bool:
+    """Return whether a *message* only ends a session: thanks, leaves, or has the work committed."""
+    rest = drop_farewells(message)
+    return not rest or _CLOSES.fullmatch(rest) is not None
 
 
 def is_left(title: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,23 @@ def test_a_digest_says_what_was_asked_and_done_how_it_ended_and_what_is_open() -
         "Ended with: The server on http://localhost:8080/health answers only once the queue is"
         " there.\n"
         "Open: no test for a queue that goes away; the docs name the old variable"
+    )
+
+
+@pytest.mark.parametrize(
+    "farewell",
+    ["thanks, bis morgen", "thanks, good night!", "see you next week", "ok, schönen Feierabend",
+     "merci, à demain", "gracias, hasta mañana", "grazie, a domani", "obrigado, até amanhã",
+     "that's it for today, thanks"],
+)  # fmt: skip
+def test_who_takes_leave_asks_for_nothing(farewell: str) -> None:
+    last = _exchange(6, farewell, "Good night!")
+    assert digest([*SESSION, last]) == digest(SESSION)
+
+
+def test_a_request_with_a_word_of_leave_is_one() -> None:
+    assert "Asked last: night mode for all pages" in digest(
+        [*SESSION, _exchange(6, "night mode for all pages", "It is there.")]
     )
 
 

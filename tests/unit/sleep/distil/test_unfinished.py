@@ -48,6 +48,20 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
         ("noch offen: die Tests für den Import", ["die Tests für den Import"]),
         ("gut, wir machen morgen mit der Suche weiter", None),
         ("On continue demain avec les tests.", None),
+        ("Morgen müssen wir noch den Import testen.", None),
+        ("Dann machen wir morgen weiter mit der Suche.", None),
+        ("das machen wir naechstes Mal", None),
+        ("Der Import steht noch aus.", None),
+        ("Demain il faut tester l'import.", None),
+        ("Mañana seguimos con la búsqueda.", None),
+        ("Domani dobbiamo provare l'import.", None),
+        ("Amanhã temos que testar o import.", None),
+        ("Morgen moeten we de import testen.", None),
+        ("Let's do the retries tomorrow, good night.", None),
+        ("Muss ich noch machen: den Import testen", ["den Import testen"]),
+        ("Let's call it a day, see you tomorrow!", []),
+        ("Morgen, ich habe eine Frage zum Import.", []),
+        ("If we deploy tomorrow, the cache must be warm.", []),
         ("Shall we do the retries tomorrow?", []),
         ("The shop opens tomorrow at nine.", []),
         ("todo: none of it", []),
@@ -60,6 +74,34 @@ def test_what_the_user_puts_off_is_open(text: str, left: list[str] | None) -> No
     assert find_unfinished([done, _exchange(text, "Good night."), _exchange("bye")]) == expected
     edit = Run(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
     assert find_unfinished([done, _exchange(text), _exchange("do it", "ok", edit)]) == []
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Danke! Still to do next time:", "## TODO", "noch offen", "For tomorrow:", "Was noch fehlt:",
+     "Offene Punkte für nächstes Mal:", "offene Punkte fuer naechstes Mal:", "Steht noch aus:",
+     "Muss ich noch machen:", "Bleibt noch zu tun:", "Reste à faire pour demain :",
+     "Pendientes para mañana:", "Queda por hacer:", "Ancora da fare:", "Falta fazer:",
+     "Nog te doen:", "Openstaande punten voor de volgende keer:"],
+)  # fmt: skip
+def test_what_the_user_lists_for_later_is_open(heading: str) -> None:
+    done = _exchange("fix the login test", "It waits for `#sign-in` now.")
+    points = (
+        "\n- rate limiting on POST /orders\n\n- [ ] TODO: describe /stock\n- [x] the login test"
+    )
+    asked = _exchange(f"{heading}{points}\n\nThanks a lot!", "Bye!")
+    left = ["rate limiting on POST /orders", "describe /stock"]
+    assert find_unfinished([done, asked]) == left
+    edit = Run(2, "", "Edit", {"file_path": "orders.ts", "old_string": "1"}, "ok")
+    assert find_unfinished([done, _exchange(asked.user, "Done.", edit)]) == []
+    unmarked = f"{heading}\nrate limiting on POST /orders\ndescribe /stock\n\nThanks a lot!"
+    assert find_unfinished([done, _exchange(unmarked)]) == (left if heading[-1] == ":" else [])
+
+
+@pytest.mark.parametrize("heading", ["What we did:", "Left:", "for:", "Don't forget:", "Example"])
+def test_another_list_of_the_user_s_is_not_open(heading: str) -> None:
+    asked = _exchange(f"{heading}\n- rate limiting on POST /orders\n- describe /stock")
+    assert find_unfinished([_exchange("go", "I go."), asked]) == []
 
 
 def test_a_plan_that_was_not_kept_up_to_date_says_nothing() -> None:
@@ -119,7 +161,7 @@ def test_what_the_last_answer_lists_as_left_is_open() -> None:
         "No test covers an empty basket",
     ]
     assert find_unfinished([review]) == every
-    for user in ("thanks!", "ok, commit and push it to main"):
+    for user in ("thanks!", "ok, commit and push it to main", "danke, bis morgen!", "Good night"):
         assert find_unfinished([review, _exchange(user, "Done.")]) == every
     assert find_unfinished([review, _exchange("now the login", "It works now.")]) == []
 
