@@ -64,6 +64,7 @@ _EMPTY_WORDS = re.compile(
 _LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))
 _SHARE = 0.9  # of the files; the folder in which so many are is their folder
 _PARTS_MAX = 3
+_RECENT = 3  # exchanges: an outcome so long before later work is not how the session ended
 
 
 class _CommandRun(NamedTuple):
@@ -279,13 +280,22 @@ def _last_failure(ran: Sequence[_CommandRun]) -> str:
 
 
 def _last_outcome(exchanges: Sequence[Exchange]) -> str:
-    """Return the last outcome that is worth it, without one the last of all."""
-    following, last = "", ""
-    for exchange in reversed([each for each in exchanges if each.user]):
+    """Return the last outcome that is worth it, without one the last of all.
+
+    Where work followed for more than _RECENT exchanges, of which less is told, that is how it
+    ended.
+    """
+    following, last, worked = "", "", ""
+    worked_at = 0
+    asked = [each for each in exchanges if each.user]
+    for at, exchange in enumerate(reversed(asked)):
         text = outcome(exchange, following)
         if is_worth_it(text, exchange):
-            return text
-        last = last or text or outcome(exchange, following, by_rule=True)
+            return worked if worked and at - worked_at > _RECENT else text
+        told = text or outcome(exchange, following, by_rule=True)
+        if told and not worked and any(edited_path(run) or command(run) for run in exchange.runs):
+            worked, worked_at = told, at
+        last = last or told
         if not is_interruption(exchange.user) and words(exchange.user).paragraphs:
             following = exchange.user
     return last

@@ -216,3 +216,16 @@ def test_a_digest_ends_with_the_last_outcome_that_is_worth_it() -> None:
         ]
     )
     assert "Ended with: importer.py reads rows" in text
+
+
+def test_a_digest_does_not_end_with_what_came_long_before_the_last_work() -> None:
+    done = "`importer.py` reads rows in batches of `500` now, because each cursor stays in memory."
+    styled = "Improved `app.css` with a clean and modern layout of `cards`."
+    first = _exchange(0, "the importer eats all memory", done)
+    asked = [_exchange(2 * n, f"and what about page {n} of it", "It is fine.") for n in range(1, 6)]
+    edit = _edit("/srv/shop/app.css")
+    worked = _exchange(20, "now the styles of the cards", styled, runs=[edit])
+    assert "Ended with: Improved app.css with" in digest([first, *asked, worked])
+    assert "Ended with: importer.py reads rows" in digest([first, *asked[:2], worked])
+    talked = _exchange(20, "now the styles of the cards", styled)
+    assert "Ended with: importer.py reads rows" in digest([first, *asked, talked])
