@@ -34,6 +34,7 @@ RULE = Said("Never push on Fridays.", "rule", NapKind.PREFERENCE)
 TABS = Said("We indent with tabs.", "indent")
 SPACES = Said("We indent with spaces after all.", "indent")
 BUILD = Said("The build broke; make clean mended it.", "fix:1", NapKind.FIX, Origin.TOOL)
+OLD = "2026-01-02T10:00:00Z"
 ENDED = digest("Asked first: indent the sources\nOpen: the Makefile")
 
 
@@ -164,6 +165,31 @@ async def test_what_a_person_said_in_the_words_of_the_nap_is_told(room: Room) ->
     await room.bed.house.queue.drain()
     kept = await room.bed.house.recall.retrieve(ADA, MemoryQuery(limit=9))
     assert [(entry.content, entry.metadata.tags) for entry in kept] == [(RULE.text, ())]
+    assert await room.bed.is_sound()
+
+
+@pytest.mark.parametrize("said_by", [Origin.ASSISTANT, Origin.TOOL])
+async def test_what_an_assistant_said_in_the_words_of_the_nap_is_told_as_its_outcome(
+    room: Room, said_by: Origin
+) -> None:
+    left = replace(digest("Asked first: indent\nOpen: build the dashboard of the exporter"), at=OLD)
+    await napped(room.bed, left, session_id="one", project_id=PROJECT)
+    built = Said("The dashboard of the exporter is built.", "o", NapKind.OUTCOME, Origin.ASSISTANT)
+    by, at = replace(ADA, project_id=PROJECT), {"origin": said_by, "session_id": "two"}
+    await room.bed.house.ingest.ingest(by, IngestRequest(text=built.text, **at))
+    nap = await napped(room.bed, built, ENDED, session_id="two", project_id=PROJECT)
+
+    brief = await room.brief("three")
+
+    rows = await room.bed.rows("SELECT origin FROM memory WHERE content = ?", built.text)
+    assert rows == [(said_by,)]
+    is_outcome = said_by is Origin.ASSISTANT
+    assert labels(brief) == (["digest", "outcome"] if is_outcome else ["digest", "open"])
+    assert ("[assistant] [outcome | 2026-" in text(brief)) is is_outcome
+    await room.bed.night.undo(ADA, nap.run_id)
+    await room.bed.house.queue.drain()
+    kept = await room.bed.house.recall.retrieve(ADA, MemoryQuery(limit=9, categories=()))
+    assert [each.metadata.tags for each in kept if each.content == built.text] == [()]
     assert await room.bed.is_sound()
 
 

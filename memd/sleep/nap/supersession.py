@@ -3,8 +3,8 @@
 The subject of a memory within its session is its slot. The same text again is known. A
 different text supersedes the earlier one, which is archived; only the digest stays one
 memory for the life of its session and is rewritten, with its versions kept. A memory that
-its owner deleted, forgot or edited is left alone. A person's turn in the very words of a
-memory fills its slot and gets its tags; nothing supersedes it. Some slots belong to the
+its owner deleted, forgot or edited is left alone. A turn in the very words of a memory of
+who said it fills the slot and gets the tags; nothing supersedes it. Some slots belong to the
 whole project: there the newest counts, from whichever session, but a command that tests or
 checks a part of it replaces none for the whole. A decision, correction or rule that a later
 session plainly takes back is superseded by it (``taken_back``). A text that another session
@@ -242,7 +242,7 @@ def fill_slot(
     """Record which memory fills a slot, and archive those that it supersedes.
 
     A quarantined memory fills no slot. A text that the session already has from another
-    source stays that memory and fills none, except a person's turn; but one that had been
+    source stays that memory and fills none, except a turn of who said it; but one that had been
     superseded is restored.
     """
     if draft.slot is None or target.session_key is None:
@@ -274,12 +274,12 @@ def _find_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:
 
 
 def _is_turn(draft: NapDraft, row: StoredMemory) -> bool:
-    """Return whether *row* is a person's turn in no slot, and the draft that person's word."""
+    """Return whether *row* is a turn in no slot, and the draft is of who said it."""
     return (
         row.state in VISIBLE
         and NAP_TAG not in row.tag_names
-        and Origin(row.origin) is Origin.PERSON
-        and draft.drafts.origin is Origin.PERSON
+        and Origin(row.origin) in {Origin.PERSON, Origin.ASSISTANT}
+        and draft.drafts.origin is Origin(row.origin)
     )
 
 
