@@ -63,8 +63,9 @@ def apply_update(
         removal.promote(conn, [row.memory_key])  # an edit is deliberate
     if content is not None and not row.is_summary:
         # Its summaries are outdated. Their sources are restored, so nothing is lost with
-        # them.
-        removal.erase(conn, removal.restore_sources(conn, [row.memory_key], now_us), now_us)
+        # them. What a nap made of other memories has sources, too, and is no summary.
+        summaries = removal.restore_sources(conn, [row.memory_key], now_us)
+        removal.erase(conn, [key for key in summaries if key != row.memory_key], now_us)
     tags, reference, confidence = _metadata(row, update)
     new_content = None if content == row.content else content
     origin, trust = _provenance(row, update if new_content is not None else None)

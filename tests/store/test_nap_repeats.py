@@ -20,7 +20,7 @@ from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.enums import Origin, SearchMode
 from memd.domain.ingest import IngestRequest
-from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryUpdate
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
@@ -49,6 +49,10 @@ async def tell(bed: Bed, text: str, origin: Origin = Origin.ASSISTANT, talk: str
     item = IngestRequest(text=text, session_id=talk, origin=origin)
     receipt = await bed.house.ingest.ingest(ADA, item)
     assert receipt.stored or receipt.pending
+
+
+def is_digest(text: str) -> bool:
+    return text.startswith("Asked first: ")
 
 
 @pytest.mark.parametrize("turn", [CAUSE, f"Let me look. {CAUSE} {CURE}", f"**{CURE}**"])
@@ -117,12 +121,64 @@ async def test_a_session_that_was_streamed_is_told_once_by_its_nap(
     nap = Naps(bed.house, Settings(), tmp_path).nap
     made = await nap.nap(ADA, NapRequest(session_id="talk", reason=Reason.ENDED.value))
     assert made.stored
-    holding = [text for text in await seen(bed) if CAUSE in text]
+    holding = [text for text in await seen(bed) if CAUSE in text and not is_digest(text)]
     assert len(holding) == 1
     assert "Let me look" not in holding[0]
     await bed.night.undo(ADA, made.run_id)
     assert f"Let me look. {CAUSE}" in await seen(bed)
     assert await bed.is_sound()
+
+
+async def test_a_session_that_was_streamed_has_one_digest_which_goes_with_its_turns(
+    bed: Bed, tmp_path: Path
+) -> None:
+    nap = Naps(bed.house, Settings(), tmp_path).nap
+    request = NapRequest(session_id="talk", reason=Reason.ENDED.value)
+    asked = "why does make import fail?\nValueError: numpy is missing"
+    await tell(bed, asked, Origin.PERSON)
+    await tell(bed, f"Let me look. {CAUSE}")
+    await nap.nap(ADA, request)
+    await tell(bed, "Then add the numpy wheel to vendor/.", Origin.PERSON)
+    await tell(bed, f"{CURE} Still open: the checksum of the wheel in vendor/SUMS.")
+    await nap.nap(ADA, request)
+
+    [digest] = filter(is_digest, await seen(bed))
+    assert "Asked last: Then add the numpy wheel" in digest
+    assert "Open: the checksum of the wheel" in digest
+    assert (await nap.nap(ADA, request)).stored == 0
+    bed.clock.advance(hours=12)
+    await bed.night.compress(ADA, force=True)
+    assert await bed.summaries() == []
+
+    turn = "SELECT memory_id FROM memory WHERE content LIKE 'Then add the%'"
+    [(memory_id,)] = await bed.rows(turn)
+    await bed.house.trash.forget(ADA, ids=[str(memory_id)])
+    assert not list(filter(is_digest, await seen(bed)))
+    assert await bed.is_sound()
+
+
+async def test_what_a_nap_made_of_stored_turns_can_be_edited(bed: Bed, tmp_path: Path) -> None:
+    await tell(bed, "why does make import fail?\nValueError: numpy is missing", Origin.PERSON)
+    await tell(bed, f"Let me look. {CAUSE}")
+    nap = Naps(bed.house, Settings(), tmp_path).nap
+    await nap.nap(ADA, NapRequest(session_id="talk", reason=Reason.ENDED.value))
+    [(memory_id,)] = await bed.rows("SELECT memory_id FROM memory WHERE content LIKE 'ValueE%'")
+    await bed.house.ingest.update(ADA, str(memory_id), MemoryUpdate(content="It is numpy 2."))
+    assert "It is numpy 2." in await seen(bed)
+    assert await bed.is_sound()
+
+
+async def test_a_session_that_a_night_summed_up_has_no_digest_beside_that(
+    bed: Bed, tmp_path: Path
+) -> None:
+    await tell(bed, "why does make import fail?\nValueError: numpy is missing", Origin.PERSON)
+    await tell(bed, f"Let me look. {CAUSE}")
+    bed.clock.advance(hours=12)
+    await bed.night.compress(ADA, force=True)
+    assert len(await bed.summaries()) == 1
+    nap = Naps(bed.house, Settings(), tmp_path).nap
+    await nap.nap(ADA, NapRequest(session_id="talk", reason=Reason.ENDED.value))
+    assert not list(filter(is_digest, await seen(bed)))
 
 
 BEGUN: list[dict[str, Any]] = [

@@ -101,7 +101,7 @@ class NapTransaction:
 
     def _store_memories(self, target: NapTarget, source_by_place: Mapping[int, int]) -> NapOutcome:
         """Store what is new as memories, and let them supersede earlier ones."""
-        drafts = self._drafts()
+        drafts = self._drafts(target)
         outcomes = decide_outcomes(target, drafts)
         new = [
             (draft, outcome)
@@ -136,9 +136,12 @@ class NapTransaction:
             quarantined=sum(len(receipt.quarantined) for receipt in receipts),
         )
 
-    def _drafts(self) -> Sequence[NapDraft]:
-        """Return the drafts to store; memories need no digest, as a night sums them up."""
-        if not self.source.memory_keys:
+    def _drafts(self, target: NapTarget) -> Sequence[NapDraft]:
+        """Return the drafts to store, without the digest of memories that a night summed up.
+
+        A session with its digest gets no summary by nights (SPEC 3.9), so it has one of the two.
+        """
+        if not self.source.memory_keys or not names.is_compressed(target.conn, target.session_key):
             return self.prepared.drafts
         return [draft for draft in self.prepared.drafts if draft.slot != DIGEST]
 
@@ -170,7 +173,9 @@ class NapTransaction:
     ) -> None:
         """Record the messages, or the memories, that are the sources of these memories."""
         if self.source.memory_keys:
-            for place in draft.places:
+            every = range(len(self.source.memory_keys))
+            # Any word of the session may be in its digest, which goes with each that is forgotten.
+            for place in every if draft.slot == DIGEST else draft.places:
                 sessions.record_derived(conn, self.source.memory_keys[place], memory_ids)
         places = [place for place in draft.places if place in source_by_place]
         source_keys = [source_by_place[place] for place in places]
