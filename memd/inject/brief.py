@@ -178,8 +178,8 @@ class _BriefBuilder:
         parts = [digest, rules, new_facts, _superseded_lines(material), open_lines, memories]
         fitting = self._pack(parts)
         self.omitted = sum(map(len, parts)) - sum(map(len, fitting.included))
-        shown = [memories[place] for place in fitting.included[-1]]
-        self._add([*parts[:-1], newest_first(shown)])
+        fitting_memories = [memories[place] for place in fitting.included[-1]]
+        self._add([*parts[:-1], newest_first(fitting_memories)])
 
     def _count_fitting(self, rules: Sequence[BriefLine]) -> int:
         """Return how many of *rules* fit into their share; what is left competes with the rest."""

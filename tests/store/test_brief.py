@@ -115,8 +115,8 @@ async def test_a_rule_is_told_without_what_came_of_it_however_many_sessions_went
 async def test_of_a_rule_in_a_long_message_the_rule_is_told(room: Room) -> None:
     rule = "Never edit anything below migrations/legacy. Commit messages are in English."
     task = "GET /stock is slow since the last release (2-3 s), please find out why that is so."
-    said = replace(RULE, text=f"Hi! {rule} {task}")
-    await napped(room.bed, said, session_id="one", project_id=PROJECT)
+    message = replace(RULE, text=f"Hi! {rule} {task}")
+    await napped(room.bed, message, session_id="one", project_id=PROJECT)
     assert f"[preference | 2026-03-17] {rule}\n" in text(await room.brief("two"))
     # It is not whole: a prompt may tell it.
     room.bed.clock.advance(microseconds=REPEATED_US + 1)

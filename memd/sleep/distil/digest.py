@@ -292,10 +292,10 @@ def _last_outcome(exchanges: Sequence[Exchange]) -> str:
         text = outcome(exchange, following)
         if is_worth_it(text, exchange):
             return worked if worked and at - worked_at > _RECENT else text
-        told = text or outcome(exchange, following, by_rule=True)
-        if told and not worked and any(edited_path(run) or command(run) for run in exchange.runs):
-            worked, worked_at = told, at
-        last = last or told
+        plain = text or outcome(exchange, following, by_rule=True)
+        if plain and not worked and any(edited_path(run) or command(run) for run in exchange.runs):
+            worked, worked_at = plain, at
+        last = last or plain
         if not is_interruption(exchange.user) and words(exchange.user).paragraphs:
             following = exchange.user
     return last
