@@ -206,8 +206,8 @@ _WISHES = (
 _OF_THE_HOUR = (
     r"heute|gerade|grad|eben|vorhin|diesmal|dieses mal|kurz|testweise|vielleicht|überlege|versuch"
     r"|mal (?:auf|port|den|die|das)"
-    r"|noch nicht|erst(?:mal| wenn)|gleich|feierabend|bis morgen|minuten?|mittag\w*|pause|pizza"
-    r"|essen|bitte|jetzt schon"
+    r"|noch nicht|erst(?:mal| wenn)|gleich|feierabend|(?:bis|wir) morgen|todos?:|noch offen"
+    r"|minuten?|mittag\w*|pause|pizza|essen|bitte|jetzt schon"
     r"|ich (?:hab|habe|möchte|will|bin|schau|mach)\b(?! (?:nie|mich|uns))|zeig|übersetz|probier"
     r"|komisch|danke",
     r"aujourd'hui|ce (?:matin|soir)|cette fois|maintenant|peut-être|tout à l'heure|attends|essaie"

@@ -106,6 +106,13 @@ _LATER = re.compile(
     r"|moet(?:en)? nog gebeuren)\W*$)",
     re.IGNORECASE,
 )
+# "We continue tomorrow" names nothing that is left.
+_ONLY_LATER = re.compile(
+    rf"(?:^|[,;]){_LEAD}(?:(?:machen|arbeiten) wir|wir machen|let'?s (?:continue|go on)"
+    rf"|(?:we|i)(?:'ll)? continue|on (?:continue|reprend)|seguimos|continuamos|continuiamo)"
+    rf"(?: {_DAY})?(?: weiter| here| there| ici)?(?: {_DAY})?\W*$",
+    re.IGNORECASE,
+)
 # The longer ones first: what is left of a farewell would be a word of its own.
 _FAREWELL = re.compile(
     r"\b(?:(?:see (?:you|ya)|until|talk(?: to you)?|speak)"
@@ -214,7 +221,9 @@ def puts_off(sentence: str) -> bool:
     >>> puts_off("Morgen müssen wir noch testen."), puts_off("We're done, see you tomorrow")
     (True, False)
     """
-    return not sentence.endswith("?") and _LATER.search(drop_farewells(sentence)) is not None
+    if sentence.endswith("?") or _ONLY_LATER.search(sentence):
+        return False
+    return _LATER.search(drop_farewells(sentence)) is not None
 
 
 def drop_farewells(text: str) -> str:
