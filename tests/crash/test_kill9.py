@@ -62,7 +62,7 @@ def test_every_phase_has_its_kills() -> None:
     ("phases", "cycles", "kills_min"),
     [
         pytest.param(TOLD, 40, KILLS_MIN, id="told"),
-        pytest.param(ASLEEP, 25, KILLS_MIN, id="asleep"),
+        pytest.param(ASLEEP, 32, KILLS_MIN, id="asleep"),
         pytest.param(TOLD, 160, KILLS_MIN_LONG, id="told-long", marks=pytest.mark.long),
         pytest.param(ASLEEP, 104, KILLS_MIN_LONG, id="asleep-long", marks=pytest.mark.long),
     ],
