@@ -25,7 +25,7 @@ from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
 from memd.signals.usage import Usage
-from memd.sleep.distil.environment import COMMANDS_SLOT
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.source import NapRequest

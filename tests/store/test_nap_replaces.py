@@ -17,7 +17,7 @@ from memd.base.errors import ConflictError
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryUpdate
-from memd.sleep.distil.environment import COMMANDS_SLOT
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapKind
 
 PORT, OTHER_PORT = "The staging server listens on 8443.", "The staging server listens on 9000."

@@ -28,7 +28,8 @@ from memd.domain.sleep.consolidation import user_part
 from memd.sleep.distil.acts import STANDING, Act, judge
 from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import digest
-from memd.sleep.distil.environment import COMMANDS_SLOT, environment
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT
+from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.findings import LIST_SLOT, findings
 from memd.sleep.distil.fixes import fixes

@@ -19,7 +19,7 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge_sentence
-from memd.sleep.distil.environment import COMMANDS_SLOT, ENVIRONMENT_SLOT
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import (
     PLAN_SLOT,
     AgentText,

@@ -34,7 +34,7 @@ from memd.domain.trust import TALKS
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
-from memd.sleep.distil.environment import ENVIRONMENT_SLOT, WHOLE_SLOTS, covers_a_part
+from memd.sleep.distil.environment.commands import ENVIRONMENT_SLOT, WHOLE_SLOTS, covers_a_part
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.fixes import CURED
 from memd.sleep.distil.language.phrases import NARRATION

@@ -21,7 +21,7 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.values import Value
 from memd.ingest.arrivals import store_arrivals
 from memd.ingest.filing import Arrival
-from memd.sleep.distil.environment import COMMANDS_SLOT
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.nap.preparation import NapDraft, PreparedNap
 from memd.sleep.nap.source import NapRequest, NapSource
 from memd.sleep.nap.supersession import (

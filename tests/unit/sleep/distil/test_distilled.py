@@ -18,7 +18,7 @@ from memd.sleep.distil.distil import (
     distil,
     select_candidates,
 )
-from memd.sleep.distil.environment import COMMANDS_SLOT
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.environment import COMMANDS_SLOT, covers_a_part, environment
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT, covers_a_part
+from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
 
 

@@ -1,0 +1,181 @@
+"""Where things are and how they are run: commands that worked, ports, paths, variables. Pure.
+
+Two kinds of memory: the commands for each purpose (tests, builds, checks ...), and the
+agent's own sentences that say where something is or how it is set. A slot names what a
+memory is about, so that what a newer session says of the same thing takes its place, and
+of nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from memd.domain.enums import Origin
+from memd.sleep.distil.answers import denies
+from memd.sleep.distil.environment.commands import ENVIRONMENT_SLOT, commands
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.language import phrases
+from memd.sleep.distil.language.prose import sentences
+
+_WORDS_MIN, _WORDS_MAX = 5, 45
+_STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
+_SCORE_MIN = 0.54
+_SCORE_MAX = 0.7
+_WORTH_MIN = -2.0  # the log-odds from which a sentence is told, where a model judged it
+
+# What is worth naming, and how much each tells of a place or a setting.
+_PLACES = (
+    (
+        re.compile(
+            r"\bhttps?://[\w.-]+(?::\d+)?[\w/.-]*|\b(?:localhost|\d{1,3}(?:\.\d{1,3}){3}):\d{2,5}\b"
+        ),
+        0.2,
+    ),
+    (re.compile(r"\bports? (?:number )?\d{2,5}\b|(?<![\w:]):\d{4,5}\b", re.IGNORECASE), 0.2),
+    (re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b"), 0.2),
+    (re.compile(r"\bv?\d+\.\d+(?:\.\d+)?\b|\b[Vv]ersion \d+"), 0.15),
+    (
+        re.compile(
+            r"(?<![\w/])(?:~|\.{0,2})/[\w.@-]+(?:/[\w.@*-]+)+/?"
+            r"|(?<![\w/.])[\w.-]+/[A-Za-z_.][\w.-]*/[\w.@-]*[A-Za-z][\w.@-]*"
+        ),
+        0.15,
+    ),
+    (
+        re.compile(
+            r"(?<!\w)\.[a-z][\w-]+(?=\s|$)"
+            r"|\b[\w-]+\.(?:ya?ml|toml|json|ini|conf|env|lock|db|sqlite)\b"
+        ),
+        0.1,
+    ),
+)
+
+
+def _anywhere(*alternatives: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})", re.IGNORECASE)
+
+
+_LIES = _anywhere(
+    r"runs? (?:on|at|in|under)\b",
+    r"running (?:on|at)\b",
+    r"listens? on\b",
+    r"lives? (?:in|at|under|on)\b",
+    r"(?:located|stored|saved|kept|installed|mounted|served|deployed|published|hosted|exposed)"
+    r" (?:in|at|to|on|under|by|from|with|via|inside)\b",
+    r"defaults? (?:to|is|port|path)\b",
+    r"must be set\b",
+    r"can be (?:set|overridden)\b",
+    r"(?:environment|env) var(?:iable)?s?\b",
+    r"the (?:path|port|address|url|endpoint|host|branch|folder|directory|command|version|config\w*"
+    r"|database|db) (?:is|are)\b",
+    r"connects? to\b",
+)
+_CONCERNS = _anywhere(
+    r"(?:written|set|read|configured|defined|created) (?:in|at|to|by|from|with|via|through)\b",
+    r"(?:is|are) (?:called|named|in|at|under) ",
+    r"stores? ",
+    r"points? (?:to|at)\b",
+    r"requires?\b",
+    r"needs? ",
+    r"expects? ",
+)
+_CODE_TALK = re.compile(
+    r"\b(?:function|method|struct|class|field|parameter|argument|lines? \d+|constant|tests?)\b"
+)
+# What somebody is told to look at, and a guess: neither says where a thing is.
+_ADVISES = re.compile(
+    r"(?:^|[:.;\u2192] )(?:then |please )?(?:confirm|check|verify|make sure|ensure|go to|click)\b"
+    r"|^(?:so )?either\b|\bor it (?:is|was)\b",
+    re.IGNORECASE,
+)
+_PLANS = re.compile(r"(?:[A-Z][a-z]+ing|Either|Option)\b(?! (?:is|are|was|has|runs)\b)")
+
+
+class _Statement(NamedTuple):
+    text: str
+    place: int
+    score: float
+    subject: str
+
+
+def environment(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
+    """Return what *exchanges* tell of where and how things run, in their order.
+
+    At most one memory for each purpose of a command, and a sentence for each stretch of thirty
+    thousand tokens.
+    """
+    candidates = [*_sentences(exchanges), *commands(exchanges)]
+    return sorted(candidates, key=lambda each: each.memory.places[0])
+
+
+def _sentences(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
+    """Yield the best sentence of each stretch; of one subject only the newest."""
+    newest: dict[str, _Statement] = {}
+    for statement in _statements(exchanges):
+        newest[statement.subject] = statement
+    best: dict[int, _Statement] = {}
+    stretches = _stretches(exchanges)
+    for statement in newest.values():
+        stretch = stretches[statement.place]
+        if stretch not in best or statement.score > best[stretch].score:
+            best[stretch] = statement
+    for statement in best.values():
+        slot = f"{ENVIRONMENT_SLOT}{statement.subject}"
+        memory = NapMemory(
+            statement.text, NapKind.ENVIRONMENT, (statement.place,), slot, Origin.ASSISTANT
+        )
+        yield NapCandidate(memory, min(_SCORE_MAX, statement.score))
+
+
+def _stretches(exchanges: Sequence[Exchange]) -> dict[int, int]:
+    """Return of each text of the agent in which stretch of the session it stands."""
+    chars = 0
+    stretches: dict[int, int] = {}
+    for exchange in exchanges:
+        chars += len(exchange.user) + sum(len(run.result or "") for run in exchange.runs)
+        for text in exchange.texts:
+            chars += len(text.text)
+            stretches[text.place] = chars // _STRETCH_CHARS
+    return stretches
+
+
+def _statements(exchanges: Sequence[Exchange]) -> Iterator[_Statement]:
+    for exchange, after in zip_longest(exchanges, exchanges[1:]):
+        texts = exchange.texts if exchange.user else []
+        if texts and after and denies(after.user, texts[-1].text):
+            texts = texts[:-1]
+        for agent_text in texts:
+            for sentence in sentences(agent_text.text):
+                text = sentence.text
+                if not (_LIES.search(text) or _CONCERNS.search(text)):
+                    continue
+                names = [(m[0], tells) for one, tells in _PLACES if (m := one.search(text))]
+                score = _score(text, sum(tells for _, tells in names)) if names else 0.0
+                if score >= _SCORE_MIN and agent_text.worths.get(text, 0.0) >= _WORTH_MIN:
+                    yield _Statement(
+                        text, agent_text.place, score, names[0][0].strip(" .:,").casefold()
+                    )
+
+
+def _score(text: str, tells: float) -> float:
+    """Return how much a sentence tells of a place or a setting, 0 for one that is not told."""
+    words = len(text.split())
+    if not _WORDS_MIN <= words <= _WORDS_MAX or text.endswith(("?", ":")):
+        return 0.0
+    if phrases.NARRATION.match(text) or phrases.UNSURE.search(text) or _PLANS.match(text):
+        return 0.0
+    if phrases.PRINTED.search(text) or _ADVISES.search(text):
+        return 0.0
+    return (
+        0.3
+        + min(tells, 0.4)
+        + 0.15 * bool(_LIES.search(text))
+        + 0.05 * bool(_CONCERNS.search(text))
+        - 0.2 * bool(phrases.POINTING.match(text))
+        - 0.2 * bool(phrases.TASK.match(text))
+        - 0.15 * bool(_CODE_TALK.search(text))
+        - 0.2 * bool(phrases.PRAISE.match(text))
+    )
