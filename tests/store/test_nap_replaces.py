@@ -275,8 +275,7 @@ WHOLE, PART = (
     [
         ("env:commands:test", (WHOLE, PART), WHOLE),
         ("env:commands:test", (PART, WHOLE), WHOLE),
-        ("env:commands:test", (WHOLE, "To run the tests here: make test"), "make test"),
-        ("env:commands:test", (WHOLE, "To run the tests here: bash scripts/test.sh"), "test.sh"),
+        ("env:commands:test", (WHOLE, "To run the tests here: go test -race ./..."), "-race ./..."),
         ("env:commands:build", (WHOLE, PART), PART),
     ],
 )
@@ -289,6 +288,40 @@ async def test_tests_of_a_part_replace_none_of_the_whole(
         await napped(bed, memory, session_id=session, project_id="p")
     (only,) = await seen(bed)
     assert only.endswith(left)
+
+
+UNIT, BROWSER = "To run the tests here: pnpm test", "To run the tests here: npx playwright test"
+BOTH = "To run the tests here: pnpm test; npx playwright test"
+
+
+@pytest.mark.parametrize(
+    ("texts", "left"),
+    [
+        ((UNIT, BROWSER), {UNIT, BROWSER}),
+        ((UNIT, BROWSER, UNIT), {UNIT, BROWSER}),
+        ((UNIT, "To run the tests here: npm test"), {"To run the tests here: npm test"}),
+        ((UNIT, BROWSER, BOTH), {BOTH}),
+        ((BOTH, UNIT), {BOTH}),
+    ],
+)
+async def test_a_command_of_another_runner_stays_beside_the_newest(
+    bed: Bed, texts: tuple[str, ...], left: set[str]
+) -> None:
+    for number, text in enumerate(texts):
+        memory = Said(text, f"{COMMANDS_SLOT}test", NapKind.ENVIRONMENT)
+        await napped(bed, memory, session_id=f"s{number}", project_id="p")
+    assert await seen(bed) == left
+
+
+async def test_a_runner_that_is_gone_is_superseded_and_undoing_brings_it_back(bed: Bed) -> None:
+    unit = Said(UNIT, f"{COMMANDS_SLOT}test", NapKind.ENVIRONMENT)
+    await napped(bed, unit, session_id="one", project_id="p")
+    await napped(bed, replace(unit, text=BROWSER), session_id="two", project_id="p")
+    gone = replace(unit, gone=("playwright",))
+    third = await napped(bed, gone, session_id="three", project_id="p")
+    assert (third.stored, await seen(bed)) == (0, {UNIT})
+    await bed.night.undo(ADA, third.run_id)
+    assert await seen(bed) == {UNIT, BROWSER}
 
 
 async def test_without_a_project_a_command_of_two_sessions_is_stored_once(bed: Bed) -> None:

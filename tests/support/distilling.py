@@ -30,6 +30,7 @@ class Said:
     kind: NapKind = NapKind.DECISION
     origin: Origin = Origin.PERSON
     at: str | None = None
+    gone: tuple[str, ...] = ()
 
 
 def digest(text: str) -> Said:
@@ -53,7 +54,7 @@ async def napped(
     given = heard if messages is None else messages
     parts = extract(read(given), rule=MemoryConsolidator(mention_share=0.1))
     made = tuple(
-        NapMemory(each.text, each.kind, (place,), each.slot, each.origin)
+        NapMemory(each.text, each.kind, (place,), each.slot, each.origin, each.gone)
         for place, each in enumerate(memories)
     )
     parts = replace(parts, facts=(), lessons=(), known_count=0, distilled=made)

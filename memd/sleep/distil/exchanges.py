@@ -170,7 +170,8 @@ class NapMemory(NamedTuple):
 
     *places* are the messages it is made of, the one it is about first. *slot* names what
     it is about within the session: a later nap that says something else of the same slot
-    replaces it. *origin* is that of the least trusted of its words.
+    replaces it. *origin* is that of the least trusted of its words. *gone* are the runners
+    of commands that the session showed to be no more.
     """
 
     text: str
@@ -178,6 +179,7 @@ class NapMemory(NamedTuple):
     places: tuple[int, ...]
     slot: str
     origin: Origin
+    gone: tuple[str, ...] = ()
 
 
 class NapCandidate(NamedTuple):

@@ -213,13 +213,15 @@ class NapDraft(NamedTuple):
     """One text that is to become memories.
 
     *places* are the indexes of the messages that it is made of, the most relevant one first. A
-    *slot* identifies its subject within the session; facts and lessons have none.
+    *slot* identifies its subject within the session; facts and lessons have none. *gone* are the
+    runners of commands that are no more.
     """
 
     request: IngestRequest
     drafts: Drafts
     places: tuple[int, ...]
     slot: str | None = None
+    gone: tuple[str, ...] = ()
 
     @property
     def sha256(self) -> bytes:
@@ -328,7 +330,7 @@ def draft_distilled(
         replace(item, category=category, preference=item.preference if prefers else None)
         for item in result.items
     )
-    return NapDraft(request, replace(result, items=items), memory.places, memory.slot)
+    return NapDraft(request, replace(result, items=items), memory.places, memory.slot, memory.gone)
 
 
 def _request(fact: Fact, messages: Sequence[Message], session_id: str | None) -> IngestRequest:

@@ -6,10 +6,11 @@ memory for the life of its session and is rewritten, with its versions kept. A m
 its owner deleted, forgot or edited is left alone. A turn in the very words of a memory of
 who said it fills the slot and gets the tags; nothing supersedes it. Some slots belong to the
 whole project: there the newest counts, from whichever session, but a command that tests or
-checks a part of it replaces none for the whole. A decision, correction or rule that a later
-session plainly takes back is superseded by it (``taken_back``). A text that another session
-of the project has, or a fix by a command that cured there, is not stored again. The run's
-ledger records everything, so that the nap can be undone.
+checks a part of it replaces none for the whole, and one of another runner none at all. A
+decision, correction or rule that a later session plainly takes back is superseded by it
+(``taken_back``). A text that another session of the project has, or a fix by a command that
+cured there, is not stored again. The run's ledger records everything, so that the nap can be
+undone.
 
 What an assistant streamed to memd is memories already, and a nap composes its own from the
 same words. A turn that says nothing beyond what the nap's memories say is archived as
@@ -34,7 +35,13 @@ from memd.domain.trust import TALKS
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
-from memd.sleep.distil.environment.commands import ENVIRONMENT_SLOT, WHOLE_SLOTS, covers_a_part
+from memd.sleep.distil.environment.commands import (
+    ENVIRONMENT_SLOT,
+    RUNNER_SLOTS,
+    WHOLE_SLOTS,
+    covers_a_part,
+    runners,
+)
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.fixes import CURED
 from memd.sleep.distil.language.phrases import NARRATION
@@ -76,6 +83,8 @@ TAKEN_BACK_KINDS = frozenset(
 )
 DECIDED_MAX = 500
 """Of a project's decisions and rules, the latest that a nap compares."""
+BESIDE_MAX = 2
+"""So many commands of other runners stay beside the newest of their purpose."""
 NEW, KNOWN = DraftOutcome(), DraftOutcome(is_new=False)
 
 
@@ -85,7 +94,7 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
     if target.session_key is None or not slot_names:
         return [NEW] * len(drafts)
     own_slots = slots.of_session(target.conn, target.session_key)
-    project_slots: Mapping[str, SlotRow] = {}
+    project_slots: Mapping[str, Sequence[SlotRow]] = {}
     project_slot_names = [slot for slot in slot_names if slot.startswith(ENVIRONMENT_SLOT)]
     if project_slot_names and target.project_key is not None:
         project_slots = slots.of_project(
@@ -165,7 +174,7 @@ def _is_shareable(slot: str | None, target: NapTarget) -> bool:
 def _decide(
     draft: NapDraft,
     own_slots: Mapping[str, SlotRow | None],
-    project_slots: Mapping[str, SlotRow],
+    project_slots: Mapping[str, Sequence[SlotRow]],
     now_us: int,
 ) -> DraftOutcome:
     if draft.slot is None:
@@ -183,15 +192,48 @@ def _decide(
             if draft.drafts.items[0].quarantined
             else DraftOutcome(is_new=False, rewrites=previous)
         )
-    project_row = project_slots.get(draft.slot)
-    narrower = project_row is not None and _is_narrower(draft, project_row)
-    if project_row is None or (project_row == previous and not narrower):
-        return NEW if previous is None else DraftOutcome(supersedes=(previous.memory_key,))
-    is_later = project_row.at_us > _time_us(draft, now_us)
-    if narrower or is_later or _has_same_text(project_row, draft):
+    rows = project_slots.get(draft.slot, ())
+    rows = rows if draft.slot in RUNNER_SLOTS else rows[-1:]
+    others = [row for row in rows if row != previous]
+    if any(_is_narrower(draft, row) for row in rows):
         return KNOWN
-    old = [row for row in (previous, project_row) if row is not None and row.as_written]
-    return DraftOutcome(supersedes=tuple(row.memory_key for row in old))
+    if not others:
+        return NEW if previous is None else DraftOutcome(supersedes=(previous.memory_key,))
+    return _decide_in_project(draft, previous, others, now_us)
+
+
+def _decide_in_project(
+    draft: NapDraft, previous: SlotRow | None, others: Sequence[SlotRow], now_us: int
+) -> DraftOutcome:
+    """Decide what to do with a draft of whose subject *others* of its project tell, too.
+
+    The newest counts. Commands of other runners stay beside it, the latest BESIDE_MAX.
+    """
+    alike = [row for row in others if _replaces(draft, row)]
+    same = [row for row in others if _has_same_text(row, draft)]
+    if same:
+        gone = [row for row in alike if row.as_written and row not in same]
+        return KNOWN._replace(supersedes=tuple(row.memory_key for row in gone))
+    time_us = _time_us(draft, now_us)
+    if any(row.at_us > time_us for row in alike) or any(_has_more(row, draft) for row in others):
+        return KNOWN
+    beside = [row for row in others if row not in alike]
+    old = [*([previous] if previous else []), *alike, *beside[:-BESIDE_MAX]]
+    return DraftOutcome(supersedes=tuple(row.memory_key for row in old if row.as_written))
+
+
+def _replaces(draft: NapDraft, row: SlotRow) -> bool:
+    """Return whether a draft tells of all that *row* does, but for what is no more."""
+    if draft.slot not in RUNNER_SLOTS:
+        return True
+    return runners(row.content, draft.gone) <= runners(draft.drafts.items[0].content)
+
+
+def _has_more(row: SlotRow, draft: NapDraft) -> bool:
+    """Return whether *row* tells of the draft's commands and of others."""
+    if draft.slot not in RUNNER_SLOTS:
+        return False
+    return runners(row.content, draft.gone) > runners(draft.drafts.items[0].content)
 
 
 def _is_narrower(draft: NapDraft, row: SlotRow) -> bool:
@@ -262,6 +304,11 @@ def fill_slot(
         slots.fill(target.conn, target.session_key, draft.slot, row.memory_key)
     elif row.state not in VISIBLE:
         return  # the owner deleted a memory of this text
+    archive_superseded(target, ids, outcome)
+
+
+def archive_superseded(target: NapTarget, ids: Ids, outcome: DraftOutcome) -> None:
+    """Archive the memories that *outcome* supersedes, and record it for the run's undo."""
     if outcome.supersedes:
         with _record_moves(target, outcome.supersedes):
             supersede(target.conn, outcome.supersedes, ids, target.now_us)

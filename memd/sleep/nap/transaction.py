@@ -27,6 +27,7 @@ from memd.sleep.nap.source import NapRequest, NapSource
 from memd.sleep.nap.supersession import (
     NapTarget,
     archive_repeated_turns,
+    archive_superseded,
     decide_outcomes,
     fill_slot,
     rewrite,
@@ -122,6 +123,8 @@ class NapTransaction:
         archive_repeated_turns(target, self.ids, texts)
         rewritten = 0
         for draft, outcome in zip(drafts, outcomes, strict=True):
+            if not outcome.is_new:
+                archive_superseded(target, self.ids, outcome)
             if outcome.rewrites is not None:
                 rewrite(target, draft, outcome.rewrites)
                 self._link(target.conn, draft, [outcome.rewrites.memory_id], source_by_place)

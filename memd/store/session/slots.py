@@ -76,8 +76,8 @@ def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
 
 def of_project(
     conn: Reading, agent_key: int, project_key: int, slots: Sequence[str]
-) -> dict[str, SlotRow]:
-    """Return the latest visible memory of each of *slots* in all of a project."""
+) -> dict[str, list[SlotRow]]:
+    """Return the visible memories of each of *slots* in all of a project, the latest last."""
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS}
@@ -89,7 +89,10 @@ def of_project(
         """,
         {"slots": json.dumps(slots), "agent_key": agent_key, "project_key": project_key},
     )
-    return {slot: _row(row) for slot, *row in rows}
+    by_slot: dict[str, list[SlotRow]] = {}
+    for slot, *row in rows:
+        by_slot.setdefault(slot, []).append(_row(row))
+    return by_slot
 
 
 def list_decided(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
@@ -35,12 +35,15 @@ COMMANDS_SLOT = f"{ENVIRONMENT_SLOT}commands:"
 """The prefix of the slots of commands; one of ``_LABELS`` follows."""
 WHOLE_SLOTS = frozenset(f"{COMMANDS_SLOT}{purpose}" for purpose in ("test", "check"))
 """Slots in which commands for the whole project stay when a later session runs a part."""
+RUNNER_SLOTS = WHOLE_SLOTS | {f"{COMMANDS_SLOT}{purpose}" for purpose in ("build", "run")}
+"""Slots in which a command of one runner stays beside that of another."""
 _COMMANDS_MIN = 2
 _FOR_MAX = 2  # commands for one purpose
 _TIMES_MIN = 3  # that a command passed whose words do not tell what it is for
 _COMMAND_CHARS_MAX = 120
 _SCORE = 0.6
 _USER_CHARS = 8_000
+_GONE_CHARS = 2_000  # of a result
 
 # In the words in which somebody asks for a command later (decision 0243).
 _LABELS = {
@@ -70,6 +73,43 @@ _PURPOSES = {
 _ADDS = re.compile(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo|composer|dotnet|flutter|pub)\b(?! ci)[^;&|]*"
     r" (?:install|i|add|get|require)(?! [^;&|]*-[re]\b)(?: -\S+)* [@\w]"
+)
+_PARTS = re.compile(r"\s*(?:&&|\|\||;)\s*")
+_PREFIX = r"(?:(?:sudo|time|env|[A-Za-z_]\w*=\S*) )*"
+# What sets up a project, or a part of it, is run once: "pnpm create vite", "cargo new".
+_SCAFFOLDS = re.compile(
+    rf"{_PREFIX}(?:(?:npm|pnpm|yarn|bun) (?:create|init)\b|(?:npm|pnpm|yarn|bun|go|cargo|dotnet|uv"
+    r"|poetry|composer|flutter|rails|mix|ng|nx|expo|django-admin)(?: mod)?"
+    r" (?:init|new|create(?:-project)?|startproject|startapp|generate)\b"
+    r"|(?:npx|pnpx|bunx|(?:pnpm|npm|yarn) (?:dlx|exec))(?: -\S+)*"
+    r" (?:create-\S+|(?:@?[\w@./-]+ )+(?:--)?(?:init|create|new|add)\b))"
+)
+_INSTALLS = re.compile(
+    rf"{_PREFIX}(?:(?:[\w@./-]+(?: -\S+)* ){{1,3}}?(?:install|setup|bootstrap)"
+    r"|(?:npm|pnpm|yarn|bun|uv|poetry|go|cargo|composer|mix|dotnet|flutter|pub)(?: mod)?(?: -\S+)*"
+    r" (?:ci|sync|add|get|restore|download))(?=\s|$)"
+)
+# Through what a runner is called: "npx", "uv run", "docker compose exec web".
+_THROUGH = re.compile(
+    r"(?:(?:npx|pnpx|bunx|uvx|(?:npm|pnpm|yarn|bun) (?:exec|dlx|x|run)"
+    r"|(?:uv|poetry|pipenv|hatch|pdm) run|bundle exec|python[\d.]* -m"
+    r"|docker[- ]compose (?:run|exec)(?: -\S+)* [\w-]+"
+    r"|npm|pnpm|yarn|bun|bash|sh|node|python[\d.]*|sudo|time|env|[A-Za-z_]\w*=\S*)(?: -\S+)* )+"
+)
+_TARGETS = frozenset(
+    ("make", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw", "composer")
+)
+_REMOVES = re.compile(
+    r"\b(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo)(?: -\S+)* (?:remove|rm|uninstall|un)\b([^;&|]*)"
+)
+_REMOVED_NAME = re.compile(r"[\w-]{3,}")
+_NO_RUNNERS = frozenset(("test", "tests", "build", "core", "types", "dev", "run", "start", "cli"))
+# What a shell or a package manager says of a command that there is not any more.
+_GONE = re.compile(
+    r"missing script|NO_SCRIPT|no test specified|command not found"
+    r"|command [\"'`]?[\w:-]+[\"'`]? (?:was )?not found|script not found|couldn't find a script"
+    r"|no rule to make target|not recognized as an internal",
+    re.IGNORECASE,
 )
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
 # An argument that chooses some of the tests or files: by name, or by a path of two names and more.
@@ -129,11 +169,13 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     }
     if by_hand:
         by_purpose["by-hand"] = list(by_hand.values())[-_FOR_MAX:]
+    gone = tuple(sorted(_find_gone(exchanges)))
     for purpose, used in by_purpose.items():
         lines, places = zip(*used[:_FOR_MAX], strict=True)
         text = f"{_LABELS[purpose]}: {'; '.join(lines)}"
         slot = f"{COMMANDS_SLOT}{purpose}"
-        memory = NapMemory(text, NapKind.ENVIRONMENT, (max(places),), slot, Origin.ASSISTANT)
+        places = (max(places),)
+        memory = NapMemory(text, NapKind.ENVIRONMENT, places, slot, Origin.ASSISTANT, gone)
         yield NapCandidate(memory, _SCORE)
 
 
@@ -184,15 +226,61 @@ def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:
 
 
 def _purpose(called: Command) -> str:
+    """Return what a command is for; one that installs first is for what it does then."""
     if is_check(called):
         return "check"
-    return next((name for name, its in _PURPOSES.items() if its.search(called.line)), "other")
+    line = "; ".join(part for part in _PARTS.split(called.line) if not _INSTALLS.match(part))
+    if not line:
+        return "install"
+    return next((name for name, its in _PURPOSES.items() if its.search(line)), "other")
 
 
 def _is_worth(called: Command) -> bool:
     line = shorten(called.line)
     is_told = len(line) <= _COMMAND_CHARS_MAX and not (_ASIDE.search(line) or _ADDS.search(line))
+    is_told = is_told and not any(map(_SCAFFOLDS.match, _PARTS.split(line)))
     return is_told and not is_noise(called) and any(map(str.isalpha, line))
+
+
+def _find_gone(exchanges: Sequence[Exchange]) -> set[str]:
+    """Return the runners that were removed, or that the shell no longer finds at the end."""
+    gone: set[str] = set()
+    for run in (run for exchange in exchanges for run in exchange.runs):
+        called = command(run)
+        if called is None or run.result is None:
+            continue
+        if not has_failed(run):
+            gone.discard(runner(called.line))
+            removed = " ".join(_REMOVES.findall(called.line))
+            gone |= {name.casefold() for name in _REMOVED_NAME.findall(removed)} - _NO_RUNNERS
+        elif _GONE.search(run.result[:_GONE_CHARS]):
+            gone.add(runner(called.line))
+    return gone
+
+
+def runner(line: str) -> str:
+    """Return what runs a command line, by whatever it is called through.
+
+    >>> runner("cd web && pnpm exec playwright test"), runner("npm test"), runner("pnpm run test")
+    ('playwright', 'test', 'test')
+    >>> runner("uv run pytest -q"), runner("make test"), runner("CI=1 go test ./...")
+    ('pytest', 'make test', 'go')
+    """
+    last = _PARTS.split(shorten(line))[-1]
+    program, *arguments = (_THROUGH.sub("", last, count=1) or last).split() or [""]
+    name = program.rpartition("/")[2].casefold()
+    return " ".join((name, *arguments[:1])) if name in _TARGETS else name
+
+
+def runners(text: str, gone: Collection[str] = ()) -> frozenset[str]:
+    """Return the runners of a memory of commands, with their folders, but for those *gone*.
+
+    >>> sorted(runners("To run the tests here: pnpm test; cd web && npx playwright test"))
+    ['test', 'web playwright']
+    """
+    lines = text.partition(": ")[2].split("; ")
+    left = {line: name for line in lines if (name := runner(line)) not in gone}
+    return frozenset(f"{entered_folder(line) or ''} {name}".strip() for line, name in left.items())
 
 
 def covers_a_part(text: str) -> bool:

@@ -56,6 +56,42 @@ def told_commands(*lines: str) -> list[str]:
     return [line for text in facts.values() for line in text.partition(": ")[2].split("; ")]
 
 
+def test_what_sets_up_or_installs_neither_tests_nor_builds() -> None:
+    exchange = _exchange(
+        0,
+        "",
+        _bash("pnpm create playwright --quiet"),
+        _bash("npx create-next-app@latest test-shop"),
+        _bash("npx tailwindcss init -p"),
+        _bash("cargo new build-tools"),
+        _bash("npx playwright install chromium"),
+        _bash("make install"),
+        _bash("npm ci && npm test"),
+        _bash("pytest tests/install"),
+    )
+    assert _facts(exchange) == {
+        f"{COMMANDS_SLOT}install": "To install it or set it up here: npx playwright install"
+        " chromium; make install",
+        f"{COMMANDS_SLOT}test": "To run the tests here: npm ci && npm test; pytest tests/install",
+    }
+
+
+def test_a_runner_that_was_removed_or_is_not_found_is_gone() -> None:
+    exchange = _exchange(
+        0,
+        "",
+        _bash("npm test", 'Exit code 1\nnpm error Missing script: "test"'),
+        _bash("tox", "Exit code 127\nbash: tox: command not found"),
+        _bash("pip install tox"),
+        _bash("tox"),
+        _bash("pnpm remove -D @playwright/test"),
+        _bash("npx vitest run"),
+        _bash("npm run build", "Exit code 1\nsrc/a.ts: error TS2304"),
+    )
+    gone = {each.memory.gone for each in environment([exchange])}
+    assert gone == {("playwright", "test")}
+
+
 def test_a_command_of_another_folder_is_told_with_it() -> None:
     assert told_commands(
         "cd /srv/shop && go test ./...",
