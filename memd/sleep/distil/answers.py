@@ -16,6 +16,8 @@ from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
 from memd.sleep.distil.language.denials import COMPLAINS, is_denial
 from memd.sleep.distil.language.moment import (
+    asks_leave,
+    chooses,
     is_bare_step,
     only_names,
     reports,
@@ -25,6 +27,7 @@ from memd.sleep.distil.language.moment import (
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.prose import things
 from memd.sleep.distil.language.words import Words
+from memd.sleep.distil.marks import MARKS_MAX, find_marks
 from memd.text.languages import FUNCTION_WORDS, GOES_ON
 
 CHARS_MAX = 440
@@ -36,45 +39,25 @@ _LINE_CHARS = 300
 _SHARED_WORDS = 2
 _WORD_CHARS = 4
 _STATEMENT_WORDS = 3  # "Done." and "Cancelled" state nothing
-_MARKS_MAX = 8
 _MARK_CHARS = 110
 _STEP_WORDS = 6
+_REPLY_CHARS = 160
+_REPLY_WORDS = 4  # with which an answer begins
 QUOTED_CHARS = 30
 """What somebody quotes has so many; shorter lines are in many texts."""
 _QUOTED_TEXTS = 80  # how far back a review is gone through, point by point
 
-# D4, UX2, Q-UX1, F12: capitals and a number that name one of several things.
-_NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")
-_CHOSEN = re.compile(
-    r"\b(?:option|point|item|issue|finding|step|phase|bug|choice|approach|suggestion|number|no\.)"
-    r"(?:s?\s+#?\(?|s?[#(]|(?=\d))(\d{1,3}|[a-z])\b\)?"
-    r"|\b(?:it'?s|go with|do|take|choose|pick|prefer|use)\s+\(?([a-d]|\d{1,2})\)?"
-    r"(?=\s*(?:$|[,!;]|\.\s*$))"
-    r"|\b(?:address|fix|tackle|handle|implement|skip|ignore|look at(?: this)?|consider this \w+)"
-    r":?\s+#?(\d{1,3})\b"
-    r"|#(\d{1,3})\b|\(([a-z])\)",
-    re.IGNORECASE,
-)
 # "add a counter for 5": a number that leads only to a line which speaks of the same.
 _MENTIONED = re.compile(
     r"\b(?:for|on|about|für|para|pour|per|voor)\s+#?(\d{1,2})\s*[.!]?\s*$", re.IGNORECASE
 )
-_NUMBERS = re.compile(r"(?<!top )\b\d{1,3}\b(?![.:]\d)", re.IGNORECASE)
 # Findings are counted from the first on; what there is to choose from stands last.
 _FINDINGS = re.compile(
     r"\b(?:address|fix|tackle|handle|finding|observation)s?\b(?!.*\btop\b)", re.I
 )
-_NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)
-# Nothing but which, and what is to be done with them: "address 3, 8 and 11".
-_PICKS = re.compile(
-    r"\W*(?:(?:ok(?:ay)?|let'?s|please|address|fix|do|implement|tackle|handle|apply|skip|keep|drop"
-    r"|ignore|and|also|all|top|items?|points?|numbers?|findings?|issues?|option|both|first|then|now"
-    r"|just|yes|go|with|add|not|but|no|for|on|the|\d{1,3})\b[\s,:./&+!#()]*)+$",
-    re.IGNORECASE,
-)
-_LETTER = re.compile(r"\W*([a-eA-E])\W*$")
 _LISTED = re.compile(
-    r"[\s>*_|`(\[#-]*(?:(?:option|step|phase|approach|issue|finding)\s+)?#?(?:(\w{1,3})[)\].:*|`]|([A-Z-]+\d+[a-z]?)\b)"
+    r"[\s>*_|`(\[#-]*(?:(?i:option|step|phase|approach|issue|finding|variante?|möglichkeit|vorschlag"
+    r"|opción|opção|opzione|optie)\s+)?#?(?:(\w{1,3})[)\].:*|`]|([A-Z-]+\d+[a-z]?)\b)"
 )
 _RECOMMENDS = re.compile(
     r"(?<!not )\b(?:recommend\w*|suggest\w*|lean\w*|propose\w*|my (?:rec|take|preference)"
@@ -98,6 +81,13 @@ _NO_LINE = re.compile(
 )
 _POINT = re.compile(r"\W{0,3}(?:\d{1,3}|[A-Za-z])[.):]\W*\s")
 _FLAT = re.compile(r"\w+")
+_CLAUSE = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
+_NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST, Act.APPROVAL})
+_ASKS_WHICH = re.compile(
+    r"\b(?:which|what|where|who|when|how (?:many|much|long|often|big)|welche\w*|wo|wer|wann"
+    r"|wie (?:viele?|lange|oft)|quel\w*|combien|cuál\w*|cuánt\w*|qual\w*|quant\w*|welke?)\b",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W_][\w'-]+")
 
 
@@ -131,7 +121,7 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
     """
     if not texts or len(user) > _SHORT_CHARS:
         return None
-    marks = _marks(user)
+    marks = find_marks(user)
     is_last = not _FINDINGS.search(user)
     for each in _newest_first(texts) if marks else ():
         lines = [line for mark in marks for line in _find_marked(mark, each.text, is_last=is_last)]
@@ -146,7 +136,27 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
     is_bare &= not (reports(spoken_form(user)) or _DECLINES.fullmatch(user))
     if is_bare and (asked := _proposal(lately[-1].text)):
         return AnsweredLines(asked, lately[-1].place, is_asked=is_asked)
+    if is_asked and (asked := _proposal(lately[-1].text)) and _replies(user, asked):
+        return AnsweredLines(asked, lately[-1].place, is_asked=True)
     return _find_denied(user, lately[-1]) or _find_similar(user, lately)
+
+
+def _replies(user: str, asked: str) -> bool:
+    """Return whether *user* begins with an answer to what was *asked*, and says more.
+
+    >>> _replies("30 days, the managers complain otherwise", "How long is a session valid?")
+    True
+    >>> _replies("the logo is too big on the phone", "How long is a session valid?")
+    False
+    """
+    is_other = judge(user).act in _NO_REPLY or PASTED_ERROR.search(user)
+    if len(user) > _REPLY_CHARS or is_other or asks_leave(asked):
+        return False
+    begun = next(filter(_content, _CLAUSE.split(user)), "")
+    is_short = len(begun.split()) <= _REPLY_WORDS and judge(begun).act not in _NO_REPLY
+    question = next((one for one in reversed(split_asked(asked)) if "?" in one), "")
+    is_open = chooses(question) or _ASKS_WHICH.search(question) is not None
+    return is_short and is_open and not reports(spoken_form(user))
 
 
 def denies(user: str, text: str) -> bool:
@@ -189,27 +199,6 @@ def _newest_first(texts: Sequence[AgentText]) -> Iterator[AgentText]:
         if room < 0:
             return
         yield each
-
-
-def only_picks(user: str) -> bool:
-    """Return whether *user* says nothing but which: "fix 4", "2", "address 3, 8 and 11".
-
-    >>> only_picks("fix 4"), only_picks("fix 4 with a lock"), only_picks("yes")
-    (True, False, False)
-    """
-    return _PICKS.match(user) is not None and any(map(str.isdigit, user))
-
-
-def _marks(user: str) -> list[str]:
-    """Return what names a thing in *user*, in order, each once."""
-    names = [match[0] for match in _NAMED.finditer(user)]
-    names += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
-    names += _NUMBERED.findall(user)
-    if _PICKS.match(user):
-        names += _NUMBERS.findall(user)
-    if letter := _LETTER.match(user):
-        names.append(letter[1])
-    return list(dict.fromkeys(names))[:_MARKS_MAX]
 
 
 def _find_marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
@@ -348,7 +337,7 @@ def fold_words(text: str) -> str:
 def _join_lines(lines: Sequence[str], count: int) -> str:
     room = max(CHARS_MAX // max(count, 1), _MARK_CHARS)
     each = dict.fromkeys(cut(line, room) for line in lines)
-    return cut("\n".join(each), max(CHARS_MAX, _MARK_CHARS * min(count, _MARKS_MAX // 2)))
+    return cut("\n".join(each), max(CHARS_MAX, _MARK_CHARS * min(count, MARKS_MAX // 2)))
 
 
 def _strip_markdown(line: str) -> str:

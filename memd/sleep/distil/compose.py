@@ -33,7 +33,6 @@ from memd.sleep.distil.answers import (
     drop_quoted,
     find_answered,
     fold_words,
-    only_picks,
     quoted_lines,
     settles_nothing,
 )
@@ -62,6 +61,7 @@ from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
 from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
+from memd.sleep.distil.marks import only_picks
 from memd.sleep.distil.outcomes import conclusion
 from memd.sleep.distil.passages import PASSAGE_CHARS, UserPassage, find_passages, rules
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing
@@ -228,7 +228,7 @@ def _memories(
         if not _is_doubted(turn, passage.judged)
     ]
     is_plain = asked is not None and not (asked.is_marked or asked.is_denied or approves(whole))
-    if is_plain and answers_nothing(turn.worths):
+    if is_plain and answers_nothing(turn.worths) and not (kept and asked and asked.is_asked):
         asked = None
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))

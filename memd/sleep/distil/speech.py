@@ -262,8 +262,11 @@ def _is_plain(candidate: NapCandidate, best: float) -> bool:
         return False
     if memory.kind in _WISHES:
         return score >= _PLAIN_WISH
-    stands_alone = not (is_answer or memory.slot.endswith(PLAN_SLOT))
-    return stands_alone and any(score >= by_rule and best >= worth for by_rule, worth in _PLAIN)
+    if is_answer:
+        return score >= STANDING
+    return not memory.slot.endswith(PLAN_SLOT) and any(
+        score >= by_rule and best >= worth for by_rule, worth in _PLAIN
+    )
 
 
 def is_by_agent(memory: NapMemory) -> bool:

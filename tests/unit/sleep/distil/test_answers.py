@@ -51,6 +51,60 @@ def test_an_option_is_found_by_its_letter() -> None:
     assert text_of("go with option a", answer) == "(a) the server makes it"
 
 
+OPTIONS = "There are two:\n\n1. Zustand with a slice\n2. React context\n\nWhich do you prefer?"
+VARIANTEN = "- **Variante A**: Zustand\n- **Variante B**: React Context\n\nWelche nehmen wir?"
+
+
+@pytest.mark.parametrize(
+    "pick",
+    [
+        "1, but don't persist it to localStorage",
+        "1 - but don't persist it",
+        "#1 but in memory",
+        "nr. 1, aber ohne localStorage",
+        "die 1, aber ohne localStorage",
+        "la 1, pero sin localStorage",
+        "1 please",
+    ],
+)
+def test_what_is_picked_stands_in_front_of_what_goes_with_it(pick: str) -> None:
+    assert text_of(pick, OPTIONS) == "1. Zustand with a slice"
+
+
+@pytest.mark.parametrize("pick", ["variante B", "B, aber ohne Provider", "Variante B bitte"])
+def test_a_letter_in_front_picks_the_variant_that_it_heads(pick: str) -> None:
+    assert text_of(pick, VARIANTEN) == "Variante B: React Context"
+
+
+def test_a_number_that_counts_picks_nothing() -> None:
+    assert text_of("1,000 rows are enough for it, the shop is small", OPTIONS) is None
+    assert text_of("2 hours is too long for a build, half of it is fine", OPTIONS) is None
+
+
+QUESTION = "Should the badge count all items, or distinct products?"
+
+
+def test_a_short_answer_that_gives_its_reason_answers_the_question() -> None:
+    answer = "distinct products. our customers order screws by the thousand"
+    answered = find_answered(answer, texts(QUESTION))
+    assert answered is not None
+    assert (answered.text, answered.is_asked) == (QUESTION, True)
+    days = "30 days, the store managers complain otherwise"
+    assert text_of(days, "How long is a session valid?") == "How long is a session valid?"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "the logo is too big on the phone, half the size",
+        "error TS2304, it does not compile on my machine",
+        "fix the tests, they are red since this morning",
+    ],
+)
+def test_what_begins_something_else_answers_no_question(message: str) -> None:
+    assert text_of(message, "How long is a session valid?") is None
+
+
 def test_the_end_of_a_word_is_no_letter_of_an_option() -> None:
     answer = "s: the name of the season\nb: the name of the club"
     assert text_of("I didn't ask you to include installation steps", answer) is None

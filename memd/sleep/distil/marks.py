@@ -1,0 +1,62 @@
+"""Which of several things somebody names: "D4", "2", "1, but not persisted", "Variante B". Pure."""
+
+from __future__ import annotations
+
+import re
+
+MARKS_MAX = 8
+"""So many of the names in one message count."""
+
+# D4, UX2, Q-UX1, F12: capitals and a number that name one of several things.
+_NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")
+_CHOSEN = re.compile(
+    r"\b(?:option|point|item|issue|finding|step|phase|bug|choice|approach|suggestion|number|no\."
+    r"|nr\.|nummer|variante?|möglichkeit|vorschlag|opción|opção|opzione|optie|número|numéro)"
+    r"(?:s?\s+#?\(?|s?[#(]|(?=\d))(\d{1,3}|[a-z])\b\)?"
+    r"|\b(?:it'?s|go with|do|take|choose|pick|prefer|use)\s+\(?([a-d]|\d{1,2})\)?"
+    r"(?=\s*(?:$|[,!;]|\.\s*$))"
+    r"|\b(?:address|fix|tackle|handle|implement|skip|ignore|look at(?: this)?|consider this \w+)"
+    r":?\s+#?(\d{1,3})\b"
+    r"|#(\d{1,3})\b|\(([a-z])\)",
+    re.IGNORECASE,
+)
+# "1, but not persisted", "die 2 bitte", "B - without the provider": which, and what goes with it.
+_LEADS = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|ja|oui|sí|then|dann|go with|take|nimm|wir nehmen|lass uns|the|die|der"
+    r"|das|de|la|le|el|il|o)\W+)*#?(?P<mark>\d{1,2}|[A-E]|[a-d](?=[,)]))\)?"
+    r"(?=(?:\s*[,;!]|[.:]|\s[-\u2013\u2014]\s)(?!\s*\d)|\s*$"
+    r"|\s(?:please|pls|bitte|nehmen|but|aber|mais|pero|mas|ma|maar|with|without|mit|ohne|and|und)\b(?!\s*\d))"
+)
+_NUMBERS = re.compile(r"(?<!top )\b\d{1,3}\b(?![.:]\d)", re.IGNORECASE)
+_NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)
+# Nothing but which, and what is to be done with them: "address 3, 8 and 11".
+_PICKS = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|let'?s|please|address|fix|do|implement|tackle|handle|apply|skip|keep|drop"
+    r"|ignore|and|also|all|top|items?|points?|numbers?|findings?|issues?|option|both|first|then|now"
+    r"|just|yes|go|with|add|not|but|no|for|on|the|\d{1,3})\b[\s,:./&+!#()]*)+$",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"\W*([a-eA-E])\W*$")
+
+
+def only_picks(user: str) -> bool:
+    """Return whether *user* says nothing but which: "fix 4", "2", "address 3, 8 and 11".
+
+    >>> only_picks("fix 4"), only_picks("fix 4 with a lock"), only_picks("yes")
+    (True, False, False)
+    """
+    return _PICKS.match(user) is not None and any(map(str.isdigit, user))
+
+
+def find_marks(user: str) -> list[str]:
+    """Return what names a thing in *user*, in order, each once."""
+    names = [match[0] for match in _NAMED.finditer(user)]
+    names += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
+    if "\n" not in user.strip() and (lead := _LEADS.match(user)):
+        names.append(lead["mark"])
+    names += _NUMBERED.findall(user)
+    if _PICKS.match(user):
+        names += _NUMBERS.findall(user)
+    if letter := _LETTER.match(user):
+        names.append(letter[1])
+    return list(dict.fromkeys(names))[:MARKS_MAX]
