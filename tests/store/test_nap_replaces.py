@@ -338,6 +338,17 @@ POSTGRES = Said("Let's use Postgres for the event store.", "turn:1")
 SQLITE = Said("Actually, let's switch the event store to SQLite instead of Postgres.", "turn:7")
 
 
+async def test_where_a_thing_is_now_supersedes_where_it_was(bed: Bed) -> None:
+    old = Said("Note: staging is at https://old.example:8443", "turn:1", NapKind.ENVIRONMENT)
+    other = Said("Grafana is at https://old.example:3000", "turn:2", NapKind.ENVIRONMENT)
+    new = Said("staging moved: it's https://new.example now", "turn:9", NapKind.ENVIRONMENT)
+    await napped(bed, old, other, session_id="one", project_id="p")
+    second = await napped(bed, new, session_id="two", project_id="p")
+    assert await seen(bed) == {new.text, other.text}
+    await bed.night.undo(ADA, second.run_id)
+    assert await seen(bed) == {old.text, other.text}
+
+
 async def test_what_a_later_session_takes_back_is_superseded_and_comes_back(bed: Bed) -> None:
     await napped(bed, POSTGRES, session_id="one", project_id="p")
     second = await napped(bed, SQLITE, session_id="two", project_id="p")

@@ -30,6 +30,7 @@ from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.environment import environment
+from memd.sleep.distil.environment.places import moves
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.findings import LIST_SLOT, findings
 from memd.sleep.distil.fixes import fixes
@@ -374,12 +375,18 @@ def _is_alike(one: _Entry, other: _Entry) -> bool:
 
 def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user says of what *earlier* says that it is no more."""
+    if later.memory.origin is Origin.PERSON and moves(*_own_parts(later, earlier)):
+        return True
     if later.memory.kind not in _TAKEN_BACK or earlier.memory.kind not in _TAKEN_BACK:
         return False
     shared = len(later.users & earlier.users)
     if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
         return False
     return _TAKES_BACK.search(user_part(later.memory.text)) is not None
+
+
+def _own_parts(*entries: _Entry) -> Iterator[str]:
+    return (user_part(each.memory.text) for each in entries)
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -20,6 +20,7 @@ from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge_sentence
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
+from memd.sleep.distil.environment.places import states_place
 from memd.sleep.distil.exchanges import (
     PLAN_SLOT,
     AgentText,
@@ -52,6 +53,7 @@ _DROPPED = -0.5
 a correction better: its manner is that of a complaint. And a wish: a person who said "always" must
 not say it again, however short it was."""
 _DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT})
+_OF_THE_MOMENT = frozenset({Act.REQUEST, Act.QUESTION, Act.CORRECTION})
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
 _SCORE_MAX = 0.85
 _SILENT = 0.1  # what scores no more says nothing, or too few words
@@ -136,7 +138,12 @@ def may_be_plain(judged: Judgement) -> bool:
 
 
 def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> Judgement:
-    """Return what a line or sentence does by rule (*judged*) and by the worth of its sentences."""
+    """Return what a line or sentence does by rule (*judged*) and by the worth of its sentences.
+
+    Where a named thing is counts whatever either tells, unless something else is asked beside it.
+    """
+    if judged.score < STANDING and judged.act not in _OF_THE_MOMENT and states_place(text):
+        return Judgement(Act.ENVIRONMENT, STANDING)
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if not known:
         return judged

@@ -47,7 +47,7 @@ from memd.sleep.distil.fixes import CURED
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.nap.preparation import NapDraft
-from memd.sleep.nap.taken_back import find_denied, find_taken_back, takes_back
+from memd.sleep.nap.taken_back import find_denied, find_moved, find_taken_back, takes_back
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory
@@ -81,6 +81,7 @@ class DraftOutcome(NamedTuple):
 TAKEN_BACK_KINDS = frozenset(
     {NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE, NapKind.CONSTRAINT}
 )
+_MOVED_KINDS = TAKEN_BACK_KINDS | {NapKind.ENVIRONMENT}
 DECIDED_MAX = 500
 """Of a project's decisions and rules, the latest that a nap compares."""
 BESIDE_MAX = 2
@@ -135,7 +136,7 @@ def _take_back(
     for draft, outcome in zip(drafts, outcomes, strict=True):
         keys: list[int] = []
         if outcome.is_new and _can_take_back(draft):
-            rows = slots.list_decided(target.conn, scope, TAKEN_BACK_KINDS, DECIDED_MAX)
+            rows = slots.list_decided(target.conn, scope, _MOVED_KINDS, DECIDED_MAX)
             time_us = _time_us(draft, target.now_us)
             rows = [row for row in rows if row.memory_key not in taken and row.at_us < time_us]
             keys = _find_taken_back(draft, rows)
@@ -151,12 +152,13 @@ def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
     keys = find_taken_back(content, yields)
     if origin in TALKS:
         keys += find_denied(content, [(row.memory_key, row.content) for row in rows])
+    keys += find_moved(content, yields)
     return list(dict.fromkeys(keys))
 
 
 def _can_take_back(draft: NapDraft) -> bool:
     [first, *_] = draft.drafts.items
-    is_decision = not TAKEN_BACK_KINDS.isdisjoint(draft.request.tags)
+    is_decision = not _MOVED_KINDS.isdisjoint(draft.request.tags)
     return is_decision and not first.quarantined and takes_back(first.content)
 
 

@@ -5,7 +5,7 @@ later one are enough (``distil/distil.py``). Across sessions they are not: revie
 same twenty rules, and tasks that say "rather than", would take back each other. So one sentence
 must say it: short, with a word that nothing else is said by, and about the same things. Or the
 user denies what the agent said ("No, we moved to canary releases"), and that is what the memory
-says. Pure.
+says. Or they say of a named thing that it is elsewhere. Pure.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.sleep.distil.distil import ALIKE, content_words
+from memd.sleep.distil.environment.places import moves, states_place
 from memd.sleep.distil.language.denials import is_denial
 from memd.text.words import sentences
 
@@ -37,8 +38,10 @@ _NO_MORE = re.compile(
 
 
 def takes_back(text: str) -> bool:
-    """Return whether the user says anywhere in *text* that something is no more."""
-    return _NO_MORE.search(user_part(text)) is not None or bool(_denied_statement(text))
+    """Return whether the user says anywhere in *text* that something is no more, or where it is."""
+    own = user_part(text)
+    is_place = any(states_place(line) for line in own.split("\n"))
+    return is_place or _NO_MORE.search(own) is not None or bool(_denied_statement(text))
 
 
 def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
@@ -63,6 +66,16 @@ def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     """
     denied = _stems(_denied_statement(text))
     return [key for key, content in earlier if denied and _states(content, denied)]
+
+
+def find_moved(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
+    """Return the keys of those *earlier* memories that only say where a thing was before *text*.
+
+    >>> find_moved("Grafana is on port 3001 now", [(1, "Grafana is on port 3000")])
+    [1]
+    """
+    own = user_part(text)
+    return [key for key, content in earlier if moves(own, user_part(content))]
 
 
 def _denied_statement(text: str) -> str:

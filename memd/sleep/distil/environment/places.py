@@ -1,0 +1,184 @@
+"""Where a named thing is, as somebody plainly says it: "Grafana is at http://10.20.0.5:3000". Pure.
+
+Such a sentence is kept whatever else speaks for it: nobody says it twice. It names a thing, says
+with one of few verbs where it is, and gives an address, a port, a host, a path from the root, an
+id or a version. What is told of a fault, a page or a file of the moment, and what "it" is, names
+nothing. Of the same thing a later sentence counts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from memd.text.languages import FAILS, FUNCTION_WORDS
+from memd.text.words import sentences
+
+_CHARS_MAX, _LINE_CHARS_MAX = 220, 300
+_NAME_WORDS = 5
+
+_LEAD = (
+    r"\W*(?:(?:note|fyi|btw|by the way|reminder|remember|info|heads[- ]up|for the record|also|and"
+    r"|so|ok(?:ay)?|hinweis|übrigens|merke?|notiz|nota|à noter|ojo|attention|let op|ps)\b\W+"
+    r"|important: |(?:note|remember|know) that )*"
+)
+_ARTICLE = (
+    r"(?:(?:the|our|an?|der|die|das|unser(?:e|er)?|le|les|notre|nos|el|los|las|nuestr[oa]s?|il|lo"
+    r"|gli|i|la|l'|o|a|os|as|noss[oa]s?|de|het|onze|ons)(?:\s+|(?<=')))?"
+)
+_NAME = rf"(?P<name>[\w.'/-]+(?: [\w.'/-]+){{0,{_NAME_WORDS - 1}}}?)"
+_NOW = r"(?: (?:now|currently|jetzt|nun|maintenant|ahora|ora|adesso|agora|nu|also|still))?"
+_VERB = (
+    r"(?:is|are|runs?|listens?|lives?|sits?|uses?|moved|needs? to be|can be (?:found|reached)"
+    r"|läuft|laufen|liegt|liegen|lauscht|hört|steht|stehen|ist|sind|nutzt|verwendet|benutzt"
+    r"|est|sont|(?:tourne|écoute|se trouve|utilise)(?:nt)?"
+    r"|está|están|corren?|escuchan?|se encuentran?|viven?|usan?"
+    r"|è|sono|(?:gira|ascolta|si trova|usa)(?:no)?"
+    r"|estão|ficam?|fica|rodam?|roda|escutam?|escuta"
+    r"|staat|staan|draait|draaien|luistert|zit|zitten|gebruikt)"
+)
+_BETWEEN = (
+    r"(?:(?:at|on|in|under|to|from|via|behind|reachable|available|hosted|served|installed|stored"
+    r"|located|called|found|the|our|port|host|server|machine|path|folder|version|address|url|user"
+    r"|auf|unter|bei|im?|über|zu|erreichbar|der|die|dem|den|adresse|ordner|pfad"
+    r"|sur|dans|à|le|la|du|port|l'adresse|en|el|por|puerto|ruta|su|nella?|alla?|sulla?|porta|nel"
+    r"|al|em|na|no|op|poort|map|te vinden|te bereiken)[ :]+){0,5}"
+)
+_URL = r"[a-z][a-z+]{2,9}://[^\s,;)\"'`]+"
+_ADDRESS = (
+    r"(?:(?:\d{1,3}\.){3}\d{1,3}(?::\d{2,5})?"
+    r"|(?![\w./-]*\.(?:py|[jt]sx?|go|rs|rb|java|php|cs?|cpp|html|css|vue|md|sql|ya?ml|json):)"
+    r"[a-z][\w-]*(?:\.[\w-]+)*:\d{2,5}"
+    r"|(?-i:[a-z\d-]+(?:\.[a-z\d-]+)*\.(?:internal|local|lan|corp|intra|example|com|net|org|io|dev"
+    r"|cloud|app|de|fr|es|it|nl|br|pt|eu|ch|at)))"
+)
+_SORTS = (
+    ("address", rf"<?`?(?:{_URL}|{_ADDRESS})\b/?"),
+    (
+        "port",
+        r"(?<=port )\d{2,5}\b|(?<=puerto )\d{2,5}\b|(?<=porta )\d{2,5}\b|(?<=poort )\d{2,5}\b",
+    ),
+    (
+        "path",
+        r"`?(?:~|[a-z]:|/(?:var|etc|opt|srv|home|usr|mnt|media|data|root|run|users|volumes))"
+        r"[/\\][\w.@*~-]+(?:[/\\][\w.@*~-]+)*[/\\]?",
+    ),
+    ("version", r"(?:(?-i:[A-Z][\w.+-]* )|version |v)\d+(?:\.\d+)*\b(?! \w+s\b)"),
+)
+_PLACE = "|".join(rf"(?P<{sort}>{pattern})" for sort, pattern in _SORTS)
+_STATES = re.compile(
+    rf"{_LEAD}{_ARTICLE}{_NAME}{_NOW} {_VERB}{_NOW} {_BETWEEN}(?:{_PLACE})", re.IGNORECASE
+)
+# What is said of a thing that moved: "staging moved: it's https://new.example now".
+_MOVED = re.compile(
+    rf"{_LEAD}(?:i |we )?(?:have )?{_ARTICLE}{_NAME}(?: (?:has|have|is|ist|wurde|a|ha|se ha))?"
+    r" (?:moved|changed|umgezogen|verschoben|déménagé|mudó|mudado|spostato|verhuisd)\b[^:;,.]{0,40}"
+    rf"[:;,.]\s*(?:it(?:'s| is)|they are|now|jetzt|es ist|er ist|sie ist)?{_NOW} ?{_BETWEEN}"
+    rf"(?:{_PLACE})",
+    re.IGNORECASE,
+)
+# How somebody is told to find it: "you can find the docs under https://docs.example".
+_FOUND = re.compile(
+    rf"{_LEAD}(?:you(?: can|'ll| will)? find|du findest|findest du|tu trouveras|vous trouverez"
+    rf"|encuentras|trovi|você encontra|je vindt) {_ARTICLE}{_NAME} {_BETWEEN}(?:{_PLACE})",
+    re.IGNORECASE,
+)
+# "The Sentry project id is 4711": what the value is, the name says.
+_VALUE = re.compile(
+    rf"{_LEAD}{_ARTICLE}(?P<name>(?:[\w.'/-]+ ){{1,3}}(?:id|port|host(?:name)?|version|region"
+    r"|bucket|account|cluster|namespace|user(?:name)?|adresse|puerto|porta|poort|versión|versione))"
+    rf"{_NOW} (?:is|ist|est|es|è|é)(?! (?:not|no|nicht|pas)\b){_NOW}"
+    r" `?(?P<value>[\w.@:-]*\d[\w.@:-]*)",
+    re.IGNORECASE,
+)
+# "The tests need docker compose up -d db first."
+_NEEDS = re.compile(
+    rf"{_LEAD}{_ARTICLE}(?P<name>[\w.'/-]+(?: [\w.'/-]+){{0,2}}?)"
+    r" (?:needs?|requires?|brauch(?:t|en)|benötig(?:t|en))"
+    r" `?(?P<value>(?:docker|podman|make|npm|pnpm|yarn|bun|npx|uv|cargo|go|python\d?|\./[\w./-]+)"
+    r" [^.;]{2,60}?)`? (?:first|before|beforehand|zuerst|vorher|running)\b",
+    re.IGNORECASE,
+)
+_FORMS = (_MOVED, _FOUND, _VALUE, _NEEDS, _STATES)
+_NO_NAME = re.compile(
+    r"^(?:it|this|that|these|those|there|here|he|she|they|i|we|you|who|which|what|where|how|why|when"
+    r"|if|because|since|while|once|unless|es|er|sie|wir|ich|du|wenn|weil|dass?|il|elle|on|nous|je|si"
+    r"|quand|cuando|como|donde|se|quando|als|omdat|hij|zij|maybe|perhaps|but|no|nope|yes|not)\b"
+    r"|\b(?:errors?|bugs?|problems?|issues?|screenshots?|images?|pictures?|changes?|fix|diff|commits?"
+    r"|exceptions?|warnings?|failures?|traces?|fehler|problème|erreur|errore|erro|my|think|guess"
+    r"|see|says?|fix|add|use|make|check|open|run|put|move|set|read|look|please)\b"
+    r"|^(?:(?:new|old|updated|same|other|current|whole|right|wrong|attached|first|second|last) )?"
+    r"(?:page|file|button|link|result|output|response|request|branch|code|line|text|answer|title"
+    r"|plan|thing|one|other|way|point|idea|question|example|path|folder|datei|seite|fichier|archivo)$",
+    re.IGNORECASE,
+)
+_AT_FAULT = re.compile(
+    r"\b(?:broken|wrong|blank|nothing|weird|stuck|slow|down|empty|missing|unreachable|doesn't|isn't"
+    r"|does not|is not|can't|cannot|kaputt|nicht|pas|should|must|could|would|might|maybe|perhaps"
+    r"|right now|at the moment|today|gerade|/tmp)\b|/tmp/|\?",
+    re.IGNORECASE,
+)
+# What says of a thing only what it is: "the staging server" and "staging" are one.
+_OF_ANY = frozenset(
+    ("server", "environment", "env", "host", "instance", "url", "address", "serveur")
+)
+
+
+class NamedPlace(NamedTuple):
+    """The words that *name* a thing, and its *place*, of the *sort* of an address, a port ..."""
+
+    name: frozenset[str]
+    sort: str
+    place: str
+
+
+def find_place(sentence: str) -> NamedPlace | None:
+    """Return what *sentence* plainly says of where a named thing is, None where it does not.
+
+    >>> find_place("fyi the staging server is https://new.example:8443").place
+    'https://new.example:8443'
+    >>> find_place("the error is at /srv/app/main.py"), find_place("is it on port 8080?")
+    (None, None)
+    """
+    if len(sentence) > _CHARS_MAX or _AT_FAULT.search(sentence) or FAILS.search(sentence):
+        return None
+    match = next((match for form in _FORMS if (match := form.match(sentence))), None)
+    if match is None or _NO_NAME.search(match["name"]):
+        return None
+    words = frozenset(re.findall(r"[^\W_]\w*", match["name"].casefold())) - FUNCTION_WORDS
+    sort, place = next(
+        (key, text) for key, text in match.groupdict().items() if key != "name" and text
+    )
+    name = words - _OF_ANY or words
+    return NamedPlace(name, sort, place.strip("`<").rstrip("/.").casefold()) if name else None
+
+
+def states_place(line: str) -> bool:
+    """Return whether a sentence of a short *line* plainly says where a named thing is."""
+    is_short = len(line) <= _LINE_CHARS_MAX and "?" not in line
+    return is_short and any(map(find_place, sentences(line)))
+
+
+def moves(later: str, earlier: str) -> bool:
+    """Return whether *later* says that what *earlier* is about, and nothing else, is elsewhere.
+
+    >>> old = "Note: staging is at https://old.example:8443 and you need the VPN for it."
+    >>> moves("staging moved: it's https://new.example now", old)
+    True
+    >>> moves("Grafana is at https://new.example now", old), moves(old, old)
+    (False, False)
+    """
+    now = [each for each in _list_places(later) if each]
+    places = _list_places(earlier) if now else ()
+    before = places[0] if len(places) == 1 else None
+    return before is not None and any(
+        (each.name, each.sort) == (before.name, before.sort) and each.place != before.place
+        for each in now
+    )
+
+
+@lru_cache(maxsize=512)  # each memory of a session is compared with the ones before it
+def _list_places(text: str) -> tuple[NamedPlace | None, ...]:
+    """Return of each sentence of *text* what it says of a place."""
+    return tuple(find_place(one) for line in text.split("\n") for one in sentences(line))
