@@ -29,6 +29,7 @@ from memd.sleep.distil.language.signs import (
     FLOOR_WORDS,
     LOOK,
     Signs,
+    find_undone,
     is_passing,
     only_asks_for,
     signs_of,
@@ -293,6 +294,7 @@ _LONG_WORD = re.compile(r"(\S{80})\S+")
 _MOST = 0.85
 _MOMENT = 0.3
 _MEANS = 0.55
+_UNDONE = 0.75
 _ASKED = 0.15
 
 
@@ -310,7 +312,7 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     is_told = count >= FLOOR_WORDS and not (shows_error(plain) or befalls(plain))
     if is_told and _is_wish(wish, is_asked=is_asked):
         return Judgement(Act.PREFERENCE, STANDING)
-    if is_told and not is_asked and (stated := _judge_stated(plain)):
+    if is_told and not is_asked and (stated := _judge_stated(text, plain)):
         return stated
     if reproaches(plain) and not is_passing(plain):
         return Judgement(Act.CORRECTION, _MEANS)
@@ -329,12 +331,14 @@ def _is_wish(spoken: str, *, is_asked: bool) -> bool:
     return is_foreign(spoken) and not is_of_the_moment(spoken) and is_foreign_wish(spoken)
 
 
-def _judge_stated(plain: str) -> Judgement | None:
+def _judge_stated(text: str, plain: str) -> Judgement | None:
     """Return what a sentence says it does: in so many words, or in another language."""
+    if states_decision(plain) and not _TAG.search(plain):
+        return Judgement(Act.DECISION, STANDING)
+    if undone := find_undone(text):
+        return Judgement(Act.DECISION, STANDING if undone.is_firm else _UNDONE)
     if _TAG.search(plain):
         return None
-    if states_decision(plain):
-        return Judgement(Act.DECISION, STANDING)
     act = foreign_act(plain) if is_foreign(plain) else None
     return None if act is None else Judgement(Act(act), FOREIGN)
 

@@ -37,6 +37,7 @@ from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
+from memd.sleep.distil.language.signs import gives_up
 from memd.sleep.distil.outcomes import RatedSentence, statements
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
@@ -234,6 +235,7 @@ _OF_EARLIER = 0.6
 _WORDS_MIN = 3
 _BACK_MAX = 200
 _TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE})
+_UNDONE = frozenset({NapKind.DECISION, NapKind.FIX, NapKind.OUTCOME})
 
 _WORD = re.compile(r"[^\W_][\w'-]*")
 _TAKES_BACK = re.compile(
@@ -349,9 +351,11 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
         alike = [at for at in lately if _is_alike(mine, settled[at])]
         if alike and not back and not _outranks(candidate.memory, settled[alike[0]].memory):
             continue
-        for at in (back or alike)[:1]:
-            memory = candidate.memory._replace(slot=settled.pop(at).memory.slot)
+        replaced = [at for at in back if _undoes(mine, settled[at])] or (back or alike)[:1]
+        if replaced:
+            memory = candidate.memory._replace(slot=settled[replaced[0]].memory.slot)
             mine = mine._replace(candidate=candidate._replace(memory=memory))
+        settled = [each for at, each in enumerate(settled) if at not in replaced]
         settled.append(mine)
     return [each.candidate for each in settled]
 
@@ -375,18 +379,22 @@ def _is_alike(one: _Entry, other: _Entry) -> bool:
 
 def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user says of what *earlier* says that it is no more."""
-    if later.memory.origin is Origin.PERSON and moves(*_own_parts(later, earlier)):
+    mine, before = user_part(later.memory.text), user_part(earlier.memory.text)
+    if later.memory.origin is Origin.PERSON and moves(mine, before):
+        return True
+    if _undoes(later, earlier):
         return True
     if later.memory.kind not in _TAKEN_BACK or earlier.memory.kind not in _TAKEN_BACK:
         return False
     shared = len(later.users & earlier.users)
     if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
         return False
-    return _TAKES_BACK.search(user_part(later.memory.text)) is not None
+    return _TAKES_BACK.search(mine) is not None
 
 
-def _own_parts(*entries: _Entry) -> Iterator[str]:
-    return (user_part(each.memory.text) for each in entries)
+def _undoes(later: _Entry, earlier: _Entry) -> bool:
+    is_any = later.memory.kind in _TAKEN_BACK and earlier.memory.kind in _UNDONE
+    return is_any and gives_up(user_part(later.memory.text), earlier.memory.text)
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -5,7 +5,7 @@ later one are enough (``distil/distil.py``). Across sessions they are not: revie
 same twenty rules, and tasks that say "rather than", would take back each other. So one sentence
 must say it: short, with a word that nothing else is said by, and about the same things. Or the
 user denies what the agent said ("No, we moved to canary releases"), and that is what the memory
-says. Or they say of a named thing that it is elsewhere. Pure.
+says. Or they say of a named thing that it is elsewhere, or give it up for another. Pure.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outc
 from memd.sleep.distil.distil import ALIKE, content_words
 from memd.sleep.distil.environment.places import moves, states_place
 from memd.sleep.distil.language.denials import is_denial
+from memd.sleep.distil.language.signs import find_undone, gives_up
 from memd.text.words import sentences
 
 _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
 _SHARED_MIN = 2
 _OF_EARLIER, _OF_SENTENCE = 0.6, 0.3
+_OF_GIVEN_UP = 0.4  # where what is given up is named
 _OTHERWISE_MIN = 3  # words that say how it is instead
 _BESIDE_MAX = 2  # words of a memory that stand beside the clause that is denied
 _REPORTS = re.compile(r"\W*(?:i\b|we(?:'ve| have)\b|done\b|\d+[.)]|\w+ed\b)", re.IGNORECASE)
@@ -40,8 +42,8 @@ _NO_MORE = re.compile(
 def takes_back(text: str) -> bool:
     """Return whether the user says anywhere in *text* that something is no more, or where it is."""
     own = user_part(text)
-    is_place = any(states_place(line) for line in own.split("\n"))
-    return is_place or _NO_MORE.search(own) is not None or bool(_denied_statement(text))
+    is_any = any(map(find_undone, sentences(own))) or any(map(states_place, own.split("\n")))
+    return is_any or _NO_MORE.search(own) is not None or bool(_denied_statement(text))
 
 
 def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
@@ -54,7 +56,20 @@ def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     own = user_part(text)
     whole = _stems(own)
     spoken = [_stems(one) for one in sentences(own) if _NO_MORE.search(one)]
-    return [key for key, content in earlier if spoken and _is_about(content, whole, spoken)]
+    return [
+        key
+        for key, content in earlier
+        if (spoken and _is_about(content, whole, spoken)) or _is_given_up(content, own, whole)
+    ]
+
+
+def _is_given_up(content: str, own: str, whole: frozenset[str]) -> bool:
+    """Return whether *own* gives up what *content* names, and speaks of what it is for."""
+    before = user_part(content)
+    words = _stems(before)
+    shared = len(words & whole)
+    is_about = shared >= max(_SHARED_MIN, _OF_GIVEN_UP * len(words))
+    return is_about and len(before) <= _EARLIER_CHARS_MAX and gives_up(own, before)
 
 
 def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:

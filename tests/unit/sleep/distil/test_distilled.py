@@ -34,6 +34,13 @@ def agent(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
+def bash(command: str, result: str) -> list[dict[str, Any]]:
+    """Return the call of a command, and what it printed."""
+    call = {"type": "tool_use", "id": "1", "name": "Bash", "input": {"command": command}}
+    answer = {"type": "tool_result", "tool_use_id": "1", "content": result}
+    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
+
+
 def memories_of(*messages: dict[str, Any]) -> list[str]:
     return [each.text for each in without_digest(messages)]
 
@@ -308,6 +315,26 @@ def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
     [last] = without_digest(late)
     assert last.slot == first.slot
     assert "sqlite" in last.text
+
+
+def test_what_is_given_up_is_replaced_in_outcomes_and_fixes_as_well() -> None:
+    works = "Cursor pagination for GET /items works: ?cursor= and ?limit= (max 200), next_cursor"
+    early = [
+        user("cursor, with a limit of 200"),
+        *bash(
+            "pytest -q tests/test_items.py",
+            "Exit code 1\nE   AssertionError: assert 'next_cursor' in {'items': []}",
+        ),
+        *bash("alembic upgrade head", "ok"),
+        *bash("pytest -q tests/test_items.py", "4 passed"),
+        agent(f"{works} is null on the last page."),
+    ]
+    undo = "So scrap the cursor, we do offset pagination with page and per_page after all"
+    late = [*early, user(undo), agent("The items have page and per_page now, with 33 tests.")]
+    assert {each.kind for each in without_digest(early)} >= {NapKind.OUTCOME, NapKind.FIX}
+    [only] = [each for each in without_digest(late) if each.kind is not NapKind.ENVIRONMENT]
+    assert (only.kind, undo in only.text) == (NapKind.DECISION, True)
+    assert only.slot in {each.slot for each in without_digest(early)}
 
 
 def test_other_scripts_and_languages_are_read() -> None:

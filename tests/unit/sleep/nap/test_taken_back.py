@@ -23,6 +23,30 @@ def test_one_sentence_takes_back_what_it_is_about(later: str) -> None:
     assert find_taken_back(later, earlier) == [1, 3]
 
 
+REDIS = "Use Redis for the cache of the prices."
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "We drop Redis again: use an in-process cache, there is one instance anyway.",
+        "Scrap Redis, we do the cache in the process after all.",
+        "Redis verwerfen wir wieder, der Cache liegt im Prozess.",
+        "Statt Redis jetzt ein Cache im Prozess.",
+    ],
+)
+def test_what_is_given_up_for_another_is_taken_back_by_its_name(later: str) -> None:
+    earlier = [(1, REDIS), (2, "Redis is fast."), (3, "The cache of the prices is in a table.")]
+    assert find_taken_back(later, earlier) == [1]
+
+
+@pytest.mark.parametrize(
+    "later", ["Drop the cache of the prices and create it again.", "Redis for the cache is fine."]
+)
+def test_what_is_dropped_for_nothing_else_takes_nothing_back(later: str) -> None:
+    assert find_taken_back(later, [(1, REDIS)]) == []
+
+
 @pytest.mark.parametrize(
     "later",
     [
