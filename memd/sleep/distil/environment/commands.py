@@ -161,6 +161,8 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     ran = _passing_commands(exchanges)
     by_purpose: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for each in ran if len(ran) >= _COMMANDS_MIN else ():
+        if any(map(_SCAFFOLDS.match, _PARTS.split(each.command.line))):
+            continue
         by_purpose[_purpose(each.command)].append((each.line, each.place))
     by_hand = {
         name: (line, exchange.place)
@@ -238,7 +240,6 @@ def _purpose(called: Command) -> str:
 def _is_worth(called: Command) -> bool:
     line = shorten(called.line)
     is_told = len(line) <= _COMMAND_CHARS_MAX and not (_ASIDE.search(line) or _ADDS.search(line))
-    is_told = is_told and not any(map(_SCAFFOLDS.match, _PARTS.split(line)))
     return is_told and not is_noise(called) and any(map(str.isalpha, line))
 
 

@@ -76,6 +76,11 @@ def test_what_sets_up_or_installs_neither_tests_nor_builds() -> None:
     }
 
 
+def test_what_sets_up_a_runner_makes_its_command_one_of_two() -> None:
+    lines = ("pnpm create playwright --quiet", "pnpm exec playwright test")
+    assert told_commands(*lines) == [lines[1]]
+
+
 def test_a_runner_that_was_removed_or_is_not_found_is_gone() -> None:
     exchange = _exchange(
         0,
