@@ -34,6 +34,7 @@ from memd.sleep.distil.environment.places import moves
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.findings import LIST_SLOT, findings
 from memd.sleep.distil.fixes import fixes
+from memd.sleep.distil.language.denials import TAKES_BACK
 from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
@@ -238,14 +239,6 @@ _TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENC
 _UNDONE = frozenset({NapKind.DECISION, NapKind.FIX, NapKind.OUTCOME})
 
 _WORD = re.compile(r"[^\W_][\w'-]*")
-_TAKES_BACK = re.compile(
-    r"\b(?:instead|no longer|not any ?more|changed (?:my|our) minds?|on second thought|scrap"
-    r"|never ?mind|forget (?:it|that|about)|revert|undo|go back to|after all|turns out|actually"
-    r"|rather than|yank|doch (?:nicht|kein\w*|lieber)|statt(?:dessen)?|nicht mehr|sondern|verworfen"
-    r"|finalement|au lieu|plutôt|à la place|ne plus|en vez|en lugar|ya no|al final)\b"
-    r"|^\W*no\b",
-    re.IGNORECASE,
-)
 
 
 class _Entry(NamedTuple):
@@ -389,7 +382,7 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     shared = len(later.users & earlier.users)
     if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
         return False
-    return _TAKES_BACK.search(mine) is not None
+    return TAKES_BACK.search(mine) is not None
 
 
 def _undoes(later: _Entry, earlier: _Entry) -> bool:

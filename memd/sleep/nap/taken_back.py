@@ -34,7 +34,9 @@ _STEM_CHARS = 6
 _NO_MORE = re.compile(
     r"\b(?:no longer|not any ?more|n't \w+(?: \S+){0,6} any ?more|changed (?:my|our) minds?"
     r"|on second thoughts?|scrap|never ?mind|forget (?:it|that|about)|revert|undo"
-    r"|(?:go|went|going|switch(?:ed)?) back to|after all|instead)\b",
+    r"|(?:go|went|going|switch(?:ed)?) back to|after all|instead"
+    r"|doch (?:nicht|kein\w*|wieder|lieber)|verworfen|nicht mehr|abgeschafft|stattdessen"
+    r"|finalement|au lieu d\w*|ne \w+ plus|ya no|en vez de|al final)\b",
     re.IGNORECASE,
 )
 

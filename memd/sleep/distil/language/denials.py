@@ -36,6 +36,15 @@ COMPLAINS = re.compile(
     re.IGNORECASE,
 )
 """Says that what was done did not help, and nothing of how it is."""
+TAKES_BACK = re.compile(
+    r"\b(?:instead|no longer|not any ?more|changed (?:my|our) minds?|on second thought|scrap"
+    r"|never ?mind|forget (?:it|that|about)|revert|undo|go back to|after all|turns out|actually"
+    r"|rather than|yank|doch (?:nicht|kein\w*|lieber)|statt(?:dessen)?|nicht mehr|sondern|verworfen"
+    r"|finalement|au lieu|plutôt|à la place|ne plus|en vez|en lugar|ya no|al final)\b"
+    r"|^\W*no\b",
+    re.IGNORECASE,
+)
+"""Says that what was said before is no more."""
 
 
 def is_denial(user: str) -> bool:
