@@ -27,6 +27,7 @@ from memd.sleep.distil.language.left import (
     USER_LABEL,
     closes,
     is_left,
+    is_missing,
     is_open_heading,
     put_off_heading,
     puts_off,
@@ -100,8 +101,8 @@ def _put_off(exchanges: Sequence[Exchange]) -> list[str]:
         for line in sentences(rest):
             label = USER_LABEL.match(line.text)
             text = line.text[label.end() :] if label else line.text
-            is_listed = label and not has_edits and not tells_of_nothing(text) and is_left(text)
-            if is_listed or puts_off(text):
+            is_listed = label and not tells_of_nothing(text) and is_left(text)
+            if puts_off(text) or (not has_edits and (is_listed or is_missing(text))):
                 put_off.append(cut(text, 2 * _OPEN_CHARS))
         if has_edits:
             break

@@ -106,6 +106,18 @@ _LATER = re.compile(
     r"|moet(?:en)? nog gebeuren)\W*$)",
     re.IGNORECASE,
 )
+# What a person says that is missing, in languages other than English.
+_MISSING = re.compile(
+    r"\b(?:noch (?:zu (?:machen|tun|erledigen)|nicht (?:eingearbeitet|gemacht|fertig|erledigt))"
+    r"|offen (?:ist|sind) (?:jetzt )?noch|fehl(?:t|en) (?:jetzt |mir |uns )?noch"
+    r"|rest für|liegen ?geblieben|muss noch (?:jemand|wer)|haben wir verschoben"
+    r"|m(?:ü|ue)ssen (?:wir )?(?:\w+ ){0,4}noch (?!nicht\b)"
+    r"|il (?:nous |me )?reste à|faudra encore|pas encore faite?s?|pour la prochaine fois"
+    r"|ce qui manque|queda(?:n)? (?:pendientes?|por)|(?<!hace )(?:nos |me )?falta(?:n)? (?!poco\b)\w+r\b"
+    r"|para la próxima|resta(?:no)? da|manca(?:no)? ancora|falta(?:m)? (?:ainda|fazer)"
+    r"|moet(?:en)? (?:we |ik )?nog)",
+    re.IGNORECASE,
+)
 # "We continue tomorrow" names nothing that is left.
 _ONLY_LATER = re.compile(
     rf"(?:^|[,;]){_LEAD}(?:(?:machen|arbeiten) wir|wir machen|let'?s (?:continue|go on)"
@@ -224,6 +236,15 @@ def puts_off(sentence: str) -> bool:
     if sentence.endswith("?") or _ONLY_LATER.search(sentence):
         return False
     return _LATER.search(drop_farewells(sentence)) is not None
+
+
+def is_missing(sentence: str) -> bool:
+    """Return whether a user's *sentence* says that something is still missing.
+
+    >>> is_missing("es fehlen noch die Icons"), is_missing("fehlt da noch was?")
+    (True, False)
+    """
+    return not sentence.endswith("?") and _MISSING.search(sentence) is not None
 
 
 def drop_farewells(text: str) -> str:

@@ -104,6 +104,23 @@ def test_another_list_of_the_user_s_is_not_open(heading: str) -> None:
     assert find_unfinished([_exchange("go", "I go."), asked]) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "is_open"),
+    [
+        ("Bin raus, es fehlen noch die Icons.", True),
+        ("Il reste à faire la page de confirmation.", True),
+        ("Queda pendiente el login con Google.", True),
+        ("No hace falta crear el tipo.", False),
+        ("Fehlt da noch was?", False),
+    ],
+)
+def test_what_the_user_says_is_missing_is_open(text: str, *, is_open: bool) -> None:
+    done = _exchange("add an upload", "It is in `upload.ts`.")
+    assert find_unfinished([done, _exchange(text)]) == [text] * is_open
+    edit = Run(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
+    assert find_unfinished([done, _exchange(text, "Done.", edit)]) == []
+
+
 def test_a_plan_that_was_not_kept_up_to_date_says_nothing() -> None:
     todos = [
         {"id": "1", "content": "write the migration", "status": "completed"},
