@@ -113,7 +113,8 @@ _MISSING = re.compile(
     r"|rest für|liegen ?geblieben|muss noch (?:jemand|wer)|haben wir verschoben"
     r"|m(?:ü|ue)ssen (?:wir )?(?:\w+ ){0,4}noch (?!nicht\b)"
     r"|il (?:nous |me )?reste à|faudra encore|pas encore faite?s?|pour la prochaine fois"
-    r"|ce qui manque|queda(?:n)? (?:pendientes?|por)|(?<!hace )(?:nos |me )?falta(?:n)? (?!poco\b)\w+r\b"
+    r"|ce qui manque|queda(?:n)? (?:pendientes?|por)"
+    r"|(?<!hace )(?:nos |me )?falta(?:n)? (?!poco\b)\w+r\b"
     r"|para la próxima|resta(?:no)? da|manca(?:no)? ancora|falta(?:m)? (?:ainda|fazer)"
     r"|moet(?:en)? (?:we |ik )?nog)",
     re.IGNORECASE,
