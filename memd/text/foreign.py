@@ -21,16 +21,15 @@ _GERMAN_DECIDED = (
 )
 _GERMAN_CHOOSES = (
     r"nehmen|verwenden|nutzen|benutzen|machen|geh(?:e|t)?n? (?:\w+ )?mit|hosten|lassen|verschieben"
-    r"|streichen"
-    r"|verzichten|stellen|ziehen|führen|werfen|schmeißen|behalten|veröffentlichen|migrieren"
-    r"|unterstützen|deployen|trennen|zerlegen|ersetzen|bleiben bei|bleiben|wechseln|setzen|steigen"
-    r"|bauen|brechen|starten|splitten|kippen"
+    r"|streichen|verzichten|stellen|ziehen|führen|werfen|schmeißen|behalten|veröffentlichen"
+    r"|migrieren|unterstützen|deployen|trennen|zerlegen|ersetzen|bleiben bei|bleiben|wechseln"
+    r"|setzen|steigen|bauen|brechen|starten|splitten|kippen"
 )
 _GERMAN_IS = (
     r"ist|sind|war|hat|haben|heißt|heißen|heisst|liegt|liegen|läuft|laufen|hängt|steht|stehen|kommt"
-    r"|kommen|geht|gehen|macht|machen|braucht|brauchen|nutzt|nutzen|benutzen|verwenden|lauscht"
-    r"|hört|gehört|gehören|liefert|fängt|bleibt|bleiben|wird|werden|gibt|gilt|kann|können|muss"
-    r"|müssen|soll|sollen|darf|dürfen|wurde|wurden|sitzt|nimmt|schreibt|speichert|prüft|steckt"
+    r"|kommen|geht|gehen|macht|machen|braucht|brauchen|nutzt|nutzen|benutzen|verwenden|lauscht|hört"
+    r"|gehört|gehören|liefert|fängt|bleibt|bleiben|wird|werden|gibt|gilt|kann|können|muss|müssen"
+    r"|soll|sollen|darf|dürfen|wurde|wurden|sitzt|nimmt|schreibt|speichert|prüft|steckt"
 )
 _DECIDES = (
     rf"(?:habe?n?|hab|hat|wurden?|ist|sind|war) {_PART}\b(?:{_GERMAN_DECIDED})",
@@ -46,16 +45,13 @@ _DECIDES = (
     r"(?:bekommt|kriegt) (?:kein|ein|erst)\w*",
     r"will kein\w* [^,]{2,40}, also",
     # French
-    r"(?:on|nous|j'|je) (?:a |avons |ai )?(?:finalement |donc |plutôt )?(?:garde|gardons"
-    r"|reste sur|restons"
-    r"|passe à|passons|part sur|partons|abandonne|abandonnons|remplace|remplaçons|coupe|repousse"
-    r"|vire"
-    r"|adopte|prend|prenons|utilise|utilisons|choisit|migre|bascule|sépare|décale"
+    r"(?:on|nous|j'|je) (?:a |avons |ai )?(?:finalement |donc |plutôt )?(?:garde|gardons|reste sur"
+    r"|restons|passe à|passons|part sur|partons|abandonne|abandonnons|remplace|remplaçons|coupe"
+    r"|repousse|vire|adopte|prend|prenons|utilise|utilisons|choisit|migre|bascule|sépare|décale"
     r"|reporte|livre|stocke|laisse tomber|utilisera|décidé|choisi|tranché|retenu|convenu|opté)",
     r"j'ai (?:choisi|décidé|tranché|opté)",
     r"(?:est|sont|c'est) (?:\w+ ){0,2}(?:mort|abandonnée?s?|annulée?s?|reportée?s?|actée?s?"
-    r"|validée?s?"
-    r"|repoussée?s?|tranchée?s?|décidée?s?)(?=\W*$|[,.])",
+    r"|validée?s?|repoussée?s?|tranchée?s?|décidée?s?)(?=\W*$|[,.])",
     rf"(?:à la place de|au lieu de|plutôt que) {_PART}\bon ",
     r"^\W*(?:décision|décidé|acté|finalement)\b",
     # Spanish, Portuguese, Italian
@@ -78,13 +74,12 @@ _DECIDES = (
 )  # fmt: skip
 _CORRECTS = (
     rf"^\W*(?:nein|nee|nö|ne|quatsch|falsch|unsinn|stimmt (?:so )?nicht|das stimmt (?:so "
-    rf"|ja )?nicht|moment|doch"
-    rf"|eigentlich|äh)\b[\s,.:;!\u2013-]+(?:[^?]{{0,60}}\b)?(?:{_GERMAN_IS})",
+    rf"|ja )?nicht|moment|doch|eigentlich"
+    rf"|äh)\b[\s,.:;!\u2013-]+(?:[^?]{{0,60}}\b)?(?:{_GERMAN_IS})",
     r"(?:nicht|kein\w*) [^.?!;]{1,60},? sondern",
-    r"du (?:hast|verwechselst|irrst|vertauschst|übersiehst|prüfst|nimmst|meinst|hattest)\b"
-    r"[^.?!;]{0,80}\b(?:verwechselt|vertauscht|vergessen|übersehen|falsch\w*|missverstanden"
-    r"|verdreht"
-    r"|gelöscht|geschrieben|kaputt)",
+    r"du (?:hast|verwechselst|irrst|vertauschst|übersiehst|prüfst|nimmst|meinst"
+    r"|hattest)\b[^.?!;]{0,80}\b(?:verwechselt|vertauscht|vergessen|übersehen|falsch\w*"
+    r"|missverstanden|verdreht|gelöscht|geschrieben|kaputt)",
     r"du verwechselst|da irrst du|falsch verstanden|ich (?:hab|habe) nie (?:gesagt|verlangt)"
     r"|ich meinte|sehr wohl|das macht nicht",
     rf"(?:{_GERMAN_IS}) [^.?!;]{{2,60}}(?:, | und )nicht (?!wahr|wundern|dass|mehr|nur"
@@ -94,9 +89,8 @@ _CORRECTS = (
     r"^\W*kein\w* [^.?!;,]{1,40}, ",
     # French
     r"^\W*(?:non|faux|erreur(?: de ta part)?)(?:\s*[,.:;!\u2013-]+| (?=c'est ))\s*+(?!pas du tout"
-    r"|rien|c'est (?:parfait|bon|bien|juste))"
-    r"[^?]{0,60}\b(?:est|sont|c'est|s'appelle|tourne|a|ont|était"
-    r"|utilise|on|il|elle)\b",
+    r"|rien|c'est (?:parfait|bon|bien|juste))[^?]{0,60}\b(?:est|sont|c'est|s'appelle|tourne|a|ont"
+    r"|était|utilise|on|il|elle)\b",
     r"ce n'est pas [^.?!;]{1,60}[,.] ?(?:c'est|mais)",
     r"(?:c'est|est|était|s'appelle) [^.?!;]{1,50}(?:,| et| mais) (?:pas|non) \w+",
     r"(?:t'as|tu as|vous avez) (?:\w+ ){0,2}(?:modifié|confondu|oublié|supprimé|inversé|mélangé"
@@ -107,8 +101,7 @@ _CORRECTS = (
     r"(?:n'a|n'avons|n'ont|n'utilise|n'utilisons) pas (?:de |d')[^.?!;,]{1,30}, ",
     # Spanish, Portuguese, Italian, Dutch
     r"^\W*(?:no|mal|falso|incorrecto)[,.:;!\u2013-]+[^?]{0,60}\b(?:es|son|se llama|está|están|va"
-    r"|usamos"
-    r"|usa|tiene|corre|hay|era)\b",
+    r"|usamos|usa|tiene|corre|hay|era)\b",
     r"(?:es|son|se llama|está|usamos|va|lleva\w*) [^.?!;]{1,50}(?:,| y| e) (?:no|não|non) (?:en "
     r"|el |la |del |de )?\w+(?=\W*$|[.,])",
     r"(?:no|não|non) (?:va|es|está|son|é|è|se llama|si chiama) [^.?!;,]{1,50}, (?:va|es|está|son"
@@ -124,29 +117,30 @@ _REQUIRES = (
     r"(?:darf|dürfen) [^.?!;]{0,80}\b(?:nicht|nie|niemals|nur|höchstens|maximal|kein\w*|nirgends"
     r"|erst)",
     r"(?:nicht|kein\w*|nie|niemals|nur) [^.?!;]{0,60}\b(?:darf|dürfen)",
-    r"(?:muss|müssen) (?!ich\b|wir noch|noch)[^.?!;]{3,100}"
-    r"\b(?:bleiben|laufen|können|unterstützen|entsprechen|(?:immer|stets|lückenlos|überall) \w+)\b",
+    r"(?:muss|müssen) (?!ich\b|wir noch|noch)[^.?!;]{3,100}\b(?:bleiben|laufen|können|unterstützen"
+    r"|entsprechen|(?:immer|stets|lückenlos|überall) \w+)\b",
     r"(?:maximal|höchstens|mindestens|untergrenze|obergrenze|pflichtig|vorgabe|vorgeschrieben)",
     r"(?:deadline|frist|abgabe|stichtag|abgabetermin) [^.?!;]{0,20}\b(?:ist|sind|am|bis)",
     r"wird [^.?!;]{0,20}\bnicht (?:deployt|ausgeliefert|released|angefasst)|nicht deployt",
     r"(?:ne (?:doit|doivent) (?:pas|jamais)|(?:doit|doivent) (?:toujours|rester)|il est interdit"
-    r"|limitée? à|\d \w+ (?:au )?maximum"
-    r"|obligatoire|n'a que|n'ont que|échéance|date limite)",
+    r"|limitée? à|\d \w+ (?:au )?maximum|obligatoire|n'a que|n'ont que|échéance|date limite)",
     r"(?:(?:no|siempre) (?:debe|deben)|(?:debe|deben) (?:siempre|seguir)|como máximo|máximo de"
-    r"|limita a|límite"
-    r"|obligatorio|solo tiene|fecha límite|no se (?:despliega|toca))",
-    r"(?:(?:non|não|sempre) (?:deve|devono|devem)|(?:deve|devono|devem) sempre|no máximo"
-    r"|al massimo|obbligatorio)",
+    r"|limita a|límite|obligatorio|solo tiene|fecha límite|no se (?:despliega|toca))",
+    r"(?:(?:non|não|sempre) (?:deve|devono|devem)|(?:deve|devono|devem) sempre|no máximo|al massimo"
+    r"|obbligatorio)",
     r"(?:mag|mogen|moet|moeten) [^.?!;]{0,60}\b(?:niet|geen|nooit|alleen|zijn|blijven)|maximaal"
     r"|minimaal",
 )  # fmt: skip
+_IN_CHARGE = (
+    r"zuständig|verantwortlich|ansprechpartner\w*|responsable|responsabile|verantwoordelijk",
+    r"c'est \w+ qui",
+)
+# Told beside a number, a path or a name.
 _STATES = (
     r"\d[\d.,]* ?(?:[kmgt]i?[bo]|fps|[km]bit/s|ms|hz|€|euros?|tage[ns]?|stunden|días|jours|heures"
-    r"|horas"
-    r"|giorni|dagen)",
+    r"|horas|giorni|dagen)",
     r"(?:port|puerto|porta|poort|version|versión|node|python|php|java|debian|ubuntu"
     r"|postgres) \d[\w.]*",
-    r"zuständig|verantwortlich|ansprechpartner\w*|responsable|responsabile|verantwoordelijk",
     r"(?:lauscht|läuft|laufen|liegt|liegen|steht|hört|erreichbar|gehostet|installiert|gehen|geht"
     r"|hängt|zu finden) (?:\w+ ){0,4}?(?:auf|unter|in|bei|im|am|über|mit)",
     r"(?:braucht|benötigt|verwendet|nutzt) [^.?!;]{0,30}\d",
@@ -156,7 +150,7 @@ _STATES = (
     r"(?:ist|sind) (?:latin1|utf|noch|auf|unter|zu (?:dritt|viert|zweit)|version|x86|die|der)\b",
     r"(?:est|sont|tourne|tournent|écoute|se trouve|se trouvent|se font?) (?:\w+ )?(?:sur|dans"
     r"|derrière|le \d|en)",
-    r"c'est \w+ qui|(?:le format|notre quota|le dépôt|la version|le quota) \w+",
+    r"(?:le format|notre quota|le dépôt|la version|le quota) \w+",
     r"(?:está|están|corre|corren|escucha|se encuentra|se ejecuta) (?:en|bajo|detrás)",
     r"(?:está|fica|roda|escuta) (?:em|no|na|sob)|(?:si trova|gira|ascolta|sta) (?:su|in|sotto)"
     r"|(?:draait|staat|luistert|ligt) (?:op|in|onder)",
@@ -167,57 +161,53 @@ _TO_LAST = (
 )
 _WISHES = (
     # German
-    rf"ich (?:hätte gern\w*|würde (?:gern\w*|mir wünschen)|möchte|will|wünsche mir),? (?:nicht,? )?"
-    rf"dass du [^.?!]{{0,100}}\b(?:{_TO_LAST}|in \w+ commits)\b",
+    rf"ich (?:hätte gern\w*|würde (?:gern\w*|mir wünschen)|möchte|will"
+    rf"|wünsche mir),? (?:nicht,? )?dass du [^.?!]{{0,100}}\b(?:{_TO_LAST}|in \w+ commits)\b",
     r"du sollst (?:mich |mir |bitte )?(?:nicht|nie|immer|kein\w*|ständig)",
     rf"(?:wäre?|wär) (?:schön|super|gut|toll|nett),? wenn du [^.?!]{{0,100}}\b(?:{_TO_LAST}"
     rf"|auch)\b",
     r"dir (?:bitte )?(?:an|ab)gewöhnen|fasse? dich (?:bitte )?kürzer|halte? dich (?:bitte )?da?ran"
     r"|finger weg von|gewöhn dir (?:bitte )?(?:an|ab)|merk dir",
     r"lieber (?:als )?\w+ (?:und nicht|statt|als)|so machen wir das (?:hier )?(?:immer|überall)?",
-    r"wir (?:wollen|schreiben|löschen|nutzen|benutzen|verwenden|machen|committen|mergen|ändern)"
-    r" [^.?!]{0,60}\b(?:kein\w*|nie|niemals|immer|nur)",
-    r"(?:immer|niemals|nie|künftig|grundsätzlich|in zukunft) [^.?!]{2,60}"
-    r"(?:en|ern|eln)(?=\W*$)",
+    r"wir (?:wollen|schreiben|löschen|nutzen|benutzen|verwenden|machen|committen|mergen"
+    r"|ändern) [^.?!]{0,60}\b(?:kein\w*|nie|niemals|immer|nur)",
+    r"(?:immer|niemals|nie|künftig|grundsätzlich|in zukunft) [^.?!]{2,60}(?:en|ern|eln)(?=\W*$)",
     r"das nervt|hör(?:e)? (?:bitte )?auf",
     # French
-    r"(?:j'aimerais|je (?:voudrais|souhaite|préférerais)) (?:bien )?que [^.?!]{0,100}"
-    r"\b(?:avant|quand|toujours|jamais|sans|pas|au lieu|chaque)\b",
+    r"(?:j'aimerais|je (?:voudrais|souhaite|préférerais)) (?:bien )?que [^.?!]{0,100}\b(?:avant"
+    r"|quand|toujours|jamais|sans|pas|au lieu|chaque)\b",
     r"(?:quand|lorsque|dès que|si) tu [^,.?!]{3,60}, (?:mets|donne|ajoute|montre|explique|lance"
     r"|demande|écris|indique|précise|vérifie|préviens)\w*",
     r"(?:demande|préviens|montre|explique)[ -]moi (?:toujours )?avant|à chaque fois"
     r"|plus de \w+ pour",
     r"arrête de|évite de|n'(?:utilise|ajoute|écris) (?:pas|jamais|plus)|ne \w+ (?:jamais|plus) ",
     # Spanish, Portuguese, Italian, Dutch
-    r"(?:me gustaría|quisiera|preferiría|queremos|gostaria|queria|vorrei) (?:que|che) "
-    r"[^.?!]{0,100}\b(?:antes|cuando|siempre|nunca|sin|no|en vez|todas?|todos?|sempre|sem|senza"
-    r"|prima)\b",
-    r"acostumbrarte a|acostúmbrate a|quiero respuestas|respétalo|de aquí en adelante"
-    r"|(?:cuando|si) (?:me )?\w+[^,.?!]{2,60}, (?:pon|di|añade|muestra|explica|pregunta|avisa)\w*",
-    r"(?:no|não|non) (?:uses|hagas|metas|pongas|toques|borres|use|faça|mexa|usare|fare|toccare)\b"
-    r"(?! (?:eso|esto|isso|isto|questo|nada|lo|la)\b)",
-    r"(?:en|in) (?:este proyecto|este projeto|questo progetto|dit project) [^.?!]{2,80}\b(?:van"
-    r"|son|va"
-    r"|vai|vão|sono|zijn|se \w+)\b",
+    r"(?:me gustaría|quisiera|preferiría|queremos|gostaria|queria|vorrei) (?:que"
+    r"|che) [^.?!]{0,100}\b(?:antes|cuando|siempre|nunca|sin|no|en vez|todas?|todos?|sempre|sem"
+    r"|senza|prima)\b",
+    r"acostumbrarte a|acostúmbrate a|quiero respuestas|respétalo|de aquí en adelante|(?:cuando"
+    r"|si) (?:me )?\w+[^,.?!]{2,60}, (?:pon|di|añade|muestra|explica|pregunta|avisa)\w*",
+    r"(?:no|não|non) (?:uses|hagas|metas|pongas|toques|borres|use|faça|mexa|usare|fare"
+    r"|toccare)\b(?! (?:eso|esto|isso|isto|questo|nada|lo|la)\b)",
+    r"(?:en|in) (?:este proyecto|este projeto|questo progetto|dit project) [^.?!]{2,80}\b(?:van|son"
+    r"|va|vai|vão|sono|zijn|se \w+)\b",
     r"ik (?:wil|zou graag willen|heb graag) dat je [^.?!]{0,80}\b(?:voordat|altijd|nooit|zonder"
     r"|niet|eerst)\b",
 )  # fmt: skip
 # What is so today only, asked of the agent, thought aloud, or told of what was just done.
 _OF_THE_HOUR = (
     r"heute|gerade|grad|eben|vorhin|diesmal|dieses mal|kurz|testweise|vielleicht|überlege|versuch"
-    r"|mal (?:auf|port|den|die|das)"
-    r"|noch nicht|erst(?:mal| wenn)|gleich|feierabend|(?:bis|wir) morgen|todos?:|noch offen"
-    r"|minuten?|mittag\w*|pause|pizza|essen|bitte|jetzt schon"
+    r"|mal (?:auf|port|den|die|das)|noch nicht|erst(?:mal| wenn)|gleich|feierabend|(?:bis"
+    r"|wir) morgen|todos?:|noch offen|minuten?|mittag\w*|pause|pizza|essen|bitte|jetzt schon"
     r"|ich (?:hab|habe|möchte|will|bin|schau|mach)\b(?! (?:nie|mich|uns))|zeig|übersetz|probier"
     r"|komisch|danke",
     r"aujourd'hui|ce (?:matin|soir)|cette fois|maintenant|peut-être|tout à l'heure|attends|essaie"
-    r"|stp|s'il te plaît|merci|je reviens"
-    r"|pour l'instant|le temps que|café|pas encore|faudra|il reste",
+    r"|stp|s'il te plaît|merci|je reviens|pour l'instant|le temps que|café|pas encore|faudra"
+    r"|il reste",
     r"hoy|esta vez|ahora|quizás|tal vez|espera|prueba|por favor|gracias|un minuto|luego sigo|comer"
-    r"|todavía|pendientes?"
-    r"|falta arreglar|queda pendiente|me voy",
-    r"hoje|desta vez|agora|talvez|oggi|questa volta|adesso|forse|vandaag|deze keer|misschien"
-    r"|straks|even",
+    r"|todavía|pendientes?|falta arreglar|queda pendiente|me voy",
+    r"hoje|desta vez|agora|talvez|oggi|questa volta|adesso|forse|vandaag|deze keer|misschien|straks"
+    r"|even",
 )  # fmt: skip
 
 
@@ -231,14 +221,9 @@ _SIGNS: tuple[tuple[ForeignAct, re.Pattern[str]], ...] = (
     ("correction", _any(_CORRECTS)),
     ("decision", _any(_DECIDES)),
     ("constraint", _any(_REQUIRES)),
-    ("environment", _any(_STATES)),
+    ("environment", _any(_IN_CHARGE)),
 )
-_IN_CHARGE = _any(
-    (
-        r"zuständig|verantwortlich|ansprechpartner\w*|responsable|responsabile|verantwoordelijk"
-        r"|c'est \w+ qui",
-    )
-)
+_PLACES = _any(_STATES)
 _PASSES = _any(_OF_THE_HOUR)
 _LASTS = _any(_WISHES)
 
@@ -254,10 +239,10 @@ def foreign_act(spoken: str) -> ForeignAct | None:
     spoken = with_umlauts(spoken)
     if _PASSES.search(spoken):
         return None
-    kind = next((kind for kind, sign in _SIGNS if sign.search(spoken)), None)
-    if kind != "environment" or _NAMED.search(spoken) or _IN_CHARGE.search(spoken):
-        return kind
-    return None
+    act = next((act for act, sign in _SIGNS if sign.search(spoken)), None)
+    if act is None and _PLACES.search(spoken) and _NAMED.search(spoken):
+        return "environment"
+    return act
 
 
 def is_foreign_wish(spoken: str) -> bool:
