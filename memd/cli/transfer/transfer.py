@@ -189,6 +189,7 @@ def _report(
     say.out(
         ("would be: " if flags.dry_run else "")
         + _summary({"files": len(outcomes)} | counts | {"failed": failed})
+        + ("" if failed or any(counts.values()) or not outcomes else ", new 0")
         + (f"; ignored: {ignored}" if ignored else "")
     )
     if counts["quarantined"]:
