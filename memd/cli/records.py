@@ -46,7 +46,7 @@ def records(
     if verb != "list" and (limit is not None or after is not None):
         raise InvalidError(
             f"{verb} has no pages: --limit and --after are for list",
-            hint="memd records ENTITY list --limit 20",
+            hint=f"memd records {entity} list --limit 20",
         )
     filters = _parse_filters(where)
     if verb == "show":

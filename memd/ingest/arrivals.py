@@ -241,7 +241,8 @@ class _ArrivalWriter:
     def _refresh(self, draft: Draft, known: StoredMemory, row: MemoryRow) -> None:
         memories.bump(self.conn, known.memory_key, self.filing.now_us, row.expires_at_us)
         if known.state in VISIBLE:
-            self._set_preference(draft, row.level, known.importance, known.memory_key)
+            level = MemoryLevel(known.level)
+            self._set_preference(draft, level, known.importance, known.memory_key)
 
     def _with_importance(self, row: MemoryRow, draft: Draft, vector: bytes | None) -> MemoryRow:
         """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""

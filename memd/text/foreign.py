@@ -2,15 +2,13 @@
 
 Models that judge English sentences know nothing of these, so each sign here stands alone: the
 participle or the verb that says it, in the order of words of its language. What is asked, ordered
-or true of the hour only is none of them. "ue" counts as "ü".
+or true of the hour only is none of them. Sentences have umlauts (``languages.with_umlauts``).
 """
 
 from __future__ import annotations
 
 import re
 from typing import Literal
-
-from memd.text.languages import with_umlauts
 
 ForeignAct = Literal["correction", "decision", "constraint", "environment"]
 _PART = r"[^.?!;]{0,100}?"
@@ -236,7 +234,6 @@ def foreign_act(spoken: str) -> ForeignAct | None:
     >>> foreign_act("wir bleiben bei django"), foreign_act("wir bleiben heute daheim")
     ('decision', None)
     """
-    spoken = with_umlauts(spoken)
     if _PASSES.search(spoken):
         return None
     act = next((act for act, sign in _SIGNS if sign.search(spoken)), None)
@@ -253,4 +250,4 @@ def is_foreign_wish(spoken: str) -> bool:
     >>> is_foreign_wish("ich möchte, dass du den Knopf rot machst")
     False
     """
-    return _LASTS.search(with_umlauts(spoken)) is not None
+    return _LASTS.search(spoken) is not None

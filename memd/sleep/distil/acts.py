@@ -307,12 +307,13 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     plain = spoken_form(_HANDED.sub("", text, count=1))
     is_asked = _is_question(plain)
     wish = spoken_form(_MARKED.sub("", text, count=1))
-    if is_foreign(wish):
-        wish = with_umlauts(wish)
+    foreign = is_foreign(wish)
+    if foreign:
+        plain, wish = with_umlauts(plain), with_umlauts(wish)
     is_told = count >= FLOOR_WORDS and not (shows_error(plain) or befalls(plain))
-    if is_told and _is_wish(wish, is_asked=is_asked):
+    if is_told and _is_wish(wish, is_asked=is_asked, foreign=foreign):
         return Judgement(Act.PREFERENCE, STANDING)
-    if is_told and not is_asked and (stated := _judge_stated(text, plain)):
+    if is_told and not is_asked and (stated := _judge_stated(text, plain, foreign=foreign)):
         return stated
     if reproaches(plain) and not is_passing(plain):
         return Judgement(Act.CORRECTION, _MEANS)
@@ -323,15 +324,15 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     )
 
 
-def _is_wish(spoken: str, *, is_asked: bool) -> bool:
+def _is_wish(spoken: str, *, is_asked: bool, foreign: bool) -> bool:
     if is_asked:
         return is_reminder(spoken)
     if is_standing_wish(spoken):
         return True
-    return is_foreign(spoken) and not is_of_the_moment(spoken) and is_foreign_wish(spoken)
+    return foreign and not is_of_the_moment(spoken) and is_foreign_wish(spoken)
 
 
-def _judge_stated(text: str, plain: str) -> Judgement | None:
+def _judge_stated(text: str, plain: str, *, foreign: bool) -> Judgement | None:
     """Return what a sentence says it does: in so many words, or in another language."""
     if states_decision(plain) and not _TAG.search(plain):
         return Judgement(Act.DECISION, STANDING)
@@ -339,7 +340,7 @@ def _judge_stated(text: str, plain: str) -> Judgement | None:
         return Judgement(Act.DECISION, STANDING if undone.is_firm else _UNDONE)
     if _TAG.search(plain):
         return None
-    act = foreign_act(plain) if is_foreign(plain) else None
+    act = foreign_act(plain) if foreign else None
     return None if act is None else Judgement(Act(act), FOREIGN)
 
 

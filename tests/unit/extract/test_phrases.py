@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC
 from zoneinfo import ZoneInfo
 
 import pytest
+from support.periods import BERLIN, NOW, only, read, shown
 
-from memd.base.clock import from_us, to_us
+from memd.base.clock import to_us
 from memd.extract.stretches import CalendarDate, easter
-from memd.extract.times import Period, find_periods, parse_limit
-
-BERLIN = ZoneInfo("Europe/Berlin")
-NOW = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=BERLIN))
-
-
-def read(text: str, zone: ZoneInfo = BERLIN) -> list[str]:
-    """Return each time of *text* as its first and last moment, in local time, to the hour."""
-    return [f"{shown(one.from_us)} {shown(one.to_us)}" for one in find_periods(text, NOW, zone)]
-
-
-def shown(moment_us: int | None) -> str:
-    if moment_us is None:
-        return "-"
-    local = from_us(moment_us).astimezone(BERLIN)
-    return f"{local:%Y-%m-%d}" if local.hour == 0 else f"{local:%Y-%m-%dT%H}"
-
-
-def only(text: str) -> Period:
-    (one,) = find_periods(text, NOW, BERLIN)
-    return one
-
+from memd.extract.times import find_periods, parse_limit
 
 GERMAN = {
     "vorletzte Woche": "2026-11-02 2026-11-09",
