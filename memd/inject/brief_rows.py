@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import user_part, without_outcome
-from memd.sleep.distil.acts import WORTH, Act, judge_sentence
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.words import sentences
 
@@ -135,6 +134,9 @@ def state_rule(text: str) -> str:
 
 def _tells_rule(sentence: str) -> bool:
     """Return whether *sentence* may be of a rule: a plain statement beside one often is."""
+    # Its patterns take 150 ms to compile, and few briefs have a rule that long.
+    from memd.sleep.distil.acts import WORTH, Act, judge_sentence
+
     judged = judge_sentence(sentence)
     is_plain = judged.act is Act.ACKNOWLEDGEMENT and judged.score > 0
     return judged.score >= WORTH or is_plain or _LASTING.search(sentence) is not None
