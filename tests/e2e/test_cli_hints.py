@@ -49,6 +49,23 @@ def test_who_writes_another_language_is_told_that_the_model_reads_english(memd: 
     assert ENGLISH_ONLY not in memd("search", "who is our dentist?").err
 
 
+def test_status_names_the_model_where_memories_are_in_other_languages(
+    tmp_path: Path, model_dir: Path
+) -> None:
+    with spawned(tmp_path, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
+
+        def told_by(command: str) -> str:
+            return commands.memd(daemon.home, command).err
+
+        for text in ("The bakery opens at six.", "npm test", "Jörg Müller, Zürich", GERMAN):
+            assert commands.memd(daemon.home, "add", text).code == 0
+        assert ENGLISH_ONLY not in told_by("status")
+        for text in ("Der Schlüssel liegt unter der Matte.", "Am Montag kommt die Müllabfuhr."):
+            commands.memd(daemon.home, "add", text)
+        assert ENGLISH_ONLY in told_by("status")
+        assert ENGLISH_ONLY in told_by("doctor")
+
+
 def test_what_is_typed_in_a_project_is_of_it(daemon: Spawned, memd: Memd, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     added = commands.memd(daemon.home, "add", "The hive has ten frames.", cwd=tmp_path)

@@ -40,13 +40,21 @@ def doctor(
         problems = _findings(place)
     if json:
         say.print_json({"findings": [problem._asdict() for problem in problems]})
-    for problem in () if json else problems:
-        say.out(f"{problem.assistant}: {problem.what}")
-        say.note(f"      {problem.help}")
+    else:
+        _print(problems)
     if problems:
         raise say.CommandExit(say.Exit.DEGRADED)
-    if not json:
+
+
+def _print(problems: list[Finding]) -> None:
+    from memd.cli.memory.answers import report_stored_languages
+
+    for problem in problems:
+        say.out(f"{problem.assistant}: {problem.what}")
+        say.note(f"      {problem.help}")
+    if not problems:
         say.note("no problems found")
+    report_stored_languages()
 
 
 def _findings(place: Locations) -> list[Finding]:

@@ -50,6 +50,9 @@ def status(json: options.Json = False) -> None:
             value = answer[name]
             line = _LINES.get(name)
             _show(name, line(value) if line and value else value)
+        from memd.cli.memory.answers import report_stored_languages
+
+        report_stored_languages()
         if answer.get("turned_away"):
             say.note(
                 "to list what was turned away: memd archive turned-away (--restore restores it)"

@@ -20,6 +20,10 @@ WORD_CELLS = 8
 PASSAGE_LINES_MAX = 3  # of a memory on a terminal: most answers are whole, ten fit on a screen
 RESULTS_MAX = 8
 """Results printed on a terminal unless more are asked for: about as many as it shows."""
+NEWEST_READ = 50
+FOREIGN_MIN = 3
+FOREIGN_SHARE_MIN = 0.25
+"""Of the newest memories: those in other languages, from which on the model is named."""
 NAP_KINDS = frozenset(
     (
         "decision",
@@ -112,11 +116,27 @@ def _report_facts(memories: Sequence[dict[str, Any]]) -> None:
 
 def report_language(text: str) -> None:
     """Report to stderr that the model in use reads English alone, where *text* is none."""
-    from memd.base.paths import MODEL_NAME
     from memd.text.languages import is_english
 
-    if is_english(text):
-        return
+    if not is_english(text):
+        _report_model()
+
+
+def report_stored_languages() -> None:
+    """Report the same where a quarter of the newest memories are in other languages."""
+    from memd.text.languages import is_english
+
+    with suppress(MemdError):
+        page = call("memory.list", limit=NEWEST_READ)
+        texts = [memory["content"] for memory in page["items"]]
+        foreign = sum(not is_english(text) for text in texts)
+        if foreign >= FOREIGN_MIN and foreign >= FOREIGN_SHARE_MIN * len(texts):
+            _report_model()
+
+
+def _report_model() -> None:
+    from memd.base.paths import MODEL_NAME
+
     with suppress(MemdError):  # what was asked for is done: a hint must not fail it
         if call("model.status").get("in_use") == MODEL_NAME:
             say.note(
