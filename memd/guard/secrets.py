@@ -114,7 +114,7 @@ def screen(text: str) -> Screening:
         if number >= ROUNDS_MAX or (number and len(matches) > _FREED_MAX):
             ends = next(whole, None)
             if ends is None:
-                text = _replace(text, [_whole_text(text, matches)])
+                text = _replace(text, [matches[0]._replace(start=0, end=len(text), secret=text)])
                 break
             matches = _merge_overlaps([_extend_to(finding, text, ends) for finding in matches])
         text = _replace(text, matches)
@@ -124,11 +124,6 @@ def screen(text: str) -> Screening:
 def _extend_to(finding: _Finding, text: str, ends: re.Pattern[str]) -> _Finding:
     end = ends.search(text, finding.end)
     return finding._replace(end=end.start() if end else len(text))
-
-
-def _whole_text(text: str, matches: list[_Finding]) -> _Finding:
-    """Return the text as one finding; no real text needs it."""
-    return matches[0]._replace(start=0, end=len(text), secret=text)
 
 
 # A long text is screened on arrival and again whenever it leaves, often in the event loop; so

@@ -96,7 +96,7 @@ def draft_text(
     caption_text = None if caption is None else caption.text
     heading = None if request.heading is None else admit(request.heading, secrets)
     pieces = [screening.text] if whole else _split(screening.text, heading, counter, chunking)
-    texts = [_add_heading(heading, piece) for piece in pieces]
+    texts = [Screened(piece if heading is None else f"{heading.text}\n{piece}") for piece in pieces]
     categories = [route(piece, request.category, by_owner=by_owner) for piece in pieces]
     hinted = _is_hinted(request, pieces, counter, chunking)
     fields = (caption_text, speaker, request.namespace, request.source, *request.tags)
@@ -172,10 +172,6 @@ def _split(
         above = counter.count(heading.text)
         room = max(room - above, min(low, WINDOW_TOKENS_MAX - above))
     return chunk(clean(text), counter, tokens_min=min(low, room), tokens_max=room)
-
-
-def _add_heading(heading: Screening | None, piece: str) -> Screened:
-    return Screened(piece if heading is None else f"{heading.text}\n{piece}")
 
 
 def _add_flags(draft: Draft, suspicion: Suspicion, origin: Origin) -> Draft:

@@ -114,7 +114,9 @@ def _compare(
 def _match(diff: _SourceDiff, rows: Sequence[SourceRow], arrivals: Sequence[Arrival]) -> None:
     rows_by_identity: dict[_ChunkIdentity, SourceRow] = {}
     for row in rows:
-        rows_by_identity.setdefault(_row_identity(row), row)
+        rows_by_identity.setdefault(
+            _ChunkIdentity(row.content_hash, row.namespace, row.occurred_at_us, row.tags), row
+        )
     seen: set[_ChunkIdentity] = set()
     for arrival in arrivals:
         new: list[Draft] = []
@@ -145,10 +147,6 @@ def _chunks(arrival: Arrival) -> Iterator[tuple[Draft, _ChunkIdentity]]:
                 arrival.drafts.tags,
             ),
         )
-
-
-def _row_identity(row: SourceRow) -> _ChunkIdentity:
-    return _ChunkIdentity(row.content_hash, row.namespace, row.occurred_at_us, row.tags)
 
 
 def _is_visible(row: SourceRow) -> bool:

@@ -90,7 +90,7 @@ class Sharing:
         db, clock = self.ingest.db, self.ingest.clock
 
         def work(conn: Writing) -> bool:
-            row = _find_shared(conn, memory_id)
+            row = memories.by_id(conn, names.find_agent(conn, RESERVED_AGENT), memory_id)
             now_us = clock.now_us()
             if row is None or row.state == MemoryState.TRASHED or row.is_expired(now_us):
                 _check_not_own(conn, caller, memory_id)
@@ -130,10 +130,6 @@ def _as_shared(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
         level=level,
         is_lasting=True,
     )
-
-
-def _find_shared(conn: Reading, memory_id: str) -> StoredMemory | None:
-    return memories.by_id(conn, names.find_agent(conn, RESERVED_AGENT), memory_id)
 
 
 def _check_not_own(conn: Reading, caller: Caller, memory_id: str) -> None:

@@ -80,7 +80,7 @@ def connect(
     key_file = None
     if not print_:
         if changes:
-            say.confirm(_question(changes, assistant), yes=yes)
+            say.confirm(f"Change {say.count(len(changes), 'file')} of {assistant.title}?", yes=yes)
         key_file = None if remove else make_key(name, agent)
         connecting.write(changes, where)
     if json:
@@ -160,10 +160,6 @@ def make_key(name: str, agent: str = YOURS) -> str | None:
             agent = stale[-1]["agent_id"] or agent
         added = client.call("client.add", {"name": name, "agent_id": agent, "scopes": SCOPES})
     return str(added["key_file"])
-
-
-def _question(changes: list[FileChange], assistant: Assistant) -> str:
-    return f"Change {say.count(len(changes), 'file')} of {assistant.title}?"
 
 
 def _report(name: str, assistant: Assistant, changes: list[FileChange], *, remove: bool) -> None:

@@ -227,16 +227,12 @@ def _with_headings(outermost: str | None, section: NoteSection) -> tuple[str | N
     path = [
         heading
         for n, heading in enumerate(path)
-        if n == 0 or not _same_heading(heading, path[n - 1])
+        if n == 0 or heading.casefold() != path[n - 1].casefold()
     ]
     overflow: list[str] = []
     while len(" > ".join(path)) > HEADING_CHARS_MAX:
         overflow.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # keep the first and the last
     return " > ".join(path) or None, "\n".join([*overflow, section.text])
-
-
-def _same_heading(one: str, other: str) -> bool:
-    return one.casefold() == other.casefold()
 
 
 def _item(

@@ -112,7 +112,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
         if level:
             yield block
             block = _Block(level, title, line, [])
-        elif _is_underline(line) and _may_be_heading(block.lines):
+        elif _UNDERLINE.fullmatch(line) and _may_be_heading(block.lines):
             above = block.lines.pop()
             yield block
             title = " ".join(above.split())
@@ -133,10 +133,6 @@ def _atx(line: str) -> tuple[int, str]:
         words = bare
     title = " ".join(words.split())
     return (len(match[1]), title) if 0 < len(title) <= HEADING_CHARS_MAX else (0, "")
-
-
-def _is_underline(line: str) -> bool:
-    return _UNDERLINE.fullmatch(line) is not None
 
 
 def _may_be_heading(lines: Sequence[str]) -> bool:

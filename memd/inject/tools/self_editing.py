@@ -108,7 +108,9 @@ class SelfEditingMemoryStrategy:
         """
         entries = await isolate(self._core(agent_id), (), "core memory", failed)
         return tuple(
-            _with_full_score(entry) for entry in entries if entry.trust is not Trust.UNTRUSTED
+            ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
+            for entry in entries
+            if entry.trust is not Trust.UNTRUSTED
         )
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
@@ -256,7 +258,3 @@ class SelfEditingMemoryStrategy:
 
 def _content(arguments: Arguments) -> str:
     return text_of(arguments, "content", CONTENT_CHARS_MAX)
-
-
-def _with_full_score(entry: MemoryEntry) -> ScoredMemory:
-    return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
