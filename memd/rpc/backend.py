@@ -26,19 +26,23 @@ from memd.base.errors import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from pydantic import BaseModel
+
     from memd.domain.enums import MemoryCategory
     from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
     from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode
 
 
 class RemoteArchive:
-    """``ArchivalStore`` over *call*, which raises the errors of the backend protocols.
+    """``ArchivalStore`` over *read* and *write*, which raise the errors of the backend protocols.
 
     Only a memory of the daemon can be archived: it is moved in one transaction, never copied.
     """
 
-    def __init__(self, call: Callable[..., Awaitable[Any]]) -> None:
-        self._call_backend = call
+    def __init__(
+        self, read: Callable[..., Awaitable[Any]], write: Callable[..., Awaitable[Any]]
+    ) -> None:
+        self._read, self._write = read, write
 
     async def archive(self, entry: ArchivalEntry) -> str:
         """Move the memory of *entry* into the archive and return its id there.
@@ -54,24 +58,17 @@ class RemoteArchive:
 
     async def move(self, agent_id: str, memory_id: str) -> str | None:
         """Move a memory into the archive and return its id there, None when it is unknown."""
-        params = {"id": memory_id}
-        moved = await self._call_backend(MemoryStoreError, "archive.add", agent_id, params)
-        return cast("str | None", moved)
+        return cast("str | None", await self._write("archive.add", agent_id, id=memory_id))
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         """Search the archive by words, or without a text list it, newest first."""
-        params = query.model_dump(mode="json", exclude_none=True)
-        items = await self._call_backend(MemoryRetrievalError, "archive.search", agent_id, params)
+        items = await self._read("archive.search", agent_id, **_params(query))
         return tuple(map(_archival_entry, items))
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
         """Return an archived memory, which stays there; None when unknown or another agent's."""
         with suppress(MemoryNotFoundError):
-            params = {"id": entry_id}
-            item = await self._call_backend(
-                MemoryRetrievalError, "archive.restore", agent_id, params
-            )
-            return _archival_entry(item)
+            return _archival_entry(await self._read("archive.restore", agent_id, id=entry_id))
         return None
 
     async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
@@ -79,17 +76,13 @@ class RemoteArchive:
         from memd.domain.memory import MemoryEntry
 
         with suppress(MemoryNotFoundError):
-            params = {"id": entry_id}
-            item = await self._call_backend(
-                MemoryStoreError, "archive.restore_to_hot", agent_id, params
-            )
+            item = await self._write("archive.restore_to_hot", agent_id, id=entry_id)
             return MemoryEntry.model_validate(item)
         return None
 
     async def count(self, agent_id: str) -> int:
         """Return how many of the agent's memories are in the archive."""
-        count = await self._call_backend(MemoryRetrievalError, "archive.count", agent_id, {})
-        return cast("int", count)
+        return cast("int", await self._read("archive.count", agent_id))
 
 
 def _archival_entry(item: dict[str, Any]) -> ArchivalEntry:
@@ -164,41 +157,27 @@ class RemoteBackend:
         return False
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        params = request.model_dump(mode="json", exclude_none=True)
-        return cast(
-            "str", await self._call_backend(MemoryStoreError, "memory.store", agent_id, params)
-        )
+        return cast("str", await self._write_backend("memory.store", agent_id, **_params(request)))
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        params = query.model_dump(mode="json", exclude_none=True)
-        items = await self._call_backend(MemoryRetrievalError, "memory.retrieve", agent_id, params)
-        return tuple(_entry(item) for item in items)
+        items = await self._read_backend("memory.retrieve", agent_id, **_params(query))
+        return tuple(map(_entry, items))
 
     async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Search by the words of the query's text, best first; nothing without a text."""
-        params = query.model_dump(mode="json", exclude_none=True)
-        items = await self._call_backend(
-            MemoryRetrievalError, "memory.retrieve_sparse", agent_id, params
-        )
-        return tuple(_entry(item) for item in items)
+        items = await self._read_backend("memory.retrieve_sparse", agent_id, **_params(query))
+        return tuple(map(_entry, items))
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        item = await self._call_backend(
-            MemoryRetrievalError, "memory.get", agent_id, {"id": memory_id}
-        )
+        item = await self._read_backend("memory.get", agent_id, id=memory_id)
         return None if item is None else _entry(item)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
-        params = {"id": memory_id}
-        return cast(
-            "bool", await self._call_backend(MemoryStoreError, "memory.delete", agent_id, params)
-        )
+        return cast("bool", await self._write_backend("memory.delete", agent_id, id=memory_id))
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
         params = {"category": category.value} if category else {}
-        return cast(
-            "int", await self._call_backend(MemoryRetrievalError, "memory.count", agent_id, params)
-        )
+        return cast("int", await self._read_backend("memory.count", agent_id, **params))
 
     # The archive.
 
@@ -206,7 +185,7 @@ class RemoteBackend:
     def archival_store(self) -> RemoteArchive:
         """Return the daemon's own archive, the same one each time."""
         if self._archive is None:
-            self._archive = RemoteArchive(self._call_backend)
+            self._archive = RemoteArchive(self._read_backend, self._write_backend)
         return self._archive
 
     async def move_to_archive(
@@ -222,25 +201,26 @@ class RemoteBackend:
     # Shared memories.
 
     async def publish(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        params = request.model_dump(mode="json", exclude_none=True)
         return cast(
-            "str", await self._call_backend(MemoryStoreError, "shared.publish", agent_id, params)
+            "str", await self._write_backend("shared.publish", agent_id, **_params(request))
         )
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None
     ) -> tuple[MemoryEntry, ...]:
-        params = query.model_dump(mode="json", exclude_none=True)
+        params = _params(query)
         if exclude_agent is not None:
             params["exclude_agent"] = exclude_agent
-        items = await self._call_backend(MemoryRetrievalError, "shared.search", None, params)
-        return tuple(_entry(item) for item in items)
+        return tuple(map(_entry, await self._read_backend("shared.search", None, **params)))
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
-        params = {"id": memory_id}
-        return cast(
-            "bool", await self._call_backend(MemoryStoreError, "shared.retract", agent_id, params)
-        )
+        return cast("bool", await self._write_backend("shared.retract", agent_id, id=memory_id))
+
+    async def _read_backend(self, method: str, agent_id: str | None, /, **params: Any) -> Any:
+        return await self._call_backend(MemoryRetrievalError, method, agent_id, params)
+
+    async def _write_backend(self, method: str, agent_id: str | None, /, **params: Any) -> Any:
+        return await self._call_backend(MemoryStoreError, method, agent_id, params)
 
     async def _call_backend(
         self, error: type[MemdError], method: str, agent_id: str | None, params: dict[str, Any]
@@ -267,6 +247,10 @@ class RemoteBackend:
 _MEMORY: tuple[type[MemdError], type[MemdError]] = (MemdMemoryError, MemoryConnectionError)
 _ORG: tuple[type[MemdError], type[MemdError]] = (OrgMemoryError, OrgMemoryConnectionError)
 """The base of a family of errors, and its error for a daemon that is not reached."""
+
+
+def _params(query: BaseModel) -> dict[str, Any]:
+    return query.model_dump(mode="json", exclude_none=True)
 
 
 def _entry(item: dict[str, Any]) -> MemoryEntry:
