@@ -29,7 +29,13 @@ from memd.base.limits import (
 from memd.base.paths import RERANKER_NAME
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import RERANKER_HINT, Manifest, check_hashes
-from memd.embedding.model_thread import ModelKind, ModelRequest, ModelThread, keep_libraries_quiet
+from memd.embedding.model_thread import (
+    ModelKind,
+    ModelRequest,
+    ModelThread,
+    keep_libraries_quiet,
+    load_fastembed,
+)
 
 NAME = f"cross-encoder/{RERANKER_NAME}"
 _KIND = ModelKind("re-ranker", unit="questions", hint=RERANKER_HINT, thread="memd-rerank")
@@ -123,27 +129,13 @@ class _FastembedPairs:
         keep_libraries_quiet()
         from fastembed.common.model_description import ModelSource
         from fastembed.rerank.cross_encoder import TextCrossEncoder
-        from loguru import logger
 
-        logger.disable("fastembed")  # it writes to stderr; memd reports errors itself
         supported = {model["model"] for model in TextCrossEncoder.list_supported_models()}
         if NAME not in supported:  # the library has one list per process
             TextCrossEncoder.add_custom_model(
                 model=NAME, sources=ModelSource(hf="local/none"), model_file="model.onnx"
             )
-        try:
-            self._model = TextCrossEncoder(
-                NAME,
-                cache_dir=str(folder),  # unused, but the default would create a folder
-                specific_model_path=str(folder),
-                local_files_only=True,
-                threads=1,  # two threads compete on a small machine
-                providers=["CPUExecutionProvider"],
-            )
-        except Exception as error:  # onnxruntime raises bare Exceptions
-            raise EmbeddingError(
-                f"the re-ranker cannot be loaded: {type(error).__name__}", hint=RERANKER_HINT
-            ) from error
+        self._model = load_fastembed(TextCrossEncoder, NAME, folder, "re-ranker", RERANKER_HINT)
 
     def logits(self, query: str, texts: list[str]) -> list[float]:
         return [float(score) for score in self._model.rerank(query, texts, batch_size=len(texts))]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from memd.base.errors import DegradedError, EmbeddingError, ModelError
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import INSTALL_HINT, ONNX_FILE, REPOSITORY, Manifest
-from memd.embedding.model_thread import keep_libraries_quiet
+from memd.embedding.model_thread import keep_libraries_quiet, load_fastembed
 from memd.embedding.onnx_graph import STATES_OUTPUT
 from memd.text.tokens import TOKENIZER_FILE, TextWindow, model_tokens
 
@@ -37,25 +37,13 @@ class FastembedEncoder:
     def __init__(self, folder: Path, fingerprint: ModelFingerprint) -> None:
         keep_libraries_quiet()
         import fastembed
-        from loguru import logger
 
-        logger.disable("fastembed")  # it writes to stderr; memd reports errors itself
         self._dimension = fingerprint.dimension
         self._window = fingerprint.window_tokens - _SPECIAL_TOKENS
         self._tokens = model_tokens(folder / TOKENIZER_FILE)
-        try:
-            self._model = fastembed.TextEmbedding(
-                REPOSITORY,
-                cache_dir=str(folder),  # unused, but the default would create a folder in /tmp
-                specific_model_path=str(folder),
-                local_files_only=True,
-                threads=1,  # two threads compete on a small machine
-                providers=["CPUExecutionProvider"],
-            )
-        except Exception as error:  # onnxruntime raises bare Exceptions
-            raise EmbeddingError(
-                f"the model cannot be loaded: {type(error).__name__}", hint=INSTALL_HINT
-            ) from error
+        self._model = load_fastembed(
+            fastembed.TextEmbedding, REPOSITORY, folder, "model", INSTALL_HINT
+        )
 
     def windows(self, text: str) -> list[TextWindow]:
         return self._tokens.windows(text, tokens_max=self._window)

@@ -288,6 +288,31 @@ def keep_libraries_quiet() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy only adds vectors here
 
 
+def load_fastembed(
+    model: Callable[..., Any], name: str, folder: Path, label: str, hint: str
+) -> Any:
+    """Load *name* from *folder* as a *model* of ``fastembed``, which runs on one thread.
+
+    Raises EmbeddingError, which calls it *label*.
+    """
+    from loguru import logger
+
+    logger.disable("fastembed")  # it writes to stderr; memd reports errors itself
+    try:
+        return model(
+            name,
+            cache_dir=str(folder),  # unused, but the default would create a folder in /tmp
+            specific_model_path=str(folder),
+            local_files_only=True,
+            threads=1,  # two threads compete on a small machine
+            providers=["CPUExecutionProvider"],
+        )
+    except Exception as error:  # onnxruntime raises bare Exceptions
+        raise EmbeddingError(
+            f"the {label} cannot be loaded: {type(error).__name__}", hint=hint
+        ) from error
+
+
 def _trim() -> None:
     """Return freed memory to the system, where the C library can."""
     try:
