@@ -68,6 +68,13 @@ def note(text: str) -> None:
     sys.stderr.write(f"{_clean(text)}\n")
 
 
+def note_fields(fields: Mapping[str, Any], cells: int) -> None:
+    """Write *fields* to stderr, a line each, their names in *cells*; a name in _at is a time."""
+    for name, value in fields.items():
+        detail = local_time(value, zone=True) if name.endswith("_at") else line(str(value))
+        note(f"{name + ':':<{cells}} {detail}")
+
+
 def steer(sequence: str) -> None:
     """Write a control sequence of the terminal, unescaped."""
     sys.stdout.write(sequence)

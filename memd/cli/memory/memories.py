@@ -213,12 +213,8 @@ def get(
     if json:
         say.print_json({"memory": entry})
         return
-    for name, value in entry.items():
-        if name not in {"content", "metadata"} and value is not None:
-            detail = (
-                say.local_time(value, zone=True) if name.endswith("_at") else say.line(str(value))
-            )
-            say.note(f"{name + ':':<13} {detail}")
+    own = {name: entry[name] for name in entry if name not in {"content", "metadata"}}
+    say.note_fields(options.without_none(**own), 13)
     for name, value in entry["metadata"].items():
         if value:
             text = ", ".join(value) if isinstance(value, list) else str(value)

@@ -282,10 +282,6 @@ def count(agent: options.Agent = None, json: options.Json = False) -> None:
 
 def _print(item: dict[str, Any]) -> None:
     entry = item["entry"]
-    for name in ("archival_id", "reason"):
-        say.note(f"{name + ':':<13} {say.line(str(item[name]))}")
-    say.note(f"{'archived_at:':<13} {say.local_time(item['archived_at'], zone=True)}")
-    for name in ("id", "category"):
-        say.note(f"{name + ':':<13} {say.line(str(entry[name]))}")
-    say.note(f"{'created_at:':<13} {say.local_time(entry['created_at'], zone=True)}")
+    say.note_fields({name: item[name] for name in ("archival_id", "reason", "archived_at")}, 13)
+    say.note_fields({name: entry[name] for name in ("id", "category", "created_at")}, 13)
     say.out(say.quote(entry["content"]))

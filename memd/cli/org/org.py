@@ -103,9 +103,8 @@ def show(fact_id: FactId, json: options.Json = False) -> None:
     if json:
         say.print_json({"fact": fact})
     elif fact is not None:
-        for name in ("id", "category", "version"):
-            say.note(f"{name + ':':<12} {say.line(str(fact[name]))}")
-        say.note(f"{'created_at:':<12} {say.local_time(fact['created_at'], zone=True)}")
+        names = ("id", "category", "version", "created_at")
+        say.note_fields({name: fact[name] for name in names}, 12)
         say.note(f"{'by:':<12} {format_author(fact['author'])}")
         say.out(say.quote(fact["content"]))
     if fact is None:
