@@ -97,7 +97,7 @@ def test_the_facts_are_what_replaying_the_log_gives(steps: list[Step]) -> None:
             (row.fact_id, row.content, row.version) for row in standing
         ]
         assert list(check_facts(conn)) == []
-        assert fact_index.is_intact(conn)
+        assert fact_index.TABLE.is_intact(conn)
 
 
 @drawn(gate=50, long=100)

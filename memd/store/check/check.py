@@ -52,7 +52,7 @@ def check_caches(conn: Writing) -> Iterator[str]:
 def _caches(conn: Writing) -> Iterator[str]:
     if not fulltext.is_intact(conn):
         yield "full-text index: it does not agree with the memories; run: memd rebuild"
-    if not fact_index.is_intact(conn):
+    if not fact_index.TABLE.is_intact(conn):
         yield "full-text index of facts: it does not agree with them; run: memd rebuild"
     if not message_index.is_intact(conn):
         yield "full-text index of sessions: it does not agree with the messages; run: memd rebuild"
@@ -79,14 +79,13 @@ def _page_sums(conn: Reading) -> Iterator[str]:
 
 
 def page_finding(conn: Reading, page: int) -> str:
-    """Return the finding for a page that does not match its checksum."""
     where = page_sums.table_of_page(conn, page)
     return f"file: page {page} ({where}) is damaged, or another program wrote it"
 
 
 def _pages(conn: Reading) -> Iterator[str]:
     fulltext.refresh(conn)
-    fact_index.refresh(conn)
+    fact_index.TABLE.refresh(conn)
     message_index.refresh(conn)
     for (finding,) in conn.execute("PRAGMA integrity_check(20)"):
         if finding != "ok":

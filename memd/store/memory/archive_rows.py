@@ -17,6 +17,9 @@ from memd.store.memory.rows import StoredMemory
 from memd.store.search import fulltext
 from memd.store.search.fulltext import CachePart, owner_token
 
+# The statements below are built from constants of this module.
+# ruff: noqa: S608
+
 
 class ArchivedRow(NamedTuple):
     """An archived memory: archival id, reason, time, and whether it was shortened before."""
@@ -28,15 +31,23 @@ class ArchivedRow(NamedTuple):
     abstracted: int
 
 
+# Below the threshold: archived on arrival because of low importance.
+_IN_ARCHIVE = """
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+"""
+_BELOW_THRESHOLD = f"{_IN_ARCHIVE} AND r.reason = 'low_importance'"
+
+
 def find(conn: Reading, agent_key: int | None, entry_id: str, now_us: int) -> int | None:
     """Return the key of the agent's archived memory with this archival id or memory id."""
     return conn.get_int(
-        """
+        f"""
         SELECT r.memory_key
-          FROM archive AS r
-               JOIN memory AS m ON m.memory_key = r.memory_key
-         WHERE m.agent_key = :agent_key AND m.state IN ('archived', 'compressed')
-           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+        {_IN_ARCHIVE}
+           AND m.agent_key = :agent_key
            AND r.memory_key = coalesce(
                    (SELECT memory_key FROM archive WHERE archival_id = :entry_id),
                    (SELECT memory_key FROM memory WHERE memory_id = :entry_id))
@@ -70,12 +81,9 @@ def list_below_threshold(
     Of one agent, or of all without *agent_key*; from after the id *after* on.
     """
     return conn.list_ints(
-        """
+        f"""
         SELECT r.memory_key
-          FROM archive AS r
-               JOIN memory AS m ON m.memory_key = r.memory_key
-         WHERE r.reason = 'low_importance' AND m.state IN ('archived', 'compressed')
-           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+        {_BELOW_THRESHOLD}
            AND (:agent_key IS NULL OR m.agent_key = :agent_key)
            AND (:after IS NULL OR m.memory_id < :after)
          ORDER BY m.memory_id DESC
@@ -88,29 +96,14 @@ def list_below_threshold(
 def count_archived(conn: Reading, agent_key: int | None, now_us: int) -> int:
     """Return how many of the agent's memories are in the archive."""
     return conn.get_count(
-        """
-        SELECT count(*)
-          FROM archive AS r
-               JOIN memory AS m ON m.memory_key = r.memory_key
-         WHERE m.agent_key = :agent_key AND m.state IN ('archived', 'compressed')
-           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
-        """,
+        f"SELECT count(*) {_IN_ARCHIVE} AND m.agent_key = :agent_key",
         {"agent_key": agent_key, "now_us": now_us},
     )
 
 
 def count_below_threshold(conn: Reading, now_us: int) -> int:
     """Return how many memories of all agents are below the importance threshold."""
-    return conn.get_count(
-        """
-        SELECT count(*)
-          FROM archive AS r
-               JOIN memory AS m ON m.memory_key = r.memory_key
-         WHERE r.reason = 'low_importance' AND m.state IN ('archived', 'compressed')
-           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
-        """,
-        {"now_us": now_us},
-    )
+    return conn.get_count(f"SELECT count(*) {_BELOW_THRESHOLD}", {"now_us": now_us})
 
 
 def search(
@@ -130,7 +123,7 @@ def _search_rows(
 ) -> list[StoredMemory]:
     if text is None:
         return memories.list_page(conn, filters, limit)
-    terms = fulltext.word_splitter(conn)(text)[:QUERY_TERMS_MAX]
+    terms = fulltext.stemmer(conn, fulltext.WORDS)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
     owners = [owner_token(filters.agent_key, part) for part in CachePart]

@@ -15,16 +15,16 @@ import json
 import re
 from collections.abc import Collection, Sequence
 
-import apsw
-
 from memd.domain.enums import OrgFactCategory
 from memd.store.file.connect import Reading, Writing
 from memd.store.org.org_facts import count
+from memd.store.search.fts import FtsTable, quote
 from memd.store.search.fulltext import stemmer
+
+TABLE = FtsTable("fts_org", "org_fact_words", "fact_key", "content, category")
 
 
 def create(conn: Writing) -> None:
-    """Create the empty index of a new file."""
     conn.execute(_CREATE)
 
 
@@ -40,46 +40,17 @@ INSERT INTO fts_org (fts_org, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
 
 
 def rebuild(conn: Writing) -> None:
-    """Rebuild the index from the facts."""
     conn.execute("INSERT INTO fts_org (fts_org) VALUES ('rebuild')")
 
 
 def index(conn: Writing, fact_key: int) -> None:
     """Add a fact as it is now."""
-    conn.execute(
-        """
-        INSERT INTO fts_org (rowid, content, category)
-        SELECT fact_key, content, category FROM org_fact_words WHERE fact_key = :fact_key
-        """,
-        {"fact_key": fact_key},
-    )
+    TABLE.add(conn, [fact_key])
 
 
 def unindex(conn: Writing, fact_key: int) -> None:
     """Remove a fact before its row changes; does nothing for a retracted one."""
-    conn.execute(
-        """
-        INSERT INTO fts_org (fts_org, rowid, content, category)
-        SELECT 'delete', fact_key, content, category
-          FROM org_fact_words
-         WHERE fact_key = :fact_key
-        """,
-        {"fact_key": fact_key},
-    )
-
-
-def refresh(conn: Reading) -> None:
-    """Query the index, so that FTS5 notices other connections' writes (``fulltext.refresh``)."""
-    conn.execute("SELECT rowid FROM fts_org WHERE rowid = 0").fetchall()
-
-
-def is_intact(conn: Writing) -> bool:
-    """Return whether the index agrees with the facts, word for word."""
-    try:
-        conn.execute("INSERT INTO fts_org (fts_org, rank) VALUES ('integrity-check', 1)")
-    except apsw.CorruptError:
-        return False
-    return True
+    TABLE.remove(conn, [fact_key])
 
 
 def find_literal(conn: Reading, text: str, categories: Collection[str], limit: int) -> list[int]:
@@ -131,7 +102,7 @@ def _rarest_word(conn: Reading, text: str) -> str | None:
     if not words:
         return None
     facts_with = count_facts(conn, words)
-    return _quote(min(words, key=lambda word: facts_with[word]))
+    return quote(min(words, key=lambda word: facts_with[word]))
 
 
 _LIKE, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
@@ -173,9 +144,9 @@ def find_sharing(
     informative = [word for word in facts_with if facts_with[word] <= most] or [
         min(facts_with, key=facts_with.__getitem__)
     ]
-    match = f"content:({' OR '.join(map(_quote, informative))})"
+    match = f"content:({' OR '.join(map(quote, informative))})"
     if len(categories) < len(OrgFactCategory):
-        kinds = " OR ".join(map(_quote, sorted(categories)))
+        kinds = " OR ".join(map(quote, sorted(categories)))
         match = f"category:({kinds}) AND {match}"
     return conn.list_ints(
         """
@@ -187,7 +158,3 @@ def find_sharing(
         """,
         {"match": match, "limit": limit},
     )
-
-
-def _quote(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'

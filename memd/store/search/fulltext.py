@@ -20,11 +20,13 @@ from typing import NamedTuple, cast
 
 import apsw
 
-from memd.store.file.connect import Reading, Writing, keys_array
+from memd.store.file.connect import Reading, Writing
+from memd.store.search.fts import FtsTable, quote
 
 # Table names carry a generation, a number from meta; nothing else is ever put into the SQL.
 # ruff: noqa: S608
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
+WORDS = TOKENIZER[1:]
 CONTEXT_WEIGHT = 0.3
 SEGMENTS_MAX = 4  # so many are not merged
 MERGE_PAGES = 400  # of 4 KB, in one step: about 20 ms
@@ -65,12 +67,10 @@ class Corpus(NamedTuple):
 
 
 def generation(conn: Reading) -> int:
-    """Return the live generation, 0 before the first."""
     return conn.get_meta("words_generation", int) or 0
 
 
 def create(conn: Writing, number: int) -> None:
-    """Create the empty tables of a generation, beside the live one."""
     conn.execute(
         f"""
         CREATE VIRTUAL TABLE fts_{number} USING fts5(
@@ -87,7 +87,6 @@ def create(conn: Writing, number: int) -> None:
 
 
 def activate(conn: Writing, number: int) -> None:
-    """Make a generation the live one and drop the previous one."""
     before = generation(conn)
     conn.set_meta("words_generation", number)
     if before:
@@ -97,29 +96,17 @@ def activate(conn: Writing, number: int) -> None:
 def index(conn: Writing, keys: Sequence[int]) -> None:
     """Add the memories, as they are now, to the live generation and to one being built."""
     for number, targeted in _targets(conn, keys):
-        conn.execute(
-            f"""
-            INSERT INTO fts_{number} (rowid, own, context, owner)
-            SELECT memory_key, own, context, owner
-              FROM memory_words
-             WHERE memory_key IN (SELECT value FROM carray(:keys))
-            """,
-            {"keys": keys_array(targeted)},
-        )
+        _table(number).add(conn, targeted)
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
-    """Remove the memories, before their rows change: FTS5 needs the words it was given."""
+    """Remove the memories, before their rows change."""
     for number, targeted in _targets(conn, keys):
-        conn.execute(
-            f"""
-            INSERT INTO fts_{number} (fts_{number}, rowid, own, context, owner)
-            SELECT 'delete', memory_key, own, context, owner
-              FROM memory_words
-             WHERE memory_key IN (SELECT value FROM carray(:keys))
-            """,
-            {"keys": keys_array(targeted)},
-        )
+        _table(number).remove(conn, targeted)
+
+
+def _table(number: int) -> FtsTable:
+    return FtsTable(f"fts_{number}", "memory_words", "memory_key", "own, context, owner")
 
 
 def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
@@ -146,7 +133,6 @@ class Build(NamedTuple):
 
 
 def current_build(conn: Reading) -> Build | None:
-    """Return the generation that is being built, if any."""
     value = conn.get_meta(_BUILD, str)
     return None if value is None else Build(*map(int, value.split()))
 
@@ -168,8 +154,8 @@ def step_build(conn: Writing, rows: int) -> bool:
     building = current_build(conn)
     if building is None:  # another rebuild completed it meanwhile
         return False
-    last = fill(conn, building.number, building.last_key, rows)
-    if last:
+    last = _table(building.number).fill(conn, "memory", building.last_key, rows)
+    if last is not None:
         conn.set_meta(_BUILD, f"{building.number} {last}")
         return True
     activate(conn, building.number)
@@ -194,16 +180,15 @@ def merge(conn: Writing) -> bool:
     return conn.total_changes() - before > 1  # 1 is how FTS5 reports that nothing was left to merge
 
 
-def stemmer(conn: Reading) -> Callable[[str], list[str]]:
-    """Return the index's own tokenizer: a text's terms, folded and stemmed, in order."""
-    return _tokenizer(conn, TOKENIZER)
+def stemmer(conn: Reading, tokenizer: Sequence[str] = TOKENIZER) -> Callable[[str], list[str]]:
+    """Return the index's own tokenizer: a text's terms, folded and stemmed, in order.
 
-
-def _tokenizer(conn: Reading, tokenizer_words: Sequence[str]) -> Callable[[str], list[str]]:
-    tokenizer = conn.fts5_tokenizer(tokenizer_words[0], list(tokenizer_words[1:]))
+    With WORDS as the *tokenizer* they are not stemmed, as :func:`match_query` takes them.
+    """
+    tokenize = conn.fts5_tokenizer(tokenizer[0], list(tokenizer[1:]))
 
     def terms(text: str) -> list[str]:
-        tokens = tokenizer(
+        tokens = tokenize(
             text.encode(),
             apsw.FTS5_TOKENIZE_DOCUMENT,
             None,
@@ -213,11 +198,6 @@ def _tokenizer(conn: Reading, tokenizer_words: Sequence[str]) -> Callable[[str],
         return cast("list[str]", tokens)  # without offsets the tokenizer returns plain terms
 
     return terms
-
-
-def word_splitter(conn: Reading) -> Callable[[str], list[str]]:
-    """Return the tokenizer without stemming: a text's words, as :func:`match_query` takes them."""
-    return _tokenizer(conn, TOKENIZER[1:])
 
 
 def match_query(terms: Sequence[str], owners: Sequence[str]) -> str:
@@ -230,8 +210,8 @@ def match_query(terms: Sequence[str], owners: Sequence[str]) -> str:
     >>> match_query(["cat", 'a"b'], ["a1"])
     'owner:("a1") AND {own context}:("cat" OR "a""b")'
     """
-    any_term = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    any_owner = " OR ".join(f'"{owner}"' for owner in owners)
+    any_term = " OR ".join(map(quote, terms))
+    any_owner = " OR ".join(map(quote, owners))
     return f"owner:({any_owner}) AND {{own context}}:({any_term})"
 
 
@@ -285,49 +265,13 @@ def frequencies(conn: Reading, terms: Sequence[str]) -> dict[str, int]:
     return counts
 
 
-def fill(conn: Writing, number: int, after: int, rows: int) -> int:
-    """Add up to *rows* memories after *after* to generation *number*; returns the last key or 0."""
-    last = conn.execute(
-        """
-        SELECT max(memory_key)
-          FROM (SELECT memory_key
-                  FROM memory
-                 WHERE memory_key > :after
-                 ORDER BY memory_key
-                 LIMIT :rows)
-        """,
-        {"after": after, "rows": rows},
-    ).get
-    if not isinstance(last, int):
-        return 0
-    conn.execute(
-        f"""
-        INSERT INTO fts_{number} (rowid, own, context, owner)
-        SELECT memory_key, own, context, owner
-          FROM memory_words
-         WHERE memory_key > :after AND memory_key <= :last
-        """,
-        {"after": after, "last": last},
-    )
-    return last
-
-
 def refresh(conn: Reading) -> None:
-    """Query the index, so that FTS5 notices what other connections wrote.
-
-    Any query does, SQLite's integrity check does not: without this ``PRAGMA integrity_check`` reads
-    segments that were merged since this connection last searched, and calls a sound file corrupt.
-    """
+    """Refresh the live generation (``FtsTable.refresh``)."""
     number = generation(conn)
     if number:
-        conn.execute(f"SELECT rowid FROM fts_{number} WHERE rowid = 0").fetchall()
+        _table(number).refresh(conn)
 
 
 def is_intact(conn: Writing) -> bool:
     """Return whether the live generation agrees with the rows, word for word."""
-    number = generation(conn)
-    try:
-        conn.execute(f"INSERT INTO fts_{number}(fts_{number}, rank) VALUES ('integrity-check', 1)")
-    except apsw.CorruptError:
-        return False
-    return True
+    return _table(generation(conn)).is_intact(conn)

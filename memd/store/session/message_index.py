@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-import apsw
-
 from memd.store.file.connect import Reading, Writing, keys_array
+from memd.store.search.fts import FtsTable, quote
 
 SNIPPET_WORDS = 32
 _FILLED = "session_words_filled"  # in meta while the index is being filled: the last key in it
+_TABLE = FtsTable("fts_session", "session_words", "source_key", "content, owner")
 
 _CREATE = """
 CREATE VIRTUAL TABLE fts_session USING fts5(
@@ -76,31 +76,9 @@ def step_build(conn: Writing, rows: int) -> bool:
     filled = conn.get_meta(_FILLED, int)
     if filled is None:
         return False
-    last = conn.execute(
-        """
-        SELECT max(source_key)
-          FROM (SELECT DISTINCT source_key
-                  FROM session_message
-                 WHERE source_key > :filled
-                 ORDER BY source_key
-                 LIMIT :rows)
-        """,
-        {"filled": filled, "rows": rows},
-    ).get
-    if not isinstance(last, int):
-        conn.set_meta(_FILLED, None)
-        return False
-    conn.execute(
-        """
-        INSERT INTO fts_session (rowid, content, owner)
-        SELECT source_key, content, owner
-          FROM session_words
-         WHERE source_key > :filled AND source_key <= :last
-        """,
-        {"filled": filled, "last": last},
-    )
+    last = _TABLE.fill(conn, "session_message", filled, rows)
     conn.set_meta(_FILLED, last)
-    return True
+    return last is not None
 
 
 def find_new(conn: Reading, keys: Sequence[int]) -> list[int]:
@@ -121,34 +99,12 @@ def find_new(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
     """Add texts that have just become messages of a session (:func:`find_new` before)."""
-    keys = _up_to_filled(conn, keys)
-    if not keys:
-        return
-    conn.execute(
-        """
-        INSERT INTO fts_session (rowid, content, owner)
-        SELECT source_key, content, owner
-          FROM session_words
-         WHERE source_key IN (SELECT value FROM carray(:keys))
-        """,
-        {"keys": keys_array(keys)},
-    )
+    _TABLE.add(conn, _up_to_filled(conn, keys))
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
-    """Remove texts before their rows are deleted: FTS5 needs the words it was given."""
-    keys = _up_to_filled(conn, keys)
-    if not keys:
-        return
-    conn.execute(
-        """
-        INSERT INTO fts_session (fts_session, rowid, content, owner)
-        SELECT 'delete', source_key, content, owner
-          FROM session_words
-         WHERE source_key IN (SELECT value FROM carray(:keys))
-        """,
-        {"keys": keys_array(keys)},
-    )
+    """Remove texts, before their rows are deleted."""
+    _TABLE.remove(conn, _up_to_filled(conn, keys))
 
 
 def _up_to_filled(conn: Reading, keys: Sequence[int]) -> list[int]:
@@ -214,23 +170,15 @@ def match_query(terms: Sequence[str], agent_key: int, *, all_terms: bool) -> str
     >>> match_query(["cat", 'a"b'], 1, all_terms=True)
     'owner:("a1") AND content:("cat" AND "a""b")'
     """
-    joined = (" AND " if all_terms else " OR ").join(
-        '"' + term.replace('"', '""') + '"' for term in terms
-    )
+    joined = (" AND " if all_terms else " OR ").join(map(quote, terms))
     return f'owner:("a{agent_key}") AND content:({joined})'
 
 
 def refresh(conn: Reading) -> None:
-    """Query the index, so that FTS5 notices other connections' writes (``fulltext.refresh``)."""
-    conn.execute("SELECT rowid FROM fts_session WHERE rowid = 0").fetchall()
+    """Refresh the index (``FtsTable.refresh``)."""
+    _TABLE.refresh(conn)
 
 
 def is_intact(conn: Writing) -> bool:
     """Return whether the index agrees with the messages, word for word."""
-    if conn.get_meta(_FILLED, int) is not None:
-        return False
-    try:
-        conn.execute("INSERT INTO fts_session (fts_session, rank) VALUES ('integrity-check', 1)")
-    except apsw.CorruptError:
-        return False
-    return True
+    return conn.get_meta(_FILLED, int) is None and _TABLE.is_intact(conn)
