@@ -148,8 +148,6 @@ class Archive:
         return await self.db.write(caller, work, reply=str) or None
 
     async def count(self, caller: Caller) -> int:
-        """Return how many of the agent's memories are in the archive."""
-
         def work(conn: Reading) -> int:
             agent_key = names.find_agent(conn, caller.agent_id)
             return archive_rows.count_archived(conn, agent_key, self.clock.now_us())

@@ -27,8 +27,8 @@ from memd.store.access import names
 from memd.store.file import backup, scrub
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.learn import learnings, playbook
-from memd.store.learn.learnings import Proof
+from memd.store.learn import learnings
+from memd.store.learn.learnings import LEARNINGS, PATTERNS, Proof
 from memd.store.memory import filters, memories, removal, shared
 from memd.store.session import sessions
 from memd.view.view import one_line
@@ -96,8 +96,8 @@ class Trash:
             rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
             messages = sessions.erase_messages(conn, erasure.session(conn))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
-            learnings.erase(conn, learnt.agent_key, [proof.public_id for proof in learnt.lessons])
-            playbook.erase(conn, learnt.agent_key, [proof.public_id for proof in learnt.patterns])
+            learnings.erase(conn, LEARNINGS, learnt.agent_key, _ids_of(learnt.lessons))
+            learnings.erase(conn, PATTERNS, learnt.agent_key, _ids_of(learnt.patterns))
             return _receipt(rows, learnt, messages)
 
         def preview_work(conn: Reading) -> ForgetResult:
@@ -149,8 +149,6 @@ class Trash:
         return tuple(items), following
 
     async def restore(self, caller: Caller, memory_id: str) -> bool:
-        """Restore a memory from the trash; False when it is not there."""
-
         def work(conn: Writing) -> bool:
             key, now_us = _key(conn, caller, memory_id), self.clock.now_us()
             if key is None or not removal.restore_from_trash(conn, key, now_us):
@@ -261,8 +259,8 @@ class _Erasure:
         selection = (() if self.ids is None else self.ids, since_us, until_us)
         return _Learnings(
             agent_key,
-            learnings.list_proofs(conn, agent_key, *selection),
-            playbook.list_proofs(conn, agent_key, *selection),
+            learnings.list_proofs(conn, LEARNINGS, agent_key, *selection),
+            learnings.list_proofs(conn, PATTERNS, agent_key, *selection),
         )
 
     def session(self, conn: Reading) -> int | None:
@@ -292,6 +290,10 @@ class _Learnings(NamedTuple):
     agent_key: int
     lessons: list[Proof]
     patterns: list[Proof]
+
+
+def _ids_of(proofs: Sequence[Proof]) -> list[str]:
+    return [proof.public_id for proof in proofs]
 
 
 def _receipt(

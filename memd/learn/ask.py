@@ -59,7 +59,6 @@ async def ask_model(
 
 
 def prompt_of(payload: FailureAnalysisPayload) -> str:
-    """Return the fenced description of *payload*."""
     tools = ", ".join(payload.tool_calls_made[:_TOOLS_MAX]) or "none"
     parts = (
         ("Title", one_line(payload.task_title, _DESCRIPTION_CHARS)),

@@ -141,20 +141,18 @@ class Learn:
             agent_key = names.agent_key(conn, caller.agent_id)
             most = PATTERNS_READ_ITEMS_MAX
             if query.promotable:
-                ready = playbook.list_promotable(conn, agent_key, PROMOTABLE_SUCCESSES, most)
+                successes = PROMOTABLE_SUCCESSES
+                ready = playbook.list_patterns(conn, agent_key, query.task_type, most, successes)
                 return list(map(_entry, ready))
-            patterns = [
-                _entry(row)
-                for row in playbook.list_patterns(conn, agent_key, query.task_type, most)
-            ]
+            patterns = list(
+                map(_entry, playbook.list_patterns(conn, agent_key, query.task_type, most))
+            )
             if query.task_type in {None, FIX_TYPE}:
                 visible = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
                 patterns += map(_entry_of_fix, playbook.list_fixes(conn, visible, most))
             return patterns
 
         entries = await self.db.read(work)
-        if query.promotable and query.task_type is not None:
-            entries = [entry for entry in entries if entry.task_type == query.task_type]
         if query.query is None:
             return tuple(entries[: query.limit])
         return tuple(nearest(entries, words_of(query.query), query.limit))
@@ -229,7 +227,6 @@ def _entry(row: PatternRow) -> PlaybookEntry:
 
 
 def _entry_of_fix(row: FixRow) -> PlaybookEntry:
-    """Return a fix that a nap saw as a pattern that worked once."""
     at = from_us(row.created_at_us)
     return PlaybookEntry(
         pattern_id=row.memory_id,

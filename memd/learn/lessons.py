@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base import log
-from memd.base.clock import Clock, from_us
+from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.base.ids import Ids
 from memd.base.limits import LESSONS_READ_ITEMS_MAX
@@ -41,7 +41,6 @@ from memd.guard.secrets import admit, refuse_kinds
 from memd.guard.suspicion import is_doubtful, refuse_orders
 from memd.learn.propose import as_lesson, propose
 from memd.learn.tiers import (
-    LessonAge,
     Supersession,
     Tiers,
     as_tiers,
@@ -203,20 +202,17 @@ class Lessons:
 
     async def prune(self, caller: Caller, *, dry_run: bool) -> tuple[str, ...]:
         """Archive lessons that are too old or dominated (SPEC 17.6); return their ids."""
-        rows = {row.memory_id: row for row in await self.list_lessons(caller)}
-        aged = [LessonAge(row.memory_id, row.confidence, from_us(row.created_at_us))
-                for row in rows.values()]  # fmt: skip
-        stale = select_stale(aged, from_us(self.clock.now_us()))
+        now_us = self.clock.now_us()
+        stale = select_stale(await self.list_lessons(caller), now_us)
         if stale and not dry_run:
-            keys = [rows[memory_id].memory_key for memory_id in stale]
-            now_us = self.clock.now_us()
+            keys = [row.memory_key for row in stale]
 
             def work(conn: Writing) -> None:
                 removal.archive(conn, keys, ArchiveReason.CAP, now_us, new_id=self.ids.new)
 
             await self.db.write(caller, work, reply=type(None))
             await self.skills.update()
-        return tuple(stale)
+        return tuple(row.memory_id for row in stale)
 
     async def with_tiers(self, caller: Caller, entry: MemoryEntry) -> MemoryEntry:
         """Return a lesson with all tiers as its content, any other memory unchanged (SPEC D24)."""
@@ -273,7 +269,6 @@ def _identity(row: LessonRow) -> Hashable:
 
 
 def find_lesson(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow | None:
-    """Return a visible lesson by its id, or None."""
     agent_key = names.agent_key(conn, caller.agent_id)
     visible = bind(agent_key, MemoryFilter(), now_us, active=caller)
     return next(iter(learnings.list_lessons(conn, visible, 1, memory_id)), None)

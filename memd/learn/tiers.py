@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
+from memd.base.clock import DAY_US
 from memd.domain.learn import ProceduralMemoryProposal
 from memd.guard.suspicion import is_doubtful
 from memd.recall.ranking.scored_memories import jaccard
+from memd.store.learn.learnings import LessonRow
 
 TTL_DAYS = 90
 PARETO_ABOVE = 100
@@ -122,36 +123,28 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-class LessonAge(NamedTuple):
-    """A lesson's data for pruning; *relevance* is its confidence."""
-
-    id: str
-    relevance: float
-    created_at: datetime
-
-
-def select_stale(lessons: Sequence[LessonAge], now: datetime) -> list[str]:
-    """Return the ids of *lessons* to archive: the too old, then of many the dominated ones.
+def select_stale(lessons: Sequence[LessonRow], now_us: int) -> list[LessonRow]:
+    """Return those of *lessons* to archive: the too old, then of many the dominated ones.
 
     Too old is strictly older than 90 days. If more than 100 others remain, one is dominated when
-    another is more relevant and newer, or better in one of the two and equal in the other.
+    another is more confident and newer, or better in one of the two and equal in the other.
     """
-    oldest = now - timedelta(days=TTL_DAYS)
-    fresh = [lesson for lesson in lessons if lesson.created_at >= oldest]
-    stale = [lesson.id for lesson in lessons if lesson.created_at < oldest]
+    oldest_us = now_us - TTL_DAYS * DAY_US
+    fresh = [lesson for lesson in lessons if lesson.created_at_us >= oldest_us]
+    stale = [lesson for lesson in lessons if lesson.created_at_us < oldest_us]
     if len(fresh) <= PARETO_ABOVE:
         return stale
-    best = -1.0
-    last: tuple[datetime, float] | None = None
-    for lesson in sorted(
-        fresh, key=lambda lesson: (lesson.created_at, lesson.relevance), reverse=True
-    ):
-        is_equal = last == (lesson.created_at, lesson.relevance)
-        if lesson.relevance > best:
-            best, last = lesson.relevance, (lesson.created_at, lesson.relevance)
-        elif not is_equal:
-            stale.append(lesson.id)
+    best, last = -1.0, (0, 0.0)
+    for lesson in sorted(fresh, key=_age, reverse=True):
+        if lesson.confidence > best:
+            best, last = lesson.confidence, _age(lesson)
+        elif _age(lesson) != last:
+            stale.append(lesson)
     return stale
+
+
+def _age(lesson: LessonRow) -> tuple[int, float]:
+    return lesson.created_at_us, lesson.confidence
 
 
 ERROR_CHARS_MAX = 200

@@ -125,7 +125,6 @@ def mine(questions: Matrix, passages: Matrix, positives: Indices, *, top_k: int 
 
 
 def apply(matrix: Matrix, questions: Matrix) -> Matrix:
-    """Return *questions* multiplied by the matrix and normalised."""
     raw = questions @ matrix.T
     return np.asarray(raw / np.linalg.norm(raw, axis=1, keepdims=True), dtype=np.float32)
 

@@ -66,7 +66,6 @@ async def rank_answers(
 
 
 async def embed_with(embedder: SwitchableEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
-    """Return the vectors of *texts* by the model *name*."""
     model = embedder.embedder_of(name)
     vectors: list[bytes] = []
     for at in range(0, len(texts), BENCH_TEXTS):

@@ -305,5 +305,4 @@ def choose_passages(
 
 
 async def remove_model(models: SwitchableEmbedder, work: Work, name: str) -> None:
-    """Remove the folder of a model."""
     await work.run(shutil.rmtree, models.folder(name), True)

@@ -297,7 +297,6 @@ class Tuning:
 
 
 def _active_of(rows: Sequence[TuningRow]) -> str | None:
-    """Return the id of the run in use."""
     return next((row.run_id for row in rows if row.active), None)
 
 

@@ -83,17 +83,15 @@ class Proof(NamedTuple):
 
 
 def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
-    """Store a learning."""
     approach = json.dumps(new.approach)
     conn.insert(
         "learning",
         {**new._asdict(), "agent_key": agent_key, "approach": approach, "at_us": now_us},
     )
-    changes.touch(conn, new.salt, _hash(new.learning_id, new.lesson))
+    changes.touch(conn, new.salt, hash_row((new.learning_id, new.lesson), ()))
 
 
 def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
-    """Return one learning of the agent, None when there is none."""
     rows = conn.execute(
         f"{_COLUMNS} WHERE agent_key = :agent_key AND learning_id = :learning_id",
         {"agent_key": agent_key, "learning_id": learning_id},
@@ -102,7 +100,6 @@ def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
 
 
 def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
-    """Return the agent's newest learnings, newest first."""
     rows = conn.execute(
         f"""
         {_COLUMNS}
@@ -185,20 +182,41 @@ def agents_with_lessons(conn: Reading) -> dict[str, bool]:
     return {str(agent_id): bool(may_have) for agent_id, may_have in rows}
 
 
+class ErasableTable(NamedTuple):
+    """A table of reports of tasks; *texts* are the columns that a proof covers besides the id."""
+
+    name: str
+    id_column: str
+    texts: str
+    time_column: str
+    order: str
+
+
+LEARNINGS = ErasableTable("learning", "learning_id", "lesson", "at_us", "learning_key")
+PATTERNS = ErasableTable(
+    "playbook", "pattern_id", "description, prompt_template", "updated_at_us", "pattern_id"
+)
+
+
 def list_proofs(
-    conn: Reading, agent_key: int, ids: Sequence[str], since_us: int | None, until_us: int | None
+    conn: Reading,
+    table: ErasableTable,
+    agent_key: int,
+    ids: Sequence[str],
+    since_us: int | None,
+    until_us: int | None,
 ) -> list[Proof]:
-    """Return the agent's learnings with these *ids* or of this period; no period is no learning."""
+    """Return the agent's rows with these *ids* or of this period; no period is no row."""
     rows = conn.execute(
-        """
-        SELECT learning_id, lesson
-          FROM learning
+        f"""
+        SELECT {table.id_column}, {table.texts}
+          FROM {table.name}
          WHERE agent_key = :agent_key
-           AND (learning_id IN (SELECT value FROM json_each(:ids))
+           AND ({table.id_column} IN (SELECT value FROM json_each(:ids))
                 OR (:since_us IS NOT NULL OR :until_us IS NOT NULL)
-                   AND (:since_us IS NULL OR at_us >= :since_us)
-                   AND (:until_us IS NULL OR at_us < :until_us))
-         ORDER BY learning_key
+                   AND (:since_us IS NULL OR {table.time_column} >= :since_us)
+                   AND (:until_us IS NULL OR {table.time_column} < :until_us))
+         ORDER BY {table.order}
         """,
         {
             "agent_key": agent_key,
@@ -207,29 +225,19 @@ def list_proofs(
             "until_us": until_us,
         },
     )
-    return [Proof(public_id, _hash(public_id, lesson)) for public_id, lesson in rows]
+    return [Proof(row[0], hash_row(row, ())) for row in rows]
 
 
-def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
-    """Destroy learnings; the audit records it."""
+def erase(conn: Writing, table: ErasableTable, agent_key: int, ids: Sequence[str]) -> None:
+    """Destroy rows; the audit records it."""
     rows = conn.execute(
-        """
-        SELECT learning_id, lesson, salt
-          FROM learning
-         WHERE agent_key = :agent_key AND learning_id IN (SELECT value FROM json_each(:ids))
+        f"""
+        DELETE FROM {table.name}
+         WHERE agent_key = :agent_key
+           AND {table.id_column} IN (SELECT value FROM json_each(:ids))
+        RETURNING salt, {table.id_column}, {table.texts}
         """,
         {"agent_key": agent_key, "ids": json.dumps(list(ids))},
     ).fetchall()
-    for learning_id, lesson, salt in cast("list[tuple[str, str, bytes]]", rows):
-        changes.touch(conn, salt, _hash(learning_id, lesson))
-    conn.execute(
-        """
-        DELETE FROM learning
-         WHERE agent_key = :agent_key AND learning_id IN (SELECT value FROM json_each(:ids))
-        """,
-        {"agent_key": agent_key, "ids": json.dumps(list(ids))},
-    )
-
-
-def _hash(learning_id: str, lesson: str) -> bytes:
-    return hash_row((learning_id, lesson), ())
+    for salt, *columns in rows:
+        changes.touch(conn, cast("bytes", salt), hash_row(tuple(columns), ()))

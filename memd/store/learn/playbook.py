@@ -6,7 +6,6 @@ A pattern that is recorded again gets a new salt.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import FIX_TAG, NAP_TAG
@@ -14,7 +13,6 @@ from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
-from memd.store.learn.learnings import Proof
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import hash_row
 
@@ -87,7 +85,6 @@ def put(conn: Writing, agent_key: int, new: NewPattern, now_us: int) -> None:
 
 
 def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
-    """Return one pattern of the agent, None when there is none."""
     rows = conn.execute(
         f"{_COLUMNS} WHERE agent_key = :agent_key AND pattern_id = :pattern_id",
         {"agent_key": agent_key, "pattern_id": pattern_id},
@@ -96,17 +93,26 @@ def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
 
 
 def list_patterns(
-    conn: Reading, agent_key: int, task_type: str | None, limit: int
+    conn: Reading, agent_key: int, task_type: str | None, limit: int, successes_min: int = 0
 ) -> list[PatternRow]:
-    """Return the agent's patterns, of one type or of all, most successes first."""
+    """Return the agent's patterns, of one type or of all, most successes first.
+
+    With *successes_min* only those that have so many and are no skill yet.
+    """
     rows = conn.execute(
         f"""
         {_COLUMNS}
          WHERE agent_key = :agent_key AND (:task_type IS NULL OR task_type = :task_type)
+           AND (:successes_min = 0 OR (success_count >= :successes_min AND NOT promoted))
          ORDER BY success_count DESC, updated_at_us DESC, pattern_id
          LIMIT :limit
         """,
-        {"agent_key": agent_key, "task_type": task_type, "limit": limit},
+        {
+            "agent_key": agent_key,
+            "task_type": task_type,
+            "limit": limit,
+            "successes_min": successes_min,
+        },
     )
     return intact.list_sealed(conn, PatternRow, rows, intact.PATTERN)
 
@@ -131,20 +137,6 @@ def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
     return intact.list_rows(conn, FixRow, rows, intact.intact_ids)
 
 
-def list_promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> list[PatternRow]:
-    """Return the unpromoted patterns with *threshold* successes, most successes first."""
-    rows = conn.execute(
-        f"""
-        {_COLUMNS}
-         WHERE agent_key = :agent_key AND success_count >= :threshold AND NOT promoted
-         ORDER BY success_count DESC, updated_at_us DESC, pattern_id
-         LIMIT :limit
-        """,
-        {"agent_key": agent_key, "threshold": threshold, "limit": limit},
-    )
-    return intact.list_sealed(conn, PatternRow, rows, intact.PATTERN)
-
-
 def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:
     """Mark a pattern as made into a skill; False when there is none of that id."""
     row = conn.execute(
@@ -161,47 +153,6 @@ def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:
     salt, description, prompt_template = row
     changes.touch(conn, salt, _hash(pattern_id, description, prompt_template))
     return True
-
-
-def list_proofs(
-    conn: Reading, agent_key: int, ids: Sequence[str], since_us: int | None, until_us: int | None
-) -> list[Proof]:
-    """Return the agent's patterns with these *ids*, or last recorded in this period."""
-    rows = conn.execute(
-        """
-        SELECT pattern_id, description, prompt_template
-          FROM playbook
-         WHERE agent_key = :agent_key
-           AND (pattern_id IN (SELECT value FROM json_each(:ids))
-                OR (:since_us IS NOT NULL OR :until_us IS NOT NULL)
-                   AND (:since_us IS NULL OR updated_at_us >= :since_us)
-                   AND (:until_us IS NULL OR updated_at_us < :until_us))
-         ORDER BY pattern_id
-        """,
-        {
-            "agent_key": agent_key,
-            "ids": json.dumps(list(ids)),
-            "since_us": since_us,
-            "until_us": until_us,
-        },
-    )
-    return [Proof(row[0], _hash(*row)) for row in rows]
-
-
-def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
-    """Destroy patterns; the audit records it."""
-    for pattern_id in ids:
-        row = conn.execute(
-            """
-            DELETE FROM playbook
-             WHERE agent_key = :agent_key AND pattern_id = :pattern_id
-            RETURNING description, prompt_template, salt
-            """,
-            {"agent_key": agent_key, "pattern_id": pattern_id},
-        ).fetchone()
-        if row is not None:
-            description, prompt_template, salt = row
-            changes.touch(conn, salt, _hash(pattern_id, description, prompt_template))
 
 
 def _hash(pattern_id: str, description: str, prompt_template: str) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import yaml
 from pydantic import ValidationError
 
+from memd.base.clock import DAY_US, to_us
 from memd.domain.learn import FailureAnalysisPayload, ProceduralMemoryProposal, TerminationReason
 from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.learn.propose import kind_of_error, propose
@@ -19,7 +20,6 @@ from memd.learn.tiers import (
     PATH,
     REDACTED,
     URL,
-    LessonAge,
     Supersession,
     Tiers,
     as_tiers,
@@ -29,6 +29,7 @@ from memd.learn.tiers import (
     supersession,
     tiers_of,
 )
+from memd.store.learn.learnings import LessonRow
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -214,20 +215,25 @@ def test_supersession_counts_words_of_two_characters_at_its_bounds() -> None:
         assert supersession(tiers(condition, action), 0.6, old, 0.5) is kind, (condition, action)
 
 
+def aged(memory_id: str, confidence: float, age_us: int) -> LessonRow:
+    created_us = to_us(NOW) - age_us
+    return LessonRow(1, memory_id, "", "", "", confidence, 2, created_us)
+
+
 def test_pruned_is_what_is_strictly_older_than_ninety_days() -> None:
-    edge = LessonAge("edge", 0.5, NOW - timedelta(days=90))
-    old = LessonAge("old", 1.0, edge.created_at - timedelta(microseconds=1))
-    assert select_stale([edge, old], NOW) == ["old"]
+    edge = aged("edge", 0.5, 90 * DAY_US)
+    old = aged("old", 1.0, 90 * DAY_US + 1)
+    assert select_stale([edge, old], to_us(NOW)) == [old]
 
 
 def test_of_more_than_a_hundred_only_those_stay_that_no_other_beats() -> None:
-    hundred = [LessonAge(f"{n}", 0.5, NOW - timedelta(days=n % 80, seconds=n)) for n in range(100)]
-    assert select_stale(hundred, NOW) == []
-    best_old = LessonAge("sure", 0.9, NOW - timedelta(days=85))
-    gone = select_stale([*hundred, best_old], NOW)
+    hundred = [aged(f"{n}", 0.5, n % 80 * DAY_US + n * 1_000_000) for n in range(100)]
+    assert select_stale(hundred, to_us(NOW)) == []
+    best_old = aged("sure", 0.9, 85 * DAY_US)
+    gone = select_stale([*hundred, best_old], to_us(NOW))
     assert len(gone) == 99
-    assert "sure" not in gone
-    assert "0" not in gone
+    assert best_old not in gone
+    assert hundred[0] not in gone
 
 
 @pytest.mark.parametrize(
