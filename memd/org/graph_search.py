@@ -60,7 +60,6 @@ def shortest_paths(
 
 
 def least_trust(path: Sequence[Edge]) -> int:
-    """Return the trust of the least trusted edge, which is the trust of the path."""
     return min([edge.trust for edge in path], default=0)
 
 
@@ -73,7 +72,6 @@ def things_along(path: Sequence[Edge], start: int) -> tuple[int, ...]:
 
 
 def other_end(edge: Edge, key: int) -> int:
-    """Return the end of *edge* that is not *key*."""
     return edge.object_key if edge.subject_key == key else edge.subject_key
 
 
@@ -290,27 +288,3 @@ def find_nearby(
         if len(things) > NEAR_MAX:
             break
     return tuple(thing for thing in things.values() if thing.path)[:NEAR_MAX]
-
-
-def rank_nearby(
-    things: Iterable[ReachedThing],
-    question_words: Collection[str],
-    relations: Collection[str],
-    words_of: Callable[[ReachedThing], Collection[str]],
-) -> list[tuple[float, ReachedThing]]:
-    """Return *things* with scores from 0 to 1, best first.
-
-    *relations*: those the question asks for; *words_of* returns the words of a path's evidence.
-    """
-    scored: list[tuple[float, ReachedThing]] = []
-    for thing in things:
-        overlap = (
-            len(set(question_words) & set(words_of(thing))) / len(question_words)
-            if question_words
-            else 0.0
-        )
-        fits = 1.0 if thing.path[-1].relation in relations else 0.0
-        score = 0.4 * overlap + 0.25 * fits + 0.25 / len(thing.path) + 0.1 * thing.trust / 2
-        scored.append((round(score, 6), thing))
-    scored.sort(key=lambda pair: (-pair[0], len(pair[1].path), pair[1].key))
-    return scored

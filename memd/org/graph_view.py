@@ -10,7 +10,7 @@ from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.domain.enums import Trust
 from memd.domain.org.graph import Evidence, GraphPath, Statement, fold_name
-from memd.org.graph_search import least_trust, rank_nearby, things_along
+from memd.org.graph_search import least_trust, things_along
 from memd.store.file.connect import Reading
 from memd.store.org import graph
 from memd.store.org.as_of import StatementSpanRow
@@ -28,7 +28,6 @@ NAME_CHARS_MAX = 80
 
 
 def to_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
-    """Return edges as statements, in order."""
     edges = list(edges)
     rows = graph.read_statements(conn, [edge.statement_key for edge in edges])
     return tuple(
@@ -37,7 +36,6 @@ def to_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]
 
 
 def to_statement(row: StatementRow) -> Statement:
-    """Return a row as a statement."""
     evidence = Evidence(
         fact_id=row.fact_id,
         version=row.version,
@@ -49,7 +47,6 @@ def to_statement(row: StatementRow) -> Statement:
 
 
 def build_statement(row: StatementRow | StatementSpanRow, evidence: Evidence) -> Statement:
-    """Return a row as a statement with its evidence."""
     return Statement(
         id=row.statement_id,
         subject=row.subject,
@@ -93,7 +90,11 @@ def rank_by_words(
     mentions: Sequence[Mention],
     relations: Collection[str],
 ) -> list[tuple[float, ReachedThing]]:
-    """Return *things* ranked by the overlap of their evidence with the question's words."""
+    """Return *things* with scores from 0 to 1, best first.
+
+    They are ranked by the overlap of their evidence with the question's words, and by *relations*,
+    those that the question asks for.
+    """
     covered = {place for mention in mentions for place in range(mention.first, mention.last + 1)}
     question_words = {
         word.text
@@ -101,12 +102,16 @@ def rank_by_words(
         if place not in covered and word.text not in FUNCTION_WORDS
     }
     rows = graph.read_statements(conn, _statement_keys(things))
-
-    def evidence(thing: ReachedThing) -> set[str]:
-        quotes = " ".join(rows[edge.statement_key].quote for edge in thing.path)
-        return {match.group() for match in _WORD.finditer(quotes.casefold())}
-
-    return rank_nearby(things, question_words, relations, evidence)
+    scored: list[tuple[float, ReachedThing]] = []
+    for thing in things:
+        quotes = " ".join(rows[edge.statement_key].quote for edge in thing.path).casefold()
+        shared = question_words.intersection(_WORD.findall(quotes))
+        overlap = len(shared) / max(1, len(question_words))
+        fits = 1.0 if thing.path[-1].relation in relations else 0.0
+        score = 0.4 * overlap + 0.25 * fits + 0.25 / len(thing.path) + 0.1 * thing.trust / 2
+        scored.append((round(score, 6), thing))
+    scored.sort(key=lambda pair: (-pair[0], len(pair[1].path), pair[1].key))
+    return scored
 
 
 def render_path(path: GraphPath) -> str:
