@@ -230,7 +230,6 @@ def _conditions(
 def _reference_conditions(
     filters: MemoryFilter, *, for_listing: bool
 ) -> list[tuple[str, Parameters]]:
-    """Return the conditions on tags, session and project."""
     conditions: list[tuple[str, Parameters]] = []
     if filters.tags:
         tags: Parameters = {"tags": json.dumps(filters.tags), "tag_count": len(filters.tags)}

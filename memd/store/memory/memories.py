@@ -140,7 +140,6 @@ def find_in_any_state(conn: Reading, condition: BoundFilter) -> list[int]:
 
 
 def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> frozenset[int]:
-    """Return those of *keys* that match."""
     rows = conn.execute(
         f"""
         SELECT m.memory_key
@@ -193,7 +192,6 @@ def list_page(
 
 
 def count(conn: Reading, condition: BoundFilter) -> int:
-    """Return how many rows match."""
     counting = f"SELECT count(*) FROM memory AS m WHERE {condition.where}"
     return conn.get_count(counting, condition.params)
 
@@ -313,7 +311,6 @@ def set_state_unindexed(
 
 
 def filter_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
-    """Return those of *keys* that are in one of *states*, in order of arrival."""
     return conn.list_ints(
         """
         SELECT memory_key

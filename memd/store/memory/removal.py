@@ -48,7 +48,7 @@ def archive(
     Memories in the trash stay there.
     """
     keys = memories.filter_states(conn, keys, _NOT_TRASHED)
-    _record_archived(conn, keys, reason, now_us, new_id)
+    record_archived(conn, keys, reason, now_us, new_id=new_id)
     memories.set_state(conn, keys, state, now_us)
 
 
@@ -56,26 +56,32 @@ def archive_new(
     conn: Writing, keys: Sequence[int], now_us: int, *, new_id: Callable[[], str]
 ) -> None:
     """Archive new memories that are below the importance threshold, before they are indexed."""
-    _record_archived(conn, keys, ArchiveReason.LOW_IMPORTANCE, now_us, new_id)
+    record_archived(conn, keys, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=new_id)
     memories.set_state_unindexed(conn, keys, MemoryState.ARCHIVED, now_us)
 
 
-def _record_archived(
+def record_archived(
     conn: Writing,
     keys: Sequence[int],
     reason: ArchiveReason,
     now_us: int,
+    *,
     new_id: Callable[[], str],
+    run: str | None = None,
 ) -> None:
+    """Record memories in the archive, before their state changes; those already there stay."""
     conn.executemany(
         """
-        INSERT INTO archive (memory_key, archival_id, reason, state_before, archived_at_us)
-        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :now_us
+        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
+        SELECT :key, :archival_id, :reason, iif(state = 'pending', 'active', state), :run, :now_us
           FROM memory
          WHERE memory_key = :key
             ON CONFLICT (memory_key) DO NOTHING
         """,
-        ({"key": key, "archival_id": new_id(), "reason": reason, "now_us": now_us} for key in keys),
+        (
+            {"key": key, "archival_id": new_id(), "reason": reason, "run": run, "now_us": now_us}
+            for key in keys
+        ),
     )
 
 
@@ -195,7 +201,6 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
 def list_trash(
     conn: Reading, agent_key: int | None, after: str | None, limit: int
 ) -> list[TrashRow]:
-    """Return the agent's trash by id, from after *after* on."""
     return conn.list_rows(
         TrashRow,
         """
@@ -225,7 +230,6 @@ def list_due(conn: Reading, now_us: int, limit: int) -> list[int]:
 
 
 def list_expired(conn: Reading, now_us: int, limit: int) -> list[int]:
-    """Return memories that expired and are not yet in the trash, oldest first."""
     return conn.list_ints(
         """
         SELECT memory_key

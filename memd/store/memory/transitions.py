@@ -91,31 +91,8 @@ def summarise(conn: Writing, step: RunStep, summaries: Sequence[PlannedSummary])
 
 def _compress(conn: Writing, step: RunStep, keys: Sequence[int], reason: ArchiveReason) -> None:
     before = runs.images(conn, keys)
-    conn.executemany(
-        """
-        INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
-        VALUES (:key, :archival_id, :reason, 'active', :run_id, :now_us)
-        """,
-        (
-            {
-                "key": key,
-                "archival_id": step.new_id(),
-                "reason": reason,
-                "run_id": step.run_id,
-                "now_us": step.now_us,
-            }
-            for key in keys
-        ),
-    )
-    conn.execute(
-        """
-        UPDATE memory
-           SET state = 'compressed', updated_at_us = max(:now_us, created_at_us)
-         WHERE memory_key IN (SELECT value FROM carray(:keys))
-        """,
-        {"now_us": step.now_us, "keys": keys_array(keys)},
-    )
-    memories.touch(conn, keys)
+    removal.record_archived(conn, keys, reason, step.now_us, new_id=step.new_id, run=step.run_id)
+    memories.set_state_unindexed(conn, keys, MemoryState.COMPRESSED, step.now_us)
     runs.record(conn, step.run_key, keys, runs.MOVED, before)
 
 
@@ -130,15 +107,8 @@ def hide(
     if not keys:
         return 0
     before = runs.images(conn, keys)
-    removal.archive(conn, keys, reason, step.now_us, new_id=step.new_id, state=state)
-    conn.execute(
-        """
-        UPDATE archive
-           SET run = :run_id
-         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND run IS NULL
-        """,
-        {"run_id": step.run_id, "keys": keys_array(keys)},
-    )
+    removal.record_archived(conn, keys, reason, step.now_us, new_id=step.new_id, run=step.run_id)
+    memories.set_state(conn, keys, state, step.now_us)
     runs.record(conn, step.run_key, keys, runs.MOVED, before)
     return len(keys)
 
@@ -152,24 +122,15 @@ def archive_compressed(conn: Writing, step: RunStep, keys: Sequence[int]) -> int
     if not keys:
         return 0
     before = runs.images(conn, keys)
-    array = {"keys": keys_array(keys), "now_us": step.now_us}
-    conn.execute(
-        """
-        UPDATE memory
-           SET state = 'archived', updated_at_us = max(:now_us, created_at_us)
-         WHERE memory_key IN (SELECT value FROM carray(:keys))
-        """,
-        array,
-    )
+    memories.set_state_unindexed(conn, keys, MemoryState.ARCHIVED, step.now_us)
     conn.execute(
         """
         UPDATE archive
            SET archived_at_us = :now_us
          WHERE memory_key IN (SELECT value FROM carray(:keys))
         """,
-        array,
+        {"keys": keys_array(keys), "now_us": step.now_us},
     )
-    memories.touch(conn, keys)
     runs.record(conn, step.run_key, keys, runs.MOVED, before)
     return len(keys)
 
