@@ -49,8 +49,6 @@ class Clients:
     _on_revoke: OnRevoke | None = None
 
     async def load(self) -> None:
-        """Read all clients from the file."""
-
         def work(conn: Reading) -> None:
             self._secret = clients.secret(conn)
             self._clients = {row.key_hash: row.client for row in clients.list_clients(conn)}
@@ -60,7 +58,6 @@ class Clients:
         await self.db.read(work)
 
     def on_revoke(self, callback: OnRevoke) -> None:
-        """Set the function to call when a client's key is revoked."""
         self._on_revoke = callback
 
     def identify(self, key: str) -> Identity | None:
@@ -126,7 +123,6 @@ class Clients:
         return added
 
     async def list(self) -> tuple[KeyedClient, ...]:
-        """Return every client that has or had a key, by name."""
         return tuple(row.client for row in await self.db.read(clients.list_clients))
 
     async def revoke(self, caller: Caller, name: str) -> KeyedClient:

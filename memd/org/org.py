@@ -75,11 +75,9 @@ class Org:
 
     @property
     def past(self) -> Past:
-        """Queries about other times."""
         return Past(db=self.db, clock=self.clock, config=self.config)
 
     def with_config(self, config: OrgMemoryConfig) -> Org:
-        """Return the same room with another configuration."""
         return replace(self, config=config)
 
     # Writing.

@@ -207,7 +207,6 @@ _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query fi
 
 
 def to_past_fact(row: FactVersionRow, stretches: list[StatementSpanRow]) -> PastFact:
-    """Return a fact as of then, with the statements that held."""
     return PastFact(
         fact=reading.fact(row),
         operation_id=row.operation_id,

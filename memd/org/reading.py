@@ -55,7 +55,6 @@ class CandidateRows(NamedTuple):
 def find_candidates(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
 ) -> CandidateRows:
-    """Return at most *limit* facts that may fit *context*, each once."""
     newest = org_facts.list_newest(conn, categories, limit)
     if not newest:
         return CandidateRows([], [])
@@ -96,7 +95,6 @@ def _convert_errors(convert: Callable[[Row], Model]) -> Callable[[Row], Model]:
 
 @_convert_errors
 def fact(row: FactRow | FactVersionRow) -> OrgFact:
-    """Return a row as a fact."""
     return OrgFact(
         id=row.fact_id,
         content=row.content,
@@ -112,7 +110,6 @@ def fact(row: FactRow | FactVersionRow) -> OrgFact:
 
 @_convert_errors
 def entry(row: OperationRow) -> OperationLogEntry:
-    """Return a row as an entry of the operation log."""
     author = build_author(row.is_human, row.author_id, row.seniority, row.autonomy_level)
     return OperationLogEntry(
         operation_id=row.operation_id,
@@ -134,7 +131,6 @@ def entry(row: OperationRow) -> OperationLogEntry:
 
 @_convert_errors
 def snapshot(row: SnapshotRow) -> OperationLogSnapshot:
-    """Return a row as a fact of a snapshot."""
     return OperationLogSnapshot(
         fact_id=row.fact_id,
         content=row.content,

@@ -49,7 +49,6 @@ class Review:
         return await self._propose(caller, OperationType.PUBLISH, request.fact_id, content)
 
     async def propose_retract(self, caller: Caller, fact_id: str) -> str:
-        """Propose to retract a fact; return the proposal's id."""
         return await self._propose(caller, OperationType.RETRACT, fact_id, None)
 
     async def _propose(

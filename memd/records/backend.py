@@ -101,7 +101,6 @@ class SQLitePersistenceBackend:
             await stack.aclose()
 
     async def health_check(self) -> bool:
-        """Return whether the file answers."""
         if self._db is None:
             return False
         try:

@@ -41,18 +41,15 @@ def _unwrap(hint: Any) -> tuple[Any, bool]:
 
 
 def field_types(model: type[Value]) -> dict[str, Any]:
-    """Return the annotation of each field, with bounds and None if it is optional."""
     hints = get_type_hints(model, include_extras=True)
     return {name: hints[name] for name in model.model_fields}
 
 
 def column_name(model: type[Value], field: str) -> str:
-    """Return the column of *field*."""
     return f"{field}_us" if _types(model)[field][0] is datetime else field
 
 
 def columns_of(model: type[Value], references: Mapping[str, str]) -> tuple[RecordColumn, ...]:
-    """Return the columns of *model*'s table."""
     return tuple(
         RecordColumn(
             column_name(model, name),
@@ -115,7 +112,6 @@ def to_stored(value: Any) -> Stored:
 
 
 def to_row(record: Value) -> dict[str, Stored]:
-    """Return *record* as the row of its table."""
     model = type(record)
     return {column_name(model, name): to_stored(getattr(record, name)) for name in _types(model)}
 

@@ -48,7 +48,6 @@ class Entity:
 
     @cached_property
     def table(self) -> RecordTable:
-        """The entity's table."""
         order = tuple(column_name(self.model, name) for name in self.order)
         needs = {name: ENTITIES[other].table for name, other in (self.refers or {}).items()}
         indexes = [(name, *order) for name in self.filters]

@@ -61,7 +61,6 @@ class TaskStatus(StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the task is over."""
         return self in (TaskStatus.COMPLETED, TaskStatus.CANCELLED, TaskStatus.REJECTED)
 
 

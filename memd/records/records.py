@@ -133,7 +133,6 @@ class Records:
         return await self._db.write(caller, work, reply=bool)
 
     async def delete(self, caller: Caller, entity: Entity, where: Mapping[str, Any]) -> int:
-        """Delete the records that match *where*; return how many."""
         return await self._delete(caller, entity, self._conditions(caller, entity, where))
 
     async def purge(self, caller: Caller, entity: Entity, before: datetime) -> int:
@@ -228,7 +227,6 @@ class Records:
         where: Mapping[str, Any],
         times: Range = ALL_TIMES,
     ) -> int:
-        """Return how many there are."""
         conditions = self._conditions(caller, entity, where, times)
         await self._update_table(entity)
         return await self._db.read(rows.count, entity.table, conditions)

@@ -51,7 +51,6 @@ def require_level(conn: Reading, agent_id: str, default: MemoryLevel) -> MemoryL
 
 
 def find(conn: Reading, agent_id: str) -> AgentRow | None:
-    """Return an agent's configuration, None for an unknown agent."""
     row = conn.execute(
         """
         SELECT agent_id, level, retention_days, retention_overrides
@@ -79,7 +78,6 @@ def list_agents(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
 
 
 def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
-    """Set an agent's configuration as a whole."""
     conn.execute(
         """
         UPDATE agent

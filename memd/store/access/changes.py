@@ -8,7 +8,7 @@ without touched rows.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 from memd.domain.caller import Caller
@@ -81,7 +81,6 @@ def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> Non
 
 
 def record_refused(conn: Writing, attempts: Iterable[RefusedAttempt], now_us: int) -> None:
-    """Append a link for each kind of refused attempt."""
     for client, method, times in attempts:
         _append(conn, (now_us, client, method, Outcome.DENIED.value, times, None, 0), _NOTHING)
 
@@ -118,7 +117,6 @@ def last_link(conn: Reading) -> Head:
 
 
 def hash_at(conn: Reading, seq: int) -> bytes | None:
-    """Return the hash of the link *seq*, None when there is none."""
     if seq == 0:
         return GENESIS
     value = conn.execute("SELECT hash FROM change WHERE seq = :seq", {"seq": seq}).get
@@ -133,12 +131,12 @@ def count_ever(conn: Reading) -> int:
 
 def list_page(
     conn: Reading, filters: AuditFilter, after: int | None, limit: int
-) -> Sequence[AuditLink]:
+) -> list[AuditLink]:
     """Return links before *after*, newest first."""
-    rows = conn.execute(
-        """
-        SELECT seq, at_us, client, method, outcome, attempts, batch, rows, digest, prev, hash
-          FROM change
+    return conn.list_rows(
+        AuditLink,
+        f"""
+        {_LINKS}
          WHERE (:after IS NULL OR seq < :after)
            AND (:client IS NULL OR client = :client)
            AND (:method IS NULL OR method = :method)
@@ -148,7 +146,12 @@ def list_page(
         """,
         {"after": after, "limit": limit, **filters._asdict()},
     )
-    return [AuditLink._make(cast("Iterable[object]", row)) for row in rows]
+
+
+_LINKS = """
+        SELECT seq, at_us, client, method, outcome, attempts, batch, rows, digest, prev, hash
+          FROM change
+"""
 
 
 def verify(conn: Reading) -> int | None:
@@ -158,14 +161,7 @@ def verify(conn: Reading) -> int | None:
     it was recorded elsewhere.
     """
     prev, seq = GENESIS, 0
-    links: Iterable[tuple[object, ...]] = conn.execute(
-        """
-        SELECT seq, at_us, client, method, outcome, attempts, batch, rows, digest, prev, hash
-          FROM change
-         ORDER BY seq
-        """
-    )
-    for audit_link in map(AuditLink._make, links):
+    for audit_link in map(AuditLink._make, conn.execute(f"{_LINKS} ORDER BY seq")):
         expected = hash_link(prev, audit_link.content, audit_link.digest)
         if audit_link.seq != seq + 1 or audit_link.prev != prev or audit_link.hash != expected:
             return audit_link.seq

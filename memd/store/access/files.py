@@ -60,7 +60,6 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
 def list_below(
     conn: Reading, agent_key: int, folder: str, now_us: int, limit: int
 ) -> list[FileSize]:
-    """Return the files in *folder* and in all folders below it, by path."""
     return conn.list_rows(
         FileSize,
         f"""
@@ -117,7 +116,6 @@ def drop_blank(conn: Writing, agent_key: int, path: str) -> None:
 
 
 def move(conn: Writing, agent_key: int, old: str, new: str) -> None:
-    """Move the file, or each file of the folder, from *old* to *new*."""
     conn.execute(  # nothing is visible there, but a trashed memory may have the path
         """
         DELETE FROM memory_file

@@ -16,8 +16,7 @@ from memd.store.file.connect import Reading, Writing
 
 
 def find_agent(conn: Reading, agent_id: str) -> int | None:
-    """Return the agent's key, None for an unknown agent."""
-    return _find(conn, "agent", agent_id)
+    return conn.get_int("SELECT agent_key FROM agent WHERE agent_id = ?", (agent_id,))
 
 
 def agent_key(conn: Reading, agent_id: str) -> int:
@@ -26,17 +25,14 @@ def agent_key(conn: Reading, agent_id: str) -> int:
 
 
 def ensure_agent(conn: Writing, agent_id: str, now_us: int) -> int:
-    """Return the agent's key, creating the agent if needed."""
     return _ensure(conn, "agent", agent_id, now_us)
 
 
 def ensure_client(conn: Writing, client_id: str, now_us: int) -> int:
-    """Return the client's key, creating the client if needed."""
     return _ensure(conn, "client", client_id, now_us)
 
 
 def find_project(conn: Reading, project_id: str) -> int | None:
-    """Return the project's key, None for an unknown project."""
     return _find(conn, "project", project_id)
 
 
@@ -47,7 +43,7 @@ def ensure_project(conn: Writing, project_id: str | None, now_us: int) -> int | 
 
 def list_projects(conn: Reading, agent_id: str, after: str | None, limit: int) -> list[str]:
     """Return up to *limit* projects of the agent's sessions and memories after *after*, by id."""
-    rows = conn.execute(
+    return conn.list_texts(
         """
         SELECT project_id
           FROM project
@@ -60,7 +56,6 @@ def list_projects(conn: Reading, agent_id: str, after: str | None, limit: int) -
         """,
         {"agent_key": agent_key(conn, agent_id), "after": after, "limit": limit},
     )
-    return [project_id for (project_id,) in rows]
 
 
 def _find(conn: Reading, table: str, name: str) -> int | None:
@@ -76,7 +71,6 @@ def _ensure(conn: Writing, table: str, name: str, now_us: int) -> int:
 
 
 def find_session(conn: Reading, agent_key: int | None, session_id: str | None) -> int | None:
-    """Return the key of an agent's session, None when there is none of this name."""
     return conn.get_int(
         "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
         {"agent_key": agent_key, "session_id": session_id},
@@ -156,7 +150,6 @@ def is_compressed(conn: Reading, session_key: int | None) -> bool:
 
 
 def next_ordinal(conn: Reading, session_key: int) -> int:
-    """Return the ordinal after the session's last memory."""
     return conn.get_count(
         "SELECT coalesce(max(ordinal) + 1, 0) FROM memory WHERE session_key = :session_key",
         {"session_key": session_key},

@@ -84,7 +84,6 @@ def _parse(line: str, source: str) -> RecordedHead | None:
 
 
 def manifest_of(backup: Path) -> Path:
-    """Return the path of the manifest of *backup*."""
     return backup.with_name(f"{backup.name}{MANIFEST}")
 
 
@@ -109,7 +108,6 @@ def write_manifest(backup: Path, head: Head) -> None:
 
 
 def read_manifests(backups: Iterable[Path]) -> Iterator[RecordedHead]:
-    """Yield the heads in the manifests of *backups*."""
     for backup in backups:
         with suppress(OSError, ValueError, KeyError, TypeError):
             fields = json.loads(manifest_of(backup).read_text("utf-8"))["audit"]

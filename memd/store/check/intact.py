@@ -20,6 +20,8 @@ from memd.store.org import proofs
 if TYPE_CHECKING:
     import apsw
 
+# The statements below are built from constants of the store only.
+# ruff: noqa: S608
 KEPT_MAX = 100
 HINT = "run: memd check, then: memd repair"
 
@@ -80,11 +82,9 @@ class Damage:
             self._fresh.append(what)
 
     def problems(self) -> tuple[str, ...]:
-        """Return everything recorded, in order."""
         return tuple(self._problems)
 
     def take_new(self) -> tuple[str, ...]:
-        """Return what was recorded since the last call."""
         reasons: list[str] = []
         while self._fresh:
             reasons.append(self._fresh.popleft())
@@ -151,13 +151,24 @@ def memories(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return those of *keys* whose memory exists and matches its hash, in their order."""
     if not keys:
         return []
-    intact_keys = {
-        cast("int", key)
-        for key, *columns, tags, row_hash in skip_undecodable(
-            conn, _select_hashed(conn, keys), "memory"
-        )
-        if _matches(conn, columns, cast("str", tags), row_hash)
-    }
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key, {HASHED_COLUMNS},
+               (SELECT json_group_array(t.tag ORDER BY t.ordinal)
+                  FROM memory_tag AS t WHERE t.memory_key = m.memory_key),
+               m.row_hash
+          FROM memory AS m
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    intact_keys: set[int] = set()
+    for key, *columns, tags, row_hash in skip_undecodable(conn, rows, "memory"):
+        tag_names = () if tags == "[]" else tuple(json.loads(cast("str", tags)))
+        if hash_row(tuple(columns), tag_names) == row_hash:
+            intact_keys.add(cast("int", key))
+        else:
+            report(conn, f"memory {columns[0]}: the row does not match its hash")
     return [key for key in keys if key in intact_keys]
 
 
@@ -180,31 +191,7 @@ def make_error(what: str) -> DamagedError:
     return DamagedError(f"{what} is damaged and withheld", hint=HINT)
 
 
-def _select_hashed(conn: Reading, keys: Sequence[int]) -> apsw.Cursor:
-    return conn.execute(
-        f"""
-        SELECT m.memory_key, {HASHED_COLUMNS},
-               (SELECT json_group_array(t.tag ORDER BY t.ordinal)
-                  FROM memory_tag AS t WHERE t.memory_key = m.memory_key),
-               m.row_hash
-          FROM memory AS m
-         WHERE m.memory_key IN (SELECT value FROM carray(:keys))
-        """,  # a constant of the store
-        {"keys": keys_array(keys)},
-    )
-
-
-def _matches(conn: Reading, columns: list[apsw.SQLiteValue], tags: str, row_hash: object) -> bool:
-    tag_names = tuple(json.loads(tags)) if tags != "[]" else ()
-    if hash_row(tuple(columns), tag_names) == row_hash:
-        return True
-    report(conn, f"memory {columns[0]}: the row does not match its hash")
-    return False
-
-
 _FACT_ID, _SIGNATURE = OPERATION.columns.index("fact_id"), OPERATION.columns.index("signature")
-# The statements below are built from constants of the store only.
-# ruff: noqa: S608
 
 
 def facts(conn: Reading, keys: Collection[int]) -> frozenset[int]:
@@ -230,7 +217,6 @@ def facts(conn: Reading, keys: Collection[int]) -> frozenset[int]:
 
 
 def operations(conn: Reading, keys: Collection[int]) -> frozenset[int]:
-    """Return those of *keys* whose operation matches its hash."""
     rows = conn.execute(
         f"""
         SELECT o.operation_key, {OPERATION.select("o")}

@@ -35,7 +35,6 @@ def list_indexes(conn: Reading) -> list[str]:
 
 
 def reindex(conn: Writing, name: str) -> None:
-    """Rebuild the index *name* from the rows of its table."""
     conn.execute(f"REINDEX {name}")  # a name of the schema
 
 

@@ -38,7 +38,6 @@ Progress = Callable[[int, int], None]
 
 
 def default_path(database: Path, stamp: str) -> Path:
-    """Return the default path of a backup of *database* made at *stamp*."""
     return database.with_name(f"{database.stem}-{stamp}{SUFFIX}")
 
 

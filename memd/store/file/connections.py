@@ -35,7 +35,6 @@ class Pool:
         self._holding = asyncio.Lock()
 
     def add(self, conn: Reading) -> None:
-        """Add an open connection."""
         self._all.append(conn)
         self._free.put_nowait(conn)
 

@@ -69,7 +69,6 @@ class LastFailure:
 
     @property
     def message(self) -> str | None:
-        """Why the last write was refused, None when it was not."""
         return None if self._error is None else f"the last write was refused: {self._error.message}"
 
     @property
@@ -114,7 +113,6 @@ def find_unwritable(database: Path) -> Path | None:
 
 
 def read_only_error(database: Path) -> ReadOnlyError:
-    """Return the error that says why the store has no writer."""
     what = find_unwritable(database) or "the disk"
     return ReadOnlyError(
         f"the store cannot be written: {what} may only be read",
@@ -123,7 +121,6 @@ def read_only_error(database: Path) -> ReadOnlyError:
 
 
 def ballast_path(database: Path) -> Path:
-    """Return the path of the ballast file of *database*."""
     return database.with_name(f"{database.stem}.ballast")
 
 

@@ -61,7 +61,6 @@ def _load() -> str | None:
 
 
 def writes_sums(conn: apsw.Connection) -> bool:
-    """Return whether *conn* puts checksums into the pages it writes."""
     return has_page_sums(conn) and conn.reserve_bytes() == PAGE_SUM_BYTES
 
 
@@ -82,7 +81,6 @@ def add_sums(conn: Writing) -> bool:
 
 
 def layout(path: Path) -> Layout:
-    """Return the layout of the file at *path*, as its header says."""
     with _open(path) as file:
         header = file.xRead(_HEADER_BYTES, 0) if file.xFileSize() >= _HEADER_BYTES else b""
         size = int.from_bytes(header[16:18], "big")

@@ -127,7 +127,6 @@ def store_owner_key(target: ImportTarget, record: OwnerKeyRecord) -> ImportOutco
 
 
 def store_proposal(target: ImportTarget, record: ProposalRecord) -> ImportOutcome:
-    """Store a proposal in its state."""
     content = None if record.content is None else target.screen(record.content)
     return target.insert(
         "org_proposal",

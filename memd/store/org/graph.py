@@ -308,7 +308,6 @@ def _is_visible(conn: Reading, seen: StatementFilter, key: int) -> bool:
 
 
 def names_of(conn: Reading, keys: Iterable[int]) -> dict[int, str]:
-    """Return the names of things by key."""
     keys = list(keys)
     if not keys:
         return {}

@@ -86,7 +86,6 @@ def _agrees(statement: bytes, row: SignedColumns) -> bool:
 
 @functools.lru_cache(maxsize=4_096)
 def is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
-    """Return whether *signature* is by the public *key* over *message*."""
     # Imported here: 14 ms and 11 MB that only an owner who signs should pay for.
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -99,7 +98,6 @@ def is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def current_key(conn: Reading) -> bytes | None:
-    """Return the owner's present public key, None before there is one."""
     public_key = conn.execute(
         "SELECT public_key FROM owner_key WHERE revoked_at_us IS NULL ORDER BY owner_key DESC"
     ).get

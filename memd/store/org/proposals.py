@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.domain.enums import ProposalState
 from memd.domain.trust import Screened
@@ -75,7 +75,6 @@ def find_same(conn: Reading, new: NewProposal) -> str | None:
 
 
 def count_open(conn: Reading, client: str) -> int:
-    """Return how many proposals of *client* are open."""
     return conn.get_count(
         "SELECT count(*) FROM org_proposal WHERE state = 'open' AND client = :client",
         {"client": client},
@@ -83,7 +82,6 @@ def count_open(conn: Reading, client: str) -> int:
 
 
 def insert(conn: Writing, new: NewProposal, now_us: int) -> None:
-    """Store a proposal."""
     row = {**_columns(new), "at_us": now_us}
     conn.insert("org_proposal", row)
     changes.touch(conn, new.salt, hashlib.sha256(json.dumps(row).encode()).digest())
@@ -96,13 +94,11 @@ def _columns(new: NewProposal) -> dict[str, str | int | None]:
 
 
 def get(conn: Reading, proposal_id: str) -> ProposalRow | None:
-    """Return a proposal in any state."""
     rows = _rows(conn, proposal_id=proposal_id)
     return rows[0] if rows else None
 
 
 def list_open(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
-    """Return open proposals after *after*, oldest first."""
     return _rows(conn, state=ProposalState.OPEN.value, after=after, limit=limit)
 
 
@@ -114,7 +110,8 @@ def _rows(
     after: str | None = None,
     limit: int = 1,
 ) -> list[ProposalRow]:
-    rows = conn.execute(
+    return conn.list_rows(
+        ProposalRow,
         """
         SELECT p.proposal_id, p.fact_id, p.kind, p.category, p.content, p.tags,
                p.valid_from_us, p.valid_to_us, p.author_id, p.client, p.at_us,
@@ -133,7 +130,6 @@ def _rows(
         """,
         {"proposal_id": proposal_id, "state": state, "after": after, "limit": limit},
     )
-    return [ProposalRow._make(cast("tuple[object, ...]", row)) for row in rows]
 
 
 def decide(

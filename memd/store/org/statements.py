@@ -66,14 +66,12 @@ class StatementGroup:
 
 
 def find_thing(conn: Reading, name: str) -> int | None:
-    """Return the key of the thing called *name*, None when there is no statement about it."""
     return conn.get_int(
         "SELECT entity_key FROM entity WHERE folded = :folded", {"folded": fold_name(name)}
     )
 
 
 def ensure_thing(conn: Writing, name: str) -> int:
-    """Return the key of the thing called *name*, creating it if needed."""
     key = find_thing(conn, name)
     if key is not None:
         return key
@@ -206,7 +204,6 @@ _CLAIMS_BY_OBJECT = f"""{_CLAIMED}
 
 
 def claims_of(conn: Reading, operation_key: int) -> list[Claim]:
-    """Return the claims of one operation's text."""
     return conn.list_rows(
         Claim,
         f"{_CLAIMED} WHERE s.operation_key = :operation_key",

@@ -112,7 +112,6 @@ def list_by_key(conn: Reading, table: RecordTable, after: Sequence[Value], limit
 
 
 def count(conn: Reading, table: RecordTable, where: Sequence[Condition] = ()) -> int:
-    """Return how many rows match *where*."""
     if not exists(conn, table):
         return 0
     text, values = _where(where)

@@ -71,7 +71,6 @@ def start(
     asked: Mapping[str, Any],
     now_us: int,
 ) -> int:
-    """Begin a run and return its key."""
     conn.insert(
         "run",
         {
@@ -128,7 +127,6 @@ def postpone(conn: Writing, run_key: int, report: Mapping[str, Any]) -> None:
 
 
 def set_state(conn: Writing, run_key: int, state: RunState) -> None:
-    """Move a run to *state*."""
     conn.execute(
         "UPDATE run SET state = :state WHERE run_key = :run_key",
         {"state": state, "run_key": run_key},
@@ -136,14 +134,12 @@ def set_state(conn: Writing, run_key: int, state: RunState) -> None:
 
 
 def find(conn: Reading, run_id: str) -> RunRow | None:
-    """Return a run by its id."""
     return next(_runs(conn, "WHERE r.run_id = :run_id", {"run_id": run_id}), None)
 
 
 def list_page(
     conn: Reading, after: str | None, limit: int, kinds: Sequence[RunKind] = tuple(RunKind)
 ) -> list[RunRow]:
-    """Return up to *limit* runs before run *after*, newest first."""
     where = """
     WHERE r.kind IN (SELECT value FROM json_each(:kinds))
       AND (:after IS NULL OR r.run_key < (SELECT run_key FROM run WHERE run_id = :after))
@@ -166,7 +162,6 @@ def find_last_full_night(conn: Reading, steps: Sequence[str]) -> RunRow | None:
 
 
 def list_unfinished(conn: Reading) -> list[RunRow]:
-    """Return the runs that a kill interrupted, oldest first."""
     return list(_runs(conn, "WHERE r.state IN ('running', 'undoing') ORDER BY r.run_key", {}))
 
 
@@ -335,7 +330,6 @@ def _change(row: tuple[Any, ...]) -> Change:
 
 
 def delete_changes(conn: Writing, run_key: int, changes: Sequence[Change]) -> None:
-    """Delete changes that were undone."""
     conn.executemany(
         "DELETE FROM run_change WHERE run_key = ? AND change = ?",
         ((run_key, change.change) for change in changes),
@@ -361,7 +355,6 @@ def find_later_run(conn: Reading, run_key: int, memory_key: int) -> str | None:
 
 
 def is_paused(conn: Reading) -> bool:
-    """Return whether sleep is paused."""
     return conn.get_meta("sleep_paused", int) == 1
 
 

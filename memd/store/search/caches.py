@@ -57,7 +57,6 @@ def ensure(conn: Writing) -> None:
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
-    """Add new memories to both caches."""
     fulltext.index(conn, keys)
     vectors.index(conn, keys)
 

@@ -68,7 +68,6 @@ def similarity(
 
 
 def add(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
-    """Add *vector* to the agent's running sum."""
     conn.execute(
         """
         INSERT INTO centroid (agent_key, model_key, vectors, total)

@@ -52,7 +52,6 @@ SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.spe
 
 
 def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
-    """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
     return conn.list_rows(
         PendingRow,
         f"""
@@ -66,7 +65,6 @@ def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
 
 
 def count_pending(conn: Reading) -> int:
-    """Return how many memories are pending."""
     return conn.get_count("SELECT count(*) FROM memory WHERE state = 'pending'")
 
 

@@ -65,7 +65,6 @@ def partition(agent_key: int, part: CachePart, shard: int) -> int:
 
 
 def shard(memory_key: int) -> int:
-    """Return the shard that contains a memory's vector."""
     return (memory_key >> _SHARD_BITS) % SHARDS
 
 
@@ -75,7 +74,6 @@ def checksum(vector: bytes) -> bytes:
 
 
 def find_model(conn: Reading, fingerprint: str) -> int | None:
-    """Return the key of a model by its fingerprint."""
     return conn.get_int(
         "SELECT model_key FROM embedding_model WHERE fingerprint = :fingerprint",
         {"fingerprint": fingerprint},
@@ -83,7 +81,6 @@ def find_model(conn: Reading, fingerprint: str) -> int | None:
 
 
 def ensure_model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
-    """Return the key of a model; inserts it when it is new."""
     model_key = find_model(conn, str(fingerprint))
     if model_key is not None:
         return model_key
@@ -112,7 +109,6 @@ def is_current_model(conn: Reading, fingerprint: str) -> bool | None:
 
 
 def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
-    """Create an empty cache beside the live one."""
     conn.execute(
         f"""
         CREATE VIRTUAL TABLE {cache.table} USING vec0(
@@ -123,7 +119,6 @@ def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
 
 
 def activate(conn: Writing, cache: VectorCache) -> None:
-    """Make *cache* the live one and drop the previous one."""
     before = current_cache(conn)
     conn.set_meta("vector_cache", f"{cache.model_key} {cache.generation}")
     if before is not None:

@@ -73,7 +73,6 @@ SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s
 
 
 def find(conn: Reading, agent_key: int | None, session_id: str) -> SessionRow | None:
-    """Return the agent's session, None when there is none of this name."""
     return conn.find_row(
         SessionRow,
         f"{_COLUMNS} WHERE s.agent_key = :agent_key AND s.session_id = :session_id",
@@ -99,7 +98,6 @@ def list_page(
 
 
 def list_messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
-    """Return the session's messages after the *after*-th, in order."""
     return conn.list_rows(
         MessageRow,
         """
@@ -354,7 +352,6 @@ def record_derived(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> N
 
 
 def count_messages(conn: Reading, session_key: int | None) -> int:
-    """Return how many messages of the session are stored; 0 for no session."""
     return conn.get_count(
         "SELECT count(*) FROM session_message WHERE session_key = :session_key",
         {"session_key": session_key},

@@ -33,7 +33,6 @@ class SlotRow(NamedTuple):
 
     @property
     def is_visible(self) -> bool:
-        """Whether the memory is active or pending."""
         return self.state in VISIBLE
 
     @property
@@ -215,7 +214,6 @@ def _row(row: Sequence[Any]) -> SlotRow:
 
 
 def fill(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
-    """Put a memory, as it is now, into a slot."""
     conn.execute(
         """
         INSERT OR REPLACE INTO nap_slot (session_key, slot, memory_key, row_hash)
