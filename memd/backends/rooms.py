@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from memd.archive.archive import Archive
     from memd.archive.quarantine import Quarantine
     from memd.archive.trash import Trash
+    from memd.backends.moving import Moving
     from memd.domain.org.graph import Added
     from memd.ingest.ingest import Ingest
-    from memd.ingest.moving import Moving
     from memd.ingest.preferences import PreferenceWriter
     from memd.ingest.sharing import Sharing
     from memd.org.graph import Graph
@@ -189,12 +189,9 @@ class Rooms:
     @cached_property
     def moving(self) -> Moving:
         """Export and import."""
-        from memd.ingest.moving import Moving
-        from memd.org import temporal
-        from memd.records import moving as entities
+        from memd.backends.moving import Moving
 
-        secrets = self.settings.daemon.secrets
-        return Moving(self.db, self.ids, temporal.learn, self.queue.wake, entities, secrets)
+        return Moving(self.db, self.ids, self.queue.wake, self.settings.daemon.secrets)
 
     @cached_property
     def sessions(self) -> Sessions:

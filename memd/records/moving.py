@@ -8,7 +8,7 @@ record whose key exists already is not overwritten.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal
 
 import pydantic
@@ -25,7 +25,6 @@ from memd.store.file.database import Database
 from memd.store.records import rows, shape
 
 KIND: Final = "record"
-_START: Final = json.dumps([KIND])
 _PAGE_ROWS = 250
 
 
@@ -35,46 +34,23 @@ async def ready(db: Database) -> None:
         await update_table(db, entity)
 
 
-def begin(conn: Reading) -> str | None:
-    """Return the place of the first page, None without any records."""
-    return _START if next(_iter_records(conn, None, []), None) else None
+def is_position(_kind: str, keys: Sequence[object]) -> bool:
+    """Return whether *keys* are a position among records: an entity, and one's key."""
+    entity = ENTITIES.get(str(keys[0])) if keys else None
+    is_text = all(isinstance(part, str) for part in keys)
+    return entity is not None and is_text and len(keys) == 1 + len(entity.key)
 
 
-def is_place(after: str) -> bool:
-    """Return whether *after* is a place among records."""
-    return after.startswith(_START[:-1])
-
-
-def page(
-    conn: Reading, after: str, limit: int, bytes_max: int
-) -> tuple[list[dict[str, Any]], str | None]:
-    """Return up to *limit* records after *after*, and the next page's place or None.
-
-    Raises InvalidError for an invalid place.
-    """
-    name, key = _parse_place(after)
-    items: list[dict[str, Any]] = []
-    size, last = 0, after
-    for place, item in _iter_records(conn, name, key):
-        weight = len(json.dumps(item))
-        if items and (len(items) == limit or size + weight > bytes_max):
-            return items, last
-        items.append(item)
-        size, last = size + weight, place
-    return items, None
-
-
-def _iter_records(
-    conn: Reading, name: str | None, key: list[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each record with its place, after *key* of the entity *name*."""
+def iter_records(conn: Reading, after: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each record with its position, *after* an entity and the key of one of its records."""
+    name, key = (after[0], list(after[1:])) if after else (None, [])
     for entity in ENTITIES.values():
         if name is not None and entity.name != name:
             continue
         for row in _iter_rows(conn, entity, key):
             record = from_row(entity.model, row).model_dump(mode="json", exclude_none=True)
-            place = json.dumps([KIND, entity.name, *(record[field] for field in entity.key)])
-            yield place, {"kind": KIND, "entity": entity.name, "record": record}
+            position = json.dumps([KIND, entity.name, *(record[field] for field in entity.key)])
+            yield position, {"kind": KIND, "entity": entity.name, "record": record}
         name, key = None, []
 
 
@@ -87,19 +63,6 @@ def _iter_rows(conn: Reading, entity: Entity, key: list[str]) -> Iterator[rows.R
             if entity.name not in OWN_ENTITIES or not str(row[places[0]]).startswith(OWN_IDS):
                 yield row
         key = [batch[-1][place] for place in places]
-
-
-def _parse_place(after: str) -> tuple[str | None, list[str]]:
-    try:
-        _, *rest = json.loads(after)
-        if not rest:
-            return None, []
-        name, *key = rest
-        if len(key) == len(ENTITIES[name].key) and all(isinstance(part, str) for part in key):
-            return name, key
-    except (ValueError, TypeError, KeyError):
-        pass
-    raise InvalidError("after ends no page", field="after")
 
 
 def take(

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from memd.base.clock import from_us
-from memd.base.errors import InvalidError
 from memd.store.file.connect import Reading
 
 
@@ -259,28 +258,15 @@ _KINDS: Final[Mapping[str, _RecordKind]] = {
 }
 
 
-def export_page(
-    conn: Reading, after: str | None, limit: int, bytes_max: int
-) -> tuple[list[dict[str, Any]], str | None]:
-    """Return up to *limit* records and the position of the next page, None after the last.
-
-    A page ends before it exceeds *bytes_max* as JSON, unless it is a single record. Raises
-    InvalidError for an invalid *after*.
-    """
-    items: list[dict[str, Any]] = []
-    size, last = 0, after
-    for position, record in _iter_records(conn, after):
-        record_size = len(json.dumps(record))
-        if items and (len(items) == limit or size + record_size > bytes_max):
-            return items, last
-        items.append(record)
-        size, last = size + record_size, position
-    return items, None
+def is_position(kind: str, keys: Sequence[object]) -> bool:
+    """Return whether *kind* and *keys* are a position among these records."""
+    return kind in _KINDS and list(map(type, keys)) == list(map(type, _KINDS[kind].first))
 
 
-def _iter_records(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each record after *after* with its position."""
-    start_kind, keys = _parse_position(after)
+def iter_records(
+    conn: Reading, start_kind: str | None, keys: Sequence[int | str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each record with its position, after the one of *start_kind* with these *keys*."""
     for name, kind in _KINDS.items():
         if start_kind is not None and name != start_kind:
             continue
@@ -292,18 +278,6 @@ def _iter_records(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[
             position = json.dumps([name, *row[: len(kind.first)]])
             columns = dict(zip(names[len(kind.first) :], row[len(kind.first) :], strict=True))
             yield position, {"kind": name, **_record(columns)}
-
-
-def _parse_position(after: str | None) -> tuple[str | None, tuple[int | str, ...]]:
-    if after is None:
-        return None, ()
-    try:
-        name, *keys = json.loads(after)
-        if [type(key) for key in keys] == [type(key) for key in _KINDS[name].first]:
-            return name, tuple(keys)
-    except (ValueError, TypeError, KeyError):
-        pass
-    raise InvalidError("after ends no page", field="after")
 
 
 def _record(columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ screen again, and each record is loaded by itself: a bad one stops no other.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pydantic
 
@@ -22,59 +23,46 @@ from memd.domain.moving import AnyRecord, EntityRecord, record_type
 from memd.domain.sleep.upkeep import DumpPage, LoadResult, Problem
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import admit
+from memd.org import temporal
+from memd.records import moving as entities
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.moving import dump
 from memd.store.moving.load import index_new, load_record
-from memd.store.moving.target import ImportOutcome, ImportTarget, Learn
-
-
-class EntityMoving(Protocol):
-    """Moves operational records out and in; ``memd/records/moving.py`` implements it."""
-
-    async def ready(self, db: Database) -> None: ...
-    def begin(self, conn: Reading) -> str | None: ...
-    def is_place(self, after: str) -> bool: ...
-    def page(
-        self, conn: Reading, after: str, limit: int, bytes_max: int
-    ) -> tuple[list[dict[str, Any]], str | None]: ...
-    def take(
-        self, conn: Writing, item: EntityRecord, salt: Callable[[], bytes]
-    ) -> ImportOutcome: ...
+from memd.store.moving.target import ImportOutcome, ImportTarget
 
 
 @dataclass(frozen=True)
 class Moving:
-    """Exports and loads records; its parts are handed in by the daemon.
-
-    *learn* reads an operation's statements, *entities* moves operational records.
-    """
+    """Exports and loads records of memories, facts and entities."""
 
     db: Database
     ids: Ids
-    learn: Learn
     wake: Callable[[], None]
     """Signals that there are memories without a vector."""
-    entities: EntityMoving
     secrets: SecretsPolicy = "redact"
 
     async def dump(self, after: str | None, limit: int) -> DumpPage:
         """Return a page of records, each after those it refers to.
 
-        Raises InvalidError for an *after* that is no page's cursor.
+        It ends before it exceeds half a frame as JSON, unless it is a single record. Raises
+        InvalidError for an *after* that is no page's cursor.
         """
         if after is None:
-            await self.entities.ready(self.db)
-        items, last = await self.db.read(self._page, after, limit)
-        return DumpPage(items=tuple(items), next=last)
+            await entities.ready(self.db)
 
-    def _page(
-        self, conn: Reading, after: str | None, limit: int
-    ) -> tuple[list[dict[str, Any]], str | None]:
-        if after is not None and self.entities.is_place(after):
-            return self.entities.page(conn, after, limit, FRAME_BYTES_MAX // 2)
-        items, last = dump.export_page(conn, after, limit, FRAME_BYTES_MAX // 2)
-        return items, self.entities.begin(conn) if last is None else last
+        def work(conn: Reading) -> DumpPage:
+            items: list[dict[str, Any]] = []
+            bytes_left, last = FRAME_BYTES_MAX // 2, after
+            for position, record in _iter_records(conn, after):
+                bytes_left -= len(json.dumps(record))
+                if items and (len(items) == limit or bytes_left < 0):
+                    return DumpPage(items=tuple(items), next=last)
+                items.append(record)
+                last = position
+            return DumpPage(items=tuple(items))
+
+        return await self.db.read(work)
 
     async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> LoadResult:
         """Store exported records in one transaction; existing ones stay unchanged.
@@ -84,7 +72,7 @@ class Moving:
         records = [_read(item) for item in items]
 
         def work(conn: Writing) -> LoadResult:
-            target = ImportTarget(conn, self._screen, self.ids.salt, self.learn)
+            target = ImportTarget(conn, self._screen, self.ids.salt, temporal.learn)
             counts, problems = {"stored": 0, "known": 0, "skipped": 0}, []
             for index, record in enumerate(records):
                 try:
@@ -103,11 +91,29 @@ class Moving:
         if isinstance(record, InvalidError):
             raise record
         if isinstance(record, EntityRecord):
-            return self.entities.take(target.conn, record, target.salt)
+            return entities.take(target.conn, record, target.salt)
         return load_record(target, record)
 
     def _screen(self, text: str) -> Screened:
         return admit(text, self.secrets).text
+
+
+def _iter_records(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each record after the position *after*, with its own; those of entities come last."""
+    kind, keys = (None, []) if after is None else _parse_position(after)
+    if kind != entities.KIND:
+        yield from dump.iter_records(conn, kind, keys)
+        keys = []
+    yield from entities.iter_records(conn, keys)
+
+
+def _parse_position(after: str) -> tuple[str, list[Any]]:
+    with suppress(ValueError, TypeError):
+        kind, *keys = json.loads(after)
+        is_position = entities.is_position if kind == entities.KIND else dump.is_position
+        if is_position(kind, keys):
+            return kind, keys
+    raise InvalidError("after ends no page", field="after")
 
 
 def _read(item: dict[str, Any]) -> AnyRecord | InvalidError:
