@@ -6,7 +6,6 @@ A daemon can serve the file later, but never at the same time.
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,7 +20,7 @@ from memd.records.config import JOURNAL_BYTES, PersistenceConfig
 from memd.records.entities import ENTITIES
 from memd.records.records import Records
 from memd.records.repositories import DeletableRepository, LogRepository
-from memd.store.file.connect import Reading, Writing
+from memd.store.file.connect import Writing
 from memd.store.file.database import Database, open_database
 from memd.store.records import shape
 
@@ -92,7 +91,7 @@ class SQLitePersistenceBackend:
         if not self._config.sqlite.wal_mode:
             log.warning("a store has a write-ahead log; wal_mode is not followed")
         if limit != JOURNAL_BYTES:
-            await db.write(Caller(), partial(_limit_journal, limit))
+            await db.write(Caller(), lambda conn: conn.pragma("journal_size_limit", limit))
 
     async def disconnect(self) -> None:
         """Close the file; harmless without a connection."""
@@ -104,7 +103,7 @@ class SQLitePersistenceBackend:
         if self._db is None:
             return False
         try:
-            return await self._db.read(_responds)
+            return await self._db.read(lambda conn: conn.exists("SELECT 1"))
         except MemdError as error:
             log.warning("records not healthy", kind=error.kind)
             return False
@@ -127,14 +126,6 @@ class SQLitePersistenceBackend:
         if self._records is None:
             raise PersistenceConnectionError("the backend is not connected", hint="call connect")
         return self._records
-
-
-def _limit_journal(limit: int, conn: Writing) -> None:
-    conn.pragma("journal_size_limit", limit)
-
-
-def _responds(conn: Reading) -> bool:
-    return conn.execute("SELECT 1").fetchone() == (1,)
 
 
 def _make_tables(conn: Writing) -> None:

@@ -132,19 +132,24 @@ class Records:
         await self._update_table(entity)
         return await self._db.write(caller, work, reply=bool)
 
-    async def delete(self, caller: Caller, entity: Entity, where: Mapping[str, Any]) -> int:
-        return await self._delete(caller, entity, self._conditions(caller, entity, where))
+    async def delete(
+        self,
+        caller: Caller,
+        entity: Entity,
+        where: Mapping[str, Any],
+        *,
+        before: datetime | None = None,
+    ) -> int:
+        """Delete the records that match *where*, and are strictly older than *before*, if given.
 
-    async def purge(self, caller: Caller, entity: Entity, before: datetime) -> int:
-        """Delete records strictly older than *before*; return how many."""
-        assert entity.time is not None
-        time = column_name(entity.model, entity.time)
-        where = [*self._conditions(caller, entity, {}), Condition(time, "<", to_us(before))]
-        return await self._delete(caller, entity, where)
+        Returns how many.
+        """
+        conditions = self._conditions(caller, entity, where)
+        if before is not None:
+            conditions.append(is_before(entity, to_us(before)))
 
-    async def _delete(self, caller: Caller, entity: Entity, where: Conditions) -> int:
         def work(conn: Writing) -> int:
-            count = rows.delete(conn, entity.table, where)
+            count = rows.delete(conn, entity.table, conditions)
             for _ in range(count):
                 audit(conn, entity, {}, self._ids.salt())
             return count
@@ -166,12 +171,12 @@ class Records:
         caller: Caller,
         entity: Entity,
         where: Mapping[str, Any],
-        *,
+        *also: Condition,
         times: Range = ALL_TIMES,
         limit: int | None = None,
         offset: int = 0,
     ) -> tuple[Any, ...]:
-        """Return all records that match *where* and *times*, in the entity's order.
+        """Return all records that match *where*, *times* and *also*, in the entity's order.
 
         Raises QueryError for a limit under 1 or an ``until`` before ``since``.
         """
@@ -183,7 +188,7 @@ class Records:
         page = await self._db.read(
             rows.list_page,
             entity.table,
-            self._conditions(caller, entity, where, times),
+            [*self._conditions(caller, entity, where, times), *also],
             limit=-1 if limit is None else limit,
             offset=offset,
         )
@@ -231,15 +236,6 @@ class Records:
         await self._update_table(entity)
         return await self._db.read(rows.count, entity.table, conditions)
 
-    async def find(
-        self, caller: Caller, entity: Entity, conditions: Sequence[Condition]
-    ) -> tuple[Any, ...]:
-        """Return all records that match *conditions*, which no declared filter expresses."""
-        where = [*self._conditions(caller, entity, {}), *conditions]
-        await self._update_table(entity)
-        page = await self._db.read(rows.list_page, entity.table, where)
-        return tuple(from_row(entity.model, row) for row in page)
-
     async def total(self, caller: Caller, where: Mapping[str, Any]) -> CostTotal:
         """Return the sum of cost records; raises QueryError for more than one currency."""
         entity = ENTITIES["cost_records"]
@@ -282,6 +278,12 @@ class Records:
                     Condition(column_name(entity.model, entity.time), op, to_us(moment))
                 )
         return conditions
+
+
+def is_before(entity: Entity, moment_us: int) -> Condition:
+    """Return the condition that a record's time is before *moment_us*."""
+    assert entity.time is not None
+    return Condition(column_name(entity.model, entity.time), "<", moment_us)
 
 
 async def update_table(db: Database, entity: Entity) -> None:

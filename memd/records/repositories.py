@@ -34,12 +34,10 @@ class Repository(Generic[M]):
         await self._records().save(_CALLER, self._entity, record)
 
     async def get(self, *key: str) -> M | None:
-        """Return the record with *key*, or None."""
         record: M | None = await self._records().get(_CALLER, self._entity, key)
         return record
 
     async def count(self, **where: Any) -> int:
-        """Return the number of records that match *where*."""
         return await self._records().count(_CALLER, self._entity, where)
 
     async def _list(
@@ -62,7 +60,6 @@ class DeletableRepository(Repository[M]):
     """Records that can be deleted."""
 
     async def delete(self, *key: str) -> bool:
-        """Delete one record; return whether it existed."""
         return await self._delete(**dict(zip(self._entity.key, key, strict=True))) > 0
 
 
@@ -78,7 +75,6 @@ class SqliteTasks(DeletableRepository[models.Task]):
         limit: int | None = None,
         offset: int = 0,
     ) -> tuple[models.Task, ...]:
-        """Return the tasks that match all given filters, by id."""
         return await self._list(
             status=status, assigned_to=assigned_to, project=project, limit=limit, offset=offset
         )
@@ -135,26 +131,22 @@ class SqliteAuditEntries(Repository[models.AuditEntry]):
 
     async def purge_before(self, cutoff: datetime) -> int:
         """Delete entries strictly older than *cutoff*; return how many."""
-        return await self._records().purge(_CALLER, self._entity, cutoff)
+        return await self._records().delete(_CALLER, self._entity, {}, before=cutoff)
 
 
 class SqliteParkedContexts(DeletableRepository[models.ParkedContext]):
     """Parked contexts, newest first."""
 
     async def get_by_approval(self, approval_id: str) -> models.ParkedContext | None:
-        """Return the context that waits for *approval_id*."""
         return next(iter(await self._list(approval_id=approval_id, limit=1)), None)
 
     async def get_by_agent(self, agent_id: str) -> tuple[models.ParkedContext, ...]:
-        """Return the contexts of an agent."""
         return await self._list(agent_id=agent_id)
 
     async def get_by_execution(self, execution_id: str) -> tuple[models.ParkedContext, ...]:
-        """Return the contexts of an execution."""
         return await self._list(execution_id=execution_id)
 
     async def get_by_task(self, task_id: str) -> tuple[models.ParkedContext, ...]:
-        """Return the contexts of a task."""
         return await self._list(task_id=task_id)
 
 
@@ -163,19 +155,17 @@ class SqliteAgentStates(DeletableRepository[models.AgentRuntimeState]):
 
     async def get_active(self) -> tuple[models.AgentRuntimeState, ...]:
         """Return all states that are not idle, the last active first."""
-        active = [Condition("status", "<>", "idle")]
-        return await self._records().find(_CALLER, self._entity, active)
+        active = Condition("status", "<>", "idle")
+        return await self._records().list(_CALLER, self._entity, {}, active)
 
 
 class SqliteSettings(DeletableRepository[models.StoredSetting]):
     """Settings, by namespace and key."""
 
     async def get_namespace(self, namespace: str) -> tuple[models.StoredSetting, ...]:
-        """Return the settings of a namespace, by key."""
         return await self._list(namespace=namespace)
 
     async def get_all(self) -> tuple[models.StoredSetting, ...]:
-        """Return all settings, by namespace and key."""
         return await self._list()
 
     async def set(
@@ -194,11 +184,9 @@ class SqliteSettings(DeletableRepository[models.StoredSetting]):
         return await self._records().set(_CALLER, setting, expected=expected_updated_at)
 
     async def set_many(self, settings: Sequence[models.StoredSetting]) -> None:
-        """Set all of *settings* or none."""
         await self._records().save(_CALLER, self._entity, *settings)
 
     async def delete_namespace(self, namespace: str) -> int:
-        """Delete a namespace; return how many settings it had."""
         return await self._delete(namespace=namespace)
 
 
@@ -216,7 +204,6 @@ class SqliteArtifacts(DeletableRepository[models.Artifact]):
         created_by: str | None = None,
         artifact_type: models.ArtifactType | None = None,
     ) -> tuple[models.Artifact, ...]:
-        """Return the artifacts that match all given filters."""
         return await self._list(task_id=task_id, created_by=created_by, type=artifact_type)
 
 
@@ -226,7 +213,6 @@ class SqliteProjects(DeletableRepository[models.Project]):
     async def list_projects(
         self, *, status: models.ProjectStatus | None = None, lead: str | None = None
     ) -> tuple[models.Project, ...]:
-        """Return the projects that match all given filters."""
         return await self._list(status=status, lead=lead)
 
 
@@ -234,7 +220,6 @@ class SqliteCustomPresets(DeletableRepository[models.CustomPreset]):
     """Presets, by name."""
 
     async def list_all(self) -> tuple[models.CustomPreset, ...]:
-        """Return all presets, by name."""
         return await self._list()
 
 
@@ -251,7 +236,6 @@ class SqliteCheckpoints(DeletableRepository[models.Checkpoint]):
         return next(iter(checkpoints), None)
 
     async def delete_by_execution(self, execution_id: str) -> int:
-        """Delete the checkpoints of an execution; return how many."""
         return await self._delete(execution_id=execution_id)
 
 
@@ -260,8 +244,8 @@ class SqliteHeartbeats(DeletableRepository[models.Heartbeat]):
 
     async def get_stale(self, threshold: datetime) -> tuple[models.Heartbeat, ...]:
         """Return the heartbeats strictly before *threshold*."""
-        before = [Condition("last_heartbeat_at_us", "<", to_us(threshold))]
-        return await self._records().find(_CALLER, self._entity, before)
+        before = Condition("last_heartbeat_at_us", "<", to_us(threshold))
+        return await self._records().list(_CALLER, self._entity, {}, before)
 
 
 class LogRepository(Repository[M]):

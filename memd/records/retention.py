@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 
 from memd.base.clock import DAY_US
 from memd.domain.caller import Caller
-from memd.records.columns import column_name
 from memd.records.entities import ENTITIES, Entity
 from memd.records.notes import OWN_DAYS, OWN_IDS
-from memd.records.records import audit
+from memd.records.records import audit, is_before
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.records import rows
@@ -38,20 +37,15 @@ async def drop_old(
             continue
         count = 0
         if entity.name in days:
-            where = [_before(entity, now_us - days[entity.name] * DAY_US)]
+            where = [is_before(entity, now_us - days[entity.name] * DAY_US)]
             count += await _drop(db, entity, where, salt)
         if entity.name in OWN_ENTITIES:
             own = [Condition("id", ">=", OWN_IDS), Condition("id", "<", OWN_IDS[:-1] + ";")]
-            where = [*own, _before(entity, now_us - OWN_DAYS * DAY_US)]
+            where = [*own, is_before(entity, now_us - OWN_DAYS * DAY_US)]
             count += await _drop(db, entity, where, None)
         if count:
             dropped[entity.name] = count
     return dropped
-
-
-def _before(entity: Entity, moment_us: int) -> Condition:
-    assert entity.time is not None
-    return Condition(column_name(entity.model, entity.time), "<", moment_us)
 
 
 async def _drop(

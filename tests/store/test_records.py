@@ -238,8 +238,8 @@ async def test_both_ends_of_a_time_are_inclusive_and_purge_is_strictly_older(
     assert await records.list(ME, entity, {}, times=Range(since=moment + second)) == ()
     with pytest.raises(QueryError, match="until is before since"):
         await records.list(ME, entity, {}, times=Range(moment, moment - second))
-    assert await records.purge(ME, entity, moment) == 0
-    assert await records.purge(ME, entity, moment + second) == 1
+    assert await records.delete(ME, entity, {}, before=moment) == 0
+    assert await records.delete(ME, entity, {}, before=moment + second) == 1
 
 
 OWNED = [name for name, entity in ENTITIES.items() if entity.owner]

@@ -166,8 +166,9 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
             f"{prefix}.purge", f"Delete the {title} records before a time.", scope="admin"
         )
         async def purge(context: Context, params: PurgeParams) -> RecordCount:
+            caller, before = context.caller, params.before
             return RecordCount(
-                count=await context.rooms.records.purge(context.caller, entity, params.before)
+                count=await context.rooms.records.delete(caller, entity, {}, before=before)
             )
 
 

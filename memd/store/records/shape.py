@@ -135,7 +135,7 @@ def _add_column(table: RecordTable, column: RecordColumn) -> str:
 def _update_indexes(conn: Reading, table: RecordTable) -> Iterator[str]:
     """Yield the statements that drop undeclared or changed indexes and create the declared ones."""
     existing = _indexes(conn, table.name)
-    declared = {index.name: index.ddl for index in table.index_ddls}
+    declared = table.index_ddls
     for name, text in existing.items():
         if declared.get(name) != text:
             yield f'DROP INDEX "{name}"'

@@ -34,13 +34,6 @@ class RecordColumn(NamedTuple):
         )
 
 
-class RecordIndex(NamedTuple):
-    """An index of a table."""
-
-    name: str
-    ddl: str
-
-
 @dataclass(frozen=True, slots=True)
 class RecordTable:
     """A table: *key* is its primary key, *order* how a list is sorted (the key comes last)."""
@@ -60,16 +53,16 @@ class RecordTable:
         columns = ",\n    ".join(column.ddl for column in self.columns)
         text = f"CREATE TABLE {self.name} (\n    {columns},\n    PRIMARY KEY ({quote(self.key)})\n"
         text += ") STRICT, WITHOUT ROWID;\n"
-        return text + "".join(f"{index.ddl};\n" for index in self.index_ddls)
+        return text + "".join(f"{ddl};\n" for ddl in self.index_ddls.values())
 
     @property
-    def index_ddls(self) -> tuple[RecordIndex, ...]:
-        """Each index with the statement that creates it."""
+    def index_ddls(self) -> dict[str, str]:
+        """The statement that creates each index, by its name."""
         names = [f"{self.name}_by_{'_'.join(index[:2])}" for index in self.indexes]
-        return tuple(
-            RecordIndex(name, f"CREATE INDEX {name} ON {self.name} ({quote(index)})")
+        return {
+            name: f"CREATE INDEX {name} ON {self.name} ({quote(index)})"
             for name, index in zip(names, self.indexes, strict=True)
-        )
+        }
 
 
 def quote(names: tuple[str, ...]) -> str:
