@@ -126,7 +126,7 @@ async def run(
         dispatch = Dispatch(rooms, system, clock, metrics, authority, settings.daemon.secrets)
         stack.callback(dispatch.large_work.close)
         system.server = server = Server(sock, dispatch, metrics, clock)
-        rooms.clients.on_revoke(server.revoke)
+        rooms.clients.on_revoke = server.revoke
         rooms.scheduler.watch_idle(dispatch.idle_s)
         if signals:
             _reload_on_hangup(stack, reload)

@@ -46,7 +46,7 @@ class Clients:
     _secret: bytes | None = None
     _clients: dict[bytes, KeyedClient] = field(default_factory=dict)
     _agents: frozenset[str] = frozenset()
-    _on_revoke: OnRevoke | None = None
+    on_revoke: OnRevoke | None = None
 
     async def load(self) -> None:
         def work(conn: Reading) -> None:
@@ -56,9 +56,6 @@ class Clients:
             self._agents = frozenset(named - {DEFAULT_AGENT})
 
         await self.db.read(work)
-
-    def on_revoke(self, callback: OnRevoke) -> None:
-        self._on_revoke = callback
 
     def identify(self, key: str) -> Identity | None:
         """Return the owner of *key*, without scopes if it was revoked; None for an unknown key."""
@@ -139,8 +136,8 @@ class Clients:
 
         revoked = await self.db.write(caller, work, reply=KeyedClient)
         await self.load()
-        if self._on_revoke is not None:
-            self._on_revoke(name)
+        if self.on_revoke is not None:
+            self.on_revoke(name)
         (self.keys_dir / f"{name}.key").unlink(missing_ok=True)
         return revoked
 

@@ -159,15 +159,20 @@ def _find_holding(
     keys = [row.operation_key for row in rows]
     spans = as_of.spans_of(conn, keys)
     stretches_by: dict[int, list[StatementSpanRow]] = {}
-    for statement in as_of.list_statements(conn, keys, filters.known_us):
-        if is_valid_at(statement, valid_us):
-            stretches_by.setdefault(statement.operation_key, []).append(statement)
+    for stretch in as_of.list_statements(conn, keys, filters.known_us):
+        if is_valid_at(stretch, valid_us):
+            stretches_by.setdefault(stretch.operation_key, []).append(stretch)
     facts: dict[int, PastFact] = {}
     for row in rows:
         then = stretches_by.get(row.operation_key, [])
         alone = filters.thing_key is None and is_valid_at(row, valid_us)
         if then or (alone and _has_other_text(row, spans.get(row.operation_key, []))):
-            facts[row.operation_key] = to_past_fact(row, then)
+            facts[row.operation_key] = PastFact(
+                fact=reading.fact(row),
+                operation_id=row.operation_id,
+                written_at=from_us(row.at_us),
+                statements=tuple(map(statement, then)),
+            )
     return facts
 
 
@@ -204,15 +209,6 @@ def _unknown_error(name: str) -> NotFoundError:
 
 _NAME_CHARS_SHOWN = 60
 _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"
-
-
-def to_past_fact(row: FactVersionRow, stretches: list[StatementSpanRow]) -> PastFact:
-    return PastFact(
-        fact=reading.fact(row),
-        operation_id=row.operation_id,
-        written_at=from_us(row.at_us),
-        statements=tuple(map(statement, stretches)),
-    )
 
 
 def statement(row: StatementSpanRow) -> Statement:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from memd.base.clock import from_us, to_us
+from memd.base.clock import from_us
 from memd.base.errors import InvalidStateError, NotFoundError, OrgMemoryWriteError, QuotaError
 from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.domain.caller import LOCAL, Caller
@@ -22,7 +22,7 @@ from memd.org import temporal
 from memd.org.access import readable_categories, require_write_access
 from memd.org.org import Org
 from memd.org.owner import Owner
-from memd.org.signature import of_fact
+from memd.org.signature import of_proposal
 from memd.store.file.connect import Reading, Writing
 from memd.store.org import org as log
 from memd.store.org import proposals
@@ -164,22 +164,6 @@ class Review:
         # An unknown id is denied like a wrong signature, so nobody can probe for proposals.
         fields = {} if row is None else of_proposal(_to_proposal(row))
         return await self.owner.verify(caller, signature, action, fields)
-
-
-def of_proposal(proposal: Proposal) -> dict[str, object]:
-    """Return the content of a proposal that the owner signs: all that it would change."""
-    return of_fact(
-        kind=proposal.kind.value,
-        fact_id=proposal.fact_id,
-        category=proposal.category.value,
-        content=proposal.content,
-        extra={
-            "proposal": proposal.id,
-            "tags": list(proposal.tags),
-            "valid_from_us": to_us(proposal.valid_from),
-            "valid_to_us": to_us(proposal.valid_to),
-        },
-    )
 
 
 def _category(

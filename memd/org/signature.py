@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memd.base.clock import to_us
 from memd.base.errors import DeniedError, InvalidError
 from memd.domain.enums import OperationType
+from memd.domain.org.access import Proposal
 from memd.domain.org.org import OrgFactWriteRequest
 from memd.store.org.proofs import HEAD, is_signed
 
@@ -46,30 +47,31 @@ def statement(store: str, nonce: str, action: str, content: Mapping[str, Any]) -
 
 
 def of_fact(
-    *,
-    kind: str,
-    fact_id: str | None,
-    category: str | None = None,
-    content: str | None = None,
-    extra: Mapping[str, Any] | None = None,
+    *, kind: str, fact_id: str | None, request: OrgFactWriteRequest | Proposal | None = None
 ) -> dict[str, Any]:
-    """Return the signed content of a fact, with the hash of its text. *extra*: tags, times."""
-    body = None if content is None else hashlib.sha256(content.encode()).hexdigest()
-    return {**(extra or {}), "kind": kind, "id": fact_id, "category": category, "body": body}
+    """Return the signed content of a fact, with the hash of its text."""
+    signed = {"kind": kind, "id": fact_id, "category": None, "body": None}
+    if request is None:
+        return signed
+    text = request.content
+    return {
+        **signed,
+        "category": request.category.value,
+        "body": None if text is None else hashlib.sha256(text.encode()).hexdigest(),
+        "tags": list(request.tags),
+        "valid_from_us": to_us(request.valid_from),
+        "valid_to_us": to_us(request.valid_to),
+    }
 
 
 def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
-    return of_fact(
-        kind=OperationType.PUBLISH.value,
-        fact_id=request.fact_id,
-        category=request.category.value,
-        content=request.content,
-        extra={
-            "tags": list(request.tags),
-            "valid_from_us": to_us(request.valid_from),
-            "valid_to_us": to_us(request.valid_to),
-        },
-    )
+    return of_fact(kind=OperationType.PUBLISH.value, fact_id=request.fact_id, request=request)
+
+
+def of_proposal(proposal: Proposal) -> dict[str, Any]:
+    """Return the content of a proposal that the owner signs: all that it would change."""
+    content = of_fact(kind=proposal.kind.value, fact_id=proposal.fact_id, request=proposal)
+    return {**content, "proposal": proposal.id}
 
 
 def verify(public_key: bytes, signature: bytes, message: bytes) -> None:

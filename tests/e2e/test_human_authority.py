@@ -32,8 +32,7 @@ from memd.base.errors import (
 from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.client import Client
 from memd.domain.org.access import Proposal
-from memd.org.review import of_proposal
-from memd.org.signature import of_request, statement
+from memd.org.signature import of_proposal, of_request, statement
 from memd.serve.routes.org import WriteFactParams
 from memd.serve.routes.routes import validate
 

@@ -21,8 +21,8 @@ from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.org import CategoryWriteRule, OrgMemoryConfig, WriteAccessConfig
 from memd.domain.values import unheard
 from memd.org.owner import Owner
-from memd.org.review import Review, of_proposal
-from memd.org.signature import statement
+from memd.org.review import Review
+from memd.org.signature import of_proposal, statement
 from memd.store.file import backup
 
 WORD = "Xylophanes"  # occurs nowhere else

@@ -23,8 +23,7 @@ from memd.domain.caller import OWNERS_COMMANDS
 from memd.domain.enums import AutonomyLevel, SeniorityLevel
 from memd.domain.org.access import Proposal
 from memd.domain.settings.settings import Settings
-from memd.org.review import of_proposal
-from memd.org.signature import statement
+from memd.org.signature import of_proposal, statement
 from memd.rpc.envelope import Request
 from memd.serve.authority import Credentials
 from memd.serve.dispatch import ActiveRequest

@@ -27,8 +27,8 @@ from memd.inject.knowledge import Knowledge
 from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
 from memd.org.owner import Owner
-from memd.org.review import Review, of_proposal
-from memd.org.signature import of_request, statement
+from memd.org.review import Review
+from memd.org.signature import of_proposal, of_request, statement
 from memd.recall.text_ranker import TextRanker
 from memd.store.check.intact import OPERATION
 from memd.store.file.connect import hash_columns

@@ -22,8 +22,8 @@ from memd.inject.tools.files import Files
 from memd.learn.learn import Learn
 from memd.org.clients import Clients
 from memd.org.owner import Owner
-from memd.org.review import Review, of_proposal
-from memd.org.signature import statement
+from memd.org.review import Review
+from memd.org.signature import of_proposal, statement
 from memd.store.org import org
 
 ADA = Caller(agent_id="ada", client="test", method="test")

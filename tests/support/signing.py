@@ -12,8 +12,7 @@ from support.daemon import Spawned
 
 from memd.client import Client
 from memd.domain.org.access import Proposal
-from memd.org.review import of_proposal
-from memd.org.signature import of_fact, of_request, statement
+from memd.org.signature import of_fact, of_proposal, of_request, statement
 from memd.serve.routes.org import WriteFactParams
 from memd.serve.routes.routes import validate
 

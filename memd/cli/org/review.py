@@ -125,7 +125,7 @@ def _decide(
 ) -> dict[str, Any]:
     from memd.cli.org.owner import sign
     from memd.domain.org.access import Proposal
-    from memd.org.review import of_proposal
+    from memd.org.signature import of_proposal
 
     end = proposal_id or ""
     matches = [

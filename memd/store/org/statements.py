@@ -122,8 +122,8 @@ def replace_statements(
     conn.execute("DELETE FROM statement WHERE memory_key = :key", {"key": memory_key})
     keys: list[int] = []
     for ordinal, statement in enumerate(statements):
-        conn.execute(
-            _INSERT,
+        conn.insert(
+            "statement",
             {
                 "statement_id": _id(memory_id, now_us, ordinal),
                 "subject_key": ensure_thing(conn, statement.subject),
@@ -134,28 +134,16 @@ def replace_statements(
                 "valid_from_us": statement.valid_from_us,
                 "valid_to_us": statement.valid_to_us,
                 "known_from_us": now_us,
-                "operation_key": None,
                 "memory_key": memory_key,
                 "span_from": statement.start,
                 "span_to": statement.end,
                 "claimed_from_us": statement.valid_from_us,
                 "claimed_to_us": statement.valid_to_us,
-                "ended_by": None,
             },
         )
         keys.append(conn.last_insert_rowid())
     drop_unused(conn, old_things)
     return keys
-
-
-_INSERT = """
-INSERT INTO statement (statement_id, subject_key, relation, object_key, negated, qualifier,
-                       valid_from_us, valid_to_us, known_from_us, operation_key, memory_key,
-                       span_from, span_to, claimed_from_us, claimed_to_us, ended_by)
-VALUES (:statement_id, :subject_key, :relation, :object_key, :negated, :qualifier,
-        :valid_from_us, :valid_to_us, :known_from_us, :operation_key, :memory_key,
-        :span_from, :span_to, :claimed_from_us, :claimed_to_us, :ended_by)
-"""
 
 
 def _id(*parts: object) -> str:
@@ -257,15 +245,17 @@ def close(conn: Writing, keys: Iterable[int], now_us: int) -> None:
 def believe(conn: Writing, held: Iterable[BelievedClaim], operation_id: str, now_us: int) -> None:
     """Open a row for each of *held*, believed since *now_us* because of *operation_id*."""
     for ordinal, (claim, start, stop, ended_by) in enumerate(held):
-        conn.execute(
-            _INSERT,
+        columns = claim._asdict()
+        for of_operation in ("category", "is_human", "seniority", "at_us"):
+            del columns[of_operation]
+        conn.insert(
+            "statement",
             {
+                **columns,
                 "statement_id": _id(operation_id, ordinal),
-                **claim._asdict(),
                 "valid_from_us": start,
                 "valid_to_us": stop,
                 "known_from_us": now_us,
-                "memory_key": None,
                 "ended_by": ended_by,
             },
         )
