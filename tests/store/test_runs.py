@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -158,7 +159,7 @@ def test_members_are_a_sessions_old_memories_that_are_nobodys_in_particular(conn
     filed(conn, "waits", state=MemoryState.PENDING, **at)
     (summary,) = filed(conn, "summary", is_summary=True, **at)
     filed(conn, "hidden", state=MemoryState.ARCHIVED, **at)
-    for tag in groups.PROTECTED:
+    for tag in json.loads(groups.PROTECTED):
         filed(conn, tag, tags=("red", tag), **at)
     (source, liked) = filed(conn, "in a summary", "liked", **at)
     conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary))

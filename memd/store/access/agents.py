@@ -22,6 +22,9 @@ class AgentRow(NamedTuple):
     retention_overrides: dict[str, int]
 
 
+_COLUMNS = "SELECT agent_id, level, retention_days, retention_overrides FROM agent"
+
+
 def _row(row: tuple[str, str | None, int | None, str]) -> AgentRow:
     agent_id, level, days, overrides = row
     return AgentRow(
@@ -51,23 +54,15 @@ def require_level(conn: Reading, agent_id: str, default: MemoryLevel) -> MemoryL
 
 
 def find(conn: Reading, agent_id: str) -> AgentRow | None:
-    row = conn.execute(
-        """
-        SELECT agent_id, level, retention_days, retention_overrides
-          FROM agent
-         WHERE agent_id = :agent_id
-        """,
-        {"agent_id": agent_id},
-    ).fetchone()
+    row = conn.execute(f"{_COLUMNS} WHERE agent_id = ?", (agent_id,)).fetchone()
     return None if row is None else _row(row)
 
 
 def list_agents(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
     """Return agents by name after *after*, without the reserved one."""
     rows = conn.execute(
-        """
-        SELECT agent_id, level, retention_days, retention_overrides
-          FROM agent
+        f"""
+        {_COLUMNS}
          WHERE (:after IS NULL OR agent_id > :after) AND agent_id <> :reserved
          ORDER BY agent_id
          LIMIT :limit

@@ -23,7 +23,7 @@ from memd.store.access.changes import AuditFilter, AuditLink, Head, RefusedAttem
 from memd.store.check import anchors
 from memd.store.check.anchors import RecordedHead
 from memd.store.file import backup
-from memd.store.file.connect import Reading, Writing
+from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 
 GIVEN = "given"
@@ -42,11 +42,7 @@ class Audit:
     async def record_refused(self, attempts: Sequence[RefusedAttempt]) -> None:
         """Record refused attempts, a row for each kind; durable once this returns."""
         now_us = self.clock.now_us()
-
-        def work(conn: Writing) -> None:
-            changes.record_refused(conn, attempts, now_us)
-
-        await self.db.write(_CALLER, work)
+        await self.db.write(_CALLER, lambda conn: changes.record_refused(conn, attempts, now_us))
 
     async def show(
         self, filters: AuditFilter, after: int | None, limit: int
@@ -67,7 +63,9 @@ class Audit:
             recorded += from_file
 
         def work(conn: Reading) -> AuditReport:
-            return report(conn, [*recorded, *_of_backups(conn, self.db.path)], problems)
+            paths = backup.find_copies(self.db.path, backup.list_recorded(conn))
+            of_backups = anchors.read_manifests(map(Path, paths))
+            return report(conn, [*recorded, *of_backups], problems)
 
         return await self.db.read_dedicated(work)
 
@@ -106,11 +104,6 @@ def _row(link: AuditLink) -> AuditRow:
         rows=link.rows,
         batch=link.batch,
     )
-
-
-def _of_backups(conn: Reading, database: Path) -> list[RecordedHead]:
-    paths = backup.find_copies(database, backup.list_recorded(conn))
-    return list(anchors.read_manifests(map(Path, paths)))
 
 
 def report(conn: Reading, recorded: Sequence[RecordedHead], problems: Sequence[str]) -> AuditReport:

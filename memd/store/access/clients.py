@@ -77,34 +77,18 @@ def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> Non
     agent_key = (
         None if client.agent_id is None else names.ensure_agent(conn, client.agent_id, now_us)
     )
-    row_fields = {
-        "name": client.name,
+    row = {
+        "client_id": client.name,
         "agent_key": agent_key,
         "key_hash": key_hash,
         "seniority": client.seniority and client.seniority.value,
-        "autonomy": client.autonomy_level and client.autonomy_level.value,
+        "autonomy_level": client.autonomy_level and client.autonomy_level.value,
         "scopes": json.dumps(sorted(client.scopes)),
-        "now_us": now_us,
+        "created_at_us": now_us,
+        "revoked_at_us": None,
     }
-    conn.execute(
-        """
-        INSERT INTO client (client_id, agent_key, key_hash, seniority, autonomy_level, scopes,
-                            created_at_us)
-        VALUES (:name, :agent_key, :key_hash, :seniority, :autonomy, :scopes, :now_us)
-            ON CONFLICT (client_id) DO UPDATE
-           SET agent_key = :agent_key,
-               key_hash = :key_hash,
-               seniority = :seniority,
-               autonomy_level = :autonomy,
-               scopes = :scopes,
-               created_at_us = :now_us,
-               revoked_at_us = NULL
-        """,
-        row_fields,
-    )
-    changes.touch(
-        conn, key_hash, json.dumps(row_fields, default=bytes.hex, sort_keys=True).encode()
-    )
+    conn.put("client", row, "client_id")
+    changes.touch(conn, key_hash, json.dumps(row, default=bytes.hex, sort_keys=True).encode())
 
 
 def revoke(conn: Writing, name: str, now_us: int) -> bool:

@@ -20,7 +20,7 @@ from memd.store.search.vectors import VectorCache
 
 def list_indexes(conn: Reading) -> list[str]:
     """Return the names of the indexes of ordinary tables."""
-    rows = conn.execute(
+    return conn.list_texts(
         """
         SELECT name
           FROM sqlite_schema
@@ -31,7 +31,6 @@ def list_indexes(conn: Reading) -> list[str]:
          ORDER BY name
         """
     )
-    return [cast("str", name) for (name,) in rows]
 
 
 def reindex(conn: Writing, name: str) -> None:

@@ -66,7 +66,9 @@ class Upkeep:
         figures = await self.db.read(check.counts)
         return CheckReport(ok=not problems, problems=tuple(problems), figures=figures)
 
-    async def rebuild(self, caller: Caller, progress: Progress | None = None) -> None:
+    async def rebuild(
+        self, caller: Caller, progress: Progress = lambda _done, _total: None
+    ) -> None:
         """Rebuild the caches from the rows, beside the live ones, in small steps.
 
         Indexes, contexts and damaged vectors come first (renewal.py). Recall goes on with the old
@@ -86,12 +88,12 @@ class Upkeep:
         await self.db.write(caller, fulltext.start_build)
         while await self.db.write(caller, lambda conn: fulltext.step_build(conn, REBUILD_ROWS)):
             done = min(done + REBUILD_ROWS, total // 2)
-            _report(progress, done, total)
+            progress(done, total)
         if await self.db.write(caller, vectors.start_build):
             while await self.db.write(caller, lambda conn: vectors.step_build(conn, REBUILD_ROWS)):
                 done = min(done + REBUILD_ROWS, total)
-                _report(progress, done, total)
-        _report(progress, total, total)
+                progress(done, total)
+        progress(total, total)
 
     async def _renew(self, caller: Caller) -> None:
         for name in await self.db.read(renewal.list_indexes):
@@ -166,13 +168,15 @@ class Upkeep:
 
     async def stats(self) -> dict[str, Any]:
         """Return counts of rows, path and size in bytes of the file, and why it is degraded."""
+        from memd.store.records import rows  # not needed at a start
+
         why = self.why_degraded()
         figures = await self.db.read(_figures, self.clock.now_us())
         path = self.db.path
         size = path.stat().st_size if path.exists() else 0
         return {
             **figures,
-            "records": await self.db.read(_records),
+            "records": await self.db.read(rows.count_all),
             "database": str(path),
             "file_bytes": size,
             "degraded": why,
@@ -240,17 +244,6 @@ def _figures(conn: Reading, now_us: int) -> dict[str, int]:
     }
 
 
-def _records(conn: Reading) -> dict[str, int]:
-    from memd.store.records import rows  # not needed at a start
-
-    return rows.count_all(conn)
-
-
-def _report(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress(done, total)
-
-
 PORTION_PAGES = 1_024  # 16 MB: some 50 ms in its thread
 PORTION_ROWS = 500
 PASS_US = 86_400_000_000  # between the starts of two passes
@@ -300,11 +293,10 @@ class BackgroundCheck:
 
     def _rows_portion(self, conn: Reading) -> None:
         """Compare some memories with their hashes, at the end of a pass rows of other tables."""
-        rows = conn.execute(
+        keys = conn.list_ints(
             "SELECT memory_key FROM memory WHERE memory_key > :after ORDER BY 1 LIMIT :limit",
             {"after": self._row, "limit": PORTION_ROWS},
         )
-        keys = [cast("int", key) for (key,) in rows]
         if keys:
             intact.memories(conn, keys)
             self._row = keys[-1]

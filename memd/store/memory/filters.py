@@ -214,16 +214,14 @@ def _conditions(
         if values:
             is_member = f"{column} IN (SELECT value FROM json_each(:{name}))"  # noqa: S608  # three names
             conditions.append((is_member, {name: json.dumps(sorted(values))}))
-    if filters.since is not None:
-        conditions.append(("m.created_at_us >= :since_us", {"since_us": to_us(filters.since)}))
-    if filters.until is not None:
-        conditions.append(("m.created_at_us < :until_us", {"until_us": to_us(filters.until)}))
-    if filters.occurred_since is not None:
-        low: Parameters = {"occurred_since_us": to_us(filters.occurred_since)}
-        conditions.append((f"{_EVENT} >= :occurred_since_us", low))
-    if filters.occurred_until is not None:
-        high: Parameters = {"occurred_until_us": to_us(filters.occurred_until)}
-        conditions.append((f"{_EVENT} < :occurred_until_us", high))
+    for comparison, name, moment in (
+        ("m.created_at_us >=", "since_us", filters.since),
+        ("m.created_at_us <", "until_us", filters.until),
+        (f"{_EVENT} >=", "occurred_since_us", filters.occurred_since),
+        (f"{_EVENT} <", "occurred_until_us", filters.occurred_until),
+    ):
+        if moment is not None:
+            conditions.append((f"{comparison} :{name}", {name: to_us(moment)}))
     return conditions + _reference_conditions(filters, for_listing=for_listing)
 
 

@@ -12,19 +12,16 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import MemoryCategory
+from memd.domain.sleep.consolidation import (
+    COMPRESSED_EXPERIENCE_TAG,
+    CONSOLIDATED_TAG,
+    PROTECTED_TAGS,
+)
 from memd.domain.values import RESERVED_AGENT
 from memd.store.file.connect import Reading
 from memd.store.session.slots import DIGEST
 
-PROTECTED = (
-    "core",
-    "distillation",
-    "detailed_experience",
-    "memory-file",
-    "compressed_experience",
-    "consolidated",
-    "lesson",
-)
+PROTECTED = json.dumps(sorted(PROTECTED_TAGS | {CONSOLIDATED_TAG, COMPRESSED_EXPERIENCE_TAG}))
 
 # All SQL below is built from constants of this module.
 # ruff: noqa: S608
@@ -167,7 +164,7 @@ def list_members(conn: Reading, session_key: int, before_us: int) -> list[Member
         {
             "session_key": session_key,
             "before_us": before_us,
-            "protected": json.dumps(PROTECTED),
+            "protected": PROTECTED,
         },
     )
 
@@ -184,7 +181,7 @@ def list_loose_groups(conn: Reading, due: Due) -> list[GroupKey]:
         HAVING count(*) >= :threshold
          ORDER BY m.category, m.namespace, m.level, coalesce(m.project_key, 0)
         """,
-        {**due._asdict(), "protected": json.dumps(PROTECTED)},
+        {**due._asdict(), "protected": PROTECTED},
     )
 
 
@@ -211,7 +208,7 @@ def list_loose_members(
         """,
         {
             **due._asdict(),
-            "protected": json.dumps(PROTECTED),
+            "protected": PROTECTED,
             "after_us": after_us,
             "after_id": after_id,
             "limit": limit,
@@ -332,7 +329,7 @@ def list_uncompressed(
             "idle_before_us": idle_before_us,
             "passed": json.dumps(passed),
             "digest": DIGEST,
-            "protected": json.dumps(PROTECTED),
+            "protected": PROTECTED,
         },
     )
 
@@ -350,7 +347,7 @@ def list_episodes(conn: Reading, session_key: int) -> list[MemberRow]:
            AND (m.state = 'active' OR ({_CONSOLIDATED}))
          ORDER BY m.created_at_us, m.ordinal, m.part, m.memory_key
         """,
-        {"session_key": session_key, "protected": json.dumps(PROTECTED)},
+        {"session_key": session_key, "protected": PROTECTED},
     )
 
 

@@ -126,25 +126,23 @@ def store_owner_key(target: ImportTarget, record: OwnerKeyRecord) -> ImportOutco
     return "stored"
 
 
+_COPIED_FIELDS = {"fact_id", "category", "author_id", "client", "state", "operation_id"}
+
+
 def store_proposal(target: ImportTarget, record: ProposalRecord) -> ImportOutcome:
     content = None if record.content is None else target.screen(record.content)
     return target.insert(
         "org_proposal",
         {
+            **record.model_dump(include=_COPIED_FIELDS),
             "proposal_id": record.id,
-            "fact_id": record.fact_id,
             "kind": record.operation,
-            "category": record.category,
             "content": content,
             "tags": json.dumps(sorted(record.tags), ensure_ascii=False),
             "valid_from_us": to_us(record.valid_from_at),
             "valid_to_us": to_us(record.valid_to_at),
-            "author_id": record.author_id,
-            "client": record.client,
             "at_us": to_us(record.at),
-            "state": record.state,
             "decided_at_us": to_us(record.decided_at),
-            "operation_id": record.operation_id,
         },
     )
 

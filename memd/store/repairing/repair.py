@@ -126,7 +126,7 @@ def _build(copy: Path, new_file: Path, now_us: int, records: Sequence[RecordTabl
 def _restore_consistency(conn: Writing, salvage: Salvage) -> None:
     """Make the rows consistent with each other again."""
     conn.execute("DELETE FROM memory WHERE memory_id IN (SELECT memory_id FROM forgotten)")
-    before = _list_referenced(conn)
+    before = set(conn.list_ints(_REFERENCED))
     conn.execute(_LOST_AGENTS)
     for _ in range(3):  # removing a row may leave others that refer to it
         for table in salvage.tables:
@@ -134,26 +134,13 @@ def _restore_consistency(conn: Writing, salvage: Salvage) -> None:
     conn.execute(_FACTS)
     conn.execute(_QUARANTINED)
     conn.execute(_WITHOUT_VECTOR)
-    keys = [cast("int", key) for (key,) in conn.execute("SELECT memory_key FROM memory")]
+    keys = conn.list_ints("SELECT memory_key FROM memory")
     lost_count = len(before - set(keys))
     if lost_count:
         salvage.lost.append(f"memory: {lost_count} of which only vectors, tags or counts are left")
     for key in keys:
         _rehash(conn, key, salvage)
         caches.write_contexts(conn, [key])
-
-
-def _list_referenced(conn: Writing) -> set[int]:
-    rows = conn.execute(
-        """
-        SELECT memory_key FROM embedding
-         UNION
-        SELECT memory_key FROM memory_tag
-         UNION
-        SELECT memory_key FROM memory_use
-        """
-    )
-    return {cast("int", key) for (key,) in rows}
 
 
 def _drop_dangling(conn: Writing, table: str, salvage: Salvage) -> None:
@@ -181,6 +168,13 @@ def _drop_dangling(conn: Writing, table: str, salvage: Salvage) -> None:
             salvage.lost.append(f"{table}: {conn.changes()} that belonged to what is lost")
 
 
+_REFERENCED = """
+SELECT memory_key FROM embedding
+ UNION
+SELECT memory_key FROM memory_tag
+ UNION
+SELECT memory_key FROM memory_use
+"""
 _LOST_AGENTS = """
 INSERT OR IGNORE INTO agent (agent_key, agent_id, created_at_us)
 SELECT agent_key, 'lost-' || agent_key, min(created_at_us)
@@ -262,7 +256,7 @@ def _rebuild_caches(conn: Writing) -> None:
     with conn:
         vectors.create(conn, cache, dimension)
         vectors.activate(conn, cache)
-        keys = [cast("int", key) for (key,) in conn.execute("SELECT memory_key FROM memory")]
+        keys = conn.list_ints("SELECT memory_key FROM memory")
         for at in range(0, len(keys), _STEP):
             vectors.index(conn, keys[at : at + _STEP])
 

@@ -59,8 +59,5 @@ def list_changes(
     page = [RunMemoryRow._make(row)._replace(is_made=bool(row[2])) for row in rows]
     if len(page) < limit:
         return page, 0
-    remaining = conn.execute(
-        f"SELECT count(*) {_TOUCHED}", {**params, "after": page[-1].change}
-    ).get
-    assert isinstance(remaining, int)
-    return page, remaining
+    rest = {**params, "after": page[-1].change}
+    return page, conn.get_count(f"SELECT count(*) {_TOUCHED}", rest)

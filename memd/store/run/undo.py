@@ -131,10 +131,11 @@ def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
         for key, image in before.items():
             _restore(conn, key, image, current[key])
         caches.write_contexts(conn, memories.filter_states(conn, keys, VISIBLE))
-        for key, others in quoting.items():
-            caches.write_context(conn, key, *(others or (None, None)))
-    neighbours |= {*caches.neighbours(conn, keys)}
-    _rewrite_contexts(conn, sorted(neighbours - {*summaries, *keys}))
+        for key, beside in quoting.items():
+            caches.write_context(conn, key, *(beside or (None, None)))
+    others = sorted({*neighbours, *caches.neighbours(conn, keys)} - {*summaries, *keys})
+    with caches.reindexing_words(conn, others):
+        caches.write_contexts(conn, others)
     for session_key in _sessions(conn, keys):
         names.set_compressed(conn, session_key)
     memories.touch(conn, keys)
@@ -160,11 +161,6 @@ def _filter_superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-
-
-def _rewrite_contexts(conn: Writing, keys: Sequence[int]) -> None:
-    with caches.reindexing_words(conn, keys):
-        caches.write_contexts(conn, keys)
 
 
 def _delete_summaries(conn: Writing, keys: Sequence[int]) -> None:

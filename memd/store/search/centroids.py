@@ -101,14 +101,14 @@ def rebuild(conn: Writing, keys: Sequence[int]) -> None:
     """Rebuild the sums of the agents of *keys* from the stored vectors."""
     if not keys:
         return
-    agents = conn.execute(
+    agents = conn.list_ints(
         "SELECT DISTINCT agent_key FROM memory WHERE memory_key IN (SELECT value FROM carray(?))",
         (keys_array(keys),),
-    ).fetchall()
-    for (agent_key,) in agents:
+    )
+    for agent_key in agents:
         conn.execute("DELETE FROM centroid WHERE agent_key = ?", (agent_key,))
-        own = conn.execute("SELECT memory_key FROM memory WHERE agent_key = ?", (agent_key,))
-        add_memories(conn, [cast("int", key) for (key,) in own.fetchall()])
+        own = conn.list_ints("SELECT memory_key FROM memory WHERE agent_key = ?", (agent_key,))
+        add_memories(conn, own)
 
 
 def add_memories(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> None:

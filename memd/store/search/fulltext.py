@@ -95,21 +95,21 @@ def activate(conn: Writing, number: int) -> None:
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
     """Add the memories, as they are now, to the live generation and to one being built."""
-    for number, targeted in _targets(conn, keys):
-        _table(number).add(conn, targeted)
+    for table, targeted in _targets(conn, keys):
+        table.add(conn, targeted)
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
     """Remove the memories, before their rows change."""
-    for number, targeted in _targets(conn, keys):
-        _table(number).remove(conn, targeted)
+    for table, targeted in _targets(conn, keys):
+        table.remove(conn, targeted)
 
 
 def _table(number: int) -> FtsTable:
     return FtsTable(f"fts_{number}", "memory_words", "memory_key", "own, context, owner")
 
 
-def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[FtsTable, Sequence[int]]]:
     """Yield each generation with those of *keys* that are in it.
 
     One being built contains the memories up to its last key; later ones are added, as they are
@@ -117,12 +117,12 @@ def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[int, Sequence
     """
     if not keys:
         return
-    yield generation(conn), keys
+    yield _table(generation(conn)), keys
     building = current_build(conn)
     if building is not None:
         filled = [key for key in keys if key <= building.last_key]
         if filled:
-            yield building.number, filled
+            yield _table(building.number), filled
 
 
 class Build(NamedTuple):

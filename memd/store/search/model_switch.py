@@ -71,13 +71,11 @@ def cancel(conn: Writing) -> None:
 
 def progress(conn: Reading, change: ModelChange) -> tuple[int, int]:
     """Return how many memories have a vector of the new model, and how many there are."""
-    done = conn.execute(
+    done = conn.get_count(
         "SELECT count(*) FROM embedding WHERE model_key = :key AND kind = 'own'",
         {"key": _key(conn, change)},
-    ).get
-    total = conn.execute("SELECT count(*) FROM memory").get
-    assert isinstance(done, int)
-    assert isinstance(total, int)
+    )
+    total = conn.get_count("SELECT count(*) FROM memory")
     return min(done, total), total
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from memd.domain.enums import VISIBLE, MemoryState
 from memd.store.file.connect import Reading, Writing, keys_array
@@ -195,7 +195,7 @@ def find_filled_elsewhere(
 
 def count_trashed(conn: Reading, agent_id: str, session_id: str) -> int:
     """Return how many memories that naps made of a session are in the trash."""
-    count = conn.execute(
+    return conn.get_count(
         """
         SELECT count(*)
           FROM agent AS a
@@ -205,8 +205,7 @@ def count_trashed(conn: Reading, agent_id: str, session_id: str) -> int:
          WHERE a.agent_id = :agent_id AND s.session_id = :session_id AND m.state = 'trashed'
         """,
         {"agent_id": agent_id, "session_id": session_id},
-    ).get
-    return cast("int", count)
+    )
 
 
 def _row(row: Sequence[Any]) -> SlotRow:
