@@ -24,7 +24,7 @@ from memd.domain.removal import ForgetResult, TrashedMemory
 from memd.domain.values import RESERVED_AGENT
 from memd.guard.secrets import screen
 from memd.store.access import names
-from memd.store.file import backup, scrub
+from memd.store.file import backup, open_files, scrub
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.learn import learnings
@@ -112,7 +112,7 @@ class Trash:
         try:
             forgotten = await self.db.write(caller, work, reply=ForgetResult)
         except DiskFullError:
-            if not self.db.release_ballast():
+            if not open_files.release_ballast(self.db.path):
                 raise
             forgotten = await self.db.write(caller, work, reply=ForgetResult)
         await scrub.erase_residue(self.db)

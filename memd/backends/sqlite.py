@@ -45,7 +45,6 @@ T = TypeVar("T")
 def create(
     config: CompanyMemoryConfig, *, embedder: Embedder | None = None, clock: Clock | None = None
 ) -> SqliteBackend:
-    """Return a disconnected backend; without an *embedder* it uses the installed model."""
     return SqliteBackend(config, embedder=embedder, clock=clock or SystemClock())
 
 
@@ -112,13 +111,11 @@ class SqliteBackend:
         return rooms
 
     async def disconnect(self) -> None:
-        """Close the file; harmless without a connection."""
         stack, self._stack, self._rooms = self._stack, None, None
         if stack is not None:
             await stack.aclose()
 
     async def health_check(self) -> bool:
-        """Return whether the file answers."""
         if self._rooms is None:
             log.warning("backend not connected", backend="sqlite")
             return False
@@ -183,7 +180,6 @@ class SqliteBackend:
         )
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        """Return a memory; None for an unknown one or another agent's."""
         return await self._call(agent_id, lambda rooms, caller: rooms.recall.get(caller, memory_id))
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
@@ -195,7 +191,6 @@ class SqliteBackend:
         )
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
-        """Return how many visible memories the agent has."""
         return await self._call(
             agent_id, lambda rooms, caller: rooms.recall.count(caller, category)
         )
@@ -232,7 +227,6 @@ class SqliteBackend:
 
     @property
     def archival_store(self) -> SqliteArchive:
-        """The archive of this file."""
         return self._archive
 
     async def move_to_archive(
@@ -297,7 +291,6 @@ class SqliteArchive:
         return archival_id
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
-        """Return the agent's archived memories that match."""
         answer = await self.room().search(Caller(agent_id=agent_id), query)
         return tuple(to_archival_entry(archived) for archived in answer)
 
@@ -316,12 +309,10 @@ class SqliteArchive:
             return None
 
     async def count(self, agent_id: str) -> int:
-        """Return how many of the agent's memories are archived."""
         return await self.room().count(Caller(agent_id=agent_id))
 
 
 def to_archival_entry(memory: ArchivedMemory) -> ArchivalEntry:
-    """Return an archived memory as the documents have it (SPEC 16.13)."""
     return archival_entry(memory.entry, memory.mode, memory.archived_at)
 
 

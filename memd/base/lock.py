@@ -12,6 +12,7 @@ import fcntl
 import os
 import struct
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from memd.base.errors import AlreadyRunningError, UnsafePathError
@@ -22,47 +23,26 @@ _IN_USE = frozenset({errno.EAGAIN, errno.EACCES})
 _CANNOT_WRITE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 
-class StoreLock:
-    """Both locks of a store, held until :meth:`close`.
-
-    Close it after every connection to the store: closing a file drops the locks that SQLite
-    has on it in this process.
-    """
-
-    def __init__(self) -> None:
-        self._handles: list[int] = []
-
-    def add(self, handle: int) -> None:
-        """Take ownership of the locked descriptor *handle*."""
-        self._handles.append(handle)
-
-    def close(self) -> None:
-        """Release the locks; may be called again."""
-        while self._handles:
-            os.close(self._handles.pop())
-
-
-def lock_store(lock_file: Path, database: Path, *, create: bool = True) -> StoreLock:
+def lock_store(lock_file: Path, database: Path, *, create: bool = True) -> ExitStack:
     """Lock the file *lock_file* and the store itself, which *create* creates if missing.
+
+    Both are held until the result is closed. Close it after every connection to the store:
+    closing a file drops the locks that SQLite has on it in this process.
 
     Raises AlreadyRunningError when another process holds either. On a read-only disk nobody
     can write, so a lock file that cannot be created is skipped.
     """
-    locks = StoreLock()
-    try:
+    with ExitStack() as locks:
         try:
-            locks.add(lock(lock_file))
+            locks.callback(os.close, lock(lock_file))
         except OSError as error:
             if error.errno not in _CANNOT_WRITE:
                 raise
         handle = _open_database(database, os.O_CREAT if create else 0)
         if handle is not None:
-            locks.add(handle)
+            locks.callback(os.close, handle)
             _lock_byte(handle, database)
-    except BaseException:
-        locks.close()
-        raise
-    return locks
+        return locks.pop_all()
 
 
 def _open_database(database: Path, create: int) -> int | None:

@@ -39,7 +39,6 @@ from memd.store.file.open_files import (
     LastFailure,
     OpenFiles,
     read_only_error,
-    release_ballast,
     repair_modes,
     reserve_ballast,
 )
@@ -334,10 +333,6 @@ class Database:
         if self._writer is not None and self._vfs is None:
             reserve_ballast(self.path)
         return self._writer is not None
-
-    def release_ballast(self) -> bool:
-        """Free the reserved disk space for an erasure; False when none was reserved."""
-        return release_ballast(self.path)
 
     async def close(self) -> None:
         """Checkpoint, then close every connection. May be called again."""

@@ -60,16 +60,12 @@ def _load() -> str | None:
     return _VFS
 
 
-def writes_sums(conn: apsw.Connection) -> bool:
-    return has_page_sums(conn) and conn.reserve_bytes() == PAGE_SUM_BYTES
-
-
 def add_sums(conn: Writing) -> bool:
     """Add checksums to a file without them by rewriting it; False when that is not possible.
 
     Needs the space of a second file for a moment. After a crash the file has all checksums or none.
     """
-    if writes_sums(conn) or not has_page_sums(conn):
+    if not has_page_sums(conn) or conn.reserve_bytes() == PAGE_SUM_BYTES:
         return False
     try:
         conn.reserve_bytes(reserve=PAGE_SUM_BYTES)
@@ -77,7 +73,7 @@ def add_sums(conn: Writing) -> bool:
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     except apsw.Error:  # full or damaged: usable without, and a later start tries again
         return False
-    return writes_sums(conn)
+    return conn.reserve_bytes() == PAGE_SUM_BYTES
 
 
 def layout(path: Path) -> Layout:

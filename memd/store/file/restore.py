@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import apsw
 
@@ -103,7 +103,7 @@ def _validate(staged: Path) -> int:
             raise DamagedError(
                 f"the backup does not check; nothing was restored: {'; '.join(problems)}"
             )
-        return cast("int", conn.execute("SELECT count(*) FROM memory").get)
+        return conn.get_count("SELECT count(*) FROM memory")
 
 
 def _forgotten_since(staged: Path, database: Path) -> tuple[str, ...]:
@@ -112,15 +112,12 @@ def _forgotten_since(staged: Path, database: Path) -> tuple[str, ...]:
         return ()
     try:
         with open_offline(database) as conn:
-            erased = {
-                cast("str", memory_id)
-                for (memory_id,) in conn.execute("SELECT memory_id FROM forgotten")
-            }
+            erased = set(conn.list_texts("SELECT memory_id FROM forgotten"))
     except (MemdError, apsw.Error):  # damaged, or no store at all: there is nothing to compare
         return ()
     with open_offline(staged) as conn:
-        rows = conn.execute("SELECT memory_id FROM memory ORDER BY memory_key")
-        return tuple(cast("str", memory_id) for (memory_id,) in rows if memory_id in erased)
+        ids = conn.list_texts("SELECT memory_id FROM memory ORDER BY memory_key")
+        return tuple(memory_id for memory_id in ids if memory_id in erased)
 
 
 def keep_old(database: Path, anchors: Path, stamp: str, why: str) -> Path:
