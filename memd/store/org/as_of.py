@@ -130,28 +130,20 @@ _VERSIONS = f"""
          ORDER BY o.operation_key DESC
          LIMIT :limit
 """
+# The statements that are still known, and those known then, each by their own index.
+_ABOUT = " UNION ".join(
+    f"""
+        SELECT s.operation_key AS about
+          FROM statement AS s
+         WHERE s.{end} = :thing_key AND s.known_to_us {is_known}
+           AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL
+    """
+    for end in ("subject_key", "object_key")
+    for is_known in ("IS NULL", "> :known_us")
+)
 _VERSIONS_ABOUT = f"""
         {_VERSION}
-          FROM (SELECT s.operation_key AS about
-                  FROM statement AS s
-                 WHERE s.subject_key = :thing_key AND s.known_to_us IS NULL
-                   AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL
-                 UNION
-                SELECT s.operation_key
-                  FROM statement AS s
-                 WHERE s.subject_key = :thing_key AND s.known_to_us > :known_us
-                   AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL
-                 UNION
-                SELECT s.operation_key
-                  FROM statement AS s
-                 WHERE s.object_key = :thing_key AND s.known_to_us IS NULL
-                   AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL
-                 UNION
-                SELECT s.operation_key
-                  FROM statement AS s
-                 WHERE s.object_key = :thing_key AND s.known_to_us > :known_us
-                   AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL)
-               CROSS JOIN org_operation AS o ON o.operation_key = about
+          FROM ({_ABOUT}) CROSS JOIN org_operation AS o ON o.operation_key = about
          WHERE {_WAS_CURRENT}
          ORDER BY o.operation_key DESC
          LIMIT :limit
@@ -165,20 +157,19 @@ def _like_pattern(text: str) -> str:
 
 def is_mentioned(conn: Reading, thing_key: int, categories: Collection[str]) -> bool:
     """Return whether a fact of *categories* ever mentioned a thing."""
-    return conn.exists(
-        """
-        SELECT EXISTS (SELECT 1
-                         FROM statement AS s
-                              JOIN org_operation AS o ON o.operation_key = s.operation_key
-                        WHERE s.subject_key = :thing_key
-                          AND o.category IN (SELECT value FROM json_each(:categories)))
-            OR EXISTS (SELECT 1
-                         FROM statement AS s
-                              JOIN org_operation AS o ON o.operation_key = s.operation_key
-                        WHERE s.object_key = :thing_key
-                          AND o.category IN (SELECT value FROM json_each(:categories)))
-        """,
-        {"thing_key": thing_key, "categories": json.dumps(sorted(categories))},
+    params = {"thing_key": thing_key, "categories": json.dumps(sorted(categories))}
+    return any(
+        conn.exists(
+            f"""
+            SELECT EXISTS (SELECT 1
+                             FROM statement AS s
+                                  JOIN org_operation AS o ON o.operation_key = s.operation_key
+                            WHERE s.{end} = :thing_key
+                              AND o.category IN (SELECT value FROM json_each(:categories)))
+            """,
+            params,
+        )
+        for end in ("subject_key", "object_key")
     )
 
 

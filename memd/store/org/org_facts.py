@@ -43,6 +43,16 @@ _FACT = """
                o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
                o.autonomy_level
 """
+_CURRENT = """
+          FROM org_fact AS f
+               JOIN org_operation AS o ON o.operation_key = f.operation_key
+         WHERE f.retracted_at_us IS NULL
+"""
+# By the time that the author gave.
+_HOLDS = """
+           AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
+                                   AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
+"""
 
 
 class OperationRow(NamedTuple):
@@ -84,12 +94,7 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
     """
     row = conn.find_row(
         FactRow,
-        f"""
-        {_FACT}
-          FROM org_fact AS f
-               JOIN org_operation AS o ON o.operation_key = f.operation_key
-         WHERE f.fact_id = :fact_id AND f.retracted_at_us IS NULL
-        """,
+        f"{_FACT} {_CURRENT} AND f.fact_id = :fact_id",
         {"fact_id": fact_id},
     )
     if row is not None and row.fact_key not in intact.facts(conn, [row.fact_key]):
@@ -111,13 +116,8 @@ def list_newest(
     """
     rows = conn.execute(
         f"""
-        {_FACT}
-          FROM org_fact AS f
-               JOIN org_operation AS o ON o.operation_key = f.operation_key
-         WHERE f.category IN (SELECT value FROM json_each(:categories))
-           AND f.retracted_at_us IS NULL
-           AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
-                                   AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
+        {_FACT} {_CURRENT} {_HOLDS}
+           AND f.category IN (SELECT value FROM json_each(:categories))
          ORDER BY f.created_at_us DESC, f.fact_key DESC
          LIMIT :limit OFFSET :offset
         """,
@@ -150,13 +150,9 @@ def count(
 ) -> int:
     """Return how many facts ``newest`` would list, without retracted ones."""
     return conn.get_count(
-        """
-        SELECT count(*)
-          FROM org_fact AS f
-               JOIN org_operation AS o ON o.operation_key = f.operation_key
-         WHERE (:category IS NULL OR f.category = :category) AND f.retracted_at_us IS NULL
-           AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
-                                   AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
+        f"""
+        SELECT count(*) {_CURRENT} {_HOLDS}
+           AND (:category IS NULL OR f.category = :category)
         """,
         {"category": category, "at_us": at_us},
     )

@@ -18,31 +18,27 @@ from memd.store.session import message_index
 
 SIDE_CHARS = 600  # of a long neighbour only the end that adjoins this memory
 
-_NEIGHBOURS = """
-SELECT (SELECT n.memory_key
+# The next memory of the session in one direction: naps' have neighbours of their own.
+_NEXT = """
+(SELECT n.memory_key
           FROM memory AS n INDEXED BY memory_beside
          WHERE n.session_key = m.session_key
-           AND (n.ordinal, n.part, n.memory_key) < (m.ordinal, m.part, m.memory_key)
+           AND (n.ordinal, n.part, n.memory_key) {beyond} (m.ordinal, m.part, m.memory_key)
            AND n.state IN ('active', 'pending')
            AND m.is_napped =
                EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = n.batch AND r.kind = 'nap')
-         ORDER BY n.ordinal DESC, n.part DESC, n.memory_key DESC
-         LIMIT 1) AS before_key,
-       (SELECT n.memory_key
-          FROM memory AS n INDEXED BY memory_beside
-         WHERE n.session_key = m.session_key
-           AND (n.ordinal, n.part, n.memory_key) > (m.ordinal, m.part, m.memory_key)
-           AND n.state IN ('active', 'pending')
-           AND m.is_napped =
-               EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = n.batch AND r.kind = 'nap')
-         ORDER BY n.ordinal, n.part, n.memory_key
-         LIMIT 1) AS after_key
+         ORDER BY n.ordinal {order}, n.part {order}, n.memory_key {order}
+         LIMIT 1)
+"""
+_NEIGHBOURS = f"""
+SELECT {_NEXT.format(beyond="<", order="DESC")} AS before_key,
+       {_NEXT.format(beyond=">", order="ASC")} AS after_key
   FROM (SELECT m.memory_key, m.session_key, m.ordinal, m.part,
                EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
                    AS is_napped
           FROM memory AS m
          WHERE m.memory_key = :memory_key) AS m
-"""
+"""  # noqa: S608  # constants of this module
 
 
 def ensure(conn: Writing) -> None:

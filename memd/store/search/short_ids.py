@@ -12,67 +12,51 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from memd.domain.enums import OrgFactCategory
 from memd.store.file.connect import Reading
 
+# The statements below are built from constants of this module.
+# ruff: noqa: S608
 END_CHARS = 6
 """How many characters of an end are compared in SQL; callers pass no fewer."""
 
 
 def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> list[str]:
     """Return the ids of memories of *agents*, in any state, that end in one of *ends*."""
-    return _find(
-        conn,
-        ends,
-        """
-        SELECT m.memory_id
+    source = """
           FROM memory AS m
          WHERE m.agent_key IN (SELECT agent_key FROM agent
                                 WHERE agent_id IN (SELECT value FROM json_each(:agents)))
-           AND substr(m.memory_id, -:chars) IN (SELECT value FROM json_each(:ends))
-        """,
-        {"agents": json.dumps(sorted(agents))},
-    )
+    """
+    return _find(conn, ends, "m.memory_id", source, {"agents": json.dumps(sorted(agents))})
 
 
 def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     """Return the archival ids of the agent's memories that end in one of *ends*."""
-    return _find(
-        conn,
-        ends,
-        """
-        SELECT r.archival_id
+    source = """
           FROM archive AS r
                JOIN memory AS m ON m.memory_key = r.memory_key
                JOIN agent AS a ON a.agent_key = m.agent_key
          WHERE a.agent_id = :agent_id
-           AND substr(r.archival_id, -:chars) IN (SELECT value FROM json_each(:ends))
-        """,
-        {"agent_id": agent_id},
-    )
+    """
+    return _find(conn, ends, "r.archival_id", source, {"agent_id": agent_id})
 
 
 def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     """Return the ids of the agent's lessons that end in one of *ends*."""
-    return _find(
-        conn,
-        ends,
-        """
-        SELECT l.learning_id
+    source = """
           FROM learning AS l
                JOIN agent AS a ON a.agent_key = l.agent_key
          WHERE a.agent_id = :agent_id
-           AND substr(l.learning_id, -:chars) IN (SELECT value FROM json_each(:ends))
-        """,
-        {"agent_id": agent_id},
-    )
+    """
+    return _find(conn, ends, "l.learning_id", source, {"agent_id": agent_id})
 
 
 def of_all_agents(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
     """Return agent and id of each memory, of any agent, that ends in one of *ends*."""
     rows = conn.execute(
-        """
+        f"""
         SELECT a.agent_id, m.memory_id
           FROM memory AS m
                JOIN agent AS a ON a.agent_key = m.agent_key
-         WHERE substr(m.memory_id, -:chars) IN (SELECT value FROM json_each(:ends))
+         WHERE {_ENDS.format(column="m.memory_id")}
         """,
         _end_params(ends),
     )
@@ -84,38 +68,31 @@ def of_facts(
     conn: Reading, categories: Collection[OrgFactCategory], ends: Sequence[str]
 ) -> list[str]:
     """Return the ids of facts of *categories*, retracted ones too, that end in one of *ends*."""
-    return _find(
-        conn,
-        ends,
-        """
-        SELECT f.fact_id
+    source = """
           FROM org_fact AS f
          WHERE f.category IN (SELECT value FROM json_each(:categories))
-           AND substr(f.fact_id, -:chars) IN (SELECT value FROM json_each(:ends))
-        """,
-        {"categories": json.dumps(sorted(categories))},
-    )
+    """
+    return _find(conn, ends, "f.fact_id", source, {"categories": json.dumps(sorted(categories))})
 
 
 def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
     """Return the ids of runs that end in one of *ends*."""
-    return _find(
-        conn,
-        ends,
-        """
-        SELECT run_id
-          FROM run
-         WHERE substr(run_id, -:chars) IN (SELECT value FROM json_each(:ends))
-        """,
-        {},
-    )
+    return _find(conn, ends, "run_id", "FROM run WHERE true", {})
+
+
+_ENDS = "substr({column}, -:chars) IN (SELECT value FROM json_each(:ends))"
 
 
 def _end_params(ends: Iterable[str]) -> dict[str, str | int]:
     return {"chars": END_CHARS, "ends": json.dumps([end[-END_CHARS:] for end in ends])}
 
 
-def _find(conn: Reading, ends: Sequence[str], sql: str, params: Mapping[str, str]) -> list[str]:
-    """Return the ids that *sql* finds for the last characters of *ends*, if they end in one."""
-    ids = conn.list_texts(sql, {**params, **_end_params(ends)})
+def _find(
+    conn: Reading, ends: Sequence[str], column: str, source: str, params: Mapping[str, str]
+) -> list[str]:
+    """Return the ids in *column* of the rows of *source* that end in one of *ends*."""
+    ids = conn.list_texts(
+        f"SELECT {column} {source} AND {_ENDS.format(column=column)}",
+        {**params, **_end_params(ends)},
+    )
     return [full_id for full_id in ids if full_id.endswith(tuple(ends))]
