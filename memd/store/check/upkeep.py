@@ -66,9 +66,7 @@ class Upkeep:
         figures = await self.db.read(check.counts)
         return CheckReport(ok=not problems, problems=tuple(problems), figures=figures)
 
-    async def rebuild(
-        self, caller: Caller, progress: Progress = lambda _done, _total: None
-    ) -> None:
+    async def rebuild(self, caller: Caller, progress: Progress | None = None) -> None:
         """Rebuild the caches from the rows, beside the live ones, in small steps.
 
         Indexes, contexts and damaged vectors come first (renewal.py). Recall goes on with the old
@@ -76,6 +74,7 @@ class Upkeep:
         afresh. The index of messages is emptied and refilled; what a kill left out is added at the
         next start.
         """
+        report = progress or (lambda _done, _total: None)
         total = 2 * (await self.db.read(check.counts))["memories"]
         done = 0
         await self._renew(caller)
@@ -88,12 +87,12 @@ class Upkeep:
         await self.db.write(caller, fulltext.start_build)
         while await self.db.write(caller, lambda conn: fulltext.step_build(conn, REBUILD_ROWS)):
             done = min(done + REBUILD_ROWS, total // 2)
-            progress(done, total)
+            report(done, total)
         if await self.db.write(caller, vectors.start_build):
             while await self.db.write(caller, lambda conn: vectors.step_build(conn, REBUILD_ROWS)):
                 done = min(done + REBUILD_ROWS, total)
-                progress(done, total)
-        progress(total, total)
+                report(done, total)
+        report(total, total)
 
     async def _renew(self, caller: Caller) -> None:
         for name in await self.db.read(renewal.list_indexes):
