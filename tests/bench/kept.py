@@ -5,8 +5,7 @@ distilled as the daemon's own naps distil it when a session ends, without a stor
 and scored by what readers wrote down before: which items are whole in one memory,
 by weight and by kind, which lines of the user were kept that must not be, how much
 is kept for every 30,000 tokens, and the CPU time that it takes. Where a session was
-read twice, the readers' agreement is printed. ``--baseline`` scores what such naps
-kept before: the documents' facts, and the lines that first name a thing.
+read twice, the readers' agreement is printed.
 
 ``--show SESSION`` prints one session's memories beside its labels; never one that
 is held back, unless with ``--i-judge``. ``--draw 120 --seed 1 --out FILE`` writes so
@@ -20,12 +19,11 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench import classified, kept_marks
-from bench.excerpts import excerpts
 from bench.kept_scores import (
     PER_TOKENS,
     Memory,
@@ -41,18 +39,9 @@ from bench.scores import quantile
 from bench.stage import save_result
 from bench.transcripts import Message, exported, specstory
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.nap.consolidator import (
-    CHARS_PER_TOKEN,
-    MENTION_SHARE,
-    SUMMARY_SHARE,
-    MemoryConsolidator,
-)
-from memd.sleep.nap.messages import text_to_store
-from memd.sleep.nap.preparation import find_lessons
+from memd.sleep.nap.consolidator import MemoryConsolidator
 
 REPEATS = 3
-
-Keeping = Callable[[Sequence[Message]], Sequence[Memory]]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -60,11 +49,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.marks:
         print(json.dumps(kept_marks.summed(options.marks)))
         return
-    keeping = before if options.baseline else distilled
     if options.show:
         if split().get(options.show, HELD[0]) in HELD and not options.i_judge:
             raise SystemExit("this session is held back: nothing may be tuned on it")
-        print("\n".join(shown(options.folder, options.show, keeping)))
+        print("\n".join(shown(options.folder, options.show)))
         return
     if options.draw:
         fresh = {
@@ -72,15 +60,15 @@ def main(argv: Sequence[str] | None = None) -> None:
             for name, messages in exported(options.folder, sidechains=False).items()
             if split().get(name, HELD[0]) in HELD
         }
-        kept = {name: keeping(messages) for name, messages in fresh.items()}
+        kept = {name: distilled(messages) for name, messages in fresh.items()}
         kept_marks.draw(kept, options.draw, options.seed, options.out)
         return
-    result = measure(options.folder, options.split, keeping)
+    result = measure(options.folder, options.split)
     print("\n".join(_lines(result)))
     save_result(result, options.json)
 
 
-def measure(folder: Path, which: str, keeping: Keeping) -> dict[str, Any]:
+def measure(folder: Path, which: str) -> dict[str, Any]:
     """Return the figures by split: of each session, of all, and what a nap costs."""
     marked = readings(which)
     lines = session_lines(folder, list(marked))
@@ -89,8 +77,8 @@ def measure(folder: Path, which: str, keeping: Keeping) -> dict[str, Any]:
     for name, reading in marked.items():
         messages = specstory("\n".join(lines[name]), sidechains=False)
         tokens = MemoryConsolidator.estimate_tokens(messages)
-        memories = keeping(messages)
-        cpu_ms.append(_cpu_ms(keeping, messages) * PER_TOKENS / max(tokens, 1))
+        memories = distilled(messages)
+        cpu_ms.append(_cpu_ms(messages) * PER_TOKENS / max(tokens, 1))
         scores[name] = score(reading, lines[name], memories, tokens)
     there = split()
     parts = {part: {n: s for n, s in scores.items() if there[n] == part} for part in SPLITS}
@@ -108,22 +96,11 @@ def distilled(messages: Sequence[Message]) -> list[Memory]:
     return [Memory(each.text, each.kind, each.kind is NapKind.DIGEST) for each in made]
 
 
-def before(messages: Sequence[Message]) -> list[Memory]:
-    """Return what they kept before: the documents' facts, lessons, and lines that name things."""
-    rule = MemoryConsolidator(mention_share=MENTION_SHARE)
-    facts = (*rule.facts(messages), *find_lessons(messages))
-    room = int(SUMMARY_SHARE * rule.max_tokens) * CHARS_PER_TOKEN
-    lines = excerpts([text_to_store(message) for message in messages], facts, room)
-    parts = [part for text in lines.values() for part in text.split("\n\n")]
-    texts = dict.fromkeys((*(fact.text for fact in facts), *parts))
-    return [Memory(text, "fact") for text in texts]
-
-
-def shown(folder: Path, session: str, keeping: Keeping) -> Iterator[str]:
+def shown(folder: Path, session: str) -> Iterator[str]:
     """Yield a session's memories with the items that each holds, then what is not covered."""
     reading = readings()[session]
     lines = session_lines(folder, [session])[session]
-    memories = keeping(specstory("\n".join(lines), sidechains=False))
+    memories = distilled(specstory("\n".join(lines), sidechains=False))
     for place, memory in enumerate(memories, 1):
         held = [item.number for item in covered([memory], reading.items)]
         never = [] if memory.is_digest else reading.never_kept()
@@ -140,11 +117,11 @@ def shown(folder: Path, session: str, keeping: Keeping) -> Iterator[str]:
             yield f"not kept word for word, line {line} ({does}): {lines[line - 1]}"
 
 
-def _cpu_ms(keeping: Keeping, messages: Sequence[Message]) -> float:
+def _cpu_ms(messages: Sequence[Message]) -> float:
     times = []
     for _ in range(REPEATS):
         begun = time.process_time()
-        keeping(messages)
+        distilled(messages)
         times.append(1_000 * (time.process_time() - begun))
     return quantile(times, 0.5)
 
@@ -153,7 +130,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.kept", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--split", choices=(*SPLITS, "all"), default="fit")
-    parser.add_argument("--baseline", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--show", metavar="SESSION")
     parser.add_argument("--i-judge", action="store_true")

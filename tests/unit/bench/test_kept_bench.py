@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench import kept_marks
-from bench.kept import before, main
+from bench.kept import main
 from bench.kept_recall import CUTS, Asked, Prompt, Stored, dated, recalled, sizes
 from bench.kept_scores import (
     Memory,
@@ -165,23 +165,6 @@ def test_marks_are_summed_over_judges_and_a_second_mark_is_refused(tmp_path: Pat
     paths[0].write_text("1 keep\n1 junk\n", "utf-8")
     with pytest.raises(SystemExit):
         kept_marks.summed(paths)
-
-
-def test_the_baseline_is_the_documents_facts_and_the_lines_that_name_things() -> None:
-    texts = [
-        each.text
-        for each in before(
-            [
-                {"role": "user", "content": "You must always run the tests."},
-                {
-                    "role": "assistant",
-                    "content": "I look at it.\nSee src/parser/lexer.py:12 there.",
-                },
-            ]
-        )
-    ]
-    assert any("must always run" in text for text in texts)
-    assert any("src/parser/lexer.py" in text for text in texts)
 
 
 def test_every_label_is_of_one_split_and_whole() -> None:
