@@ -94,21 +94,6 @@ def test_a_budget_of_nothing_prepares_nothing(desk: Desk, budget: int) -> None:
     assert (prompt["messages"], prompt["tokens_used"]) == ([], 0)
 
 
-@pytest.mark.parametrize("budget", [1, 40, 120, 150, 200, 400])
-def test_a_prompt_never_costs_more_than_its_budget(desk: Desk, budget: int) -> None:
-    for place in range(12):
-        desk.store(f"The staging server number {place} runs Debian 12 behind nginx. " * (place + 1))
-    desk.call("preference.set", name="style", value="I prefer short answers.")
-    desk.settle()
-
-    prompt = desk.prompt("What does the staging server run?", token_budget=budget)
-
-    spent = sum(ESTIMATE(message["content"]) for message in prompt["messages"])
-    assert spent <= prompt["tokens_used"] <= budget
-    shown = len(prompt["memories"])
-    assert shown + prompt["left_out"]["memories"] == 12
-
-
 def test_what_the_user_prefers_comes_first_and_once(desk: Desk) -> None:
     desk.ingest("I prefer tabs over spaces in Go code.")
     desk.store("The Go service is built with tabs, as gofmt writes them.")

@@ -203,11 +203,6 @@ def test_a_version_of_no_fact_is_refused(ada: Client) -> None:
     assert (caught.value.kind, caught.value.field) == ("org_write", "fact_id")
 
 
-def test_retracting_nothing_is_false(ada: Client) -> None:
-    """SPEC 15.5.3."""
-    assert ada.call("org.retract", {"fact_id": "no such fact"}) is False
-
-
 def test_no_parameter_makes_an_author(daemon: Spawned, ada: Client) -> None:
     """SPEC D14: not in the key's name, not without a key, not as a human."""
     ada.call("org.write", ADR)

@@ -82,16 +82,6 @@ def test_a_changed_mind_changes_the_preference(desk: Desk) -> None:
         assert desk.preferences() == {"favorite_editor": text}
 
 
-def test_a_preference_told_again_in_passing_is_not_lost(desk: Desk) -> None:
-    desk.ingest("i prefer tea", session_id="one")
-
-    receipt = desk.ingest("i prefer tea", session_id="two")
-
-    assert receipt["stored"]
-    assert receipt["preferences"]
-    assert list(desk.preferences().values()) == ["i prefer tea"]
-
-
 def test_a_preference_told_again_in_bulk_is_not_lost(desk: Desk) -> None:
     desk.ingest("i prefer tea", session_id="one")
 

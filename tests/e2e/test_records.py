@@ -111,16 +111,6 @@ def test_a_lost_compare_and_swap_is_a_version_conflict(client: Client) -> None:
     assert answer["record"]["value"] == "light"
 
 
-def test_costs_are_summed(client: Client) -> None:
-    save(client, "cost_records", id="s1", agent_id="summed", cost=0.5)
-    save(client, "cost_records", id="s2", agent_id="summed", cost=0.25)
-    asked = {"agent_id": "summed"}
-    assert client.call("records.cost_records.aggregate", asked) == {
-        "amount": 0.75,
-        "currency": "USD",
-    }
-
-
 def test_the_methods_are_described_but_not_loaded_by_a_start(client: Client) -> None:
     described = {method["name"] for method in client.call("rpc.discover")["methods"]}
     assert described == methods().keys() | records().keys()

@@ -20,16 +20,12 @@ from memd.base.errors import (
     AlreadyRunningError,
     InternalError,
     InvalidError,
-    MemoryNotFoundError,
     NotRunningError,
     UnsafePathError,
 )
 from memd.base.limits import IN_FLIGHT_REQUESTS_MAX
 from memd.base.paths import Paths
 from memd.client import AsyncClient, Client
-from memd.domain.backend import MemoryBackend
-from memd.domain.enums import MemoryCategory
-from memd.domain.memory import MemoryQuery, MemoryStoreRequest
 from memd.serve import server
 
 STORE = {"content": "a", "category": "semantic"}
@@ -281,15 +277,6 @@ async def test_the_log_never_sees_a_param(
 # The clients.
 
 
-async def test_an_error_is_raised_as_the_daemons_own_class(daemon: Paths) -> None:
-    async with AsyncClient(daemon.socket) as client:
-        with pytest.raises(InvalidError) as invalid:
-            await client.call("memory.recall", {"query": "x", "top_k": 0})
-        assert invalid.value.field == "top_k"
-        with pytest.raises(MemoryNotFoundError):
-            await client.call("memory.update", {"id": "none", "content": "a"})
-
-
 async def test_calls_at_once_share_one_connection_and_get_their_own_answers(
     daemon: Paths, house: GatedRooms
 ) -> None:
@@ -406,33 +393,6 @@ async def test_a_bug_arrives_with_its_incident(daemon: Paths, house: GatedRooms)
         with pytest.raises(InternalError) as caught:
             await client.call("memory.count")
         assert caught.value.incident
-
-
-async def test_the_client_is_a_backend(daemon: Paths) -> None:
-    client = AsyncClient(daemon.socket)
-    assert isinstance(client, MemoryBackend)
-    assert client.backend_name
-    connected = [client.is_connected]
-    await client.connect()
-    connected.append(client.is_connected)
-    request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="tea, not coffee")
-    memory_id = await client.store("me", request)
-    entry = await client.get("me", memory_id)
-    assert entry is not None
-    assert entry.content == "tea, not coffee"
-    assert await client.get("you", memory_id) is None
-    (retrieved,) = await client.retrieve("me", MemoryQuery(text="tea"))
-    assert retrieved.model_copy(update={"relevance_score": None}) == entry
-    assert await client.count("me", category=MemoryCategory.SEMANTIC) == 1
-    assert await client.delete("me", memory_id)
-    assert not await client.delete("me", memory_id)
-    await client.disconnect()
-    await client.disconnect()
-    assert [*connected, client.is_connected] == [False, True, False]
-
-
-async def test_health_is_false_where_nobody_listens(tmp_path: Path) -> None:
-    assert not await AsyncClient(tmp_path / "no.sock").health_check()
 
 
 async def test_a_stop_refuses_in_words_what_waits_and_what_arrives_meanwhile(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.clocks import HeldClock
 from support.disks import read_only
-from support.store import ADA, BOB, a_house, bytes_of, visible
+from support.store import ADA, BOB, a_house, bytes_of
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import ConflictError
@@ -31,15 +31,6 @@ async def replies(house: Rooms) -> int:
     count = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM reply").get)
     assert isinstance(count, int)
     return count
-
-
-async def test_the_same_request_again_gets_the_first_reply_and_changes_nothing(
-    house: Rooms,
-) -> None:
-    first = await house.ingest.store(KEYED, NOTE)
-    assert await house.ingest.store(KEYED, NOTE) == first
-    assert await house.ingest.store(ADA, NOTE) != first  # without a key it is another write
-    assert len(await visible(house)) == 2
 
 
 async def test_every_kind_of_write_keeps_its_reply(tmp_path: Path) -> None:
@@ -65,16 +56,6 @@ async def test_every_kind_of_write_keeps_its_reply(tmp_path: Path) -> None:
         first = await house.trash.forget(keyed("forget"), ids=[memory_id])
         assert await house.trash.forget(keyed("forget"), ids=[memory_id]) == first
         assert first.count == 1
-
-
-async def test_another_request_under_the_same_key_is_a_conflict(house: Rooms) -> None:
-    await house.ingest.store(KEYED, NOTE)
-    other = replace(KEYED, request_hash=b"two")
-    with pytest.raises(ConflictError):
-        await house.ingest.store(other, NOTE)
-    with pytest.raises(ConflictError):
-        await house.ingest.ingest(other, TEXT)
-    assert len(await visible(house)) == 1
 
 
 async def test_a_key_belongs_to_its_client(house: Rooms) -> None:

@@ -27,7 +27,6 @@ from memd.inject.own_memories import MemoryRooms, OwnMemories
 from memd.text.tokens import DefaultTokenEstimator
 
 ESTIMATE = DefaultTokenEstimator().estimate_tokens
-NOBODY = Caller(agent_id="nobody", method="test")
 
 
 def a_room(house: Rooms, **needs: Any) -> Inject:
@@ -425,17 +424,6 @@ async def test_who_may_only_read_writes_no_memory_by_a_tool(house: Rooms) -> Non
         await room.call(reader, "unknown", {})
 
 
-async def test_reformulation_works_without_a_language_model(house: Rooms) -> None:
-    await stored(house, "Ansible restarts nginx on Hetzner.")
-    config = {"strategy": "tool_based", "query_reformulation_enabled": True}
-
-    answer = await a_room(house, config=config).call(
-        ADA, "search_memory", {"query": "what does restart nginx?"}
-    )
-
-    assert "Ansible" in answer.content
-
-
 async def test_own_memories_are_a_documented_backend(house: Rooms) -> None:
     own = OwnMemories(MemoryRooms(house.recall, house.ingest, house.trash), ADA)
     assert isinstance(own, MemoryBackend)
@@ -455,12 +443,6 @@ async def test_own_memories_are_a_documented_backend(house: Rooms) -> None:
     ]
     assert await own.delete("ada", memory_id)
     await own.disconnect()
-
-
-async def test_an_agent_without_memories_gets_an_empty_prompt(house: Rooms) -> None:
-    prompt = await prepared(a_room(house), NOBODY)
-
-    assert (prompt.messages, prompt.tokens_used, prompt.degraded) == ((), 0, None)
 
 
 async def test_what_the_gate_let_through_is_not_cut_again_unless_somebody_said_so(

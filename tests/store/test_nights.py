@@ -13,7 +13,7 @@ import pytest
 from support.nights import ADA, BOB, TURNS, Bed, a_bed, differing, settled
 from support.providers import StubProvider
 
-from memd.base.errors import InvalidError, InvalidStateError, NotFoundError, ProviderRefusedError
+from memd.base.errors import InvalidError, InvalidStateError, ProviderRefusedError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, RunState
 from memd.domain.ingest import IngestRequest
@@ -89,17 +89,6 @@ async def test_with_the_kill_switch_off_nothing_is_touched(bed: Bed) -> None:
         assert (run.steps, run.detail) == ((), {})
     await night.resume_unfinished()
     assert await all_rows(bed) == before
-
-
-async def test_a_pause_does_the_same_until_it_ends(bed: Bed) -> None:
-    await bed.tell(*TURNS)
-    bed.clock.advance(days=2)
-    await bed.night.pause(ADA)
-    before = await all_rows(bed)
-    assert (await bed.night.run(ADA)).steps == ()
-    assert await all_rows(bed) == before
-    await bed.night.resume(ADA)
-    assert (await bed.night.run(ADA)).steps != ()
 
 
 async def test_a_switch_that_goes_off_meanwhile_stops_the_night_at_its_next_step(bed: Bed) -> None:
@@ -187,23 +176,6 @@ async def test_a_step_that_there_is_not_is_refused_and_those_that_are_are_named(
     assert refused.value.field == "steps"
     assert "dreaming" in refused.value.message
     assert all(step in str(refused.value.hint) for step in STEPS)
-
-
-async def test_a_run_that_nobody_knows_is_not_found(bed: Bed) -> None:
-    for ask in (bed.night.report("x", ADA), bed.night.undo(ADA, "x")):
-        with pytest.raises(NotFoundError):
-            await ask
-
-
-async def test_a_night_of_one_agent_is_nobody_elses(bed: Bed) -> None:
-    await bed.tell(*TURNS)
-    await bed.tell(*(f"Bob: {turn}" for turn in TURNS), caller=BOB)
-    bed.clock.advance(days=2)
-    run = await bed.night.run(ADA, agent_id="bob")
-    assert run.agent_id == "bob"
-    states = await bed.states()
-    assert {states[turn] for turn in TURNS} == {"active"}
-    assert "compressed" in states.values()
 
 
 # Retention.

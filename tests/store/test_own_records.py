@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from support.clocks import HeldClock
-from support.nights import ADA, Bed, nap_over
+from support.nights import ADA, Bed
 from support.recording import a_record
 
 from memd.base.errors import BusyError
@@ -18,7 +18,7 @@ from memd.domain.enums import RunState
 from memd.domain.settings.settings import KeptRecords, Settings
 from memd.domain.values import RESERVED_AGENT
 from memd.records.entities import ENTITIES
-from memd.records.notes import OWN_DAYS, OWN_IDS
+from memd.records.notes import OWN_DAYS
 from memd.records.records import Records
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.source import NapRequest
@@ -46,21 +46,6 @@ async def noted(bed: Bed, entity: str = "lifecycle_events") -> list[Any]:
 async def refused(*_given: Any, **_more: Any) -> None:
     """What the disk says for once."""
     raise BusyError("planted")
-
-
-async def a_nap(bed: Bed) -> str:
-    return (await nap_over(bed.house, MESSAGES)).run_id
-
-
-async def test_a_nap_is_an_event_and_a_metric(bed: Bed) -> None:
-    run_id = await a_nap(bed)
-    (event,) = await noted(bed)
-    assert (event.id, event.agent_id) == (OWN_IDS + run_id, "ada")
-    assert (event.event_type, event.initiated_by) == ("nap_completed", "memd")
-    assert event.metadata["stored"] >= 1
-    (metric,) = await noted(bed, "task_metrics")
-    assert (metric.task_type, metric.task_id, metric.is_success) == ("nap", run_id, True)
-    assert metric.tokens_used > 0
 
 
 async def test_a_nap_that_the_store_refuses_is_an_event_and_an_empty_one_is_none(
@@ -104,15 +89,6 @@ async def test_a_session_begins_goes_on_and_ends(bed: Bed) -> None:
     ]  # fmt: skip
     assert {event.metadata["session_id"] for event in events} == {"s"}
     assert await noted(bed, "task_metrics") == []
-
-
-async def test_no_note_holds_a_text(bed: Bed) -> None:
-    await bed.house.sessions.start(ADA, "s")
-    await a_nap(bed)
-    await bed.night.run(ADA)
-    notes = repr([*await noted(bed), *await noted(bed, "task_metrics")])
-    assert "Ferdinand" not in notes
-    assert "Turn" not in notes
 
 
 async def test_a_note_that_the_disk_refuses_fails_nobody(
@@ -180,11 +156,3 @@ async def test_writes_are_links_of_the_audit_but_for_what_is_said_all_the_time(b
     assert [link.rows for link in links[::-1]] == [2, 1, 1]
     report = await Audit(bed.house.db, bed.clock).verify()
     assert report.ok
-
-
-async def test_the_store_counts_its_records(bed: Bed) -> None:
-    assert (await bed.house.upkeep.stats())["records"] == {}
-    await records_of(bed).save(ME, ENTITIES["tasks"], a_record("tasks"))
-    await records_of(bed).save(ME, ENTITIES["cost_records"], a_record("cost_records"))
-    stats = await bed.house.upkeep.stats()
-    assert stats["records"] == {"cost_records": 1, "tasks": 1}

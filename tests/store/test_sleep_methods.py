@@ -112,27 +112,6 @@ async def test_reports_come_page_by_page_newest_first(desk: Desk) -> None:
     assert seen == made[::-1]
 
 
-async def test_one_run_is_reported_by_its_id_and_an_unknown_one_is_not_found(desk: Desk) -> None:
-    run = await ask(desk, "sleep.run")
-    report = await ask(desk, "sleep.report", run_id=run["run_id"])
-    assert report["items"] == [run]
-    assert (await ask(desk, "sleep.report", run_id="other"))["kind"] == "not_found"
-
-
-async def test_a_run_is_undone_once(desk: Desk, clock: HeldClock) -> None:
-    await expired(desk, clock, "ada")
-    run = await ask(desk, "sleep.run")
-    assert (await ask(desk, "sleep.undo", run_id=run["run_id"]))["state"] == "undone"
-    refused = await ask(desk, "sleep.undo", run_id=run["run_id"])
-    assert refused["kind"] == "invalid_state"
-
-
-async def test_pause_and_resume_answer_with_the_status(desk: Desk) -> None:
-    assert (await ask(desk, "sleep.pause"))["paused"] is True
-    assert (await ask(desk, "sleep.status"))["paused"] is True
-    assert (await ask(desk, "sleep.resume"))["paused"] is False
-
-
 async def test_a_night_tells_its_progress(desk: Desk, clock: HeldClock) -> None:
     await expired(desk, clock, "ada")
     frames: list[Any] = []

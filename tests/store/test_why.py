@@ -10,7 +10,6 @@ from support.nights import nap_over
 from support.store import ADA, BOB, a_house, stored, tampering, tell
 
 from memd.backends.rooms import Rooms
-from memd.domain.enums import RunKind
 from memd.domain.memory import MemoryFilter
 from memd.domain.recall import Provenance
 from memd.recall.listing import SOURCES_MAX, TURN_CHARS_MAX
@@ -41,29 +40,12 @@ async def why(house: Rooms, memory_id: str, *, full: bool = False) -> Provenance
     return lineage
 
 
-async def test_a_memory_of_a_nap_tells_its_session_its_nap_and_its_messages(house: Rooms) -> None:
-    lineage = await why(house, await a_nap(house))
-    assert (lineage.memory.session_id, lineage.memory.project_id) == ("s", "pottery")
-    assert lineage.made_by is not None
-    assert lineage.made_by.kind is RunKind.NAP
-    assert [(turn.ordinal, turn.role) for turn in lineage.turns] == [(0, "assistant"), (1, "user")]
-    assert lineage.turns[1].text == FACT
-    assert lineage.sources == ()
-
-
 async def test_a_long_message_is_shortened_unless_it_is_asked_for_whole(house: Rooms) -> None:
     memory_id = await a_nap(house)
     short, whole = (await why(house, memory_id)).turns[0], (await why(house, memory_id, full=True))
     assert short.text is not None
     assert (len(short.text), short.whole) == (TURN_CHARS_MAX, False)
     assert (whole.turns[0].text, whole.turns[0].whole) == (LONG, True)
-
-
-async def test_what_was_told_was_made_of_nothing_else(house: Rooms) -> None:
-    (memory_id,) = await stored(house, "The shed is red.", metadata={"source": "shed.md"})
-    lineage = await why(house, memory_id)
-    assert (lineage.made_by, lineage.turns, lineage.sources) == (None, (), ())
-    assert lineage.memory.metadata.source == "shed.md"
 
 
 async def test_what_was_made_of_memories_tells_them_in_their_order(house: Rooms) -> None:

@@ -20,7 +20,7 @@ from memd.backends.rooms import Rooms
 from memd.base.errors import IngestionError, MemoryStoreError, SecretRefusedError
 from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.domain.caller import Caller
-from memd.domain.enums import MemoryCategory, MemoryLevel, Origin
+from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.domain.recall import RecallRequest
@@ -82,15 +82,6 @@ async def preferred(house: Rooms) -> dict[str, str]:
 # Importance.
 
 
-async def test_the_first_text_is_new_and_its_like_is_not(house: Rooms) -> None:
-    (first,) = (await stream(house, PLAIN, session_id="one")).stored
-    (second,) = (await stream(house, PLAIN, session_id="two")).turned_away
-
-    assert first.importance == pytest.approx(0.6)
-    assert second.importance == pytest.approx(0.0, abs=1e-6)
-    assert second.reason
-
-
 async def test_a_repetition_within_one_text_is_not_new_either(house: Rooms) -> None:
     paragraph = "we went home by the old road and it was long and dark and very cold indeed " * 3
 
@@ -124,17 +115,6 @@ async def test_each_agent_has_a_novelty_of_its_own(house: Rooms) -> None:
     (item,) = (await ingest(house, PLAIN, Caller(agent_id="bo"))).stored
 
     assert item.importance == pytest.approx(0.6)
-
-
-@pytest.mark.parametrize(("chunks", "later"), [(8, 0), (9, 9)])
-async def test_a_text_of_more_than_eight_chunks_is_embedded_after_its_receipt(
-    house: Rooms, chunks: int, later: int
-) -> None:
-    paragraphs = [f"paragraph {number} has words of its own " * 20 for number in range(chunks)]
-
-    receipt = await ingest(house, "\n\n".join(paragraphs))
-
-    assert (len(receipt.stored), len(receipt.pending)) == (chunks - later, later)
 
 
 @pytest.mark.parametrize(("more", "state"), [(0, "active"), (1, "pending")])
@@ -220,21 +200,7 @@ async def test_a_new_model_embeds_everything_anew_and_novelty_with_it(
     assert len(receipt.turned_away) == 1
 
 
-async def test_what_a_store_keeps_is_never_gated(house: Rooms) -> None:
-    request = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=PLAIN)
-
-    ids = [await house.ingest.store(ADA, request) for _ in range(3)]
-
-    assert len(set(ids)) == await house.recall.count(ADA, None) == 3
-
-
 # Preferences.
-
-
-async def test_the_latest_word_counts(house: Rooms) -> None:
-    for text in ("My favourite editor is Vim.", "My favourite editor is Helix.") * 2:
-        await ingest(house, text, session_id="s")
-        assert await preferred(house) == {"favorite_editor": text}
 
 
 async def test_a_new_value_is_never_put_away(house: Rooms) -> None:
@@ -365,25 +331,6 @@ async def test_a_secret_can_be_refused_everywhere(tmp_path: Path) -> None:
             assert caught.value.field == field
             assert KEY not in caught.value.message
         assert await rows(house, "SELECT count(*) FROM change") == before
-
-
-async def test_a_secret_is_replaced_by_default(house: Rooms) -> None:
-    receipt = await ingest(house, f"the key is {KEY}")
-
-    entry = await house.recall.get(ADA, receipt.stored[0].id)
-    assert entry is not None
-    assert KEY not in entry.content
-    assert receipt.redacted
-
-
-async def test_a_level_of_none_refuses_everything(tmp_path: Path) -> None:
-    settings = Settings.model_validate({"memory": {"level": "none"}})
-    async with a_house(tmp_path, settings=settings) as house:
-        with pytest.raises(MemoryStoreError):
-            await ingest(house, PLAIN, level=MemoryLevel.PERSISTENT)
-        with pytest.raises(MemoryStoreError):
-            await house.preferences.set(ADA, "a", "b")
-        assert await house.recall.count(ADA, None) == 0
 
 
 async def test_a_reserved_agent_stores_nothing(house: Rooms) -> None:

@@ -164,19 +164,6 @@ async def test_what_is_not_said_stays_as_it_was(stage: Stage) -> None:
     assert (await stage.window()).transcript_path == "/there"
 
 
-async def test_a_crossing_naps_once_and_says_why(stage: Stage) -> None:
-    status = await stage.say(25_000)
-    await stage.watching.settle()
-    await stage.say(26_000)
-    window = await stage.window()
-
-    assert status.armed is window.armed is False
-    assert window.napped_at is not None
-    (request,) = stage.nap.requests
-    assert (request.reason, request.session_id, request.last) == ("full", "s", False)
-    assert [event.get("nap") for event in stage.events] == ["full", None]
-
-
 async def test_until_the_nap_is_done_the_window_may_still_fire(stage: Stage) -> None:
     """So a kill in between leaves the nap to the next start."""
     stage.nap.gate = asyncio.Event()
@@ -248,15 +235,6 @@ async def test_without_a_readable_transcript_the_session_is_napped_over(stage: S
     assert window.napped_at is not None
 
 
-async def test_where_there_is_nothing_to_nap_over_the_window_has_fired_all_the_same(
-    stage: Stage,
-) -> None:
-    stage.nap.fails = [NotFoundError("no such session")]
-    await stage.say(25_000)
-    window = await stage.window()
-    assert (window.armed, window.napped_at) == (False, None)
-
-
 async def test_what_the_load_prevents_is_tried_again(stage: Stage) -> None:
     stage.nap.fails = [BusyError("busy"), BusyError("busy")]
     await stage.say(25_000)
@@ -312,13 +290,6 @@ async def test_a_small_window_has_a_small_summary(stage: Stage) -> None:
     await stage.say(190_000, window_tokens=200_000, session_id="large")
     await stage.watching.settle()
     assert [request.max_tokens for request in stage.nap.requests] == [8_000, 30_000]
-
-
-async def test_a_file_is_what_the_list_is_laid_beside(stage: Stage, tmp_path: Path) -> None:
-    path = tmp_path / "codex-s.json"
-    await stage.watching.on_usage(path, Usage(source="codex", session_id="s", used_tokens=25_000))
-    await stage.watching.settle()
-    assert [request.usage_file for request in stage.nap.requests] == [path]
 
 
 async def test_the_project_is_the_working_tree_that_the_assistant_stands_in(
