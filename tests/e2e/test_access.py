@@ -440,14 +440,15 @@ def test_without_a_key_one_reads_writes_and_proposes_and_does_not_administer(
     )
 
 
-def test_a_flood_of_denials_is_counted_whole_in_few_rows(daemon: Spawned, owner: Client) -> None:
-    with a_client(daemon, owner, name="flood", scopes=["read"]) as client:
+def test_a_flood_of_denials_is_counted_whole_in_few_rows(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as owner:  # none was denied there before
+        client = a_client(daemon, owner, name="flood", scopes=["read"])
         for _ in range(100):
             with pytest.raises(DeniedError):
                 client.call("memory.store", {"content": "x", "category": "semantic"})
-    wait_until(lambda: denied(owner, "flood") == {"memory.store": 100}, "all are counted")
-    rows = owner.call("audit.show", {"client": "flood"})["items"]
-    assert len(rows) <= 5
+        wait_until(lambda: denied(owner, "flood") == {"memory.store": 100}, "all are counted")
+        rows = owner.call("audit.show", {"client": "flood"})["items"]
+        assert len(rows) <= 5
 
 
 def test_the_daemon_makes_its_operators_key_once(tmp_path: Path) -> None:

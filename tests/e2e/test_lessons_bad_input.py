@@ -11,6 +11,7 @@ from support.effects import Stage, a_stage
 
 from memd.base.errors import InvalidError, MemdError
 from memd.client import AsyncClient
+from memd.learn import skills
 
 FAILED: dict[str, Any] = {
     "task_id": "t1",
@@ -115,6 +116,7 @@ async def test_nothing_foreign_is_overwritten_chmodded_or_removed(
 async def test_the_folder_follows_whatever_takes_a_lesson_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(skills, "LOOK_SECONDS", 0.01)
     folder = tmp_path / "skills"
     async with a_stage(tmp_path / "home", monkeypatch, tree(folder)) as stage:
         made = await stage.call("learn.failure", **FAILED)

@@ -71,6 +71,7 @@ def test_a_hook_a_nap_and_a_night_are_events_and_metrics(client: Client) -> None
     metrics = client.call("records.task_metrics.list")["items"]
     assert {"nap", "night"} <= {each["task_type"] for each in metrics}
     assert all(each["is_success"] and each["duration_seconds"] >= 0 for each in metrics)
+    assert any(each["tokens_used"] > 0 for each in metrics if each["task_type"] == "nap")
     assert "heron" not in json.dumps([events(client), metrics])
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from support.nights import ADA, BOB, TURNS, Bed, a_bed, differing, settled
-from support.providers import StubProvider
 
 from memd.base.errors import InvalidError, InvalidStateError, ProviderRefusedError
 from memd.domain.caller import Caller
@@ -355,21 +354,6 @@ async def test_what_is_too_long_to_be_shortened_stays_and_ends_no_night(bed: Bed
     assert await bed.summaries() == []
 
 
-async def test_what_a_language_model_was_not_sent_is_not_hidden(tmp_path: Path) -> None:
-    bounds = {"max_entry_input_chars": 400, "max_total_user_content_chars": 1000}
-    settings = settled(strategy="llm", llm=bounds)
-    stub = StubProvider(["What the model made of it."])
-    async with a_bed(tmp_path, settings=settings, provider=stub) as bed:
-        await bed.tell(*(f"{turn} {'word ' * 80}" for turn in TURNS))
-        bed.clock.advance(days=2)
-        await bed.night.run(ADA, steps=CONSOLIDATION)
-        states = await bed.states()
-        sent = [text for text in states if text[:30] in "".join(each.prompt for each in stub.asked)]
-        assert [text for text in states if states[text] == "compressed"] == sent
-        assert 0 < len(sent) < len(TURNS) - 1
-        assert await bed.is_sound()
-
-
 async def test_a_summary_is_never_summarised_again(bed: Bed) -> None:
     for _ in range(4):
         await bed.tell(*(f"{turn} {'word ' * 20}{bed.clock.now}" for turn in TURNS))
@@ -395,15 +379,3 @@ async def test_what_was_consolidated_moves_to_the_archive_when_it_is_old(tmp_pat
         assert await bed.is_sound()
         await bed.night.undo(ADA, run.run_id)
         assert differing(before, await bed.tables()) == []
-
-
-async def test_a_language_models_threshold_is_its_own(tmp_path: Path) -> None:
-    config = settled(strategy="llm", group_threshold=2, llm={"group_threshold": 3})
-    async with a_bed(tmp_path, settings=config) as bed:
-        await bed.tell(*TURNS[:2], session_id="two")
-        await bed.tell(*TURNS[2:], session_id="four")
-        bed.clock.advance(days=2)
-        await bed.night.run(ADA, steps=frozenset({"consolidation"}))
-        hidden = {text for text, state in (await bed.states()).items() if state == "compressed"}
-        assert hidden
-        assert hidden < {*TURNS[2:]}

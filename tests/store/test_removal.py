@@ -193,10 +193,12 @@ async def test_what_expired_lies_in_the_trash_from_that_moment_and_comes_back_to
     assert (await house.trash.list(ADA, None, 10))[0] == ()
     clock.advance(microseconds=1)
     await house.trash.purge()
-    assert [entry.id for entry in (await house.trash.list(ADA, None, 10))[0]] == [one]
-    assert await house.trash.restore(ADA, one)
+    ((binned,), _) = await house.trash.list(ADA, None, 10)
+    assert (binned.id, binned.reason) == (one, "expired")
+    assert await house.trash.restore(ADA, one)  # for good: its expiry is lifted
     assert await visible(house) == {one}
     clock.advance(days=400)
+    await house.trash.purge()
     assert await visible(house) == {one}
 
 
@@ -240,20 +242,6 @@ async def test_what_expires_is_invisible_everywhere_at_that_very_moment(
             await house.ingest.update(ADA, memory_id, MemoryUpdate(content="still here"))
         with pytest.raises(MemoryNotFoundError):
             await house.archive.restore_to_hot(ADA, memory_id)
-
-
-async def test_what_expired_is_in_the_trash_until_it_is_erased(
-    house: Rooms, clock: HeldClock
-) -> None:
-    (gone,) = await stored(house, f"Safe: {WORD}.", expires_at=NOW + timedelta(hours=1))
-    clock.advance(hours=2)
-    await house.trash.purge()
-    ((binned,), _) = await house.trash.list(ADA, None, 10)
-    assert (binned.id, binned.reason) == (gone, "expired")
-    assert await house.trash.restore(ADA, gone)  # for good: its expiry is lifted
-    assert await visible(house) == {gone}
-    await house.trash.purge()
-    assert await visible(house) == {gone}
 
 
 async def test_the_same_text_again_does_not_vanish_with_the_one_that_expires(
@@ -354,16 +342,6 @@ async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
     assert await visible(house) == {other}
 
 
-async def test_forgetting_by_source_takes_every_part_of_it(house: Rooms, tmp_path: Path) -> None:
-    letter = " ".join(f"{WORD} has lived here since {year}." for year in range(1900, 2000))
-    ids = await tell(house, letter, source="letter.txt")
-    assert len(ids) > 1
-    (other,) = await tell(house, "Ann keeps bees in Lisbon.", source="diary.txt")
-    assert (await house.trash.forget(ADA, source="letter.txt")).count == len(ids)
-    assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
-    assert await visible(house) == {other}
-
-
 async def test_forgetting_much_names_some_and_proves_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,15 +368,6 @@ async def test_a_summary_of_what_is_forgotten_is_erased_with_it(house: Rooms) ->
     assert await house.recall.get(ADA, summary) is None
     left = await house.db.read(lambda conn: conn.execute("SELECT memory_id FROM memory").fetchall())
     assert left == [(other,)]
-
-
-async def test_an_erased_id_is_remembered_as_forgotten(house: Rooms) -> None:
-    (secret,) = await stored(house, WORD)
-    await house.trash.forget(ADA, ids=[secret])
-    rows = await house.db.read(
-        lambda conn: conn.execute("SELECT memory_id FROM forgotten").fetchall()
-    )
-    assert rows == [(secret,)]
 
 
 @pytest.mark.usefixtures("impatient")
