@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 from support import commands
-from support.daemon import Spawned
+from support.daemon import Spawned, running
 from support.desk import Desk, a_desk, served
 from support.effects import Stage, a_stage
+from support.rooms import GatedRooms
 from support.signing import AnOwner, an_owner
+from support.wire import Wire, wire
 
+from memd.base.paths import Paths
 from memd.client import Client
 
 
@@ -66,3 +69,21 @@ async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     """Yield a daemon of its own for one test, with a clock that stands and models of words."""
     async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
         yield stage
+
+
+@pytest.fixture
+def house() -> GatedRooms:
+    return GatedRooms()
+
+
+@pytest.fixture
+async def gated(home: Path, house: GatedRooms) -> AsyncIterator[Paths]:
+    """Yield the paths of a daemon in this process, whose rooms wait at the gate of *house*."""
+    async with running(home, house.build) as paths:
+        yield paths
+
+
+@pytest.fixture
+async def line(gated: Paths) -> AsyncIterator[Wire]:
+    async with wire(gated.socket) as made:
+        yield made

@@ -9,7 +9,7 @@ import os
 import random
 import resource
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -38,23 +38,6 @@ IMPORTED_LATE = (
 """What the daemon imports after its start, which takes descriptors."""
 
 
-@pytest.fixture
-def house() -> GatedRooms:
-    return GatedRooms()
-
-
-@pytest.fixture
-async def daemon(home: Path, house: GatedRooms) -> AsyncIterator[Paths]:
-    async with running(home, house.build) as paths:
-        yield paths
-
-
-@pytest.fixture
-async def line(daemon: Paths) -> AsyncIterator[Wire]:
-    async with wire(daemon.socket) as made:
-        yield made
-
-
 async def alive(line: Wire) -> None:
     answer = await line.ask(req("system.hello", "still there?"))
     assert answer["id"] == "still there?"
@@ -77,10 +60,10 @@ def failed(answer: Any, code: int, kind: str | None = None) -> None:
 
 
 async def test_h01_a_frame_that_never_ends_is_not_waited_for(
-    daemon: Paths, monkeypatch: pytest.MonkeyPatch
+    gated: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", 200)
-    async with wire(daemon.socket) as slow, wire(daemon.socket) as good:
+    async with wire(gated.socket) as slow, wire(gated.socket) as good:
         await slow.raw(b'{"a')
         await alive(good)
         assert await slow.closed()
@@ -98,21 +81,21 @@ async def drip(line: Wire) -> ConnectionError:
 
 
 async def test_h02_a_byte_now_and_then_does_not_keep_a_connection(
-    daemon: Paths, monkeypatch: pytest.MonkeyPatch
+    gated: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", 200)
-    async with wire(daemon.socket) as slow, wire(daemon.socket) as good:
+    async with wire(gated.socket) as slow, wire(gated.socket) as good:
         dripping = asyncio.create_task(drip(slow))
         assert isinstance((await asyncio.wait_for(dripping, WAIT_S)), ConnectionError)
         assert await dropped(good) == {"slow_frame": 1}
 
 
 async def test_a_slow_client_behind_full_slots_is_not_taken_for_one_that_sends_slowly(
-    daemon: Paths, house: GatedRooms, monkeypatch: pytest.MonkeyPatch
+    gated: Paths, house: GatedRooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "FRAME_ARRIVAL_MS_MAX", 100)
     house.gate = asyncio.Event()
-    async with wire(daemon.socket) as busy:
+    async with wire(gated.socket) as busy:
         await busy.send(*(req("memory.count", i) for i in range(40)))
         await busy.raw(json.dumps(req("memory.count", 40)).encode()[:10])
         await asyncio.sleep(0.3)
@@ -134,14 +117,14 @@ async def test_what_came_before_an_oversized_frame_is_answered_first(line: Wire)
 
 
 async def test_h04_a_client_that_never_reads_is_dropped_and_costs_little(
-    daemon: Paths, house: GatedRooms
+    gated: Paths, house: GatedRooms
 ) -> None:
-    async with AsyncClient(daemon.socket) as good:
+    async with AsyncClient(gated.socket) as good:
         memory_id = await good.call(
             "memory.store", {"content": "x" * 500_000, "category": "semantic"}
         )
         before = rss_bytes()
-        async with wire(daemon.socket) as deaf:
+        async with wire(gated.socket) as deaf:
             for i in range(2_000):
                 deaf.writer.write(json.dumps(req("memory.get", i, id=memory_id)).encode() + b"\n")
             async with asyncio.timeout(WAIT_S):
@@ -152,29 +135,29 @@ async def test_h04_a_client_that_never_reads_is_dropped_and_costs_little(
 
 
 async def test_h05_one_connection_too_many_is_told_busy(
-    daemon: Paths, monkeypatch: pytest.MonkeyPatch
+    gated: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "CONNECTIONS_MAX", 3)
-    lines = [await asyncio.open_unix_connection(daemon.socket) for _ in range(3)]
+    lines = [await asyncio.open_unix_connection(gated.socket) for _ in range(3)]
     held = [Wire(*pair) for pair in lines]
     for one in held:
         await alive(one)
-    async with wire(daemon.socket) as late:
+    async with wire(gated.socket) as late:
         failed(await late.frame(), -32004, "busy")
         assert await late.closed()
     for one in held:
         await alive(one)
         one.writer.close()
         await one.writer.wait_closed()
-    async with wire(daemon.socket) as next_one:
+    async with wire(gated.socket) as next_one:
         await alive(next_one)
 
 
 @pytest.mark.parametrize("number", [2_000, pytest.param(10_000, marks=pytest.mark.long)])
 async def test_h06_thousands_of_requests_at_once_begin_in_order_and_are_all_answered(
-    daemon: Paths, house: GatedRooms, number: int
+    gated: Paths, house: GatedRooms, number: int
 ) -> None:
-    async with wire(daemon.socket) as flood:
+    async with wire(gated.socket) as flood:
         asked = (req("memory.count", i, agent_id=f"agent {i}") for i in range(number))
         data = b"".join(json.dumps(each).encode() + b"\n" for each in asked)
         sending = asyncio.create_task(flood.raw(data))
@@ -184,9 +167,9 @@ async def test_h06_thousands_of_requests_at_once_begin_in_order_and_are_all_answ
     assert house.most <= limits.IN_FLIGHT_REQUESTS_MAX
 
 
-async def test_h06_what_waits_beyond_the_cap_is_not_begun(daemon: Paths, house: GatedRooms) -> None:
+async def test_h06_what_waits_beyond_the_cap_is_not_begun(gated: Paths, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
-    async with wire(daemon.socket) as flood:
+    async with wire(gated.socket) as flood:
         await flood.send(*(req("memory.count", i) for i in range(100)))
         await until(lambda: house.began == limits.IN_FLIGHT_REQUESTS_MAX, "the slots are full")
         await asyncio.sleep(0.05)
@@ -195,14 +178,14 @@ async def test_h06_what_waits_beyond_the_cap_is_not_begun(daemon: Paths, house: 
         assert sorted([(await flood.frame())["id"] for _ in range(100)]) == list(range(100))
 
 
-async def test_h06_a_client_beyond_the_cap_is_not_read(daemon: Paths, house: GatedRooms) -> None:
+async def test_h06_a_client_beyond_the_cap_is_not_read(gated: Paths, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
     number = 2_000  # of 2 KB each, most of it blanks: what the kernel holds is few requests
-    async with wire(daemon.socket) as flood:
+    async with wire(gated.socket) as flood:
         asked = (json.dumps(req("memory.count", i)).encode() for i in range(number))
         data = b"".join(frame.ljust(2_047) + b"\n" for frame in asked)
         sending = asyncio.create_task(flood.raw(data))
-        async with AsyncClient(daemon.socket) as other:
+        async with AsyncClient(gated.socket) as other:
             for _ in range(50):
                 held = (await other.call("system.metrics"))["in_flight"]
                 assert held <= limits.IN_FLIGHT_REQUESTS_MAX + 1  # the question itself is one
@@ -257,18 +240,18 @@ def without_descriptors() -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("taken", [False, True], ids=["free", "taken by another thread"])
 async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(
-    daemon: Paths, monkeypatch: pytest.MonkeyPatch, *, taken: bool
+    gated: Paths, monkeypatch: pytest.MonkeyPatch, *, taken: bool
 ) -> None:
     """Also if another thread takes what the daemon frees for the client that waits."""
     for module in IMPORTED_LATE:
         import_module(module)
-    async with wire(daemon.socket) as good:
+    async with wire(gated.socket) as good:
         await alive(good)  # the first answer imports, too
         clients = [socket.socket(socket.AF_UNIX) for _ in range(8)]
         with without_descriptors() as held, monkeypatch.context() as patched:
             for client in clients:
                 client.setblocking(False)
-                client.connect(os.fspath(daemon.socket))
+                client.connect(os.fspath(gated.socket))
             turns = turns_of(asyncio.get_running_loop(), patched)
             if taken:
                 patched.setattr(os, "close", partial(close_and_take, os.close, held))
@@ -277,7 +260,7 @@ async def test_h10_without_descriptors_the_daemon_sheds_load_and_recovers(
             await alive(good)
         for client in clients:
             client.close()
-        async with wire(daemon.socket) as after:
+        async with wire(gated.socket) as after:
             await alive(after)
 
 
@@ -316,8 +299,8 @@ def close_and_take(close: Callable[[int], None], held: list[int], fd: int) -> No
     held.append(os.open(os.devnull, os.O_RDONLY))
 
 
-async def test_an_idle_connection_is_closed(daemon: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with wire(daemon.socket) as idle:
+async def test_an_idle_connection_is_closed(gated: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with wire(gated.socket) as idle:
         await alive(idle)
         monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 100)
         await alive(idle)
@@ -325,10 +308,10 @@ async def test_an_idle_connection_is_closed(daemon: Paths, monkeypatch: pytest.M
 
 
 async def test_a_connection_that_waits_for_its_answer_is_not_idle(
-    daemon: Paths, house: GatedRooms, monkeypatch: pytest.MonkeyPatch
+    gated: Paths, house: GatedRooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house.gate = asyncio.Event()
-    async with wire(daemon.socket) as patient:
+    async with wire(gated.socket) as patient:
         await alive(patient)
         monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 50)
         await patient.send(req("memory.count"))
@@ -466,15 +449,15 @@ ODD: tuple[Any, ...] = (
 
 
 async def test_no_call_that_the_document_allows_to_write_down_is_a_bug(
-    daemon: Paths, house: GatedRooms
+    gated: Paths, house: GatedRooms
 ) -> None:
     chance = random.Random(4711)
-    async with AsyncClient(daemon.socket) as good:
+    async with AsyncClient(gated.socket) as good:
         document = await good.call("rpc.discover")
     codes = set(document["x-error-kinds"].values()) - {-32603}
     methods = [m for m in document["methods"] if m["name"] != "system.shutdown"]
-    async with wire(daemon.socket) as line:
-        await operating(line, daemon)
+    async with wire(gated.socket) as line:
+        await operating(line, gated)
         for number in range(600):
             method = chance.choice(methods)
             params: dict[str, Any] = {
@@ -491,14 +474,14 @@ async def test_no_call_that_the_document_allows_to_write_down_is_a_bug(
             if "error" in answer:
                 assert answer["error"]["code"] in codes, (method["name"], params, answer)
             if method["name"] == "system.hello":  # an odd key has taken all rights away
-                await operating(line, daemon)
+                await operating(line, gated)
 
 
-async def test_good_clients_are_served_while_bad_ones_are_about(daemon: Paths) -> None:
-    bad = [await asyncio.open_unix_connection(daemon.socket) for _ in range(40)]
+async def test_good_clients_are_served_while_bad_ones_are_about(gated: Paths) -> None:
+    bad = [await asyncio.open_unix_connection(gated.socket) for _ in range(40)]
     for number, (_, writer) in enumerate(bad):
         writer.write((b"{", b"junk\n", b"x" * 300_000, b"[]\n" * 50)[number % 4])
-    async with AsyncClient(daemon.socket) as good:
+    async with AsyncClient(gated.socket) as good:
         await asyncio.gather(*(good.call("memory.count") for _ in range(300)))
     for _, writer in bad:
         writer.close()

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import io
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +29,6 @@ from memd.client import AsyncClient, Client
 from memd.serve import server
 
 STORE = {"content": "a", "category": "semantic"}
-
-
-@pytest.fixture
-def house() -> GatedRooms:
-    return GatedRooms()
-
-
-@pytest.fixture
-async def daemon(home: Path, house: GatedRooms) -> AsyncIterator[Paths]:
-    async with running(home, house.build) as paths:
-        yield paths
-
-
-@pytest.fixture
-async def line(daemon: Paths) -> AsyncIterator[Wire]:
-    async with wire(daemon.socket) as made:
-        yield made
 
 
 @pytest.fixture
@@ -123,10 +106,10 @@ async def test_an_id_in_flight_cannot_be_used_again(line: Wire, house: GatedRoom
 
 
 async def test_reads_end_with_their_client_and_a_write_that_began_is_finished(
-    daemon: Paths, house: GatedRooms
+    gated: Paths, house: GatedRooms
 ) -> None:
     house.gate = asyncio.Event()
-    async with wire(daemon.socket) as gone:
+    async with wire(gated.socket) as gone:
         await gone.send(req("memory.count", 1), req("memory.store", 2, **STORE))
         await until(lambda: house.began == 2, "both run")
     await until(lambda: house.cancelled == 1, "the read is cancelled")
@@ -278,9 +261,9 @@ async def test_the_log_never_sees_a_param(
 
 
 async def test_calls_at_once_share_one_connection_and_get_their_own_answers(
-    daemon: Paths, house: GatedRooms
+    gated: Paths, house: GatedRooms
 ) -> None:
-    async with AsyncClient(daemon.socket) as client:
+    async with AsyncClient(gated.socket) as client:
         ids = await asyncio.gather(
             *(client.call("memory.store", {**STORE, "content": f"n{i}"}) for i in range(200))
         )
@@ -291,24 +274,24 @@ async def test_calls_at_once_share_one_connection_and_get_their_own_answers(
 
 
 async def test_a_call_that_is_cancelled_is_cancelled_in_the_daemon_too(
-    daemon: Paths, house: GatedRooms
+    gated: Paths, house: GatedRooms
 ) -> None:
     house.gate = asyncio.Event()
-    async with AsyncClient(daemon.socket) as client:
+    async with AsyncClient(gated.socket) as client:
         call = asyncio.create_task(client.call("memory.count"))
         await until(lambda: house.began == 1, "it runs")
         call.cancel()
         await until(lambda: house.cancelled == 1, "it is cancelled there")
 
 
-async def test_an_answer_that_does_not_come_is_a_timeout(daemon: Paths, house: GatedRooms) -> None:
+async def test_an_answer_that_does_not_come_is_a_timeout(gated: Paths, house: GatedRooms) -> None:
     house.gate = asyncio.Event()
-    async with AsyncClient(daemon.socket, timeout=0.1) as client:  # the end of patience is tested
+    async with AsyncClient(gated.socket, timeout=0.1) as client:  # the end of patience is tested
         with pytest.raises(errors.TimeoutError):
             await client.call("memory.count")
         client._timeout = WAIT_S
         assert (await client.call("system.hello"))["name"] == "memd"
-    with Client(daemon.socket, timeout=0.1) as waiting:  # the end of patience is tested
+    with Client(gated.socket, timeout=0.1) as waiting:  # the end of patience is tested
         with pytest.raises(errors.TimeoutError):
             await asyncio.to_thread(waiting.call, "memory.count")
         waiting._timeout = WAIT_S
@@ -316,11 +299,11 @@ async def test_an_answer_that_does_not_come_is_a_timeout(daemon: Paths, house: G
         assert await asyncio.to_thread(waiting.call, "memory.count") == 0
 
 
-async def test_the_waiting_client_does_the_same(daemon: Paths) -> None:
+async def test_the_waiting_client_does_the_same(gated: Paths) -> None:
     steps: list[tuple[int, int]] = []
 
     def work() -> None:
-        with Client(daemon.socket) as client:
+        with Client(gated.socket) as client:
             memory_id = client.add("hello")
             assert client.search("hello")[0]["id"] == memory_id
             assert client.recall("hello")["memories"][0]["id"] == memory_id
@@ -340,9 +323,9 @@ async def test_the_waiting_client_does_the_same(daemon: Paths) -> None:
     assert steps == [(0, 2), (2, 2)]
 
 
-async def test_the_async_client_tells_progress(daemon: Paths) -> None:
+async def test_the_async_client_tells_progress(gated: Paths) -> None:
     steps: list[tuple[int, int]] = []
-    async with AsyncClient(daemon.socket) as client:
+    async with AsyncClient(gated.socket) as client:
         items = [{"text": "a"}, {"text": "b"}]
         await client.call(
             "memory.ingest_many", {"items": items}, progress=lambda d, t: steps.append((d, t))
@@ -387,9 +370,9 @@ async def test_a_write_whose_answer_was_lost_is_sent_again_and_happens_once(
             assert (await looking.call("memory.get", {"id": memory_id}))["content"] == "a"
 
 
-async def test_a_bug_arrives_with_its_incident(daemon: Paths, house: GatedRooms) -> None:
+async def test_a_bug_arrives_with_its_incident(gated: Paths, house: GatedRooms) -> None:
     house.fail = KeyError("x")
-    async with AsyncClient(daemon.socket) as client:
+    async with AsyncClient(gated.socket) as client:
         with pytest.raises(InternalError) as caught:
             await client.call("memory.count")
         assert caught.value.incident

@@ -14,6 +14,7 @@ from support.store import ADA
 from memd.api import (
     CompanyMemoryConfig,
     ContextInjectionStrategy,
+    MemoryBackend,
     MemoryCategory,
     MemoryConnectionError,
     MemoryQuery,
@@ -22,7 +23,10 @@ from memd.api import (
     MemoryStoreRequest,
     retrieve_sparse,
 )
+from memd.backends.rooms import Rooms
 from memd.backends.sqlite import SqliteBackend, create
+from memd.domain.memory import MemoryUpdate
+from memd.inject.own_memories import MemoryRooms, OwnMemories
 
 TEXTS = ("The nginx port is 8080.", "The port of the harbour is deep.", "Ada likes green tea.")
 
@@ -108,3 +112,24 @@ async def test_what_a_session_did_is_noted_when_the_backend_closes(
     with closing(apsw.Connection(str(next(tmp_path.rglob("memd*.db"))))) as conn:
         rows = conn.execute("SELECT event_type FROM record_lifecycle_events").fetchall()
     assert {event for (event,) in rows} == {"session_started", "session_ended"}
+
+
+async def test_own_memories_are_a_documented_backend(house: Rooms) -> None:
+    own = OwnMemories(MemoryRooms(house.recall, house.ingest, house.trash), ADA)
+    assert isinstance(own, MemoryBackend)
+    await own.connect()
+
+    request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="The port is 1.")
+    memory_id = await own.store("ada", request)
+    await own.update("ada", memory_id, MemoryUpdate(content="The port is 2."))
+
+    assert own.is_connected
+    assert await own.health_check()
+    assert own.backend_name == "sqlite"
+    assert await own.count("ada") == 1
+    assert await own.get("bob", memory_id) is None
+    assert [e.content for e in await own.retrieve("ada", MemoryQuery(text="port"))] == [
+        "The port is 2."
+    ]
+    assert await own.delete("ada", memory_id)
+    await own.disconnect()

@@ -15,11 +15,10 @@ from support.store import ADA, BOB, OWNER, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import DeniedError, InvalidError, MemoryCapabilityError, MemoryRetrievalError
-from memd.domain.backend import MemoryBackend
 from memd.domain.caller import Caller
 from memd.domain.enums import InjectionStrategy, MemoryCategory
 from memd.domain.inject import PreparedPrompt, PrepareRequest, SelfEditingMemoryConfig
-from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest, MemoryUpdate
+from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.inject import Inject
 from memd.inject.multi.hierarchical import retriever_for
@@ -422,27 +421,6 @@ async def test_who_may_only_read_writes_no_memory_by_a_tool(house: Rooms) -> Non
             await room.call(reader, tool.name, {})
     with pytest.raises(InvalidError):
         await room.call(reader, "unknown", {})
-
-
-async def test_own_memories_are_a_documented_backend(house: Rooms) -> None:
-    own = OwnMemories(MemoryRooms(house.recall, house.ingest, house.trash), ADA)
-    assert isinstance(own, MemoryBackend)
-    await own.connect()
-
-    request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="The port is 1.")
-    memory_id = await own.store("ada", request)
-    await own.update("ada", memory_id, MemoryUpdate(content="The port is 2."))
-
-    assert own.is_connected
-    assert await own.health_check()
-    assert own.backend_name == "sqlite"
-    assert await own.count("ada") == 1
-    assert await own.get("bob", memory_id) is None
-    assert [e.content for e in await own.retrieve("ada", MemoryQuery(text="port"))] == [
-        "The port is 2."
-    ]
-    assert await own.delete("ada", memory_id)
-    await own.disconnect()
 
 
 async def test_what_the_gate_let_through_is_not_cut_again_unless_somebody_said_so(
