@@ -149,6 +149,8 @@ class Trash:
         return tuple(items), following
 
     async def restore(self, caller: Caller, memory_id: str) -> bool:
+        """Restore a memory from the trash; False when it is not there."""
+
         def work(conn: Writing) -> bool:
             key, now_us = _key(conn, caller, memory_id), self.clock.now_us()
             if key is None or not removal.restore_from_trash(conn, key, now_us):

@@ -120,6 +120,7 @@ class HybridOrgMemoryBackend:
         return org
 
     async def disconnect(self) -> None:
+        """Close the file; harmless without a connection."""
         stack, self._stack, self._org = self._stack, None, None
         if stack is not None:
             await stack.aclose()
@@ -152,11 +153,13 @@ class HybridOrgMemoryBackend:
         )
 
     async def retract(self, fact_id: str, *, author: OrgFactAuthor) -> bool:
+        """Retract a fact; False for an unknown or retracted one."""
         return await self._call(
             OrgMemoryWriteError, lambda org: org.retract(_CALLER, fact_id, author=author)
         )
 
     async def get(self, fact_id: str) -> OrgFact | None:
+        """Return a fact; None when there is none, or it is retracted."""
         return await self._call(OrgMemoryQueryError, lambda org: org.get(_CALLER, fact_id))
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
@@ -166,6 +169,7 @@ class HybridOrgMemoryBackend:
     async def list_policies(
         self, *, limit: int | None = None, offset: int = 0
     ) -> tuple[OrgFact, ...]:
+        """Return policies: the settings' in their order, then stored ones, newest first."""
         return await self._call(
             OrgMemoryQueryError, lambda org: org.list_policies(_CALLER, limit, offset)
         )
@@ -174,15 +178,18 @@ class HybridOrgMemoryBackend:
         return await self._call(OrgMemoryQueryError, lambda org: org.count_policies(_CALLER))
 
     async def history(self, fact_id: str) -> tuple[OperationLogEntry, ...]:
+        """Return a fact's operations, the first version first."""
         return await self._call(OrgMemoryQueryError, lambda org: org.history(_CALLER, fact_id))
 
     async def snapshot_at(self, at: datetime) -> tuple[OperationLogSnapshot, ...]:
+        """Return all facts as of *at*, retracted ones included, by fact id."""
         return await self._call(OrgMemoryQueryError, lambda org: org.snapshot_at(_CALLER, at))
 
     async def as_of(self, query: AsOfQuery) -> PastFacts:
         return await self._call(OrgMemoryQueryError, lambda org: org.past.as_of(_CALLER, query))
 
     async def timeline(self, name: str) -> Timeline:
+        """Return the statements about a thing, or of the fact with that id, over time."""
         return await self._call(OrgMemoryQueryError, lambda org: org.past.timeline(_CALLER, name))
 
     async def _call(self, family: type[OrgMemoryError], call: Callable[[Org], Awaitable[T]]) -> T:

@@ -45,6 +45,7 @@ T = TypeVar("T")
 def create(
     config: CompanyMemoryConfig, *, embedder: Embedder | None = None, clock: Clock | None = None
 ) -> SqliteBackend:
+    """Return a disconnected backend; without an *embedder* it uses the installed model."""
     return SqliteBackend(config, embedder=embedder, clock=clock or SystemClock())
 
 
@@ -111,6 +112,7 @@ class SqliteBackend:
         return rooms
 
     async def disconnect(self) -> None:
+        """Close the file; harmless without a connection."""
         stack, self._stack, self._rooms = self._stack, None, None
         if stack is not None:
             await stack.aclose()
@@ -180,6 +182,7 @@ class SqliteBackend:
         )
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
+        """Return a memory; None for an unknown one or another agent's."""
         return await self._call(agent_id, lambda rooms, caller: rooms.recall.get(caller, memory_id))
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
@@ -291,6 +294,7 @@ class SqliteArchive:
         return archival_id
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
+        """Return the agent's archived memories that match."""
         answer = await self.room().search(Caller(agent_id=agent_id), query)
         return tuple(to_archival_entry(archived) for archived in answer)
 

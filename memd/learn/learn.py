@@ -227,6 +227,7 @@ def _entry(row: PatternRow) -> PlaybookEntry:
 
 
 def _entry_of_fix(row: FixRow) -> PlaybookEntry:
+    """Return a fix that a nap saw as a pattern that worked once."""
     at = from_us(row.created_at_us)
     return PlaybookEntry(
         pattern_id=row.memory_id,

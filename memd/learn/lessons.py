@@ -269,6 +269,7 @@ def _identity(row: LessonRow) -> Hashable:
 
 
 def find_lesson(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow | None:
+    """Return a visible lesson by its id, or None."""
     agent_key = names.agent_key(conn, caller.agent_id)
     visible = bind(agent_key, MemoryFilter(), now_us, active=caller)
     return next(iter(learnings.list_lessons(conn, visible, 1, memory_id)), None)

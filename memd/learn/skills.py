@@ -71,6 +71,7 @@ class Skills:
     _seen: changes.Head | None = None
 
     async def list_skills(self, caller: Caller) -> tuple[Skill, ...]:
+        """Return the caller's skills, newest first."""
         return tuple(source.skill for source in await self._read_sources(caller))
 
     async def show(self, caller: Caller, memory_id: str) -> SkillPage:

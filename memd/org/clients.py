@@ -120,6 +120,7 @@ class Clients:
         return added
 
     async def list(self) -> tuple[KeyedClient, ...]:
+        """Return every client that has or had a key, by name."""
         return tuple(row.client for row in await self.db.read(clients.list_clients))
 
     async def revoke(self, caller: Caller, name: str) -> KeyedClient:

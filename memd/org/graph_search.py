@@ -60,6 +60,7 @@ def shortest_paths(
 
 
 def least_trust(path: Sequence[Edge]) -> int:
+    """Return the trust of the least trusted edge, which is the trust of the path."""
     return min([edge.trust for edge in path], default=0)
 
 
@@ -72,6 +73,7 @@ def things_along(path: Sequence[Edge], start: int) -> tuple[int, ...]:
 
 
 def other_end(edge: Edge, key: int) -> int:
+    """Return the end of *edge* that is not *key*."""
     return edge.object_key if edge.subject_key == key else edge.subject_key
 
 

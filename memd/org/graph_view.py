@@ -28,6 +28,7 @@ NAME_CHARS_MAX = 80
 
 
 def to_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
+    """Return edges as statements, in order."""
     edges = list(edges)
     rows = graph.read_statements(conn, [edge.statement_key for edge in edges])
     return tuple(

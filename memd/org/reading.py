@@ -55,6 +55,7 @@ class CandidateRows(NamedTuple):
 def find_candidates(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
 ) -> CandidateRows:
+    """Return at most *limit* facts that may fit *context*, each once."""
     newest = org_facts.list_newest(conn, categories, limit)
     if not newest:
         return CandidateRows([], [])

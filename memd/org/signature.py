@@ -65,6 +65,7 @@ def of_fact(
 
 
 def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
+    """Return the signed content of a request to write a fact."""
     return of_fact(kind=OperationType.PUBLISH.value, fact_id=request.fact_id, request=request)
 
 

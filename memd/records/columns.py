@@ -41,6 +41,7 @@ def _unwrap(hint: Any) -> tuple[Any, bool]:
 
 
 def field_types(model: type[Value]) -> dict[str, Any]:
+    """Return the annotation of each field, with bounds and None if it is optional."""
     hints = get_type_hints(model, include_extras=True)
     return {name: hints[name] for name in model.model_fields}
 

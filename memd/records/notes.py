@@ -53,6 +53,7 @@ class Notes:
 
     @property
     def waiting(self) -> int:
+        """How many notes are not written yet."""
         return len(self._waiting)
 
     def add(self, occurrence: Occurrence) -> None:
@@ -73,6 +74,7 @@ class Notes:
         sums["last_seconds"] = occurrence.seconds
 
     async def run(self) -> None:
+        """Write waiting notes, for ever."""
         while True:
             await self._wake.wait()
             await asyncio.sleep(PAUSE_S)

@@ -34,10 +34,12 @@ class Repository(Generic[M]):
         await self._records().save(_CALLER, self._entity, record)
 
     async def get(self, *key: str) -> M | None:
+        """Return the record with *key*, or None."""
         record: M | None = await self._records().get(_CALLER, self._entity, key)
         return record
 
     async def count(self, **where: Any) -> int:
+        """Return the number of records that match *where*."""
         return await self._records().count(_CALLER, self._entity, where)
 
     async def _list(
@@ -75,6 +77,7 @@ class SqliteTasks(DeletableRepository[models.Task]):
         limit: int | None = None,
         offset: int = 0,
     ) -> tuple[models.Task, ...]:
+        """Return the tasks that match all given filters, by id."""
         return await self._list(
             status=status, assigned_to=assigned_to, project=project, limit=limit, offset=offset
         )
@@ -138,6 +141,7 @@ class SqliteParkedContexts(DeletableRepository[models.ParkedContext]):
     """Parked contexts, newest first."""
 
     async def get_by_approval(self, approval_id: str) -> models.ParkedContext | None:
+        """Return the context that waits for *approval_id*."""
         return next(iter(await self._list(approval_id=approval_id, limit=1)), None)
 
     async def get_by_agent(self, agent_id: str) -> tuple[models.ParkedContext, ...]:
@@ -184,6 +188,7 @@ class SqliteSettings(DeletableRepository[models.StoredSetting]):
         return await self._records().set(_CALLER, setting, expected=expected_updated_at)
 
     async def set_many(self, settings: Sequence[models.StoredSetting]) -> None:
+        """Set all of *settings* or none."""
         await self._records().save(_CALLER, self._entity, *settings)
 
     async def delete_namespace(self, namespace: str) -> int:
@@ -204,6 +209,7 @@ class SqliteArtifacts(DeletableRepository[models.Artifact]):
         created_by: str | None = None,
         artifact_type: models.ArtifactType | None = None,
     ) -> tuple[models.Artifact, ...]:
+        """Return the artifacts that match all given filters."""
         return await self._list(task_id=task_id, created_by=created_by, type=artifact_type)
 
 
@@ -213,6 +219,7 @@ class SqliteProjects(DeletableRepository[models.Project]):
     async def list_projects(
         self, *, status: models.ProjectStatus | None = None, lead: str | None = None
     ) -> tuple[models.Project, ...]:
+        """Return the projects that match all given filters."""
         return await self._list(status=status, lead=lead)
 
 

@@ -54,6 +54,7 @@ def require_level(conn: Reading, agent_id: str, default: MemoryLevel) -> MemoryL
 
 
 def find(conn: Reading, agent_id: str) -> AgentRow | None:
+    """Return an agent's configuration, None for an unknown agent."""
     row = conn.execute(f"{_COLUMNS} WHERE agent_id = ?", (agent_id,)).fetchone()
     return None if row is None else _row(row)
 
@@ -73,6 +74,7 @@ def list_agents(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
 
 
 def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
+    """Set an agent's configuration as a whole."""
     conn.execute(
         """
         UPDATE agent

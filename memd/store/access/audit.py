@@ -147,6 +147,7 @@ def _mismatch(anchor: Anchor, head: Head) -> str:
 
 
 def _unproven(checked_anchors: Sequence[Anchor], head: Head) -> tuple[str, ...]:
+    """Return what the chain and the recorded heads cannot prove."""
     proven = max((anchor.seq for anchor in checked_anchors if anchor.agrees), default=0)
     reasons: list[str] = []
     if proven < head.seq:

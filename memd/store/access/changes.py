@@ -117,6 +117,7 @@ def last_link(conn: Reading) -> Head:
 
 
 def hash_at(conn: Reading, seq: int) -> bytes | None:
+    """Return the hash of the link *seq*, None when there is none."""
     if seq == 0:
         return GENESIS
     value = conn.execute("SELECT hash FROM change WHERE seq = :seq", {"seq": seq}).get

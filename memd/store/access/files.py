@@ -116,6 +116,7 @@ def drop_blank(conn: Writing, agent_key: int, path: str) -> None:
 
 
 def move(conn: Writing, agent_key: int, old: str, new: str) -> None:
+    """Move the file, or each file of the folder, from *old* to *new*."""
     conn.execute(  # nothing is visible there, but a trashed memory may have the path
         """
         DELETE FROM memory_file

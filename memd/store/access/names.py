@@ -16,6 +16,7 @@ from memd.store.file.connect import Reading, Writing
 
 
 def find_agent(conn: Reading, agent_id: str) -> int | None:
+    """Return the agent's key, None for an unknown agent."""
     return conn.get_int("SELECT agent_key FROM agent WHERE agent_id = ?", (agent_id,))
 
 
@@ -25,14 +26,17 @@ def agent_key(conn: Reading, agent_id: str) -> int:
 
 
 def ensure_agent(conn: Writing, agent_id: str, now_us: int) -> int:
+    """Return the agent's key, creating the agent if needed."""
     return _ensure(conn, "agent", agent_id, now_us)
 
 
 def ensure_client(conn: Writing, client_id: str, now_us: int) -> int:
+    """Return the client's key, creating the client if needed."""
     return _ensure(conn, "client", client_id, now_us)
 
 
 def find_project(conn: Reading, project_id: str) -> int | None:
+    """Return the project's key, None for an unknown project."""
     return _find(conn, "project", project_id)
 
 
@@ -71,6 +75,7 @@ def _ensure(conn: Writing, table: str, name: str, now_us: int) -> int:
 
 
 def find_session(conn: Reading, agent_key: int | None, session_id: str | None) -> int | None:
+    """Return the key of an agent's session, None when there is none of this name."""
     return conn.get_int(
         "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
         {"agent_key": agent_key, "session_id": session_id},
@@ -150,6 +155,7 @@ def is_compressed(conn: Reading, session_key: int | None) -> bool:
 
 
 def next_ordinal(conn: Reading, session_key: int) -> int:
+    """Return the ordinal after the session's last memory."""
     return conn.get_count(
         "SELECT coalesce(max(ordinal) + 1, 0) FROM memory WHERE session_key = :session_key",
         {"session_key": session_key},

@@ -79,6 +79,7 @@ def _page_sums(conn: Reading) -> Iterator[str]:
 
 
 def page_finding(conn: Reading, page: int) -> str:
+    """Return the finding for a page that does not match its checksum."""
     where = page_sums.table_of_page(conn, page)
     return f"file: page {page} ({where}) is damaged, or another program wrote it"
 

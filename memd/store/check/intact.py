@@ -82,9 +82,11 @@ class Damage:
             self._fresh.append(what)
 
     def problems(self) -> tuple[str, ...]:
+        """Return everything recorded, in order."""
         return tuple(self._problems)
 
     def take_new(self) -> tuple[str, ...]:
+        """Return what was recorded since the last call."""
         reasons: list[str] = []
         while self._fresh:
             reasons.append(self._fresh.popleft())
@@ -217,6 +219,7 @@ def facts(conn: Reading, keys: Collection[int]) -> frozenset[int]:
 
 
 def operations(conn: Reading, keys: Collection[int]) -> frozenset[int]:
+    """Return those of *keys* whose operation matches its hash."""
     rows = conn.execute(
         f"""
         SELECT o.operation_key, {OPERATION.select("o")}

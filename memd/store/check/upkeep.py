@@ -48,6 +48,7 @@ class Upkeep:
 
     @cached_property
     def background_check(self) -> BackgroundCheck:
+        """The check that runs in the background."""
         return BackgroundCheck(self.db, self.clock)
 
     async def check(self, caller: Caller) -> CheckReport:
@@ -261,6 +262,7 @@ class BackgroundCheck:
         self._pages = 0
 
     def progress(self) -> SelfCheck:
+        """Return the progress of the present pass."""
         return SelfCheck(
             pages=self._pages,
             pages_checked=min(self._page - 1, self._pages),
@@ -269,6 +271,7 @@ class BackgroundCheck:
         )
 
     async def check_portion(self) -> None:
+        """Check the next portion of the file; does nothing between two passes."""
         now_us = self._clock.monotonic_us()
         if self._began_us is None:
             self._began_us, self._page, self._row = now_us, 1, 0

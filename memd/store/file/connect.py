@@ -43,10 +43,12 @@ class Reading(apsw.Connection):
     """Called for each row that was withheld because its hash does not match (intact.py)."""
 
     def get_int(self, sql: str, params: apsw.Bindings | None = None) -> int | None:
+        """Return the first column of the first row, None without a row or when it is NULL."""
         value = self.execute(sql, params).get
         return value if isinstance(value, int) else None
 
     def get_text(self, sql: str, params: apsw.Bindings | None = None) -> str | None:
+        """Return the first column of the first row, None without a row or when it is NULL."""
         value = self.execute(sql, params).get
         return value if isinstance(value, str) else None
 
@@ -57,9 +59,11 @@ class Reading(apsw.Connection):
         return value
 
     def list_ints(self, sql: str, params: apsw.Bindings | None = None) -> list[int]:
+        """Return the first column of each row."""
         return [value for (value,) in self.execute(sql, params)]
 
     def list_texts(self, sql: str, params: apsw.Bindings | None = None) -> list[str]:
+        """Return the first column of each row."""
         return [value for (value,) in self.execute(sql, params)]
 
     def exists(self, sql: str, params: apsw.Bindings | None = None) -> bool:
@@ -70,6 +74,7 @@ class Reading(apsw.Connection):
     def find_row(
         self, kind: type[RowT], sql: str, params: apsw.Bindings | None = None
     ) -> RowT | None:
+        """Return the first row as a *kind*, None without a row."""
         row = self.execute(sql, params).fetchone()
         return None if row is None else kind._make(row)
 

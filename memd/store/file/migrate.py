@@ -229,6 +229,7 @@ def check_shape(conn: Writing) -> None:
 
 @functools.cache
 def _declared_objects() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
+    """Return the objects that ``schema.sql`` creates."""
     with closing(apsw.Connection(":memory:")) as fresh:
         fresh.execute(schema_sql())
         return frozenset(fresh.execute(_OBJECTS))

@@ -69,6 +69,7 @@ class LastFailure:
 
     @property
     def message(self) -> str | None:
+        """Why the last write was refused, None when it was not."""
         return None if self._error is None else f"the last write was refused: {self._error.message}"
 
     @property
@@ -113,6 +114,7 @@ def find_unwritable(database: Path) -> Path | None:
 
 
 def read_only_error(database: Path) -> ReadOnlyError:
+    """Return the error that says why the store has no writer."""
     what = find_unwritable(database) or "the disk"
     return ReadOnlyError(
         f"the store cannot be written: {what} may only be read",

@@ -92,6 +92,7 @@ def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
 
 
 def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
+    """Return one learning of the agent, None when there is none."""
     rows = conn.execute(
         f"{_COLUMNS} WHERE agent_key = :agent_key AND learning_id = :learning_id",
         {"agent_key": agent_key, "learning_id": learning_id},
@@ -100,6 +101,7 @@ def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
 
 
 def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
+    """Return the agent's newest learnings, newest first."""
     rows = conn.execute(
         f"""
         {_COLUMNS}

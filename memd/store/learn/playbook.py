@@ -85,6 +85,7 @@ def put(conn: Writing, agent_key: int, new: NewPattern, now_us: int) -> None:
 
 
 def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
+    """Return one pattern of the agent, None when there is none."""
     rows = conn.execute(
         f"{_COLUMNS} WHERE agent_key = :agent_key AND pattern_id = :pattern_id",
         {"agent_key": agent_key, "pattern_id": pattern_id},

@@ -40,6 +40,7 @@ class MemoryText(NamedTuple):
 
 
 def read_active(conn: Reading) -> dict[str, Any] | None:
+    """Return the tuning that recall uses, None without one."""
     value = conn.execute("SELECT body -> 'tuned' FROM weights WHERE active = 1").get
     return None if not isinstance(value, str) else cast("dict[str, Any]", json.loads(value))
 
@@ -67,6 +68,7 @@ def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> Non
 
 
 def list_runs(conn: Reading) -> list[TuningRow]:
+    """Return the runs, newest first."""
     rows = conn.execute(
         "SELECT weights_key, name, body, active FROM weights ORDER BY weights_key DESC"
     )

@@ -143,6 +143,7 @@ SELECT m.memory_key, m.memory_id, coalesce(p.agent_id, a.agent_id), m.state, f.f
 
 
 def get(conn: Reading, key: int) -> FlaggedRow | None:
+    """Return what one memory is flagged for, None when it is not."""
     return conn.find_row(FlaggedRow, f"{_COLUMNS} WHERE f.memory_key = :key", {"key": key})
 
 

@@ -139,6 +139,7 @@ def list_agents(conn: Reading, after: int) -> list[tuple[int, str]]:
 
 
 def list_sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list[int]:
+    """Return up to *limit* sessions of the agent from key *start* on."""
     return conn.list_ints(
         """
         SELECT session_key
@@ -352,6 +353,7 @@ def list_episodes(conn: Reading, session_key: int) -> list[MemberRow]:
 
 
 def newest_texts(conn: Reading, agent_key: int, tag: str, limit: int) -> list[str]:
+    """Return the texts of the newest visible memories with *tag*."""
     return conn.list_texts(
         """
         SELECT m.content

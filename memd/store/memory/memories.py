@@ -140,6 +140,7 @@ def find_in_any_state(conn: Reading, condition: BoundFilter) -> list[int]:
 
 
 def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> frozenset[int]:
+    """Return those of *keys* that match."""
     rows = conn.execute(
         f"""
         SELECT m.memory_key
@@ -311,6 +312,7 @@ def set_state_unindexed(
 
 
 def filter_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
+    """Return those of *keys* that are in one of *states*, in order of arrival."""
     return conn.list_ints(
         """
         SELECT memory_key

@@ -107,6 +107,7 @@ def confirm(
 
 
 def value_of(conn: Reading, agent_key: int | None, name: str) -> str | None:
+    """Return the value of a preference, None when there is none."""
     return conn.get_text(
         "SELECT value FROM preference WHERE agent_key = :agent_key AND name = :name",
         {"agent_key": agent_key, "name": name},
@@ -178,6 +179,7 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
 
 
 def delete(conn: Writing, agent_key: int | None, name: str) -> bool:
+    """Remove a preference; False when there was none. Its memory, if any, stays."""
     row = conn.execute(
         """
         DELETE FROM preference
@@ -194,6 +196,7 @@ def delete(conn: Writing, agent_key: int | None, name: str) -> bool:
 
 
 def erase_of(conn: Writing, keys: Sequence[int]) -> None:
+    """Remove the preferences that the memories state."""
     if keys:
         conn.execute(
             "DELETE FROM preference WHERE memory_key IN (SELECT value FROM carray(:keys))",

@@ -201,6 +201,7 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
 def list_trash(
     conn: Reading, agent_key: int | None, after: str | None, limit: int
 ) -> list[TrashRow]:
+    """Return the agent's trash by id, from after *after* on."""
     return conn.list_rows(
         TrashRow,
         """
@@ -230,6 +231,7 @@ def list_due(conn: Reading, now_us: int, limit: int) -> list[int]:
 
 
 def list_expired(conn: Reading, now_us: int, limit: int) -> list[int]:
+    """Return memories that expired and are not yet in the trash, oldest first."""
     return conn.list_ints(
         """
         SELECT memory_key

@@ -102,6 +102,7 @@ def read_hashed(conn: Reading, key: int) -> HashedRow:
 
 
 def tags_of(conn: Reading, key: int) -> tuple[str, ...]:
+    """Return a memory's tags in the order given."""
     rows = conn.execute(
         "SELECT tag FROM memory_tag WHERE memory_key = :key ORDER BY ordinal", {"key": key}
     )
@@ -143,6 +144,7 @@ class StoredMemory(NamedTuple):
 
     @property
     def tag_names(self) -> tuple[str, ...]:
+        """The tags in their order."""
         return tuple(json.loads(self.tags)) if self.tags != "[]" else ()
 
     @property
@@ -153,6 +155,7 @@ class StoredMemory(NamedTuple):
         return MemoryLevel.SESSION if working else MemoryLevel(self.level)
 
     def is_expired(self, now_us: int) -> bool:
+        """Return whether the memory's own expiry has come."""
         return self.expires_at_us is not None and self.expires_at_us <= now_us
 
     def entry(self, *, relevance: float | None = None) -> MemoryEntry:

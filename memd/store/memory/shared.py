@@ -49,6 +49,7 @@ def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
 
 
 def has_published(conn: Reading, publisher_key: int) -> bool:
+    """Return whether a memory that the agent published exists."""
     return conn.exists(
         "SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key = :publisher_key)",
         {"publisher_key": publisher_key},
@@ -56,6 +57,7 @@ def has_published(conn: Reading, publisher_key: int) -> bool:
 
 
 def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that the agent published, in order of arrival."""
     return conn.list_ints(
         """
         SELECT memory_key

@@ -48,6 +48,7 @@ def store_agent(target: ImportTarget, record: AgentRecord) -> ImportOutcome:
 
 
 def store_session(target: ImportTarget, record: SessionRecord) -> ImportOutcome:
+    """Store a session that is not here yet."""
     at_us = to_us(record.started_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, at_us)
     if names.find_session(target.conn, agent_key, record.session_id) is not None:
@@ -156,6 +157,7 @@ def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOu
 
 
 def store_learning(target: ImportTarget, record: LearningRecord) -> ImportOutcome:
+    """Store a learning that is not here yet."""
     exists = target.conn.execute("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)).get
     if exists:
         return "known"

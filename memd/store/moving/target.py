@@ -29,12 +29,15 @@ class ImportTarget:
     """New memories without contexts, which are not indexed yet."""
 
     def insert(self, table: str, row: Mapping[str, Any]) -> ImportOutcome:
+        """Insert *row* unless the table has it."""
         return "stored" if self.conn.insert(table, row, ignore=True) else "known"
 
 
 def find_source(conn: Reading, agent_key: int | None, sha256: str | None) -> int | None:
+    """Return the key of an agent's source text, None when there is none."""
     return None if sha256 is None else sources.find(conn, agent_key, bytes.fromhex(sha256))
 
 
 def ensure_client(conn: Writing, client_id: str | None, at_us: int) -> int | None:
+    """Return the key of a client, creating the client if needed; None for None."""
     return None if client_id is None else names.ensure_client(conn, client_id, at_us)

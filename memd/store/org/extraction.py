@@ -67,6 +67,7 @@ SELECT m.memory_key, m.memory_id,
 
 
 def get_mark(conn: Reading) -> BacklogMark | None:
+    """Return how far memories were read, None when none ever was."""
     value = conn.get_meta(_MARK, str)
     return None if value is None else BacklogMark(*json.loads(value))
 
@@ -106,6 +107,7 @@ def list_rewritten(conn: Reading, limit: int, chars: int) -> list[BacklogRow]:
 
 
 def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> BacklogRow | None:
+    """Return the agent's memory for extraction, None when there is none."""
     return conn.find_row(
         BacklogRow,
         f"""
@@ -119,6 +121,7 @@ def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> BacklogRo
 
 
 def has_backlog(conn: Reading) -> bool:
+    """Return whether any memory is still to be read."""
     newest = conn.execute("SELECT max(memory_key) FROM memory").get or 0
     done = get_mark(conn)
     if done is None or int(str(newest)) > done.memory_key:
@@ -130,6 +133,7 @@ def has_backlog(conn: Reading) -> bool:
 
 
 def filter_unchanged(conn: Reading, rows: Iterable[BacklogRow]) -> list[BacklogRow]:
+    """Return those of *rows* whose text has not changed since."""
     rows = list(rows)
     if not rows:
         return []
@@ -170,6 +174,7 @@ def mark_read(conn: Writing, keys: Iterable[int]) -> None:
 
 
 def get_progress(conn: Reading) -> ExtractionProgress | None:
+    """Return how far extraction from the log is, None before the first."""
     value = conn.get_meta(_PROGRESS, str)
     return None if value is None else ExtractionProgress(*json.loads(value))
 

@@ -25,6 +25,7 @@ TABLE = FtsTable("fts_org", "org_fact_words", "fact_key", "content, category")
 
 
 def create(conn: Writing) -> None:
+    """Create the empty index of a new file."""
     conn.execute(_CREATE)
 
 

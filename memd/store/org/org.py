@@ -154,6 +154,7 @@ def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
 
 
 def last_at_us(conn: Reading) -> int | None:
+    """Return when the last operation was written, None before the first."""
     return conn.get_int("SELECT max(at_us) FROM org_operation")
 
 
@@ -227,6 +228,7 @@ def has_operations(conn: Reading, *, before: int | None = None) -> bool:
 
 
 def previous_operation(conn: Reading, fact_id: str, version: int) -> int | None:
+    """Return the operation before *version* of a fact, None for the first."""
     return conn.get_int(
         """
         SELECT operation_key
@@ -238,6 +240,7 @@ def previous_operation(conn: Reading, fact_id: str, version: int) -> int | None:
 
 
 def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
+    """Return the operations after *after_key* in the order in which they were written."""
     rows = conn.execute(
         """
         SELECT operation_key, operation_id, fact_id, version, kind, category, content, is_human,

@@ -132,6 +132,7 @@ def list_newest(
 
 
 def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
+    """Return the facts with *keys*, in the order of *keys*."""
     rows = conn.execute(
         f"""
         {_FACT}

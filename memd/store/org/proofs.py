@@ -98,6 +98,7 @@ def is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def current_key(conn: Reading) -> bytes | None:
+    """Return the owner's present public key, None before there is one."""
     public_key = conn.execute(
         "SELECT public_key FROM owner_key WHERE revoked_at_us IS NULL ORDER BY owner_key DESC"
     ).get

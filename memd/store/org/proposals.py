@@ -99,6 +99,7 @@ def get(conn: Reading, proposal_id: str) -> ProposalRow | None:
 
 
 def list_open(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
+    """Return open proposals after *after*, oldest first."""
     return _rows(conn, state=ProposalState.OPEN.value, after=after, limit=limit)
 
 

@@ -66,12 +66,14 @@ class StatementGroup:
 
 
 def find_thing(conn: Reading, name: str) -> int | None:
+    """Return the key of the thing called *name*, None when there is no statement about it."""
     return conn.get_int(
         "SELECT entity_key FROM entity WHERE folded = :folded", {"folded": fold_name(name)}
     )
 
 
 def ensure_thing(conn: Writing, name: str) -> int:
+    """Return the key of the thing called *name*, creating it if needed."""
     key = find_thing(conn, name)
     if key is not None:
         return key

@@ -140,6 +140,7 @@ def find(conn: Reading, run_id: str) -> RunRow | None:
 def list_page(
     conn: Reading, after: str | None, limit: int, kinds: Sequence[RunKind] = tuple(RunKind)
 ) -> list[RunRow]:
+    """Return up to *limit* runs before run *after*, newest first."""
     where = """
     WHERE r.kind IN (SELECT value FROM json_each(:kinds))
       AND (:after IS NULL OR r.run_key < (SELECT run_key FROM run WHERE run_id = :after))
@@ -162,6 +163,7 @@ def find_last_full_night(conn: Reading, steps: Sequence[str]) -> RunRow | None:
 
 
 def list_unfinished(conn: Reading) -> list[RunRow]:
+    """Return the runs that a kill interrupted, oldest first."""
     return list(_runs(conn, "WHERE r.state IN ('running', 'undoing') ORDER BY r.run_key", {}))
 
 
@@ -330,6 +332,7 @@ def _change(row: tuple[Any, ...]) -> Change:
 
 
 def delete_changes(conn: Writing, run_key: int, changes: Sequence[Change]) -> None:
+    """Delete changes that were undone."""
     conn.executemany(
         "DELETE FROM run_change WHERE run_key = ? AND change = ?",
         ((run_key, change.change) for change in changes),

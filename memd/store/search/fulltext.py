@@ -67,10 +67,12 @@ class Corpus(NamedTuple):
 
 
 def generation(conn: Reading) -> int:
+    """Return the live generation, 0 before the first."""
     return conn.get_meta("words_generation", int) or 0
 
 
 def create(conn: Writing, number: int) -> None:
+    """Create the empty tables of a generation, beside the live one."""
     conn.execute(
         f"""
         CREATE VIRTUAL TABLE fts_{number} USING fts5(
@@ -87,6 +89,7 @@ def create(conn: Writing, number: int) -> None:
 
 
 def activate(conn: Writing, number: int) -> None:
+    """Make a generation the live one and drop the previous one."""
     before = generation(conn)
     conn.set_meta("words_generation", number)
     if before:
@@ -133,6 +136,7 @@ class Build(NamedTuple):
 
 
 def current_build(conn: Reading) -> Build | None:
+    """Return the generation that is being built, if any."""
     value = conn.get_meta(_BUILD, str)
     return None if value is None else Build(*map(int, value.split()))
 

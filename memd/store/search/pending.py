@@ -52,6 +52,7 @@ SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.spe
 
 
 def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
+    """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
     return conn.list_rows(
         PendingRow,
         f"""

@@ -65,6 +65,7 @@ def partition(agent_key: int, part: CachePart, shard: int) -> int:
 
 
 def shard(memory_key: int) -> int:
+    """Return the shard that contains a memory's vector."""
     return (memory_key >> _SHARD_BITS) % SHARDS
 
 
@@ -109,6 +110,7 @@ def is_current_model(conn: Reading, fingerprint: str) -> bool | None:
 
 
 def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
+    """Create an empty cache beside the live one."""
     conn.execute(
         f"""
         CREATE VIRTUAL TABLE {cache.table} USING vec0(
@@ -119,6 +121,7 @@ def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
 
 
 def activate(conn: Writing, cache: VectorCache) -> None:
+    """Make *cache* the live one and drop the previous one."""
     before = current_cache(conn)
     conn.set_meta("vector_cache", f"{cache.model_key} {cache.generation}")
     if before is not None:

@@ -193,6 +193,7 @@ def clear(conn: Writing, session_key: int) -> None:
 
 
 def texts_of(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
+    """Return the texts of those of the memories *ids* that still exist, by id."""
     rows = conn.execute(
         """
         SELECT m.memory_id, m.content

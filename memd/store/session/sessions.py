@@ -73,6 +73,7 @@ SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s
 
 
 def find(conn: Reading, agent_key: int | None, session_id: str) -> SessionRow | None:
+    """Return the agent's session, None when there is none of this name."""
     return conn.find_row(
         SessionRow,
         f"{_COLUMNS} WHERE s.agent_key = :agent_key AND s.session_id = :session_id",
@@ -98,6 +99,7 @@ def list_page(
 
 
 def list_messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
+    """Return the session's messages after the *after*-th, in order."""
     return conn.list_rows(
         MessageRow,
         """

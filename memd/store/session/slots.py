@@ -33,6 +33,7 @@ class SlotRow(NamedTuple):
 
     @property
     def is_visible(self) -> bool:
+        """Whether the memory is active or pending."""
         return self.state in VISIBLE
 
     @property
@@ -213,6 +214,7 @@ def _row(row: Sequence[Any]) -> SlotRow:
 
 
 def fill(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
+    """Put a memory, as it is now, into a slot."""
     conn.execute(
         """
         INSERT OR REPLACE INTO nap_slot (session_key, slot, memory_key, row_hash)

@@ -37,6 +37,7 @@ SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens, w.com
 
 
 def get(conn: Reading, source: str, session_id: str) -> WindowRow | None:
+    """Return one window, None when none was ever reported."""
     row = conn.execute(
         f"""
         {_COLUMNS}
@@ -95,6 +96,7 @@ def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
 
 
 def set_napped(conn: Writing, source: str, session_id: str, now_us: int) -> None:
+    """Record when the session last had a nap."""
     conn.execute(
         """
         UPDATE usage_window
