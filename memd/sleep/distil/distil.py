@@ -18,14 +18,13 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain, dropwhile
+from itertools import accumulate, chain
 from math import ceil
 from typing import NamedTuple
 
 from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import user_part
-from memd.sleep.distil.acts import STANDING, Act, judge
 from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
@@ -35,12 +34,9 @@ from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemo
 from memd.sleep.distil.findings import LIST_SLOT, findings
 from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.denials import TAKES_BACK
-from memd.sleep.distil.language.moment import reports as reports_just_now
-from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
 from memd.sleep.distil.language.signs import gives_up
 from memd.sleep.distil.outcomes import RatedSentence, statements
-from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
 from memd.sleep.distil.speech import (
     JudgedSentences,
@@ -51,7 +47,7 @@ from memd.sleep.distil.speech import (
 )
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import Message, text_to_store
-from memd.text.languages import FAILS, FUNCTION_WORDS
+from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 
 
@@ -147,7 +143,6 @@ def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
         environment(whole),
         reports(whole),
         listed_rules(exchanges),
-        find_repeated_wishes(exchanges),
     )
     return [*compose_memories(exchanges), *chain.from_iterable(beside)]
 
@@ -170,56 +165,6 @@ def _digest(split_exchanges: Sequence[Exchange]) -> Iterator[NapMemory]:
     if text := digest(split_exchanges):
         places = (split_exchanges[0].place, split_exchanges[-1].end)
         yield NapMemory(text, NapKind.DIGEST, places, "digest", Origin.ASSISTANT)
-
-
-_RIDER_WORDS = 4
-_NO_REQUEST = frozenset({Act.ACKNOWLEDGEMENT, Act.APPROVAL})
-_RIDER_WORD = re.compile(r"\w+")
-_LISTED = ("-", "*", "+", "\u2022")
-
-
-def find_repeated_wishes(turns: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
-    """Yield what is asked for beside a request as it was beside an earlier, other one.
-
-    "Push it. The message in plain English." Said once, it is about this push; said again
-    with the next one it holds for all, in whatever language.
-    """
-    known: set[str] = set()
-    sent: set[str] = set()
-    for turn in turns:
-        spoken = _sentences_from_request(turn) or [""]
-        request = _flat(spoken[0])
-        mine = {flat: text for text in spoken[1:] if (flat := _flat(text))}
-        again = [text for flat, text in mine.items() if flat in known]
-        if again and request not in sent:
-            place, slot = turn.exchange.place, f"{turn.slot}-again"
-            text = "\n".join(again)[:PASSAGE_CHARS]
-            memory = NapMemory(text, NapKind.PREFERENCE, (place,), slot, Origin.PERSON)
-            yield NapCandidate(memory, STANDING)
-        known.update(mine)
-        sent.update({request} - {""})  # one of few words, "push it", may come again
-
-
-def _sentences_from_request(turn: OwnExchange) -> list[str]:
-    """Return the sentences of a turn from its request on: "Ok now.", "I've staged it" are none."""
-    own = () if turn.own.is_brief else turn.own.paragraphs
-    spoken = [one for paragraph in own for one in sentences(paragraph)]
-    return list(dropwhile(_is_no_request, spoken))
-
-
-def _is_no_request(sentence: str) -> bool:
-    return judge(sentence).act in _NO_REQUEST or reports_just_now(as_spoken(sentence))
-
-
-def _flat(text: str) -> str:
-    """Return the words of a sentence that can be a wish, "" for one that is none.
-
-    >>> _flat("The message in plain English."), _flat("Why is it red?")
-    ('the message in plain english', '')
-    """
-    words = _RIDER_WORD.findall(text.casefold())
-    is_none = text.endswith(("?", ":")) or text.startswith(_LISTED) or FAILS.search(text)
-    return "" if is_none or len(words) < _RIDER_WORDS else " ".join(words)
 
 
 STRETCH_TOKENS = 30_000
