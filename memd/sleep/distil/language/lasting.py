@@ -70,6 +70,7 @@ _MADE = (
     r"\bthat(?:'s| is) how (?:we|i) (?:work|do|like|want)\b",
     r"\b(?:our|my) (?:house |usual |general |personal )?(?:style|convention|policy|practice|habit"
     r"|preference|rule of thumb|standard|guideline)s?\b",
+    r"\b(?:we|i) (?:\w+ly )?(?:stick to|tend to|stand by|insist on|only ever)\b",
     r"\bwhen (?:i|we) (?:say|write|ask for|mention)\b[^?]{0,200},"
     r" (?:i|we|it|that) (?:means?|want|expect)",
     # How somebody wants to be dealt with

@@ -106,9 +106,11 @@ _MANNERS = (
     rf"{_LEAD}(?:double[- ]?check|verify|check|review|test|proof-?read) (?:all )?your (?:own )?"
     r"(?:work|answers?|code|changes|edits|output|assumptions|claims|sources|facts|math)\b",
     rf"{_LEAD}(?:treat|regard) (?!(?:this|that|it|these|them)\b)[^.?,]{{3,60}} as (?:if )?\w",
-    # "Answer in whole sentences"
+    # "Answer in whole sentences", "write the comments in Polish"
     rf"{_LEAD}(?:answer|reply|respond)(?: to me| me)? (?:in|as|like|briefly|shortly|with)\b"
     r"(?! (?:a )?(?:yes|no|the (?:number|letter))\b)",
+    rf"{_LEAD}write (?:(?:all|the|your|our|any) )?(?:\w+ )?(?:messages|comments|docstrings|docs"
+    r"|documentation|texts|answers) (?:in|like|as)\b",
     # What somebody does as a habit, and what weighs more with them
     r"(?:^\W*|[,;] (?:and |but |so |as )?)(?:i|we) (?:typically|usually|normally|generally|mostly"
     r"|often) (?!(?:see|get|got|have|had|find|found|expect|notice|would|am|are|can|could|now|\w+ed)"
