@@ -164,6 +164,8 @@ def check_options(action: str, run: str | None, *, by_night: bool, last: bool) -
     if run is not None and action not in {"undo", "report"}:
         is_option = run.replace("-", "_") in _ACTIONS
         hint = f"memd sleep --{run}" if is_option else None
+        if run == "status":  # what the other groups of commands have
+            hint = "memd sleep"
         raise InvalidError("a run goes with --undo or --report only", field="run", hint=hint)
     if by_night and action != "night":
         raise InvalidError(

@@ -212,7 +212,10 @@ def test_a_rehearsal_may_be_asked_for_with_now() -> None:
     )
 
 
-@pytest.mark.parametrize(("word", "hint"), [("now", "memd sleep --now"), ("12", None)])
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("now", "memd sleep --now"), ("status", "memd sleep"), ("12", None)],
+)
 def test_a_word_that_is_an_option_is_answered_with_the_option(word: str, hint: str | None) -> None:
     with pytest.raises(InvalidError) as refused:
         check_options("status", word, by_night=False, last=False)
