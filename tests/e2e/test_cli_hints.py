@@ -150,3 +150,14 @@ def test_a_project_without_memories_is_said_to_have_none(
     assert "The hive is green." in unknown.out, "a project ranks higher, it does not filter"
     listed = memd("list", "--agent", "una", "--project", "hives", "--json").json["items"]
     assert [item["project_id"] for item in listed] == ["hives"]
+
+
+def test_who_imports_notes_in_another_language_is_told(tmp_path: Path, model_dir: Path) -> None:
+    english = "\n\n".join(f"# Hive {number}\n\nIt has ten frames." for number in range(6))
+    german = "\n\n".join(f"# Stock {n}\n\nDer Imker hat ihn für uns geöffnet." for n in range(6))
+    (tmp_path / "en.md").write_text(english)
+    (tmp_path / "de.md").write_text(german)
+    (tmp_path / "home").mkdir()
+    with spawned(tmp_path / "home", {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
+        assert ENGLISH_ONLY not in commands.memd(daemon.home, "import", f"{tmp_path}/en.md").err
+        assert ENGLISH_ONLY in commands.memd(daemon.home, "import", f"{tmp_path}/de.md").err

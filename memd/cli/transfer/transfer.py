@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import IngestionError, InvalidError, SecretRefusedError, TooLargeError
 from memd.cli import options, say
+from memd.cli.memory.answers import report_stored_languages
 from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
 from memd.cli.progress import Progress
@@ -76,6 +77,8 @@ def import_(
     if notes.files:
         outcomes += _import(notes.files, flags)
     _report(outcomes, notes.skipped, flags, json=json)
+    if any(outcome.new for outcome in outcomes) and not (json or dry_run):
+        report_stored_languages()
     if any(outcome.error for outcome in outcomes):
         raise say.CommandExit(say.Exit.ERROR)
 
