@@ -79,6 +79,8 @@ class SentenceLogits(NamedTuple):
     """What it adds to the worth of a memory that tells it, as the agent's."""
     plain: float
     """That it plainly states what lasts: a fact, a decision, a rule, who somebody is."""
+    wish: float
+    """That it says how somebody wants the work done from now on."""
 
 
 @runtime_checkable

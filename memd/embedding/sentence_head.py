@@ -1,9 +1,10 @@
-"""The head over the states of a sentence: what nine numbers tell of it.
+"""The head over the states of a sentence: what ten numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
-(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last number on plain statements
-(``tests.bench.plain``, 0289). ``sentence_head.json`` holds it: the weights of the states, and
-those of the signs that only a nap knows (:mod:`memd.sleep.distil.speech`), by name.
+(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last two numbers on plain
+statements (``tests.bench.plain``, 0289) and on wishes (``tests.bench.wishes``, 0304).
+``sentence_head.json`` holds it: the weights of the states, and those of the signs that only a nap
+knows (:mod:`memd.sleep.distil.speech`), by name.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ class SentenceHead(NamedTuple):
     plain: bytes
     """Those of a sentence's own states, without its window's, for what it plainly states."""
     plain_signs: Mapping[str, float]
+    wish: bytes
+    """Those of the states, for what somebody wants from now on."""
+    wish_signs: Mapping[str, float]
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
@@ -51,11 +55,13 @@ class SentenceHead(NamedTuple):
         weights = np.frombuffer(self.states, dtype="<f2").astype(np.float32)
         columns: Rows = states @ weights.reshape(2 * DIMENSION, -1)
         plain = np.frombuffer(self.plain, dtype="<f2").astype(np.float32)
+        wish = np.frombuffer(self.wish, dtype="<f2").astype(np.float32)
         rows: list[list[float]] = columns.tolist()
         of_plain: list[float] = (states[:, :DIMENSION] @ plain).tolist()
+        of_wish: list[float] = (states @ wish).tolist()
         return [
-            SentenceLogits(row[0], tuple(row[1:-2]), row[-2], row[-1], one)
-            for row, one in zip(rows, of_plain, strict=True)
+            SentenceLogits(row[0], tuple(row[1:-2]), row[-2], row[-1], *own)
+            for row, *own in zip(rows, of_plain, of_wish, strict=True)
         ]
 
 
@@ -76,4 +82,6 @@ def parse(document: Mapping[str, Any]) -> SentenceHead:
         document["agent_memory_signs"],
         base64.b64decode(document["plain"]),
         document["plain_signs"],
+        base64.b64decode(document["wish"]),
+        document["wish_signs"],
     )

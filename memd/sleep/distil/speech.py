@@ -46,6 +46,8 @@ LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
 PLAIN_LIFTED, PLAIN_KEPT = 0.75, 0.0
 """Those of stating plainly what lasts from which it is kept, if the rules leave it out or not."""
+WISH_LIFTED = 1.0
+"""Those of being a wish from which it is one, whatever the rules say."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
 _DROPPED = -0.5
@@ -72,12 +74,14 @@ _NO_LETTER = re.compile(r"[\W_]+")
 class SentenceWorth(NamedTuple):
     """The log-odds that a sentence is *worth* remembering, and what it does if it is.
 
-    *plain* are those that it plainly states what lasts.
+    *plain* are those that it plainly states what lasts, *wish* those that it says how somebody
+    wants the work done from now on.
     """
 
     worth: float
     act: Act
     plain: float
+    wish: float
 
 
 def sentences_to_judge(own: Words) -> list[str]:
@@ -95,18 +99,20 @@ def weigh_sentences(
     *logits* are what the model told of each. What is not English it does not know.
     """
     worths: dict[str, SentenceWorth] = {}
-    weights, of_plain = sentence_head().signs, sentence_head().plain_signs
+    head = sentence_head()
     for at, (text, row) in enumerate(zip(texts, logits, strict=True)):
         if is_foreign(text):
             continue
         total = [row.worth, *row.kinds]
-        judged = judge_sentence(text, stopped=stopped)
-        for name, value in signs(text, judged, at, len(texts), turn):
-            total = [sum_ + value * each for sum_, each in zip(total, weights[name], strict=True)]
+        own = list(signs(text, judge_sentence(text, stopped=stopped), at, len(texts), turn))
+        for name, value in own:
+            weights = head.signs[name]
+            total = [sum_ + value * each for sum_, each in zip(total, weights, strict=True)]
         worth, *kinds = total
         best = max(range(len(kinds)), key=kinds.__getitem__)
-        plain = row.plain + _weigh(of_plain, plain_signs(text))
-        worths[text] = SentenceWorth(worth, _KINDS[best], plain)
+        plain = row.plain + _weigh(head.plain_signs, plain_signs(text))
+        wish = row.wish + _weigh(head.wish_signs, own)
+        worths[text] = SentenceWorth(worth, _KINDS[best], plain, wish)
     return worths
 
 
@@ -148,6 +154,8 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     if not known:
         return judged
     best, plain = max(known), max(each.plain for each in known)
+    if judged.score < STANDING and max(each.wish for each in known) >= WISH_LIFTED:
+        return Judgement(Act.PREFERENCE, STANDING)
     if plain >= (PLAIN_LIFTED if judged.score < WORTH else PLAIN_KEPT) and may_be_plain(judged):
         return Judgement(_plain_act(judged, best), STANDING)
     if judged.score < WORTH:

@@ -63,11 +63,14 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     states = np.zeros((2, 2 * DIMENSION), dtype=np.float32)
     states[1, 0] = 1.0
     nothing, first = head.logits(states)
-    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0)
+    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0)
     worth, *kinds, statement, in_memory = np.frombuffer(head.states, dtype="<f2")[:8].astype(float)
     assert len(head.plain) == DIMENSION * 2
     plain = float(np.frombuffer(head.plain, dtype="<f2")[0])
-    assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory, plain)
+    assert len(head.wish) == 2 * DIMENSION * 2
+    wish = float(np.frombuffer(head.wish, dtype="<f2")[0])
+    assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory, plain, wish)
+    assert set(head.wish_signs) == set(head.signs)
     assert {name for name, _ in plain_signs("text")} == set(head.plain_signs)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)
     assert {name for name, _ in signs} == set(head.statement_signs)

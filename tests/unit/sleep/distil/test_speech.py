@@ -18,9 +18,10 @@ from memd.sleep.distil.speech import (
     user_memory_signs,
 )
 
-SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0)
-NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0)
+SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0, -30.0)
+NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0, -30.0)
 PLAIN = NEVER._replace(plain=30.0)
+WISHED = NEVER._replace(wish=30.0)
 UNSEEN = "Endpoints share one schema file here."
 RULED = (
     "We need the port to be 8443 for the staging server, as the proxy before it forwards no other."
@@ -50,6 +51,12 @@ def test_what_the_rules_do_not_see_is_lifted_as_what_the_model_says_it_is() -> N
     assert kept([user(UNSEEN)], NEVER) == []
     [memory] = kept([user(UNSEEN)], SURE)
     assert (memory.text, memory.kind) == (UNSEEN, NapKind.ENVIRONMENT)
+
+
+def test_what_the_model_takes_for_a_wish_is_one_whatever_the_rules_say() -> None:
+    for text in ("No sudo.", UNSEEN, RULED, "can you look first in the wiki, then ask me?"):
+        [memory] = kept([user(text)], WISHED)
+        assert (memory.text, memory.kind) == (text, NapKind.PREFERENCE)
 
 
 def test_what_a_word_let_through_is_dropped() -> None:
