@@ -30,7 +30,7 @@ _ACKNOWLEDGEMENTS = rf"""
     (?:that's|that is|it's|this is|that was|all|how) (?:so |really |very |just |all )?(?:{_PRAISE}),
     you're welcome, you are welcome, no problem, np, no worries, my pleasure, anytime, well done,
     congrat(?:s|ulations), agreed, i agree, exactly, absolutely, definitely, of course, indeed,
-    done,
+    done, (?:duly )?noted,
     (?:it |that )?works?(?: for me| now| fine)?, hi(?: there)?, hello(?: there)?,
     hey(?: there)?, bye,
     goodbye, see you(?: soon| later| tomorrow| then| around)?, take care,
