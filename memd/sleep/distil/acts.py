@@ -12,6 +12,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from memd.sleep.distil.environment.given_up import find_undone
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.lasting import befalls, is_of_the_moment, states_decision
 from memd.sleep.distil.language.moment import (
@@ -29,7 +30,6 @@ from memd.sleep.distil.language.signs import (
     FLOOR_WORDS,
     LOOK,
     Signs,
-    find_undone,
     is_passing,
     only_asks_for,
     signs_of,

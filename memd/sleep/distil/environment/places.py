@@ -20,7 +20,8 @@ _NAME_WORDS = 5
 
 _LEAD = (
     r"\W*(?:(?:note|fyi|btw|by the way|reminder|remember|info|heads[- ]up|for the record|also|and"
-    r"|so|ok(?:ay)?|hinweis|übrigens|merke?|notiz|nota|à noter|ojo|attention|let op|ps)\b\W+"
+    r"|so|ok(?:ay)?|actually|no|nope|nein|hinweis|übrigens|merke?|notiz|nota|à noter|ojo"
+    r"|attention|let op|ps)\b\W+"
     r"|important: |(?:note|remember|know) that )*"
 )
 _ARTICLE = (
@@ -66,16 +67,48 @@ _SORTS = (
     ),
     ("version", r"(?:(?-i:[A-Z][\w.+-]* )|version |v)\d+(?:\.\d+)*\b(?! \w+s\b)"),
 )
+_IS_ADDRESS = re.compile(_ADDRESS, re.IGNORECASE)
 _PLACE = "|".join(rf"(?P<{sort}>{pattern})" for sort, pattern in _SORTS)
 _STATES = re.compile(
     rf"{_LEAD}{_ARTICLE}{_NAME}{_NOW} {_VERB}{_NOW} {_BETWEEN}(?:{_PLACE})", re.IGNORECASE
 )
+_HAS_MOVED = (
+    r"(?:moved|migrated|changed|switched|umgezogen|verschoben|verlegt|déménagé|mudó|mudado"
+    r"|spostato|verhuisd)"
+)
+_IT_IS = (
+    r"(?:(?:it(?:'s| is| lives| runs)|they are|now|jetzt|(?:es|er|sie) (?:ist|liegt|läuft))\b)?"
+)
 # What is said of a thing that moved: "staging moved: it's https://new.example now".
 _MOVED = re.compile(
-    rf"{_LEAD}(?:i |we )?(?:have )?{_ARTICLE}{_NAME}(?: (?:has|have|is|ist|wurde|a|ha|se ha))?"
-    r" (?:moved|changed|umgezogen|verschoben|déménagé|mudó|mudado|spostato|verhuisd)\b[^:;,.]{0,40}"
-    rf"[:;,.]\s*(?:it(?:'s| is)|they are|now|jetzt|es ist|er ist|sie ist)?{_NOW} ?{_BETWEEN}"
-    rf"(?:{_PLACE})",
+    rf"{_LEAD}(?:i |we )?(?:have )?{_ARTICLE}{_NAME}"
+    r"(?: (?:has|have|is|are|was|were|ist|sind|wurden?|a|ha|se ha))?"
+    rf"(?: been)?(?: (?:again|wieder|now|just))? {_HAS_MOVED}\b"
+    rf"(?:[^:;,.]{{0,40}}[:;,.]\s+{_IT_IS}{_NOW} ?| (?:again )?){_BETWEEN}(?:{_PLACE})",
+    re.IGNORECASE,
+)
+# Who moved it comes first: "we moved staging again, it is https://new.example".
+_WE_MOVED = re.compile(
+    rf"{_LEAD}(?:we(?:'ve| have)? (?:just )?(?:moved|migrated|switched|changed) {_ARTICLE}{_NAME}"
+    rf"|wir haben {_ARTICLE}{_NAME.replace('<name>', '<moved>')} {_HAS_MOVED})"
+    rf"(?: (?:again|wieder))?(?:[:;,]? (?:and )?{_IT_IS}{_NOW} ?){_BETWEEN}(?:{_PLACE})",
+    re.IGNORECASE,
+)
+# The time comes first in German, and the verb behind it: "ab sofort ist der Runner ci2.example".
+_SINCE_IS = re.compile(
+    rf"{_LEAD}(?:ist|sind|liegt|läuft|steht) {_ARTICLE}{_NAME}{_NOW} {_BETWEEN}(?:{_PLACE})",
+    re.IGNORECASE,
+)
+# What begins lasts: "since today" is no word of the hour, and says nothing of the place.
+_DAY = (
+    r"(?:today|now|yesterday|tomorrow|(?:this|last|next) (?:week|month|year|sprint)"
+    r"|(?:(?:this|last|next) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)(?!')"
+)
+_TAG = r"(?:heute|gestern|sofort|jetzt|morgen|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)"
+_SINCE = re.compile(
+    rf",?\s*\b(?:(?:since|as of|as from|effective|starting(?: from)?) {_DAY}"
+    rf"|from {_DAY}(?: on(?:wards?)?)?"
+    rf"|(?:ab|seit|von) {_TAG}(?: an)?)\b,?",
     re.IGNORECASE,
 )
 # How somebody is told to find it: "you can find the docs under https://docs.example".
@@ -100,7 +133,7 @@ _NEEDS = re.compile(
     r" [^.;]{2,60}?)`? (?:first|before|beforehand|zuerst|vorher|running)\b",
     re.IGNORECASE,
 )
-_FORMS = (_MOVED, _FOUND, _VALUE, _NEEDS, _STATES)
+_FORMS = (_WE_MOVED, _MOVED, _FOUND, _VALUE, _NEEDS, _STATES, _SINCE_IS)
 _NO_NAME = re.compile(
     r"^(?:it|this|that|these|those|there|here|he|she|they|i|we|you|who|which|what|where|how|why|when"
     r"|if|because|since|while|once|unless|es|er|sie|wir|ich|du|wenn|weil|dass?|il|elle|on|nous|je|si"
@@ -141,15 +174,20 @@ def find_place(sentence: str) -> NamedPlace | None:
     >>> find_place("the error is at /srv/app/main.py"), find_place("is it on port 8080?")
     (None, None)
     """
+    sentence = _SINCE.sub("", sentence).strip()
     if len(sentence) > _CHARS_MAX or _AT_FAULT.search(sentence) or FAILS.search(sentence):
         return None
     match = next((match for form in _FORMS if (match := form.match(sentence))), None)
-    if match is None or _NO_NAME.search(match["name"]):
+    if match is None:
         return None
-    words = frozenset(re.findall(r"[^\W_]\w*", match["name"].casefold())) - FUNCTION_WORDS
-    sort, place = next(
-        (key, text) for key, text in match.groupdict().items() if key != "name" and text
-    )
+    groups = {key: text for key, text in match.groupdict().items() if text}
+    named = groups.pop("name", "") or groups.pop("moved")
+    if _NO_NAME.search(named):
+        return None
+    words = frozenset(re.findall(r"[^\W_]\w*", named.casefold())) - FUNCTION_WORDS
+    sort, place = next(iter(groups.items()))
+    if sort == "value" and _IS_ADDRESS.fullmatch(place):
+        sort = "address"
     name = words - _OF_ANY or words
     return NamedPlace(name, sort, place.strip("`<").rstrip("/.").casefold()) if name else None
 

@@ -84,9 +84,12 @@ _MOMENT = words(
     # "Nothing is rolled out yet" is a state, and the reason of much.
     r"(?<!rolled out )(?<!released )(?<!in production )(?<!launched )yet(?=\W*$|,)",
     r"(?:right|just|not|until) now",
-    r"today(?! and (?:always|every))|tonight|tomorrow",
+    # "Since today" begins what lasts.
+    r"(?<!since )(?<!as of )(?<!from )(?<!starting )today(?! and (?:always|every))",
+    r"tonight|tomorrow",
     # The hour, in other languages
-    r"(?<!ab )heute|gerade|grad|diesmal|dieses mal|vorhin|ich schau erst|nicht (?:vergessen|lange)"
+    r"(?<!ab )(?<!seit )heute|gerade|grad|diesmal|dieses mal|vorhin"
+    r"|ich schau erst|nicht (?:vergessen|lange)"
     r"|(?:zeig|gib|schick) mir bitte nur",
     r"aujourd'hui|cette fois|pour l'instant|hoy|esta vez|ahora mismo|oggi|questa volta|hoje"
     r"|desta vez|vandaag|deze keer",

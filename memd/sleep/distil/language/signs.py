@@ -11,7 +11,6 @@ from operator import mul
 from typing import NamedTuple
 
 from memd.text.languages import FAILS, REFUSES
-from memd.text.words import sentences
 
 FLOOR_WORDS = 3
 _SHORT_WORDS = 9
@@ -165,7 +164,8 @@ _TENTATIVE = words(
 )  # fmt: skip
 # What is true of the hour, not of the project.
 _PASSING = words(
-    r"(?:just|right) now", r"at the moment", r"this time", r"tomorrow", r"today", r"once more",
+    r"(?:just|right) now", r"at the moment", r"this time", r"tomorrow",
+    r"(?<!since )(?<!as of )(?<!from )(?<!starting )today", r"once more",
     r"(?:it|them|this|that|check|try|run|look) again",
     r"you (?:just|already) (?:made|did|changed|added|wrote|said|gave|ran|completed|created"
     r"|finished|fixed|built|updated|implemented|mentioned|listed|suggested)",
@@ -213,79 +213,6 @@ _SETS = words(
 
 POINTS = re.compile(r"\b(?:this|that|it|them|these|those|they|there|one)\b", re.IGNORECASE)
 """Words that say something only beside what they point at."""
-
-
-# What is given up for something else: "scrap the cursor, we do offset pagination after all".
-_UNDONE = r"(?P<undone>[^\W_][\w.+#/-]*(?: [\w.+#/-]+){0,3}?)"
-_UNDOES = (
-    re.compile(
-        rf"{FIRST}(?:hm+\W+)?(?:(?:let's|we|i)(?:'ll| will)? )?"
-        r"(?:scrap|drop|ditch|abandon|forget(?: about)?|get rid of) (?:the |our |your )?"
-        rf"{_UNDONE}(?P<firm> again| after all| altogether| entirely)?"
-        r"(?:\s*[,;:.\u2013\u2014-]+\s*|\s+and\s+)(?:(?:so|then|and|just|let's|please)\s+)*"
-        r"(?P<we>we(?:'ll| will)?\s+|i(?:'ll| will)?\s+)?"
-        r"(?:do|use|go (?:with|for|back to)|take|stick (?:with|to)|switch to)\b"
-        r"(?P<rest>[^.!?]*)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\W*(?:\w+\W+){{0,4}}?(?P<firm>doch nicht) (?:den |die |das |mit )?{_UNDONE},? sondern\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\W*(?:(?:den|die|das|also|ok)\W+)*{_UNDONE} (?:verwerfen|streichen|lassen|werfen) wir"
-        r" (?P<firm>(?:jetzt |doch )*(?:wieder|doch|raus|weg|sein)\b)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\W*(?:\w+\W+){{0,4}}?statt (?:des |der |dem |den )?{_UNDONE} (?P<firm>jetzt|nun|doch)\b",
-        re.IGNORECASE,
-    ),
-)
-_FOLDED = re.compile(r"\w+")
-_BEGIN_CHARS = 60
-_FIRM_END = re.compile(r"\b(?:after all|instead|again)\W*$", re.IGNORECASE)
-
-
-class Undone(NamedTuple):
-    """The *name* of what is given up; *is_firm* where it says so in so many words."""
-
-    name: str
-    is_firm: bool
-
-
-def find_undone(sentence: str) -> Undone | None:
-    """Return what *sentence* gives up for something else, None for any other.
-
-    >>> find_undone("So scrap the cursor, we do offset pagination after all")
-    Undone(name='cursor', is_firm=True)
-    >>> find_undone("drop the items table and create it again") is None
-    True
-    """
-    match = next((match for one in _UNDOES if (match := one.match(sentence))), None)
-    if match is None or "?" in sentence or POINTS.search(match["undone"]):
-        return None
-    parts = match.groupdict()
-    is_firm = parts["firm"] or parts.get("we") or _FIRM_END.search(parts.get("rest") or "")
-    return Undone(match["undone"].casefold(), bool(is_firm))
-
-
-def gives_up(text: str, earlier: str) -> bool:
-    """Return whether *text* gives up what *earlier* begins with or names more than once.
-
-    >>> gives_up("Drop Redis again, use a dict.", "Redis holds the sessions.")
-    True
-    >>> page = "The page is quick in every browser that anybody has tried so far, Redis or not."
-    >>> gives_up("Drop Redis again, use a dict.", page)
-    False
-    """
-    names = {undone.name for one in sentences(text) if (undone := find_undone(one))}
-    whole = f" {' '.join(_FOLDED.findall(earlier.casefold()))} " if names else ""
-    folded = (f" {' '.join(_FOLDED.findall(name))} " for name in names)
-    return any(
-        name in whole[:_BEGIN_CHARS] or whole.count(name) > (len(name.split()) == 1)
-        for name in folded
-    )
 
 
 class Signs(NamedTuple):

@@ -6,6 +6,7 @@ import pytest
 
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.places import find_place, moves
+from memd.sleep.nap.taken_back import find_moved, find_taken_back, takes_back
 
 
 @pytest.mark.parametrize(
@@ -82,3 +83,49 @@ def test_a_place_is_kept_and_the_newer_of_a_session_counts() -> None:
     ]
     memories = [each.text for each in distil(ReadSession.of(messages)) if each.slot != "digest"]
     assert memories == ["staging moved: it's https://new.example now"]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (
+            "No, staging is stage2.example.org, not stage1.",
+            "Actually we moved staging again, it is stage3.example.org since today.",
+        ),
+        ("Staging liegt auf stage1.example.org", "Staging liegt seit heute auf stage4.example.org"),
+        ("Staging lives at s1.example.org", "From Monday on staging lives at s5.example.org."),
+        ("The proxy runs on port 3128", "Der Proxy läuft ab heute auf Port 3129."),
+        ("The CI runner is ci1.example.org", "Ab sofort ist der CI runner ci2.example.org"),
+        ("Use Redis for the session cache", "Valkey replaces Redis for the session cache."),
+        (
+            "We deploy with Jenkins on tags",
+            "We switched from Jenkins to Buildkite for the deploys.",
+        ),
+    ],
+)
+def test_what_is_elsewhere_or_replaced_is_kept_and_takes_back(earlier: str, later: str) -> None:
+    messages = [
+        {"role": "user", "content": "Please add vitest to the frontend."},
+        {"role": "assistant", "content": "I added vitest."},
+        {"role": "user", "content": later},
+    ]
+    kept = [each.text for each in distil(ReadSession.of(messages)) if later in each.text]
+    assert len(kept) == 1
+    known = [(1, earlier), (2, "The tests run against Postgres 16.")]
+    assert takes_back(kept[0])
+    assert {*find_moved(kept[0], known), *find_taken_back(kept[0], known)} == {1}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "it is red since today's build",
+        "the page moved to the wrong place",
+        "since today the login page is blank",
+        "we replaced the icon with a star",
+        "I moved it to src/util.ts",
+    ],
+)
+def test_what_moved_at_this_moment_is_not_kept(sentence: str) -> None:
+    messages = [{"role": "user", "content": sentence}]
+    assert [each for each in distil(ReadSession.of(messages)) if each.slot != "digest"] == []

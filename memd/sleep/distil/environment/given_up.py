@@ -1,0 +1,104 @@
+"""What the user gives up for something else, and which earlier text is about it. Pure.
+
+"Scrap the cursor, we do offset pagination", "we replaced webpack with Vite", "Valkey replaces
+Redis": who says so names what is no more. The part of a page or of the code that is replaced in
+passing ("we replaced the icon with a star") is none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from memd.sleep.distil.language.signs import FIRST, POINTS
+from memd.text.words import sentences
+
+# What is given up for something else: "scrap the cursor, we do offset pagination after all".
+_UNDONE = r"(?P<undone>[^\W_][\w.+#/-]*(?: [\w.+#/-]+){0,3}?)"
+_NOTED = r"\W*(?:(?:no|actually|fyi|note|btw|so|also|and|ok(?:ay)?)\b\W+)*"
+_PART = (
+    r"(?:\w+ )?(?:file|image|icon|button|colou?r|header|footer|text|label|link|line|title|logo|page"
+    r"|variable|function|method|test|column|field|picture|placeholder|step|task|tab|view)s?\b"
+)
+_OF_OURS = rf"(?:the |our )?(?!{_PART})"
+_NO_PART = rf"(?!{_PART})\w"
+_UNDOES = (
+    re.compile(
+        rf"{FIRST}(?:hm+\W+)?(?:(?:let's|we|i)(?:'ll| will)? )?"
+        r"(?:scrap|drop|ditch|abandon|forget(?: about)?|get rid of) (?:the |our |your )?"
+        rf"{_UNDONE}(?P<firm> again| after all| altogether| entirely)?"
+        r"(?:\s*[,;:.\u2013\u2014-]+\s*|\s+and\s+)(?:(?:so|then|and|just|let's|please)\s+)*"
+        r"(?P<we>we(?:'ll| will)?\s+|i(?:'ll| will)?\s+)?"
+        r"(?:do|use|go (?:with|for|back to)|take|stick (?:with|to)|switch to)\b"
+        r"(?P<rest>[^.!?]*)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\W*(?:\w+\W+){{0,4}}?(?P<firm>doch nicht) (?:den |die |das |mit )?{_UNDONE},? sondern\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\W*(?:(?:den|die|das|also|ok)\W+)*{_UNDONE} (?:verwerfen|streichen|lassen|werfen) wir"
+        r" (?P<firm>(?:jetzt |doch )*(?:wieder|doch|raus|weg|sein)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        # What took its place: "we replaced webpack with Vite", "we renamed shopkit to storekit".
+        rf"{_NOTED}we(?:'ve| have)? (?:(?:now|just|finally) )?(?P<firm>(?:replaced|renamed"
+        rf"|switched(?: over)? from|migrated from|moved from)) {_OF_OURS}{_UNDONE}"
+        rf" (?:with|by|to) (?!an?\b|the\b){_NO_PART}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_NOTED}{_OF_OURS}[A-Z][\w.+#-]*(?: [\w.+#-]+)? (?P<firm>(?:has |now )?replace[sd]) "
+        rf"{_OF_OURS}{_UNDONE}(?: (?:for|in|as|on|since|as of|from)\b|\W*$)",
+    ),
+    re.compile(
+        rf"\W*(?:\w+\W+){{0,4}}?statt (?:des |der |dem |den )?{_UNDONE} (?P<firm>jetzt|nun|doch)\b",
+        re.IGNORECASE,
+    ),
+)
+_FOLDED = re.compile(r"\w+")
+_BEGIN_CHARS = 60
+_FIRM_END = re.compile(r"\b(?:after all|instead|again)\W*$", re.IGNORECASE)
+
+
+class Undone(NamedTuple):
+    """The *name* of what is given up; *is_firm* where it says so in so many words."""
+
+    name: str
+    is_firm: bool
+
+
+def find_undone(sentence: str) -> Undone | None:
+    """Return what *sentence* gives up for something else, None for any other.
+
+    >>> find_undone("So scrap the cursor, we do offset pagination after all")
+    Undone(name='cursor', is_firm=True)
+    >>> find_undone("drop the items table and create it again") is None
+    True
+    """
+    match = next((match for one in _UNDOES if (match := one.match(sentence))), None)
+    if match is None or "?" in sentence or POINTS.search(match["undone"]):
+        return None
+    parts = match.groupdict()
+    is_firm = parts["firm"] or parts.get("we") or _FIRM_END.search(parts.get("rest") or "")
+    return Undone(match["undone"].casefold(), bool(is_firm))
+
+
+def gives_up(text: str, earlier: str) -> bool:
+    """Return whether *text* gives up what *earlier* begins with or names more than once.
+
+    >>> gives_up("Drop Redis again, use a dict.", "Redis holds the sessions.")
+    True
+    >>> page = "The page is quick in every browser that anybody has tried so far, Redis or not."
+    >>> gives_up("Drop Redis again, use a dict.", page)
+    False
+    """
+    names = {undone.name for one in sentences(text) if (undone := find_undone(one))}
+    whole = f" {' '.join(_FOLDED.findall(earlier.casefold()))} " if names else ""
+    folded = (f" {' '.join(_FOLDED.findall(name))} " for name in names)
+    return any(
+        name in whole[:_BEGIN_CHARS] or whole.count(name) > (len(name.split()) == 1)
+        for name in folded
+    )
