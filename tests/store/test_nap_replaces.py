@@ -349,6 +349,18 @@ async def test_where_a_thing_is_now_supersedes_where_it_was(bed: Bed) -> None:
     assert await seen(bed) == {old.text, other.text}
 
 
+async def test_a_correction_of_a_place_is_superseded_where_the_thing_moved_again(bed: Bed) -> None:
+    old = Said("No, staging is stage2.example.org, not stage1.", "turn:3", NapKind.CORRECTION)
+    new = Said(
+        "Actually we moved staging again, it is stage3.example.org since today.",
+        "turn:2",
+        NapKind.CORRECTION,
+    )
+    await napped(bed, old, session_id="one", project_id="p")
+    await napped(bed, new, session_id="two", project_id="p")
+    assert await seen(bed) == {new.text}
+
+
 async def test_what_a_later_session_takes_back_is_superseded_and_comes_back(bed: Bed) -> None:
     await napped(bed, POSTGRES, session_id="one", project_id="p")
     second = await napped(bed, SQLITE, session_id="two", project_id="p")
