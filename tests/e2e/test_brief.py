@@ -29,17 +29,19 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield Desk(tmp_path, daemon)
 
 
-def recorded(cwd: Path) -> str:
+def recorded(
+    cwd: Path, said: tuple[tuple[str, str], ...] = SAID, *, session: str = "one", day: int = 2
+) -> str:
     lines = [
         {
             "type": role,
-            "uuid": f"u-{number}",
-            "sessionId": "one",
+            "uuid": f"u-{session}-{number}",
+            "sessionId": session,
             "cwd": str(cwd),
-            "timestamp": f"2026-03-02T10:0{number}:00Z",
+            "timestamp": f"2026-03-{day:02}T10:0{number}:00Z",
             "message": {"role": role, "content": text},
         }
-        for number, (role, text) in enumerate(SAID)
+        for number, (role, text) in enumerate(said)
     ]
     return "".join(f"{json.dumps(line)}\n" for line in lines)
 
@@ -86,3 +88,34 @@ def test_a_prompt_without_a_question_is_told_of_the_brief(desk: Desk, query: str
     ):
         client.call("inject.prepare", {"query": query})
     assert refused.value.field == "query"
+
+
+def test_a_brief_tells_where_a_thing_has_moved_and_not_where_it_was(desk: Desk) -> None:
+    project = desk.notes.parent / "hives"
+    (project / ".git").mkdir(parents=True)
+    before = (
+        ("user", "Please deploy to staging."),
+        ("assistant", "I deployed to stage1.example.org."),
+        ("user", "No, staging is stage2.example.org, not stage1."),
+        ("assistant", "Understood."),
+    )
+    after = (
+        ("user", "Please add vitest to the frontend."),
+        ("assistant", "I added vitest and a first test of the form."),
+        ("user", "Actually we moved staging again, it is stage3.example.org since today."),
+        ("assistant", "Understood."),
+    )
+    desk.write("one.jsonl", recorded(project, before))
+    desk.write("two.jsonl", recorded(project, after, session="two", day=3))
+    assert desk("import", "one.jsonl").code == 0
+    with desk.daemon.client() as client:
+        place = {"session_id": "three", "project_id": str(project)}
+        first = client.call("inject.brief", place)
+        assert desk("import", "two.jsonl").code == 0
+        brief = client.call("inject.brief", {**place, "session_id": "four"})
+    told = [line for line in first["messages"][1]["content"].splitlines() if "stage2" in line]
+    assert told
+    lines = brief["messages"][1]["content"].splitlines()
+    assert any("stage3.example.org" in line for line in lines)
+    stale = [line for line in lines if "stage2.example.org" in line]
+    assert all("superseded" in line for line in stale)
