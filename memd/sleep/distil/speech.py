@@ -150,6 +150,8 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     """
     if judged.score < STANDING and judged.act not in _OF_THE_MOMENT and states_place(text):
         return Judgement(Act.ENVIRONMENT, STANDING)
+    if judged.act is Act.CORRECTION and judged.score >= WORTH and states_place(text):
+        return Judgement(Act.CORRECTION, STANDING)
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if not known:
         return judged
