@@ -148,10 +148,10 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
 
     Where a named thing is counts whatever either tells, unless something else is asked beside it.
     """
-    if judged.score < STANDING and judged.act not in _OF_THE_MOMENT and states_place(text):
-        return Judgement(Act.ENVIRONMENT, STANDING)
-    if judged.act is Act.CORRECTION and judged.score >= WORTH and states_place(text):
-        return Judgement(Act.CORRECTION, STANDING)
+    corrects = judged.act is Act.CORRECTION and judged.score >= WORTH
+    is_open = judged.score < STANDING and (corrects or judged.act not in _OF_THE_MOMENT)
+    if is_open and states_place(text):
+        return Judgement(Act.CORRECTION if corrects else Act.ENVIRONMENT, STANDING)
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if not known:
         return judged
