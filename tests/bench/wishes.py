@@ -3,11 +3,12 @@
 "No sudo.", "the test comes before the code", "you only ever run plan, I run apply": how somebody
 wants the work done from now on, without a word that says so. ``wishes.jsonl`` has 1,200 messages of
 two writers of our own, as eighty people would type them: half of them with a wish or a rule, a
-third of the moment that sound like one. DIR holds the pages of ``bench.sentences``, whose wishes
-and sentences of the moment are taken, too. The fit is a logistic regression on a sentence's states
-and signs, but for the turn, which a message that stands alone does not have. The tables say what is
-past each bar: of the pages, with each writer left out in turn; and of each of our two writers, with
-what the other wrote alone. ``--keep`` writes the weights into the package.
+third of the moment that sound like one; what of ``plain.txt`` is of the moment is none either. DIR
+holds the pages of ``bench.sentences``, whose wishes and sentences of the moment are taken, too. The
+fit is a logistic regression on a sentence's states and signs, but for the turn, which a message
+that stands alone does not have. The tables say what is past each bar: of the pages, with each
+writer left out in turn; and of each of our two writers, with what the other wrote alone. ``--keep``
+writes the weights into the package.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import plain
 from bench.classified import encoder
 from bench.memory_fit import logistic_regression
 from bench.sentence_fit import FOLDS, HEAD, SIGNS, STATES_SCALE, Row, package_head, read
@@ -35,6 +37,7 @@ Array = NDArray[np.float64]
 
 WRITTEN = Path(__file__).with_suffix(".jsonl")
 WISHES = ("P", "K")
+PLAIN_WRITER = "plain"
 RIDGE = 25.0
 WRITTEN_WEIGHT = 3.0
 CLEAR_WEIGHT = 2.0
@@ -69,8 +72,7 @@ def read_written() -> tuple[list[Row], Array]:
         raise SystemExit("run: memd model install")
     rows: list[Row] = []
     states = []
-    for line in WRITTEN.read_text("utf-8").splitlines():
-        message = json.loads(line)
+    for message in _messages():
         lines = message["text"].split("\n")
         own = [sentence for line in lines for sentence in sentences(line)][:SENTENCES_MAX]
         for at, text in enumerate(own):
@@ -94,6 +96,14 @@ def read_written() -> tuple[list[Row], Array]:
     return rows, np.hstack([STATES_SCALE * np.vstack(states), by_sign])
 
 
+def _messages() -> Iterator[dict[str, Any]]:
+    """Yield our own messages, and of those of ``bench.plain`` what is of the moment."""
+    yield from map(json.loads, WRITTEN.read_text("utf-8").splitlines())
+    for name, text in plain.sections(plain.WRITTEN):
+        if plain.MOMENT in name:
+            yield {"writer": PLAIN_WRITER, "text": text, "worth": []}
+
+
 def fit(rows: Sequence[Row], features: Array) -> Array:
     """Return the weights; what is worth it and no wish, or an arguable one, is left out."""
     weight = np.array([_weight(row) for row in rows])
@@ -104,7 +114,7 @@ def fit(rows: Sequence[Row], features: Array) -> Array:
 
 
 def _weight(row: Row) -> float:
-    is_written = row.writer in ("a", "b")
+    is_written = row.writer in ("a", "b", PLAIN_WRITER)
     if row.label and (row.label[0] not in WISHES or (row.label[1] == "1" and not is_written)):
         return 0.0
     if is_written:

@@ -46,7 +46,7 @@ LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
 PLAIN_LIFTED, PLAIN_KEPT = 0.75, 0.0
 """Those of stating plainly what lasts from which it is kept, if the rules leave it out or not."""
-WISH_LIFTED = 1.0
+WISH_LIFTED = 1.5
 """Those of being a wish from which it is one, whatever the rules say."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
