@@ -30,7 +30,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def recorded(
-    cwd: Path, said: tuple[tuple[str, str], ...] = SAID, *, session: str = "one", day: int = 2
+    cwd: Path, text: tuple[tuple[str, str], ...] = SAID, *, session: str = "one", day: int = 2
 ) -> str:
     lines = [
         {
@@ -41,7 +41,7 @@ def recorded(
             "timestamp": f"2026-03-{day:02}T10:0{number}:00Z",
             "message": {"role": role, "content": text},
         }
-        for number, (role, text) in enumerate(said)
+        for number, (role, text) in enumerate(text)
     ]
     return "".join(f"{json.dumps(line)}\n" for line in lines)
 
@@ -113,8 +113,8 @@ def test_a_brief_tells_where_a_thing_has_moved_and_not_where_it_was(desk: Desk) 
         first = client.call("inject.brief", place)
         assert desk("import", "two.jsonl").code == 0
         brief = client.call("inject.brief", {**place, "session_id": "four"})
-    told = [line for line in first["messages"][1]["content"].splitlines() if "stage2" in line]
-    assert told
+    shown = [line for line in first["messages"][1]["content"].splitlines() if "stage2" in line]
+    assert shown
     lines = brief["messages"][1]["content"].splitlines()
     assert any("stage3.example.org" in line for line in lines)
     stale = [line for line in lines if "stage2.example.org" in line]
