@@ -30,7 +30,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def recorded(
-    cwd: Path, text: tuple[tuple[str, str], ...] = SAID, *, session: str = "one", day: int = 2
+    cwd: Path, turns: tuple[tuple[str, str], ...] = SAID, *, session: str = "one", day: int = 2
 ) -> str:
     lines = [
         {
@@ -41,7 +41,7 @@ def recorded(
             "timestamp": f"2026-03-{day:02}T10:0{number}:00Z",
             "message": {"role": role, "content": text},
         }
-        for number, (role, text) in enumerate(text)
+        for number, (role, text) in enumerate(turns)
     ]
     return "".join(f"{json.dumps(line)}\n" for line in lines)
 
