@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
@@ -112,6 +113,14 @@ async def test_a_search_has_scores_and_a_listing_none(client: AsyncClient) -> No
     assert entry.relevance_score is not None
     assert listed.relevance_score is None
     assert entry.id == listed.id
+
+
+async def test_calls_run_side_by_side_on_one_connection(client: AsyncClient) -> None:
+    ids = await asyncio.gather(*(client.store("ada", a_request(f"fact {n}")) for n in range(20)))
+
+    assert len(set(ids)) == 20
+    assert await client.count("ada") == await client.count("ada", category=MemoryCategory.EPISODIC)
+    assert await client.count("ada") == 20
 
 
 async def test_what_the_daemon_refuses_is_raised_by_its_class(client: AsyncClient) -> None:

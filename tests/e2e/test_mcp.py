@@ -127,6 +127,37 @@ def test_what_is_not_spoken_is_an_unknown_method(pump: Pumped) -> None:
     assert pump.ask("logging/setLevel", {"level": "info"})["error"]["code"] == -32601
 
 
+RECORDED = {
+    "codex": {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {"form": {}}},
+              "clientInfo": {"name": "codex-mcp-client", "title": "Codex", "version": "0.169.0"}},
+    "gemini": {"protocolVersion": "2025-06-18", "capabilities": {"roots": {"listChanged": True}},
+               "clientInfo": {"name": "gemini-cli-mcp-client", "version": "0.61.0"}},
+    "opencode": {"protocolVersion": "2025-11-25", "capabilities": {"roots": {}},
+                 "clientInfo": {"name": "opencode", "version": "1.18.33"}},
+    "qwen": {"protocolVersion": "2025-11-25", "capabilities": {},
+             "clientInfo": {"name": "mcp-test-client", "version": "0.0.1"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("client", RECORDED)
+def test_what_clients_were_recorded_to_say_is_answered(pump: Pumped, client: str) -> None:
+    params = RECORDED[client]
+    pump.send({"method": "initialize", "params": params, "jsonrpc": "2.0", "id": 0})
+    assert pump.line()["result"]["protocolVersion"] == params["protocolVersion"]
+    pump.send({"method": "notifications/initialized", "jsonrpc": "2.0"})
+    pump.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert len(pump.line()["result"]["tools"]) == len(CALLS)
+    called = {
+        "name": "memory_search",
+        "arguments": {"query": "how do we deploy?"},
+        "_meta": {"progressToken": "7cfb9d68"},
+    }
+    pump.send({"method": "tools/call", "params": called, "jsonrpc": "2.0", "id": 2})
+    assert "isError" in pump.line()["result"]
+    pump.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+    assert pump.ask("ping")["result"] == {}
+
+
 # The tools.
 
 

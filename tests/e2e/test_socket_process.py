@@ -198,6 +198,17 @@ def test_under_journald_lines_carry_their_priority(home: Path) -> None:
         assert process.wait(WAIT_S) == 0
 
 
+def test_a_client_with_the_real_rooms_behind_it_stores_and_finds(home: Path) -> None:
+    with spawned(home, fresh=True) as daemon, daemon.client() as client:
+        memory_id = client.add("the espresso machine lives in the shed")
+        assert client.call("memory.get", {"id": memory_id})["id"] == memory_id
+        assert client.search("espresso")[0]["id"] == memory_id
+        assert client.call("memory.count") == 1
+        status = client.call("system.status")
+        assert status["status"] in ("ok", "degraded")
+        assert daemon.stop() == 0
+
+
 def test_a_second_daemon_does_not_take_the_socket_of_a_live_one(home: Path) -> None:
     """Two homes, one runtime directory: the locks of their stores lie apart."""
     runtime = home / "run"

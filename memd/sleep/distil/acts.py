@@ -147,11 +147,17 @@ _IMPERATIVE = re.compile(
     r"|rebase|squash|stash|resolve|describe|identify|clarify|confirm)\b",
     re.IGNORECASE,
 )
+# What is to be written down about the work, whatever it says there.
 # Which rule there is, is asked: "explain why it must not be empty".
 _ASKS_TO_KNOW = re.compile(
     rf"{FIRST}(?:explain|tell me|show me|describe|find out|figure out) "
     r"(?:(?!if you|when you)[\w' ]){0,30}"
     r"\b(?:how|why|whether|what|which)\b",
+    re.IGNORECASE,
+)
+_WRITES_DOWN = re.compile(
+    rf"{FIRST}(?:create|make|add|write|open|file|start)(?: \w+){{0,3}}"
+    r" (?:task|issue|ticket|rule|note|plan|spec|readme|changelog|todo)s?\b",
     re.IGNORECASE,
 )
 # A choice between two is one, though it is put as an order.
@@ -344,7 +350,7 @@ def _judge_statement(text: str, plain: str, count: int, *, stopped: bool) -> Jud
     if _MEANWHILE.match(plain):
         return Judgement(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
-    is_choice = _CHOICE.search(plain)
+    is_choice = _CHOICE.search(plain) and not _WRITES_DOWN.match(plain)
     is_moment = is_this_time(plain) or is_of_the_moment(plain) or only_points(plain, count)
     if is_moment or any(one(plain) for one in (reports, befalls, breaks_off, _ASKS_TO_KNOW.match)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))

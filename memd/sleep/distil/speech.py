@@ -146,7 +146,8 @@ def may_be_plain(judged: Judgement) -> bool:
 def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> Judgement:
     """Return what a line or sentence does by rule (*judged*) and by the worth of its sentences.
 
-    Where a named thing is counts whatever either tells, unless something else is asked beside it.
+    Where a named thing is counts whatever either tells, unless something else is asked beside it;
+    then what the model takes for a wish, whatever the rules say.
     """
     corrects = judged.act is Act.CORRECTION and judged.score >= WORTH
     is_open = judged.score < STANDING and (corrects or judged.act not in _OF_THE_MOMENT)

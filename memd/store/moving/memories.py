@@ -195,24 +195,31 @@ def _immutable_row(
         ),
         project_key=project_key,
         source_key=None,
+        namespace=record.namespace,
+        category=record.category,
+        level=record.level,
+        origin=record.origin,
         trust=Trust(record.trust),
+        speaker=record.speaker,
         content=target.screen(record.content),
         caption=None if record.caption is None else target.screen(record.caption),
-        **{name: getattr(record, name) for name in _COPIED_FIELDS},
+        reference=record.reference,
+        ordinal=record.ordinal,
+        part=record.part,
+        batch=record.batch,
+        token_count=record.token_count,
+        importance=record.importance,
+        confidence=record.confidence,
         created_at_us=created_us,
         occurred_at_us=to_us(record.occurred_at),
         salt=target.salt(),
         state=MemoryState.ACTIVE,  # unused for a version
         expires_at_us=None,
+        tags=record.tags,
         is_summary=bool(record.is_summary),
         as_is=bool(record.as_is),
     )
 
-
-_COPIED_FIELDS = (
-    "namespace", "category", "level", "origin", "speaker", "reference", "ordinal", "part", "batch",
-    "token_count", "importance", "confidence", "tags",
-)  # fmt: skip
 
 # Rows of other tables, each inserted when the named value is present.
 _SIDE_TABLES = {

@@ -42,8 +42,8 @@ _UNDOES = (
         r" (?P<firm>(?:jetzt |doch )*(?:wieder|doch|raus|weg|sein)\b)",
         re.IGNORECASE,
     ),
+    # What took its place: "we replaced webpack with Vite", "we renamed shopkit to storekit".
     re.compile(
-        # What took its place: "we replaced webpack with Vite", "we renamed shopkit to storekit".
         rf"{_NOTED}we(?:'ve| have)? (?:(?:now|just|finally) )?(?P<firm>(?:replaced|renamed"
         rf"|switched(?: over)? from|migrated from|moved from)) {_OF_OURS}{_UNDONE}"
         rf" (?:with|by|to) (?!an?\b|the\b){_NO_PART}",

@@ -51,6 +51,9 @@ _MADE = (
     rf"{LEAD}(?:once|each time|every time|any ?time|whenever) (?:you|we|i|an?|any)\b"
     r"(?! (?:were|was|had|did|could|got)\b)[^,?]{0,200},"
     r" (?!(?:it|that|this|there|i'll|we'll|we (?:were|had|did|will|can)|i|they)\b)\w+",
+    # "Ask before you install anything"
+    rf"{LEAD}(?:please )?{_MANNER}\b[^?]{{0,200}}"
+    r"\b(?:whenever|(?:each|every) time) (?:you|we|i|an?)\b",
     # "grams, not cups", as somebody wants them
     rf"{LEAD}(?:[^,.?]{{0,80}}, )?(?:use|give|write|send|show|call|prefer|say)\b[^.?]{{0,200}},"
     r" (?:not|never|and not) \w+(?: \w+)?(?=\W*$)",
@@ -82,7 +85,7 @@ _MADE = (
 _MAKES = re.compile("|".join(f"(?:{one})" for one in _MADE), re.IGNORECASE)
 _MOMENT = words(
     # "Nothing is rolled out yet" is a state, and the reason of much.
-    r"(?<!rolled out )(?<!released )(?<!in production )(?<!launched )yet(?=\W*$|,)",
+    r"(?<!rolled out )(?<!released )(?<!in production )(?<!launched )(?<!users )yet(?=\W*$|,)",
     r"(?:right|just|not|until) now",
     # "Since today" begins what lasts.
     r"(?<!since )(?<!as of )(?<!from )(?<!starting )today(?! and (?:always|every))",
@@ -99,6 +102,7 @@ _MOMENT = words(
     r"(?:for|in) the next (?:scene|chapter|slide|run|step|round|draft)",
     r"(?:this|that|these|those|the (?:first|second|third|other|last|next|same|red|blue)) ones?"
     r"(?=\W*$|,)",
+    r"(?:for|in) (?:this|the) (?:first|initial) (?:version|pass|iteration|draft|step|cut)",
     r"(?:a|one) (?:sec|second|moment|minute)",
     r"in (?:an?|one|two|three|ten|\d+|a few) (?:min(?:ute)?|hour)s?",
     r"(?:continue|look|see|do it|talk)(?: \w+){0,3} later",
@@ -171,10 +175,16 @@ _EACH_TIME = (
     r"|(?:each|every) (?:reply|answer|response|commit|message|change|pr|pull request))"
 )
 _ASKS_ENGLISH = (
+    rf"{LEAD}{SPAN}[,:]? (?:please )?(?:{_YOU}|(?:can|could) we)",
     rf"{_YOU} (?:mind )?(?:always|never|not|quit|avoid(?:ing)?|refrain|no longer"
     r"|stop(?:ping)? (?:it )?(?:\w+ly )?(?:\w+ing|with))",
     rf"{LEAD}{_YOU}\b(?:(?!\b(?:why|whether)\b)[^?]){{0,200}}\b{SPAN}",
     rf"{LEAD}{_YOU}\b{_REST}\b(?:{_EACH_TIME}|(?:always|every ?time|each time)(?=\W*$))",
+    rf"{LEAD}{_YOU}\b{_REST}, (?:please )?(?:always|never)",
+    rf"{LEAD}(?:{_YOU}|(?:can|could) we)\b"
+    r"(?:(?!\b(?:why|whether|if|how|what)\b)[^?]){0,200}\b(?:to|we|you|i)"
+    rf" (?:always|never){NOT_PAST}",
+    rf"{LEAD}{_YOU} (?:mind )?(?:\w+ly )?ask(?:ing)?(?: me| us)?(?: first)? before",
     rf"{LEAD}{_YOU} remember (?:that|i|i'm|we|my|our)",
     rf"{LEAD}(?:can|could) we (?:please )?(?:(?:make sure|agree)\b[^?]{{0,200}}"
     rf"\b(?:{SPAN}|{_EACH_TIME})|(?:have|keep|use)\b{_REST}\b(?:{SPAN}|{_EACH_TIME}))",

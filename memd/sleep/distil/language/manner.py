@@ -41,7 +41,15 @@ _PIECE = (
     r"|iterations?|migrations?|merges?|push(?:es)?|releases?|deploy(?:s|ments?)?|refactor\w*"
     r"|phases?|rounds?|milestones?)"
 )
-_APPROVES = r"(?:approve|confirm|agree|accept|okay|ok)(?:e?d)?"
+_HERE = (
+    r"(?:(?:in|on|across|within|throughout) (?:this|our|my|the(?: (?:whole|entire))?)"
+    r" (?:repo\w*|projects?|code ?base|app|team|company)|everywhere|throughout)"
+)
+_APPROVES = (
+    r"(?:approve|confirm|agree|accept|okay|ok|sign(?:ed)? off|green ?light"
+    r"|g(?:i|a)ven? (?:you )?(?:the|my) (?:go|ok|okay|approval|permission))(?:e?d)?"
+)
+_AT_HAND = r"(?!.*\b(?:this|these|that|those|it|them) ?(?:one|page|file|step)?\W*$)"
 _MANNERS = (
     # "Favour plain functions wherever you can", "update the readme as you go"
     rf"{_LEAD}(?!(?:do|take|show|explain|run|check|update|test|add)\b.*\bapp(?:ropriate|licable)\b){_DONE}\b"
@@ -50,8 +58,9 @@ _MANNERS = (
     r"|as (?:needed|necessary|much as (?:you can|possible)|far as possible|often as possible"
     r"|few \w+ as possible|you go(?: along)?)|step by step|in small (?:steps|commits|increments"
     r"|pieces)|often|regularly|frequently)(?=\W*$|[,;]| and\b)",
-    # "Verify the sums before you report them"
+    # "Verify the sums before you report them", "before you touch the schema please make a copy"
     rf"{_LEAD}{_ASSURES}\b[^?]{{0,120}}\bbefore (?:you(?:'re)? )?(?:\w+ )?{_GIVES}",
+    rf"\bbefore you {_GIVES}[^.,?]{{0,60}} please (?:always |first )*\w+",
     # "If something is ambiguous, ask", "push back when you disagree"
     rf"\b(?:if|when(?:ever)?|where(?:ver)?) [^,?]{{0,60}}\b{_DOUBT}\b[^,?]{{0,60}},"
     r" (?:please |just |always |then |you (?:can|should|must) )*"
@@ -69,18 +78,21 @@ _MANNERS = (
     rf"{_LEAD}(?:follow|respect|adhere to|conform to|be consistent with|stick (?:to|with)|mirror)"
     r" (?!(?:this|these|that|those|the (?:following|above|below|same))\b)[^.?]{0,40}\b(?:patterns?"
     r"|style|conventions?|guidelines?|best practices|standards|idioms|principles|code ?base)\b",
+    rf"{_LEAD}{_DONE}\b[^,?]{{1,60}}[,;] (?:and )?(?:don't|do not) just \w+",
     # "Make sure you edit the files directly"
     rf"{_LEAD}(?:make sure|be sure|ensure) (?:that )?(?:you|to)"
     r" (?![^?.,]*\b(?:this|that|it|these|them)\b)[^?.,]{3,80}"
     r"\b(?:directly|carefully|thoroughly|properly|consistently|first|beforehand|in full)"
     r"(?=\W*$|[,;])",
     # "Tell me whenever there is a risk", "let me know if a decision is to be made"
-    r"\b(?:tell|warn|notify|remind|inform|ask) (?:me|us) (?:whenever|(?:each|every) time)\b",
-    r"\b(?:let me know|ask(?: me)?) (?:if|when|before|about|where) [^.?]{0,60}"
-    r"\b(?:decisions?|risk\w*|trade-?offs?|assumptions?|breaking changes?)\b",
+    r"\b(?:tell|warn|alert|notify|remind|inform|consult|ask|check with) (?:me|us)"
+    r" (?:whenever|(?:each|every) time|any ?time)\b",
+    r"\b(?:let me know|(?:tell|warn|check with) me|flag|(?:stop(?:ping)? (?:and|to) )?ask(?: me)?)"
+    r" (?:if|when|before|about|where) [^.?]{0,60}\b(?:decisions?|risk\w*|trade-?offs?"
+    r"|assumptions?|breaking changes?)\b",
     # "If I approve, you can carry it out", "do nothing until I have confirmed"
     rf"\b(?:if|once|after|when) (?:i|we)(?:'ve| have)? {_APPROVES}\b[^.?]{{0,30}}"
-    r"\b(?:you|we|then|execute|implement|proceed|start|begin)\b",
+    r"\b(?:you|we(?:'ll| will)|then|execute|implement|proceed|start|begin)\b",
     rf"\b(?:don't|do not|never|wait|nothing)\b[^.?]{{0,60}}\b(?:until|unless|before) (?:i|we)"
     rf"(?:'ve| have)? {_APPROVES}\b",
     rf"{_LEAD}plan(?: it)? first\b(?! (?:\w+ ){{0,3}}(?:page|step|one))",
@@ -99,13 +111,16 @@ _MANNERS = (
     r"(?:,? \w+){0,2} (?:edits?|diffs?|commits|patches|increments)\b",
     r"\btry (?:\w+ ){0,2}to avoid (?!(?:this|that|it)\b)\w+",
     # How the agent is not to be, and what it need not ask
-    r"(?:\b(?:not|never|stop)|n't) be(?:ing)? (?:so |too |that )?(?:lazy|smug|verbose|vague|chatty"
-    r"|wordy|rude|pedantic)\b",
+    r"(?:\b(?:not|never|stop)|n't) be(?:ing)? (?:so |too |that )?(?:lazy|smug|verbose|shy"
+    r"|sycophantic|clever|vague|chatty|wordy|dramatic|rude|pedantic)\b",
     r"(?:\b(?:not|never)|n't) (?:ask|tell) me (?:to|for|about|dumb|stupid|obvious|the same)\b",
     # "Check your work", "treat the archive as read-only"
     rf"{_LEAD}(?:double[- ]?check|verify|check|review|test|proof-?read) (?:all )?your (?:own )?"
     r"(?:work|answers?|code|changes|edits|output|assumptions|claims|sources|facts|math)\b",
     rf"{_LEAD}(?:treat|regard) (?!(?:this|that|it|these|them)\b)[^.?,]{{3,60}} as (?:if )?\w",
+    rf"{_LEAD}(?:put|store|place|write|save) (?:all|any|every|new) (?:new |the )?(?:scripts?|docs?"
+    r"|documentation|tests?|notes?|plans?|logs?|reports?|assets?|configs?|components?|types?"
+    r"|constants?|styles?|translations?) (?:in|into|under|next to|inside|at)\b",
     # "Answer in whole sentences", "write the comments in Polish"
     rf"{_LEAD}(?:answer|reply|respond)(?: to me| me)? (?:in|as|like|briefly|shortly|with)\b"
     r"(?! (?:a )?(?:yes|no|the (?:number|letter))\b)",
@@ -115,12 +130,26 @@ _MANNERS = (
     r"(?:^\W*|[,;] (?:and |but |so |as )?)(?:i|we) (?:typically|usually|normally|generally|mostly"
     r"|often) (?!(?:see|get|got|have|had|find|found|expect|notice|would|am|are|can|could|now|\w+ed)"
     r"\b)\w+",
-    r"\b(?:is|are) (?:\w+ )?more important (?:to (?:me|us) )?than\b",
-    rf"{_LEAD}i come from (?!the\b)\w+",
+    rf"{_LEAD}(?:i|we) (?:value|favou?r|prioriti[sz]e|believe in|care (?:more )?about)"
+    r" (?!(?:what|how|the way|that|this|it|your?)\b)\w+",
+    r"\b(?:is|are) (?:\w+ )?more important (?:to (?:me|us) )?than\b"
+    r"|\bmatters? more (?:to (?:me|us) )?than\b|\bmatters? (?:more |a lot |most )to (?:me|us)\b",
+    rf"{_LEAD}(?:i come from (?!the\b)\w+|i have a background in|my background is in)\b",
     r"\bi(?:'ll| will)? (?:do|handle|take care of) (?!(?:it|this|that)\b)[^.?,;]{3,40}[,;]"
     r" (?:and )?you\b",
-    # What was learnt: "so that we don't trip over it again"
+    # "That is not wanted in this repo", "kept in cents everywhere", "yarn, not npm, in this repo"
+    r"\b(?:not|never) (?:welcome|allowed|wanted|tolerated|acceptable|permitted|used) (?:in|on|at"
+    r"|within) (?:this|our|my|the) (?:repo\w*|projects?|code ?base|team|company|house|commits?)",
+    r"\b(?:is|are) (?:always |only )?(?:stored|kept|written|formatted|named|given|measured|spelled)"
+    rf" (?!.*\b(?:wrong|wrongly|twice|incorrectly)\b)[^?]{{0,60}}\b{_HERE}(?=\W*$)",
+    rf",? not \w+,? {_HERE}(?=\W*$)",
+    # What was learnt: "so that we don't trip over it again", "make a rule to never do that"
     r"\bso (?:that )?(?:we|you|i) (?:do not|don't|never|won't) [^?]{3,80}\bagain\b",
+    rf"{_LEAD}(?:make|add|create|write|put) (?:an?|another|the) (?:\w+ )?rule to (?:record|remember"
+    r"|note|enforce|ensure|require|always|never|not|avoid)\b",
+    r"^\W*(?:again|as always),? (?:no|don't|do not|please|never|use|keep)\b",
+    r"^\W*(?:(?:please|and|also)\W+)*(?:don't|do not|never) forget to (?:always )?(?:update|run"
+    rf"|commit|test|document|use|keep|follow|ask)\b{_AT_HAND}",
 )
 _MANNER = re.compile("|".join(f"(?:{one})" for one in _MANNERS), re.IGNORECASE)
 

@@ -147,6 +147,7 @@ _STOPS = re.compile(
     r"|going|just|look|for|any|more|else|again)\b)*\W*$",
     re.IGNORECASE,
 )
+_OTHER = re.compile(r"\b(?:again|ever|more|(?:any|every)thing else)\W*$", re.IGNORECASE)
 # How something looks or fails at this moment, told so that the agent looks at it.
 _SHOWN = (
     r"(?:shown|displayed|visible|filled|updated|populated|activated|working|plotted|printed"
@@ -342,7 +343,7 @@ def only_points(plain: str, count: int) -> bool:
     >>> only_points("wait, don't delete that one", 5), only_points("don't delete backups", 3)
     (True, False)
     """
-    return count <= _FEW_WORDS and _STOPS.match(plain) is not None
+    return count <= _FEW_WORDS and _STOPS.match(plain) is not None and _OTHER.search(plain) is None
 
 
 def reports(plain: str) -> bool:

@@ -41,6 +41,10 @@ SAID_OF_ONESELF = words(
     r" (?:currently |only |all )?(?:on|in|with|using) (?:an? )?(?:windows|linux|mac ?os\w*|macs?"
     r"|ubuntu|debian|fedora|arch|nixos|wsl|chromebook|zsh|bash|fish|powershell|vim|neovim|emacs"
     r"|vs ?code|intellij|pycharm|xcode|podman)\b",
+    r"(?:i|we) (?:develop|code|program|build|deploy|work)(?! (?:this|that|it)\b)[^.,?]{0,30}"
+    r" (?:on|under) (?:an? |my )?(?:windows|linux|mac ?os\w*|macs?|ubuntu|debian|raspberry)\b",
+    r"i (?:don't|do not|can't|cannot) (?:really |at all )?(?:know (?:at all )?how to )?"
+    r"(?:program|code)\b",
     r"i(?:'m| am) (?:colou?r[- ]?blind|dyslexic|blind|deaf|left-handed)",
     r"i have (?:dyslexia|adhd|a data cap|a slow)",
     r"(?:help|suit)s? me (?:a lot|best|more)|(?:is|are) (?:easier|harder|best|better) for me",
@@ -66,10 +70,13 @@ SAID_OF_ONESELF = words(
     r"i don't remember (?:asking|telling)",
     r"(?:ignor|violat|disobey|disregard|not follow|n't follow)\w* (?:\w+ )?(?:my|our|the)"
     r" (?:\w+ )?(?:instructions?|rules?|guidelines?|orders)",
+    r"(?:my|our) (?:\w+ )?(?:instructions?|rules?|guidelines?) (?:\w+ )?"
+    r"(?:say|said|state|tell|told|tried|forbid|forbade|prevent)s?\b",
     r"your (?:llm|ai|model|agent|assistant) (?:keeps?|always|constantly)",
     # Who uses what is made: nobody, so far.
     r"(?:nothing|it|this|the (?:\w+ )?(?:app|bot|product|project|site|game|system))(?:'s| is| has)?"
     r"(?: not|n't)?(?: been)? (?:in production|rolled out|released|launched) yet",
+    r"(?:there are|we have|it has) no (?:real |actual )?users(?: yet)?",
     # What every piece of the work gets.
     rf"{_LEAD}(?:every|each|any|all)(?: new| single)? {_WORK} {_HANDLED}",
     rf"{_LEAD}(?:anything|everything) (?!in (?:this|that)\b)[^,.?]{{3,60}}"
@@ -77,12 +84,20 @@ SAID_OF_ONESELF = words(
     rf"{_LEAD}(?:when|if) an? (?:new )?{_WORK} [^,?]{{3,80}},"
     r" (?:please |then |always )*(?:mark|make|use|add|write|put|split|ask|tell|run|call|name)\b",
     r"(?:on (?:mon|tues|wednes|thurs|fri|satur|sun)days)",
+    r"^(?!\W*(?:\w+\W+){0,2}suggest)[^?]*\b(?:at|to|in) the (?:end|start|beginning|top|bottom) of"
+    r" (?:each|every|your|all) (?:\w+ )?(?:response|answer|repl(?:y|ie)|message"
+    r"|commit|file|session|task)s?",
     rf"{_LEAD}(?:add|create|make|write) (?:an?|the|another) (?:\w+ )?rules? (?:to|in|for|that)\b"
     r"[^?]*\b(?:that|to|so that) \w+",
+    rf"{_LEAD}(?:add|write|update|adjust|change|extend|put)\b[^.?]{{0,60}}"
+    r"\b(?:rules?|instructions|guidelines)\b[^.?]{0,30}"
+    r"\b(?:so (?:that )?(?:you|agents?|the (?:agent|ai|assistant))"
+    r"|to (?:always|never|ensure|enforce|prevent))\b",
 )  # fmt: skip
 """How somebody is, and what they are tired of: it lasts, though no word says for how long."""
 COMPLAINS = words(
     r"who (?:told|asked) you to",
     r"why (?:is|are) there (?:an?|so many|such)\b[^?]*\b(?:again|every|everywhere|all over)",
+    r"why (?:\w+ ){1,8}(?:in|on|at) (?:every|each) \w+",
 )
 """A question that asks for nothing."""

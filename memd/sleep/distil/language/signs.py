@@ -126,6 +126,7 @@ _CORRECTS = words(
     r"(?:\w's|is|are|was|were)(?:n't| not)?"
     r" (?:wrong|incorrect|false|imprecise|correct|right|outdated)",
     r"(?:that|this|it)(?:'s| is) not (?:what|how|it|the|a|my|right|true|correct)",
+    r"not what (?:i|we)",
     r"(?<!what )i (?:said|meant|told you|already (?:said|told)|never said"
     r"|asked (?:you )?(?:for|to))",
     r"you(?:'re| are)? (?:still|missing|wrong|just|keep|forgot|missed|misunderst\w+|broke|deleted)",
@@ -138,9 +139,11 @@ _CORRECTS = words(
     r"makes no sense",
     r"(?:why|how come) (?:did|are|do|would) you",
     r"what'?s missing",
+    r"missing the (?:point|idea)",
     r"contradicts?",
     r"^\W*(?:(?:no|wait|oh|hm+|so|but|and|ok(?:ay)?)\W+)*actually",
     r"actually(?=\s*(?:[.,!\u2026]|$))",
+    r"no,? (?:man|dude|wait)",
     r"not (?:\w+ ){0,3}but",
     r"you should(?:n't| not) (?:be|have)",
     r"you should(?:'ve| have) (?:\w+ )?\w+(?:ed|un|ne|ade|en|old|ut)(?! an?\b)",
@@ -170,7 +173,9 @@ _PASSING = words(
     r"you (?:just|already) (?:made|did|changed|added|wrote|said|gave|ran|completed|created"
     r"|finished|fixed|built|updated|implemented|mentioned|listed|suggested)",
     r"i (?:just|also|now) (?:looked|checked|ran|tried|saw|did|merged|pushed|committed)",
-    r"did you",
+    r"did you", r"are you (?:currently|sure)",
+    r"the (?:task|session|branch|pr|commit) (?:we're|we are|you're|i'm)",
+    r"^\W*(?:ok(?:ay)?|k|done|alright|all right)\b(?=.* (?:is|are) (?:in|at|under|here)\b)",
     r"^\W*(?:ok(?:ay)?\W+)?i(?:'m| am|'ve| have)?(?: just| now| also)*"
     r" (?:test(?:ed|ing)|tried|trying|ran|running|added|seeing|getting)",
     r"^\W*(?:here'?s|here (?:is|are)|these errors|that works|it works)",
@@ -186,7 +191,8 @@ _PASSING = words(
     r"^\W*i(?:'ve| have)? (?:also |just |now |already )*(?:put|uploaded|pasted|attached|copied"
     r"|updated|added|staged|committed|pushed|saved|moved|downloaded|replaced"
     r"|merged|renamed|installed|restarted)",
-    r"there are (?:\w+ )?errors",
+    r"i think (?:we|you) (?:did|broke)", r"there are (?:\w+ )?errors",
+    r"i(?:'m| am) (?:on|at|in) (?:this|the) (?:\w+ )?(?:page|screen|tab|step|dialog|menu)",
     r"i see (?:the|this|these)",
     r"i (?:don't )?think (?:you|there)(?:'s|'re)?",
     r"(?:this|that|it) (?:still )?(?:isn't|is not|wasn't) (?:right|correct|working|true|it)",

@@ -27,6 +27,7 @@ _LANGUAGES = (
     r"[^.?!]*\b(?:nicht|kein\w*|nur|immer|grundsätzlich|statt|ausschließlich)",
     r"ich (?:will|möchte|mag|brauche)\b[^.?!]{0,20}\b(?:nicht|kein\w*|nie)",
     r"frage? (?:mich|uns)\b[^.?!]*\b(?:bevor|vorher|zuerst)",
+    r"bevor du\b[^.?!]*, *(?:frag|sag|zeig|lies|prüf)\w*",
     r"(?:das|die|den)\b[^.?!]* mache? ich (?:selbst|selber)",
     r"(?:schreib|antwort|red|sprich|erklär|kommentier)\w*\b[^.?!]*\bauf (?:deutsch|englisch)",
     # French
@@ -34,27 +35,35 @@ _LANGUAGES = (
     r"\b(?:pas|jamais|toujours|uniquement|seulement|plutôt que)",
     r"je ne veux (?:pas|plus|jamais|aucun)",
     r"demande[sz]?-(?:moi|nous)\b[^.?!]*\bavant",
+    r"avant de\b[^.?!]*, *(?:demande|montre|vérifie|lance)\w*",
     r"à partir de maintenant",
     r"il est (?:impératif|obligatoire|interdit|indispensable) (?:de|que (?:tu|chaque|toute?s?))",
     r"arrête[sz]? (?:de \w+|d'\w+)",
     r"(?:répond|écri|parle|explique)\w*\b[^.?!]*\ben (?:français|anglais)",
     # Spanish and Portuguese
     r"usamos\b[^.?!]*(?:,| y| e) (?:no|não|nunca|sempre|siempre|só|solo)",
+    r"(?:nunca|siempre|sempre|solo|só) (?:usamos|usa|use|haz|hagas|faça|corre|ejecuta|rode)",
     r"a partir de (?:ahora|agora)",
     r"(?:pregúnta|avísa|consúlta|muéstra)(?:me|nos)\b[^.?!]*\bantes",
     r"(?:me (?:pergunte|avise|mostre)|pergunte-me)\b[^.?!]*\bantes",
+    r"antes de\b[^.?!]*, *(?:pregunta|avisa|muestra|corre|pergunte|avise|mostre|rode)\w*",
     r"no quiero (?:que |\w+)",
     r"não quero (?:que |\w+)",
     r"^\W*(?:por favor,? )?no (?:uses|hagas|agregues|añadas|toques|cambies|borres|escribas|vuelvas)"
     r"(?! (?:eso|esto|nada|lo|la)\b)",
+    r"^\W*(?:por favor,? )?não (?:use|faça|adicione|toque|mude|apague|escreva|crie)"
+    r"(?! (?:isso|isto|nada|o|a)\b)",
     r"(?:responde|responda|escribe|escreva|habla|fale)\w*\b[^.?!]*"
     r"\bem? (?:español|inglés|português|inglês)",
+    r"(?:responde|escribe|habla)\w*\b[^.?!]*\ben (?:español|inglés)",
     # Italian
     r"usiamo\b[^.?!]*(?:,| e) (?:non|mai|sempre|solo)",
     r"non (?:fare|usare|aggiungere|toccare|cambiare|scrivere|cancellare|creare)\b[^.?!]*\bmai",
+    r"non (?!apre|carica|parte|appare|funziona|va\b|si\b|ha\b|è\b)\w+ mai",
     r"mai più",
     r"d[a']? ?ora in (?:poi|avanti)|da adesso in poi|^\W*da (?:ora|adesso),? (?!è|non va|si\b)\w+",
     r"(?:chiedi|avvisa|mostra)(?:mi|ci)\b[^.?!]*\bprima",
+    r"prima di\b[^.?!]*, *(?:chiedi|avvisa|mostra|esegui)\w*",
     r"non voglio (?:che |\w+)",
     r"(?:rispondi|scrivi|parla)\b[^.?!]*\bin (?:italiano|inglese)",
     # Dutch
@@ -63,6 +72,7 @@ _LANGUAGES = (
     r"ik heb liever",
     r"(?:ik|we|wij) wil(?:len)? (?:\w+ )?(?:geen|niet|nooit)",
     r"vraag (?:het )?(?:me|mij|ons)\b[^.?!]*\b(?:voordat|vooraf|eerst)",
+    r"voordat je\b[^.?!]*, *(?:vraag|laat|lees|controleer)\w*",
     r"(?:antwoord|schrijf|praat|leg uit)\b[^.?!]*\bin het (?:nederlands|engels)",
 )
 WISHES = re.compile(rf"(?<!\w)(?:{'|'.join(_LANGUAGES)})(?!\w)", re.IGNORECASE)
@@ -81,11 +91,17 @@ _NOT_TRIED = r"(?! (?:try|click|open|load|run|start|press|reload|save|go|log)\b)
 _RULE = words(
     r"from now on(?!,? (?:it|this|that|the \w+)(?: \w+)? (?:is (?!to\b)|was|does|fails|shows))",
     r"(?<!won't )(?<!can't )(?:please |always )?remember (?:to|that|this|not)",
+    r"(?<!i )(?<!we )(?<!you )remember when \w+ing\b",
     r"keep in mind",
+    r"(?<!will )in (?:the )?future,? (?:please|you|use|don't|do not|always|never|ask|just"
+    r"|(?:we|i) (?:want|should|must|always|never|don't|won't))",
+    r"(?:please|always|never|don't|do not) [^.;]*\b(?:in (?:the )?future|going forward)",
     r"going forward,?",
     r"next time(?! (?:i|we)(?:'ll| will| can| might)\b)",
     rf"every time (?:you|we)|^\W*(?:\w+\W+){{0,2}}every time i{_NOT_TRIED}",
     rf"whenever (?:you|we)|^\W*(?:\w+\W+){{0,2}}whenever i{_NOT_TRIED}",
+    r"as a (?:general )?rule",
+    r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
     r"by default,? (?:we|i|you)(?! (?:will|can|should) see\b)",
     rf"(?:i|we) (?:always|never){NOT_PAST}{_NOT_BEFALLS}",
     rf"(?:you|please|do) (?:should )?(?:always|never){NOT_PAST}",
@@ -98,6 +114,11 @@ _RULE = words(
     r"(?<! to) (?:please |always |then |first |you )*"
     r"(?:use|run|ask|don't|do not|never|always|make sure|keep|add|write|check|tell|stop|avoid"
     r"|prefer|should|must|do it)",
+    r"^\W*(?:and |also |but )*if you(?:'re| are)? (?:not sure|unsure|in doubt|stuck|need|want"
+    r"|have to|must|don't know|can't)[^,?]*, (?:please |always |then |first |just )*"
+    r"(?:use|run|ask|don't|do not|never|check|tell|stop|say|leave)",
+    rf"before (?:you(?:'re)? |every |each |any )?{_ACTS}[^.,]*, (?:please |always |first )*"
+    r"(?:ask|run|check|tell|show|make sure|read|you (?:must|should|have to))",
     rf"(?:ask|tell|check with|show)(?: me| us| it)?(?: first)? before (?:you )?{_ACTS}",
     r"without (?:my (?:ok|okay|approval|permission|consent)|(?:first )?asking(?: me)?(?: first)?)",
     r"unless i (?:\w+ )?(?:ask|say|tell|want|request)\w*",
@@ -132,15 +153,19 @@ _STYLE = words(
     r" (?:easier|harder|hard|more readable|less readable|annoying|confusing|distracting)",
     r"it(?:'s| is) (?:really |so |very )?annoying (?:when|that|if)",
     r"i (?:can't|cannot) stand",
+    r"(?:drives|driving) me",
     r"we (?:also |only |mostly )?(?:focus|favou?r|avoid|value|follow)",
     r"better (?:to )?(?:not )?(?:to )?\w+ .* than",
     r"(?:this|it) is (?:just |only )?(?:a |an )?(?:prototyp\w+|experiment|proof of concept)",
+    r"we(?:'re| are) (?:just |only )?prototyping",
     r"i care (?:more )?about",
     r"i reverted(?! (?:and|to|your|the|my|back|prior)\b)",
 )
 # What is usual here, and what somebody says of themselves.
 _HABIT = words(
     r"make it (?:a|the|your) (?:habit|rule)",
+    r"it(?:'s| is) (?:imperative|mandatory|obligatory|forbidden|essential)"
+    r" (?:to|that (?:you|we|all|any|every|each|no))",
     r"in (?:this|our|my) (?:repo|repository|project|codebase|team|house|company)\W+(?:we|i|you"
     r"|always"
     r"|never|use|don't|do not|please)",
@@ -148,17 +173,22 @@ _HABIT = words(
     r"|guidelines?)"
     r"(?: here| for [^.;,]{3,40}| in [^.;,]{3,40})? (?:is|are|says?)",
     r"we (?:generally|usually|normally|typically|mostly|tend to|try to|aim to) (?!now\b)\w+",
+    r"(?:record|remember|document|note|save)(?:ing)? (?:this|that|these|my) (?:\w+ )?"
+    r"(?:preference|rule|convention)s?",
     r"for (?:future|later) reference",
     r"^\W*(?:and |also |just )?for reference",
     r"(?<!won't )(?<!can't )remember(?=:)",
     r"for (?:all|any|every) new \w+(?! [^.?!]*:$)",
     r"by default,? (?:use|keep|don't|do not|never|always)",
     r"as (?:i|we)(?:'ve)? (?:said|mentioned|told you) (?:before|already)",
+    r"^\W*(?:like|as) i said\W",
     r"forgot to [^.;,]*\bagain",
+    r"i(?:'m| am) (?:really |just )?not (?:a|much of a) (?:big |huge )?fan of",
     r"i(?:'m| am) (?:new to|not (?:very |so )?familiar with|used to)",
     r"assume (?:that )?(?:i|we) (?:know|have|am|are|use|don't)",
     r"i (?:always |usually )?(?:commit|push|merge|deploy|release|review|handle"
     r"|do) [^.;,?]*\bmyself",
+    r"i (?:commit|push|merge|deploy|release) myself",
     r"leave (?:the |all |any )?[^.;,?]{2,40} to me",
 )
 # What is done each time that something comes about.
@@ -171,6 +201,8 @@ _EACH = words(
     r" (?:please |always |first |you )*(?:rebase|squash|format|lint|update|run|ask|check"
     r"|make sure|tell)",
     r"^\W*(?:and |also |but )*after (?:each|every) \w+",
+    r"(?:read|look (?:at|into|up)|check|search|ask)\b [^.;,?]{0,50}\bbefore (?:you )?"
+    r"(?:answer|edit|touch|writ|assum|guess|suggest|propos)\w*",
 )
 # Whether a plan is shown before it is carried out.
 _FIRST_SHOWN = words(
@@ -200,7 +232,9 @@ _AGAIN = words(
     r"how (?:many times|often) (?:do|must|have|should|did) (?:i|we)",
     r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly |specifically )*"
     r"(?:told|reminded|warned) you (?:\w+ ){0,3}(?:not|never|to|that|times|before|already)",
+    r"(?:i|we)(?:'ve| have)? asked you (?:\w+ ){0,2}(?:not|never|times|before|already)",
     r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly )+(?:told|asked|said)",
+    r"(?:i|we) (?:said|told you) (?:not to|no \w+|never)",
     r"you (?:keep (?:on )?(?!it\b|the\b|this\b|that\b|say|tell|claim|hit|gett|see|fail)"
     r"\w+ing|constantly"
     r"|always forget|never listen"

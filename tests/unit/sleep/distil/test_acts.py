@@ -171,9 +171,11 @@ def test_a_reproach_sets_the_agent_right(text: str) -> None:
         "Set the --only-changed flag and run it",
         'He said "never again" on the call, what does he mean?',
         # How the product is to be, within an order of the day.
+        "create a task to add a cache instead of the table",
         "Write a README that explains the tool without jargon",
         # What is true of the hour.
         "it still isnt right",
+        "ok, the dump is in ~/tmp/dump.sql",
         "i don't think you saved it",
         "When I run it, it prints nothing.",
         "The buttons do not open the dialog.",
