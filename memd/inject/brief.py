@@ -159,9 +159,7 @@ class _BriefBuilder:
         shown = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
         shown_values = {preferences[place].value for place in shown}
         rows = [row for row in material.rows if row.content not in shown_values]
-        recent = [fact for fact in facts.others if to_us(fact.created_at) >= material.since_us][
-            :NEW_FACTS_MAX
-        ]
+        recent = _facts_since(facts, material.since_us)
         ids = [*(row.memory_id for row in rows), *(fact.id for fact in recent)]
         new = await isolate(self.window.filter_unseen(ids), frozenset(ids), "window")
         rows = [row for row in rows if row.memory_id in new]
@@ -308,6 +306,10 @@ def _open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[Br
         )
         for point in find_open_points(digests, rows)
     ]
+
+
+def _facts_since(facts: FactCandidates, since_us: int) -> list[OrgFact]:
+    return [fact for fact in facts.others if to_us(fact.created_at) >= since_us][:NEW_FACTS_MAX]
 
 
 def _superseded_lines(material: BriefMaterial) -> list[BriefLine]:

@@ -161,19 +161,13 @@ def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> l
     points: list[OpenPoints] = []
     known: list[frozenset[str]] = []
     for digest in latest:
-        contents = [
-            row.content
-            for row in rows
-            if row.at_us > digest.at_us and row.session_key != digest.session_key
-        ]
+        contents = [row.content for row in rows if _is_later(row, digest)]
         later = [_stems(content) for content in contents]
         lines = [_names(line) for content in contents for line in content.splitlines()]
         texts: list[str] = []
         for text in open_texts(digest.content):
             stems = _stems(_LABEL.sub("", text))
-            is_known = any(
-                len(other & stems) >= _TAKEN_SHARE * len(stems) for other in (*later, *known)
-            )
+            is_known = any(_covers(other, stems) for other in (*later, *known))
             is_known = is_known or _begins_in(text, lines)
             if len(stems) >= _WORDS_MIN and not is_known and len(known) < OPEN_POINTS_MAX:
                 known.append(stems)
@@ -194,6 +188,14 @@ def open_texts(digest: str) -> list[str]:
     return [
         text for text in texts if text != "the user stopped the agent" and not _PASSES.search(text)
     ]
+
+
+def _is_later(row: BriefRow, digest: BriefRow) -> bool:
+    return row.at_us > digest.at_us and row.session_key != digest.session_key
+
+
+def _covers(later: frozenset[str], point: frozenset[str]) -> bool:
+    return len(later & point) >= _TAKEN_SHARE * len(point)
 
 
 def _begins_in(text: str, lines: Sequence[frozenset[str]]) -> bool:
