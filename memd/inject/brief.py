@@ -292,7 +292,11 @@ def _digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[Bri
 
 
 def _open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[BriefLine]:
-    """Return what earlier sessions than that of the digest *shown* left open."""
+    """Return what earlier sessions than that of the digest *shown* left open.
+
+    What the user said is marked as theirs, unless the digest was rewritten since: a client may
+    have done that.
+    """
     ids = {line.id for line in shown}
     digests = [row for row in rows if row.kind == DIGEST and row.memory_id not in ids]
     return [
@@ -301,7 +305,9 @@ def _open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[Br
             "open",
             redact("; ".join(point.texts)),
             about=f" since {from_us(point.digest.at_us):%Y-%m-%d}",
-            mark=mark_of(Origin(point.digest.origin), Trust(point.digest.trust)),
+            mark=""
+            if point.by_user and point.digest.is_as_written
+            else mark_of(Origin(point.digest.origin), Trust(point.digest.trust)),
             is_cut=True,
         )
         for point in find_open_points(digests, rows)

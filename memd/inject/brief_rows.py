@@ -14,7 +14,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memd.domain.sleep.consolidation import user_part, without_outcome
+from memd.domain.sleep.consolidation import (
+    OPEN_FIELD,
+    USER_OPEN_FIELD,
+    user_part,
+    without_outcome,
+)
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.words import sentences
 
@@ -40,7 +45,6 @@ _SESSIONS_MAX = 5  # whose open points are looked at
 _TAKEN_SHARE = 0.6  # of a point's words in a later memory: it was taken up
 _STEM_CHARS = 6
 _WORDS_MIN = 2  # of a point, without short ones: less cannot be found again
-_FIELD = re.compile(r"^Open: (.+)$", re.MULTILINE)
 _PASSES = re.compile(
     r"^\W*(?:commit|push)(?::| (?:the|your|these|all|to|and)\b)|\buncommitted\b|\bgh pr\b"
     r"|\bready to (?:commit|push|deploy)\b|\bdon't block\b"
@@ -54,10 +58,11 @@ _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 
 
 class OpenPoints(NamedTuple):
-    """What a session left open, and the digest that says so."""
+    """What a session left open, the digest that says so, and whether in the user's words."""
 
     digest: BriefRow
     texts: tuple[str, ...]
+    by_user: bool
 
 
 def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
@@ -164,29 +169,32 @@ def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> l
         contents = [row.content for row in rows if _is_later(row, digest)]
         later = [_stems(content) for content in contents]
         lines = [_names(line) for content in contents for line in content.splitlines()]
-        texts: list[str] = []
-        for text in open_texts(digest.content):
+        texts: dict[bool, list[str]] = {True: [], False: []}
+        for text, by_user in open_texts(digest.content):
             stems = _stems(_LABEL.sub("", text))
             is_known = any(_covers(other, stems) for other in (*later, *known))
             is_known = is_known or _begins_in(text, lines)
             if len(stems) >= _WORDS_MIN and not is_known and len(known) < OPEN_POINTS_MAX:
                 known.append(stems)
-                texts.append(text)
-        if texts:
-            points.append(OpenPoints(digest, tuple(texts)))
+                texts[by_user].append(text)
+        points += [OpenPoints(digest, tuple(own), by_user) for by_user, own in texts.items() if own]
     return points
 
 
-def open_texts(digest: str) -> list[str]:
-    r"""Return the open points of a digest's text, without those that pass with their session.
+def open_texts(digest: str) -> list[tuple[str, bool]]:
+    r"""Return the open points of a digest's text, and whether the user says so, theirs first.
+
+    What passes with its session is none.
 
     >>> open_texts("Asked first: a page\nOpen: the user stopped the agent; test the import")
-    ['test the import']
+    [('test the import', False)]
     """
-    field = _FIELD.search(digest)
-    texts = field[1].split("; ") if field else []
+    fields = dict(line.split(": ", 1) for line in digest.split("\n") if ": " in line)
     return [
-        text for text in texts if text != "the user stopped the agent" and not _PASSES.search(text)
+        (text, label == USER_OPEN_FIELD)
+        for label in (USER_OPEN_FIELD, OPEN_FIELD)
+        for text in fields.get(label, "").split("; ")
+        if text and text != "the user stopped the agent" and not _PASSES.search(text)
     ]
 
 

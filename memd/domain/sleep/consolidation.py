@@ -57,6 +57,8 @@ def is_composed(tags: Collection[str]) -> bool:
     return NAP_TAG in tags and not COMPOSED_TAGS.isdisjoint(tags)
 
 
+OPEN_FIELD, USER_OPEN_FIELD = "Open", "Open (user)"
+"""Labels in a digest of what is left open: as the agent says, and as the user does."""
 OUTCOME_PART, ANSWER_PART = "\nOutcome: ", "\nIn answer to: "
 """What stands in a composed memory before what came of it, and before what the user answered."""
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, Run
@@ -19,7 +20,7 @@ from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.left import LABEL, drop_farewells
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import is_worth_it, outcome, pasted_error
-from memd.sleep.distil.unfinished import find_unfinished
+from memd.sleep.distil.unfinished import OpenPoint, find_unfinished
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 
@@ -40,8 +41,10 @@ FIELDS = (
     "Addresses",
     "Went wrong",
     "Ended with",
-    "Open",
+    OPEN_FIELD,
 )
+"""What the words of an agent, or of a model that reads the session, may tell."""
+_LINES = (*FIELDS[:-1], USER_OPEN_FIELD, FIELDS[-1])
 _ASKED = frozenset({"Asked first", "Asked last"})
 # In which order fields go when there is no room for all.
 _LEAST_FIRST = ("Addresses", "Went wrong", "Commands that worked", "Changed", "Asked last")
@@ -100,17 +103,24 @@ def digest(exchanges: Sequence[Exchange]) -> str:
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
     }
     return (
-        _drop_fields(fields) if any(fields[name] for name in FIELDS if name not in _ASKED) else ""
+        _drop_fields(fields) if any(fields[name] for name in _LINES if name not in _ASKED) else ""
     )
 
 
-def _ending_fields(ended: str, left: Sequence[str]) -> dict[str, str]:
-    """Return how a session ended and what it *left* open.
+def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
+    """Return how a session ended and what it *left* open, apart by who says so.
 
     What is open stands there in any case, for a later brief reads it there. A sentence that says
-    no more than that is not told of the end.
+    no more than that is not told of the end, nor an agent's that repeats a point of the user.
     """
-    titles = [_content(title) for title in left]
+    own = [point.text for point in left if point.by_user]
+    own_words = list(map(_content, own))
+    others = [
+        point.text
+        for point in left
+        if not (point.by_user or any(_covers(its, _content(point.text)) for its in own_words))
+    ]
+    titles = [_content(title) for title in (*own, *others)]
     every = frozenset(word for title in titles for word in title)
     kept = [
         sentence
@@ -118,7 +128,8 @@ def _ending_fields(ended: str, left: Sequence[str]) -> dict[str, str]:
         if not _covers(every, _content(sentence))
         and not (LABEL.match(sentence) and any(_covers(_content(sentence), its) for its in titles))
     ]
-    return {"Ended with": " ".join(kept), "Open": "; ".join(left)}
+    open_fields = {USER_OPEN_FIELD: "; ".join(own), OPEN_FIELD: "; ".join(others)}
+    return {"Ended with": " ".join(kept), **open_fields}
 
 
 def _covers(terms: frozenset[str], other: frozenset[str]) -> bool:
@@ -142,7 +153,9 @@ def _drop_fields(fields: dict[str, str]) -> str:
 
 
 def _lines(fields: dict[str, str]) -> str:
-    return "\n".join(f"{label}: {fields[label]}" for label in FIELDS if fields[label])
+    """Return a line for each field: no text within one begins a line, as a label does."""
+    texts = {label: " ".join(fields[label].split()) for label in _LINES}
+    return "\n".join(f"{label}: {text}" for label, text in texts.items() if text)
 
 
 def tokens(text: str) -> int:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
+from typing import NamedTuple
 
-from memd.sleep.distil.answers import cut
+from memd.sleep.distil.answers import cut, fold_words
 from memd.sleep.distil.calls import edited_path
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.findings import find_list, find_lists
@@ -34,7 +35,7 @@ from memd.sleep.distil.language.left import (
     tells_of_nothing,
 )
 from memd.sleep.distil.language.prose import sentences
-from memd.sleep.distil.language.words import is_interruption
+from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome
 
 OPEN_MAX = 4
@@ -68,7 +69,14 @@ _TICKED = re.compile(r"\[[xX]\]")
 _TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
 
 
-def find_unfinished(exchanges: Sequence[Exchange]) -> list[str]:
+class OpenPoint(NamedTuple):
+    """What is left open, and whether the user says so in their own words."""
+
+    text: str
+    by_user: bool = False
+
+
+def find_unfinished(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
     """Return what a session left open, in a few words each; OPEN_MAX at most.
 
     What the user put off; then the open steps of its plan, if that was kept up to date to the end;
@@ -85,25 +93,30 @@ def find_unfinished(exchanges: Sequence[Exchange]) -> list[str]:
         or _find_ordered([each for each in real if each.texts and each.user])
         or _open_sentences(text)
     )
-    left = list(dict.fromkeys([*_put_off(exchanges), *left]))
-    if stopped:
-        left = ["the user stopped the agent", *left]
-    return left[:OPEN_MAX]
+    points = {point.text: point for point in map(OpenPoint, left)}
+    put_off = {point.text: point for point in _put_off(exchanges)}
+    stop = [OpenPoint("the user stopped the agent")] if stopped else []
+    return [*stop, *(put_off | (points | put_off)).values()][:OPEN_MAX]
 
 
-def _put_off(exchanges: Sequence[Exchange]) -> list[str]:
-    """Return what the user's last messages leave for later, if nothing was edited since."""
-    put_off: list[str] = []
+def _put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
+    """Return what the user's last messages leave for later, if nothing was edited since.
+
+    What they pasted, or a program wrote in their name, is not theirs.
+    """
+    put_off: list[OpenPoint] = []
     for exchange in [each for each in reversed(exchanges) if each.user][:_PARTING]:
         has_edits = any(map(edited_path, exchange.runs))
         items, rest = _split_list(exchange.user[-_TAIL_CHARS:])
-        put_off += [] if has_edits else items
+        points = [] if has_edits else items
         for line in sentences(rest):
             label = USER_LABEL.match(line.text)
             text = line.text[label.end() :] if label else line.text
             is_listed = label and not tells_of_nothing(text) and is_left(text)
             if puts_off(text) or (not has_edits and (is_listed or is_missing(text))):
-                put_off.append(cut(text, 2 * _OPEN_CHARS))
+                points.append(cut(text, 2 * _OPEN_CHARS))
+        own = fold_words("\n".join(words(exchange.user).paragraphs))
+        put_off += [OpenPoint(text, fold_words(text) in own) for text in points]
         if has_edits:
             break
     return put_off

@@ -24,7 +24,8 @@ RULE_KINDS = frozenset({"preference", "constraint"})
 class BriefRow(NamedTuple):
     """A memory of a brief. *kind* is what a nap made it, None if stored; *at_us* its time.
 
-    *purpose* is what the commands are for that it tells, such as "test".
+    *purpose* is what the commands are for that it tells, such as "test". *is_as_written* says that
+    nobody has rewritten it since a nap composed it.
     """
 
     memory_id: str
@@ -36,6 +37,7 @@ class BriefRow(NamedTuple):
     session_key: int | None
     at_us: int
     purpose: str | None
+    is_as_written: bool = False
 
 
 class BriefMaterial(NamedTuple):
@@ -135,7 +137,8 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
                  LIMIT 1),
                m.category, m.content, m.origin, m.trust, m.session_key,
                coalesce(m.occurred_at_us, m.created_at_us),
-               iif(substr(t.slot, 1, 13) = 'env:commands:', substr(t.slot, 14), NULL)
+               iif(substr(t.slot, 1, 13) = 'env:commands:', substr(t.slot, 14), NULL),
+               t.row_hash IS m.row_hash
           FROM nap_slot AS t
                JOIN memory AS m ON m.memory_key = t.memory_key
          WHERE t.slot_key IN (SELECT slot_key
@@ -191,7 +194,7 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
     rows = conn.execute(
         """
         SELECT m.memory_id, NULL, m.category, m.content, m.origin, m.trust, m.session_key,
-               coalesce(m.occurred_at_us, m.created_at_us), NULL
+               coalesce(m.occurred_at_us, m.created_at_us), NULL, FALSE
           FROM (SELECT memory_key
                   FROM memory
                  WHERE agent_key = :agent_key

@@ -119,7 +119,7 @@ def test_a_numbered_step_is_taken_up_by_whoever_names_it() -> None:
     left = digest(1, "Open: /implement S5 - the form, the action and the flow; Next step: 1.")
     later = digest(2, "Asked first: S016 /implement S5\nAsked last: implement the flow")
     assert find_open_points([left], [left]) == [
-        (left, ("/implement S5 - the form, the action and the flow",))
+        (left, ("/implement S5 - the form, the action and the flow",), False)
     ]
     assert find_open_points([left], [left, later]) == []
     other = digest(2, "Asked first: S016 /implement S6\nAsked last: S5 is later")
@@ -144,6 +144,15 @@ def test_a_brief_tells_no_more_than_a_few_open_points() -> None:
     many = "write the index chapter; sign every release; measure cold starts; drop python 3.10"
     points = find_open_points([digest(1, f"Open: {many} builds")], [])
     assert sum(len(each.texts) for each in points) == OPEN_POINTS_MAX
+
+
+def test_an_open_point_has_who_said_it() -> None:
+    both = digest(1, "Open (user): rotate the staging key\nOpen: document the wheel format")
+    points = find_open_points([both], [])
+    assert [(each.texts, each.by_user) for each in points] == [
+        (("rotate the staging key",), True),
+        (("document the wheel format",), False),
+    ]
 
 
 def command(purpose: str, session: int) -> BriefRow:

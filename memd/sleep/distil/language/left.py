@@ -106,9 +106,10 @@ _LATER = re.compile(
     r"|moet(?:en)? nog gebeuren)\W*$)",
     re.IGNORECASE,
 )
-# What a person says that is missing, in languages other than English.
+# What a person says that is missing.
 _MISSING = re.compile(
-    r"\b(?:noch (?:zu (?:machen|tun|erledigen)|nicht (?:eingearbeitet|gemacht|fertig|erledigt))"
+    r"\b(?:(?:we|i) still (?:need|have) to"
+    r"|noch (?:zu (?:machen|tun|erledigen)|nicht (?:eingearbeitet|gemacht|fertig|erledigt))"
     r"|offen (?:ist|sind) (?:jetzt )?noch|fehl(?:t|en) (?:jetzt |mir |uns )?noch"
     r"|rest für|liegen ?geblieben|muss noch (?:jemand|wer)|haben wir verschoben"
     r"|m(?:ü|ue)ssen (?:wir )?(?:\w+ ){0,4}noch (?!nicht\b)"

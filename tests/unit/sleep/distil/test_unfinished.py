@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
@@ -16,6 +18,10 @@ LIST = """## What is left
 STOPPED = "[Request interrupted by user]"
 
 
+def open_texts(exchanges: Sequence[Exchange]) -> list[str]:
+    return [point.text for point in find_unfinished(exchanges)]
+
+
 def _exchange(user: str, answer: str = "", *runs: Run) -> Exchange:
     return Exchange(0, user, (), [AgentText(1, answer)] if answer else [], list(runs), 1)
 
@@ -27,15 +33,15 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
         {"content": "tell support", "status": "pending"},
     ]
     plan = Run(1, "", "TodoWrite", {"todos": todos}, "ok")
-    assert find_unfinished([_exchange("migrate", "ok", plan)]) == [
+    assert open_texts([_exchange("migrate", "ok", plan)]) == [
         "run it on staging",
         "tell support",
     ]
-    assert find_unfinished([_exchange("go", "All todos are completed now.", plan)]) == []
+    assert open_texts([_exchange("go", "All todos are completed now.", plan)]) == []
     text = Run(1, "", "TodoWrite", "- [X] write it\n- [ ] run it on staging", "")
-    assert find_unfinished([_exchange("migrate", "ok", text)]) == ["run it on staging"]
+    assert open_texts([_exchange("migrate", "ok", text)]) == ["run it on staging"]
     steps = {"plan": [{"step": "drop the table", "status": "pending"}]}
-    assert find_unfinished([_exchange("go", "", Run(1, "", "update_plan", steps, ""))]) == [
+    assert open_texts([_exchange("go", "", Run(1, "", "update_plan", steps, ""))]) == [
         "drop the table"
     ]
 
@@ -70,10 +76,10 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
 def test_what_the_user_puts_off_is_open(text: str, left: list[str] | None) -> None:
     expected = [text] if left is None else left
     done = _exchange("add an upload", "It is in `upload.ts`.")
-    assert find_unfinished([done, _exchange(text)]) == expected
-    assert find_unfinished([done, _exchange(text, "Good night."), _exchange("bye")]) == expected
+    assert open_texts([done, _exchange(text)]) == expected
+    assert open_texts([done, _exchange(text, "Good night."), _exchange("bye")]) == expected
     edit = Run(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
-    assert find_unfinished([done, _exchange(text), _exchange("do it", "ok", edit)]) == []
+    assert open_texts([done, _exchange(text), _exchange("do it", "ok", edit)]) == []
 
 
 @pytest.mark.parametrize(
@@ -91,17 +97,17 @@ def test_what_the_user_lists_for_later_is_open(heading: str) -> None:
     )
     asked = _exchange(f"{heading}{points}\n\nThanks a lot!", "Bye!")
     left = ["rate limiting on POST /orders", "describe /stock"]
-    assert find_unfinished([done, asked]) == left
+    assert open_texts([done, asked]) == left
     edit = Run(2, "", "Edit", {"file_path": "orders.ts", "old_string": "1"}, "ok")
-    assert find_unfinished([done, _exchange(asked.user, "Done.", edit)]) == []
+    assert open_texts([done, _exchange(asked.user, "Done.", edit)]) == []
     unmarked = f"{heading}\nrate limiting on POST /orders\ndescribe /stock\n\nThanks a lot!"
-    assert find_unfinished([done, _exchange(unmarked)]) == (left if heading[-1] == ":" else [])
+    assert open_texts([done, _exchange(unmarked)]) == (left if heading[-1] == ":" else [])
 
 
 @pytest.mark.parametrize("heading", ["What we did:", "Left:", "for:", "Don't forget:", "Example"])
 def test_another_list_of_the_user_s_is_not_open(heading: str) -> None:
     asked = _exchange(f"{heading}\n- rate limiting on POST /orders\n- describe /stock")
-    assert find_unfinished([_exchange("go", "I go."), asked]) == []
+    assert open_texts([_exchange("go", "I go."), asked]) == []
 
 
 @pytest.mark.parametrize(
@@ -112,13 +118,17 @@ def test_another_list_of_the_user_s_is_not_open(heading: str) -> None:
         ("Queda pendiente el login con Google.", True),
         ("No hace falta crear el tipo.", False),
         ("Fehlt da noch was?", False),
+        ("Bye for now, we still need to rotate the staging key.", True),
+        ("Tomorrow we still have to rotate the staging key.", True),
+        ("Do we still need to rotate the staging key?", False),
+        ("We still need the old key of staging.", False),
     ],
 )
 def test_what_the_user_says_is_missing_is_open(text: str, *, is_open: bool) -> None:
     done = _exchange("add an upload", "It is in `upload.ts`.")
-    assert find_unfinished([done, _exchange(text)]) == [text] * is_open
+    assert open_texts([done, _exchange(text)]) == [text] * is_open
     edit = Run(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
-    assert find_unfinished([done, _exchange(text, "Done.", edit)]) == []
+    assert open_texts([done, _exchange(text, "Done.", edit)]) == []
 
 
 def test_a_plan_that_was_not_kept_up_to_date_says_nothing() -> None:
@@ -127,32 +137,29 @@ def test_a_plan_that_was_not_kept_up_to_date_says_nothing() -> None:
         {"id": "2", "content": "run it on staging", "status": "pending"},
     ]
     planned = _exchange("migrate", "ok", Run(1, "", "todo_write", {"todos": todos}, "ok"))
-    assert find_unfinished([planned, _exchange("go on")]) == ["run it on staging"]
+    assert open_texts([planned, _exchange("go on")]) == ["run it on staging"]
     more = [_exchange(f"and page {n}?", "It is fine.") for n in range(2)]
-    assert find_unfinished([planned, *more]) == []
+    assert open_texts([planned, *more]) == []
 
     unknown = Run(2, "", "todo_write", {"merge": True}, None)
-    assert find_unfinished([planned, _exchange("go on", "ok", unknown)]) == []
+    assert open_texts([planned, _exchange("go on", "ok", unknown)]) == []
     merged = {"merge": True, "todos": [{**todos[1], "status": "completed"}]}
-    assert (
-        find_unfinished([planned, _exchange("go", "ok", Run(2, "", "todo_write", merged, ""))])
-        == []
-    )
+    assert open_texts([planned, _exchange("go", "ok", Run(2, "", "todo_write", merged, ""))]) == []
 
     steps = [{**each, "status": "pending"} for each in todos]
     runs = [Run(1, "", "todo_write", {"todos": steps}, "ok")]
-    assert len(find_unfinished([_exchange("go", "ok", *runs)])) == 2
+    assert len(open_texts([_exchange("go", "ok", *runs)])) == 2
     runs += [Run(2, "", "edit", {"file": "a.py"}, "ok")] * 12
-    assert find_unfinished([_exchange("go", "ok", *runs)]) == []
+    assert open_texts([_exchange("go", "ok", *runs)]) == []
 
 
 def test_what_a_list_says_was_done_and_what_is_only_offered_is_not_open() -> None:
     done = "## Next steps\n\n1. Fixed the search in api.py\n2. Sign the release files\n"
-    assert find_unfinished([_exchange("go", done)]) == ["Sign the release files"]
+    assert open_texts([_exchange("go", done)]) == ["Sign the release files"]
     offer = "It works. If you'd like, the remaining lint findings could be fixed in src/a.py too."
-    assert find_unfinished([_exchange("go", offer)]) == []
+    assert open_texts([_exchange("go", offer)]) == []
     names = 'That\'s why you can still open the page. The plan in TODO.md and "Add TODO" were kept.'
-    assert find_unfinished([_exchange("go", names)]) == []
+    assert open_texts([_exchange("go", names)]) == []
 
 
 def test_tasks_that_were_created_one_by_one_are_open_until_they_end() -> None:
@@ -161,13 +168,13 @@ def test_tasks_that_were_created_one_by_one_are_open_until_they_end() -> None:
         Run(2, "", "TaskCreate", {"subject": "ship it"}, "Task #2 created successfully: ship it"),
         Run(3, "", "TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status"),
     ]
-    assert find_unfinished([_exchange("go", "", *runs)]) == ["ship it"]
+    assert open_texts([_exchange("go", "", *runs)]) == ["ship it"]
 
 
 def test_boxes_in_a_file_that_is_written_are_no_plan() -> None:
     page = Run(1, "", "Write", {"file_path": "todo.md", "content": "- [ ] buy milk"}, "ok")
     text = Run(2, "", "Write", "- [ ] buy milk", "ok")
-    assert find_unfinished([_exchange("write the page", "", page, text)]) == []
+    assert open_texts([_exchange("write the page", "", page, text)]) == []
 
 
 def test_what_the_last_answer_lists_as_left_is_open() -> None:
@@ -177,10 +184,10 @@ def test_what_the_last_answer_lists_as_left_is_open() -> None:
         "Missing retry in upload.ts",
         "No test covers an empty basket",
     ]
-    assert find_unfinished([review]) == every
+    assert open_texts([review]) == every
     for user in ("thanks!", "ok, commit and push it to main", "danke, bis morgen!", "Good night"):
-        assert find_unfinished([review, _exchange(user, "Done.")]) == every
-    assert find_unfinished([review, _exchange("now the login", "It works now.")]) == []
+        assert open_texts([review, _exchange(user, "Done.")]) == every
+    assert open_texts([review, _exchange("now the login", "It works now.")]) == []
 
 
 @pytest.mark.parametrize(
@@ -189,7 +196,7 @@ def test_what_the_last_answer_lists_as_left_is_open() -> None:
      "Open it", "All 3 open issues fixed", "Recommendations", "The user has two issues"],
 )  # fmt: skip
 def test_a_list_of_issues_or_offers_says_nothing_of_what_is_left(heading: str) -> None:
-    assert find_unfinished([_exchange("go on", LIST.replace("What is left", heading))]) == []
+    assert open_texts([_exchange("go on", LIST.replace("What is left", heading))]) == []
 
 
 @pytest.mark.parametrize(
@@ -198,50 +205,50 @@ def test_a_list_of_issues_or_offers_says_nothing_of_what_is_left(heading: str) -
      "Nächste Schritte", "Próximos pasos", "Prochaines étapes", "Open follow-ups (not now)"],
 )  # fmt: skip
 def test_what_is_left_is_called_so_in_several_languages(heading: str) -> None:
-    assert find_unfinished([_exchange("go on", LIST.replace("What is left", heading))]) != []
+    assert open_texts([_exchange("go on", LIST.replace("What is left", heading))]) != []
 
 
 def test_a_list_ends_where_somebody_goes_on_to_talk() -> None:
     done = "All errors are gone:\n\n- The path of the shop is right\n"
-    assert find_unfinished([_exchange("go on", f"{LIST}\n{done}")])[-1].startswith("No test")
+    assert open_texts([_exchange("go on", f"{LIST}\n{done}")])[-1].startswith("No test")
     offer = LIST.replace("\n\n", "\n\nYou might want to:\n\n", 1)
-    assert find_unfinished([_exchange("go on", offer)]) == []
+    assert open_texts([_exchange("go on", offer)]) == []
 
 
 def test_what_a_review_put_in_order_is_open_until_it_is_taken_up() -> None:
     review = _exchange("review the shop", LIST.replace("What is left", "Top 3 issues"))
-    every = find_unfinished([review])
+    every = open_texts([review])
     assert len(every) == 3
-    assert find_unfinished([review, _exchange("fix 2", "Done.")]) == [every[0], every[2]]
+    assert open_texts([review, _exchange("fix 2", "Done.")]) == [every[0], every[2]]
     named = _exchange("please let the cache expire, it never expires", "Done.")
-    assert find_unfinished([review, named]) == every[1:]
+    assert open_texts([review, named]) == every[1:]
     built = _exchange("go on", "Added `basket.test.ts`: a test covers the empty basket now.")
-    assert find_unfinished([review, built]) == every[:2]
-    assert find_unfinished([review, _exchange("please fix all of them", "Done.")]) == []
+    assert open_texts([review, built]) == every[:2]
+    assert open_texts([review, _exchange("please fix all of them", "Done.")]) == []
 
 
 def test_what_is_done_at_the_screen_is_not_open() -> None:
     steps = "## Next steps\n\n1. Refresh the browser once\n2. Sign the release files\n"
-    assert find_unfinished([_exchange("go on", steps)]) == ["Sign the release files"]
+    assert open_texts([_exchange("go on", steps)]) == ["Sign the release files"]
 
 
 def test_what_the_last_answer_says_is_left_is_open() -> None:
     answer = "The job runs on `node 22`. The dashboard still needs a token. 0 issues remaining."
-    assert find_unfinished([_exchange("go", answer)]) == ["The dashboard still needs a token."]
+    assert open_texts([_exchange("go", answer)]) == ["The dashboard still needs a token."]
 
 
 @pytest.mark.parametrize("label", ["Open", "**Open points**", "Next", "Next up", "Pending"])
 def test_what_an_answer_labels_as_open_is_open(label: str) -> None:
     left = "the refund endpoint, rate limits for login."
-    assert find_unfinished([_exchange("that's it", f"See you tomorrow. {label}: {left}")]) == [left]
-    assert find_unfinished([_exchange("that's it", f"See you. {label}: nothing.")]) == []
+    assert open_texts([_exchange("that's it", f"See you tomorrow. {label}: {left}")]) == [left]
+    assert open_texts([_exchange("that's it", f"See you. {label}: nothing.")]) == []
 
 
 def test_a_session_that_the_user_stopped_says_so() -> None:
-    assert find_unfinished([_exchange("go", "I go."), _exchange(STOPPED)]) == [
+    assert open_texts([_exchange("go", "I go."), _exchange(STOPPED)]) == [
         "the user stopped the agent"
     ]
-    assert find_unfinished([_exchange("go"), _exchange(STOPPED), _exchange("no", "I stop.")]) == []
+    assert open_texts([_exchange("go"), _exchange(STOPPED), _exchange("no", "I stop.")]) == []
 
 
 def test_what_stays_as_it_is_and_what_the_agent_tells_of_its_work_is_not_open() -> None:
@@ -251,15 +258,13 @@ def test_what_stays_as_it_is_and_what_the_agent_tells_of_its_work_is_not_open() 
         "The page describes what we did and the next steps for the shop.",
         "export const remaining = mutation({",
     ):
-        assert find_unfinished([_exchange("go on", answer)]) == []
-    assert find_unfinished([_exchange("go on", "The next step is a test of `shop.py`.")]) != []
+        assert open_texts([_exchange("go on", answer)]) == []
+    assert open_texts([_exchange("go on", "The next step is a test of `shop.py`.")]) != []
 
 
 def test_code_is_no_title() -> None:
     assert (
-        find_unfinished(
-            [_exchange("go on", "## Issues\n1. export const drop = rule({\n2. x = f(y)")]
-        )
+        open_texts([_exchange("go on", "## Issues\n1. export const drop = rule({\n2. x = f(y)")])
         == []
     )
 
@@ -275,4 +280,4 @@ def test_code_is_no_title() -> None:
     ],
 )
 def test_what_an_agent_is_at_is_not_open(line: str) -> None:
-    assert find_unfinished([_exchange("go on", line)]) == []
+    assert open_texts([_exchange("go on", line)]) == []
