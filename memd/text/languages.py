@@ -288,19 +288,29 @@ GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """A whole message that only goes on, or says with which step, in the languages with spaces."""
+# What works there from now on: "läuft jetzt auf Port 3001", "ora va su host:9000".
+_AT_A_PLACE = (
+    r" (?:maintenant )?(?:(?:auf|unter|über|bei|hinter|via|sur|derrière|sous|en|bajo|detrás de|su"
+    r"|sotto|dietro|em|no|na|sob|op|onder|achter|на|под) (?:[\w-]+ ){0,2}?"
+    r"(?:(?:port|puerto|porta|poort|порту) \d|[\w-]+(?:://|[.:/])\w|~?/\w)"
+    r"|(?:mit|avec|con|com|met) [^\W\d]\w* \d)"
+)
 FAILS = re.compile(
-    r"(?<!\w)(?:(?:no|ya|tampoco) (?:funciona|carga|aparece|abre|se ve)|sigue (?:igual|sin)"
+    r"(?<!\w)(?:(?:no|tampoco) (?:funciona|carga|aparece|abre|se ve)|sigue (?:igual|sin)"
+    r"|(?:ya (?:funciona|carga|aparece|abre|se ve)|(?:ça|cela) marche|já (?:funciona|aparece)"
+    r"|(?:ora|adesso) (?:funziona|va|si vede)|werkt (?:nog )?nu|теперь работает"
+    rf"|(?:funktioniert|geht|läuft) (?:wieder )?jetzt)(?!{_AT_A_PLACE})"
     r"|(?:todavía|aún|siempre|nunca) (?:no |ha |se )?(?:funcion|carg|aparec|abr|fall|sale)\w*"
-    r"|(?:funktioniert|geht|läuft) (?:immer noch |noch |wieder )?(?:nicht|jetzt)"
+    r"|(?:funktioniert|geht|läuft) (?:immer noch |noch |wieder )?nicht"
     r"|(?:immer noch|noch immer) (?:nicht|kein\w*|das gleiche|der gleiche)"
-    r"|ne (?:marche|fonctionne) (?:pas|plus|toujours)|(?:ça|cela) marche"
+    r"|ne (?:marche|fonctionne) (?:pas|plus|toujours)"
     r"|toujours (?:pas?|plus|aucune?|rien|le même|la même)"
     r"|n'a (?:pas|jamais) (?:march|fonctionn)\w*"
-    r"|(?:não|ainda não|já|nunca) (?:funciona|funcionou|carrega|aparece)"
-    r"|(?:non|ora|adesso|ancora non) (?:funziona|va|si vede)"
+    r"|(?:não|ainda não|nunca) (?:funciona|funcionou|carrega|aparece)|já (?:funcionou|carrega)"
+    r"|(?:non|ancora non) (?:funziona|va|si vede)"
     r"|non (?:si )?(?:apre|carica|funziona|parte|appare) (?:mai|ancora)"
-    r"|werkt (?:nog )?(?:steeds |altijd )?(?:niet|nu)|nog (?:steeds|altijd) (?:niet|geen)"
-    r"|(?:не|всё ещё не|теперь) работает|(?:вс[её] )?ещё не)(?!\w)"
+    r"|werkt (?:nog )?(?:steeds |altijd )?niet|nog (?:steeds|altijd) (?:niet|geen)"
+    r"|(?:не|всё ещё не) работает|(?:вс[её] )?ещё не)(?!\w)"
     r"|不行|没用|没有用|还是(?:一样|报错|不)|可以了",
     re.IGNORECASE,
 )

@@ -77,7 +77,16 @@ _HAS_MOVED = (
     r"|spostato|verhuisd)"
 )
 _IT_IS = (
-    r"(?:(?:it(?:'s| is| lives| runs)|they are|now|jetzt|(?:es|er|sie) (?:ist|liegt|läuft))\b)?"
+    r"(?:(?:it(?:'s| is| lives| runs| works)|they are|now|jetzt"
+    r"|(?:es|er|sie) (?:ist|liegt|läuft|steht|funktioniert)"
+    r"|c'est|(?:il|elle|ça) (?:est|tourne|marche|fonctionne)|(?:ya |ahora )?(?:está|corre|funciona)"
+    r"|(?:ora |adesso )?(?:è|gira|va|funziona)|(?:já |agora )?(?:está|fica|roda|funciona)"
+    r"|(?:het|hij|ze) (?:is|staat|draait|werkt))\b)?"
+)
+_WE_MOVE = (
+    r"(?:we(?:'ve| have)? (?:just )?(?:moved|migrated|switched|changed)"
+    r"|(?:on a|nous avons) (?:déplacé|déménagé|migré)|hemos (?:movido|migrado)|movimos|migramos"
+    r"|abbiamo (?:spostato|migrato)|(?:mud|migr)[aá]mos|movemos)"
 )
 # What is said of a thing that moved: "staging moved: it's https://new.example now".
 _MOVED = re.compile(
@@ -89,8 +98,8 @@ _MOVED = re.compile(
 )
 # Who moved it comes first: "we moved staging again, it is https://new.example".
 _WE_MOVED = re.compile(
-    rf"{_LEAD}(?:we(?:'ve| have)? (?:just )?(?:moved|migrated|switched|changed) {_ARTICLE}{_NAME}"
-    rf"|wir haben {_ARTICLE}{_NAME.replace('<name>', '<moved>')} {_HAS_MOVED})"
+    rf"{_LEAD}(?:{_WE_MOVE} {_ARTICLE}{_NAME}"
+    rf"|(?:wir haben|we hebben) {_ARTICLE}{_NAME.replace('<name>', '<moved>')} {_HAS_MOVED})"
     rf"(?: (?:again|wieder))?(?:[:;,]? (?:and )?{_IT_IS}{_NOW} ?){_BETWEEN}(?:{_PLACE})",
     re.IGNORECASE,
 )

@@ -58,6 +58,11 @@ def test_a_named_thing_has_its_place(sentence: str, place: str) -> None:
         "The margin is about 10 pixels",
         "The route is /api/stock",
         "The check is in auth.ts:120",
+        "Wir haben Sentry umgezogen, es läuft jetzt nicht auf sentry.intern:9000",
+        "Sentry läuft jetzt auf sentry.intern:9000, aber der Login funktioniert nicht",
+        "Hemos movido Sentry, no funciona en sentry.intern:9000",
+        "Sentry tourne sur sentry.intern:9000, mais toujours rien",
+        "Abbiamo spostato Sentry, ora va bene",
     ],
 )
 def test_what_is_of_the_moment_or_names_nothing_has_none(sentence: str) -> None:
@@ -96,6 +101,31 @@ def test_a_place_is_kept_and_the_newer_of_a_session_counts() -> None:
         ("Staging lives at s1.example.org", "From Monday on staging lives at s5.example.org."),
         ("The proxy runs on port 3128", "Der Proxy läuft ab heute auf Port 3129."),
         ("The CI runner is ci1.example.org", "Ab sofort ist der CI runner ci2.example.org"),
+        (
+            "Sentry läuft auf sentry.old:9000",
+            "Wir haben Sentry umgezogen, es läuft jetzt auf sentry.intern:9000",
+        ),
+        (
+            "Sentry tourne sur sentry.old:9000",
+            "On a déplacé Sentry, ça marche maintenant sur sentry.intern:9000",
+        ),
+        (
+            "Sentry corre en sentry.old:9000",
+            "Hemos movido Sentry, ya funciona en sentry.intern:9000",
+        ),
+        (
+            "Sentry gira su sentry.old:9000",
+            "Abbiamo spostato Sentry, ora va su sentry.intern:9000",
+        ),
+        (
+            "Sentry roda em sentry.old:9000",
+            "Mudamos o Sentry, já funciona em sentry.intern:9000",
+        ),
+        (
+            "Sentry draait op sentry.old:9000",
+            "We hebben Sentry verhuisd, het werkt nu op sentry.intern:9000",
+        ),
+        ("Grafana läuft auf Port 3000", "Grafana läuft jetzt auf Port 3001"),
         ("Use Redis for the session cache", "Valkey replaces Redis for the session cache."),
         (
             "We deploy with Jenkins on tags",
