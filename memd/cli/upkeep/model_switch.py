@@ -23,7 +23,7 @@ def list_(json: options.Json = False) -> None:
     """List embedding models with their state and LMEB score."""
     from memd.embedding.lmeb import RANKINGS, Tier, find_row, select
 
-    models = _models()
+    models = list_models(find_serving())
     try:
         rule: str | None = select([model["name"] for model in models], Tier.CPU)
     except MemdError:
@@ -107,7 +107,7 @@ def bench(
     The test questions are those asked in your conversations, each with the turn that answered it.
     Each model embeds the latest 500 memories, which takes about a minute.
     """
-    models = names or [model["name"] for model in _models() if model["installed"]]
+    models = names or [model["name"] for model in list_models({}) if model["installed"]]
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         answer: dict[str, Any] = client.call("model.bench", {"names": models})
     if json:
@@ -155,15 +155,20 @@ def _share(target: dict[str, Any]) -> str:
     return f"{target['done']} of {target['total']} memories"
 
 
-def _models() -> list[dict[str, Any]]:
-    """Return the installed models with their state; which is in use only if memd runs."""
+def find_serving() -> dict[str, Any]:
+    """Return which model is in use and the switch under way, {} where memd does not run."""
+    try:
+        serving: dict[str, Any] = call("model.status")
+    except NotRunningError:
+        return {}
+    return serving
+
+
+def list_models(serving: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the installed models, and memd's default, with their states as *serving* tells."""
     from memd.embedding.model_files import status as look
 
     paths = Paths.resolve()
-    try:
-        serving = call("model.status")
-    except NotRunningError:
-        serving = {}
     home = paths.model_dir.parent
     names = {paths.model_dir.name or MODEL_NAME}
     if home.is_dir():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
+from memd.cli.upkeep.model_switch import find_serving, list_models
 
 Reranker = Annotated[bool, "--reranker", "Install the optional re-ranker instead."]
 
@@ -51,17 +52,23 @@ def export(
 
 @options.examples("memd model status", "memd model status --json")
 def status(json: options.Json = False) -> None:
-    """Show which models are installed. Exit code 4: the embedding model is missing.
+    """Show which models are installed and in use. Exit code 4: the model in use is missing.
 
-    Without it memd searches by words only. The re-ranker is optional.
+    Without it memd searches by words only. Which one is in use is known while memd runs; otherwise
+    the default model counts. The re-ranker is optional.
     """
     from memd.embedding.model_files import INSTALL_HINT, NOT_INSTALLED, RERANKER_HINT
     from memd.embedding.model_files import status as look
 
     paths = Paths.resolve()
-    embedder, second = look(paths.model_dir), look(paths.reranker_dir)
+    serving = find_serving()
+    in_use = serving.get("in_use")
+    folder = paths.model_dir.with_name(in_use) if in_use else paths.model_dir
+    embedder, second = look(folder), look(paths.reranker_dir)
     damage = None if second.problem == NOT_INSTALLED else second.problem
     answer = {
+        "in_use": in_use,
+        "coming": serving.get("coming"),
         "folder": str(embedder.folder),
         "installed": embedder.installed,
         "fingerprint": str(embedder.fingerprint) if embedder.fingerprint else None,
@@ -76,7 +83,10 @@ def status(json: options.Json = False) -> None:
     if json:
         say.print_json(answer)
     else:
-        say.out(f"{embedder.folder}: {'installed' if embedder.installed else 'not installed'}")
+        models = list_models(serving)
+        _print_models(models, folder)
+        if in_use is None and sum(model["installed"] for model in models) > 1:
+            say.note("which model is in use is known while memd runs")
         if embedder.problem:
             say.note(f"memd: {embedder.problem}; {INSTALL_HINT}")
         optional = "installed" if second.installed else "not installed (optional)"
@@ -85,6 +95,17 @@ def status(json: options.Json = False) -> None:
             say.note(f"memd: {damage}; {RERANKER_HINT}")
     if not embedder.installed:
         raise say.CommandExit(say.Exit.DEGRADED)
+
+
+def _print_models(models: list[dict[str, Any]], first: Path) -> None:
+    """Print a line for each embedding model, that in the folder *first* at the top."""
+    states = {first: "not installed, in use"}  # unless it is among them
+    for model in models:
+        state = "installed" if model["installed"] else "not installed"
+        is_other = model["state"] not in {"installed", "not installed"}
+        states[first.with_name(model["name"])] = state + f", {model['state']}" * is_other
+    for folder, state in states.items():
+        say.out(f"{folder}: {state}")
 
 
 def fetch(folder: Path, source: Path | None = None, *, reranker: bool = False) -> None:
