@@ -18,7 +18,7 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
 from memd.sleep.distil.language.failures import error_line, has_failed
-from memd.sleep.distil.outcomes import reason
+from memd.sleep.distil.outcomes import plain_reason, reason
 
 FIX_CHARS_MAX = 480
 CURED = "cure:"
@@ -104,6 +104,8 @@ def _find_cure(
     if any(_ON_PURPOSE.search(text) for text in (*early, *late[:1])):
         return
     why = reason(early, error) or reason(late[:1], error)
+    score = _WITH_REASON if why else _SCORE
+    why = why or plain_reason((*late[:1], *reversed(early)))
     added = _added_parts(before.command.line, now.line)
     files = dict.fromkeys(path.rpartition("/")[2] for run in between if (path := edited_path(run)))
     did = _did(between[:-1])
@@ -113,7 +115,7 @@ def _find_cure(
     about, cure = f"{before.command.about}:{error}", added or did
     slot = f"{CURED}{_digits(f'{_anywhere(about)}:{cure}')}" if cure else f"fix:{_digits(about)}"
     memory = NapMemory(text, NapKind.FIX, (before.run.place, last), slot, Origin.TOOL)
-    yield NapCandidate(memory, _WITH_REASON if why else _SCORE)
+    yield NapCandidate(memory, score)
 
 
 def _anywhere(about: str) -> str:

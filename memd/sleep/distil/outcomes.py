@@ -105,6 +105,20 @@ def reason(texts: Iterable[str], trouble: str) -> str:
     )
 
 
+def plain_reason(texts: Iterable[str]) -> str:
+    """Return the first sentence of *texts* that gives a reason in plain words, "" without one.
+
+    It need not name anything; so it counts only for what is known to have been mended.
+    """
+    for text in texts:
+        for line in _tellable_sentences(text):
+            is_firm = phrases.BECAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
+            is_told = len(line.text.split()) >= _SHORT and not is_code(line.source)
+            if is_firm and is_told and len(line.text) <= CAUSE_CHARS_MAX:
+                return _end_sentence(line.text)
+    return ""
+
+
 def _best_reason(rated: Iterable[RatedSentence]) -> str:
     """Return the best of some sentences that give a reason, "" without one."""
     lines = [(score + 0.5 * _count_reasons(line.text), line) for score, line in rated]

@@ -149,6 +149,14 @@ CAUSE = _anywhere(
     (?:is|was|are|were) (?:undefined|null|empty|none|nil)
     """
 )
+# What a sentence says when it gives the reason for what it tells, and nothing else.
+BECAUSE = _anywhere(
+    """
+    because, due to, root cause, caused by,
+    the (?:issue|problem|cause|reason|culprit) (?:is|was), (?:that's|this is) why,
+    weil, wegen, ursache, parce qu\\w+, à cause d\\w*, porque, debido a, perché, a causa di, omdat
+    """
+)
 # What a user writes or pastes where something went wrong.
 TROUBLE = re.compile(
     r"error|exception|traceback|\bfail|panic|fatal|undefined|cannot|can't|not found|warning|✖|✗|❌"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,6 +90,25 @@ def test_a_fix_may_lie_in_what_the_user_did_between() -> None:
     missing = _exchange([(2, WHY)], _bash(1, "npm test", ERROR))
     done = _exchange([], _bash(7, "npm test", "12 passing"), user="I started it")
     assert len(_texts(missing, done)) == 1
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        "It is flaky because the token of the user expires after five minutes.",
+        "It failed because the cookie is set by a second request that sometimes came later.",
+        "Es schlug fehl, weil der Klick manchmal vor dem Formular kam.",
+    ],
+)
+@pytest.mark.parametrize("at", [2, 4])
+def test_a_cause_in_plain_words_is_one_where_something_was_mended(why: str, at: int) -> None:
+    """Nothing in it is named, as nothing in "why was the login flaky?" is."""
+    runs = (_bash(1, "npm test", ERROR), _edit(3, "a.ts"), _bash(3, "npm test", "12 passing"))
+    (text,) = _texts(_exchange([(at, f"Done. {why} Anything else?")], *runs))
+    assert f" {why} Changed a.ts. It passes now." in text
+    assert _texts(_exchange([(at, why)], *runs[:2])) == []
+    doubted = why.replace("because", "probably because").replace("weil", "weil maybe")
+    assert _texts(_exchange([(at, doubted)], *runs)) == []
 
 
 def test_a_failure_that_nobody_explains_or_cures_is_no_fix() -> None:
