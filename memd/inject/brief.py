@@ -71,7 +71,8 @@ class BriefLine(NamedTuple):
     """One line of a brief; *id* is None for a superseded memory.
 
     In the label, *about* follows the kind and *mark* precedes it. *is_cut* says that the
-    memory has more text. *at_us* is its time, 0 where none is told.
+    memory has more text. *at_us* is its time, 0 where none is told. *commands* are those of a
+    memory that tells nothing else.
     """
 
     id: str | None
@@ -81,6 +82,7 @@ class BriefLine(NamedTuple):
     mark: str = ""
     is_cut: bool = False
     at_us: int = 0
+    commands: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -236,18 +238,25 @@ def drop_repeats(lines: Sequence[BriefLine], before: Sequence[BriefLine]) -> lis
     """Return *lines* without those whose words are covered by *before* and by better lines.
 
     A rule, decision or correction is only covered by what is not older and no request: an older
-    text in the same words may say the opposite, and a request is cut.
+    text in the same words may say the opposite, and a request is cut. Commands are only covered by
+    the same commands: "pnpm exec playwright test" has all words of "pnpm test".
     """
     told_us: dict[str, int] = {}
     for part in map(_split_requests, before):
         for words, at_us in part:
             _note(told_us, words, at_us)
+    told_commands: set[str] = set()
     new_lines: list[BriefLine] = []
     for line in lines:
         words = _words(line.text)
         since_us = line.at_us if line.kind in DECIDED_KINDS else 0
-        if sum(told_us.get(word, -1) >= since_us for word in words) < REPEATED_SHARE * len(words):
+        known_count = sum(told_us.get(word, -1) >= since_us for word in words)
+        is_new = known_count < REPEATED_SHARE * len(words)
+        if line.commands:
+            is_new = not line.commands <= told_commands
+        if is_new:
             new_lines.append(line)
+            told_commands |= line.commands
             _note(told_us, words, line.at_us)
     return new_lines
 
@@ -334,8 +343,11 @@ def _fact_line(fact: OrgFact) -> BriefLine:
 
 def _memory_line(row: BriefRow) -> BriefLine:
     mark = mark_of(Origin(row.origin), Trust(row.trust))
-    text = redact(row.content)
-    return BriefLine(row.memory_id, row.kind or row.category, text, mark=mark, at_us=row.at_us)
+    text, kind = redact(row.content), row.kind or row.category
+    commands = text.partition(": ")[2].split("; ") if row.purpose else ()
+    return BriefLine(
+        row.memory_id, kind, text, mark=mark, at_us=row.at_us, commands=frozenset(commands)
+    )
 
 
 def _dated_line(row: BriefRow) -> BriefLine:

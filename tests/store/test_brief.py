@@ -213,6 +213,17 @@ async def test_an_open_point_of_the_user_is_marked_as_theirs_until_a_client_rewr
     assert "[assistant] [open since 2026-01-02] mail me the staging key" in lines
 
 
+async def test_commands_of_two_runners_are_both_told(room: Room) -> None:
+    slot, kind = "env:commands:test", NapKind.ENVIRONMENT
+    unit = Said("To run the tests here: pnpm test", slot, kind)
+    await napped(room.bed, unit, session_id="one", project_id=PROJECT)
+    e2e = replace(unit, text="To run the tests here: pnpm exec playwright test")
+    await napped(room.bed, e2e, session_id="two", project_id=PROJECT)
+    shown = text(await room.brief("three"))
+    assert unit.text in shown
+    assert e2e.text in shown
+
+
 async def test_commands_are_told_however_many_sessions_ago_they_ran(room: Room) -> None:
     tests = Said("To run the tests here: make check", "env:commands:test", NapKind.ENVIRONMENT)
     await napped(room.bed, tests, session_id="first", project_id=PROJECT)

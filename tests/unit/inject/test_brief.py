@@ -205,6 +205,20 @@ def test_an_older_line_in_the_same_words_hides_no_newer_decision() -> None:
     assert drop_repeats(outcomes, []) == outcomes[:1]
 
 
+def test_commands_are_told_again_only_as_a_whole() -> None:
+    label = "To run the tests here"
+
+    def tests(*commands: str) -> BriefLine:
+        text = f"{label}: {'; '.join(commands)}"
+        return BriefLine(text, "environment", text, commands=frozenset(commands))
+
+    e2e, both = tests("pnpm exec playwright test"), tests("pnpm test", "pnpm exec playwright test")
+    assert drop_repeats([e2e, tests("pnpm test")], []) == [e2e, tests("pnpm test")]
+    assert drop_repeats([both, tests("pnpm test")], []) == [both]
+    digest_line = BriefLine("d", "digest", "Commands that worked: pnpm test; pnpm exec jest test")
+    assert drop_repeats([tests("pnpm test")], [digest_line]) == [tests("pnpm test")]
+
+
 def test_of_each_kind_the_newest_line_comes_first() -> None:
     lines = [
         BriefLine("d1", "decision", "", at_us=1),
