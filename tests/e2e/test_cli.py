@@ -220,6 +220,7 @@ def test_the_status_is_told_in_words_with_units(memd: Memd) -> None:
     assert "why" not in values  # it is ok
     assert values["  installed"] == ["yes"]
     assert values["check"][:2] == ["no", "damage;"]
+    assert values["memories"][1:] == ["in", "all", "states"]
     assert all(values[name] or name in {"model", "  reranker", "records"} for name in values)
 
 

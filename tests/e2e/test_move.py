@@ -19,6 +19,7 @@ from support.daemon import environment, spawned, wait_until
 from memd.base.errors import DeniedError, InvalidError
 from memd.base.paths import Paths
 from memd.client import Client
+from memd.domain.enums import MemoryState
 
 
 @pytest.fixture(scope="module")
@@ -269,6 +270,7 @@ def test_only_the_owner_takes_everything_out_or_brings_it_in(home: Path) -> None
 def test_a_move_to_another_home_and_back_makes_equal_dumps(tmp_path: Path, memories: int) -> None:
     homes = [tmp_path / name for name in ("here", "there", "back")]
     files = [tmp_path / f"{home.name}.jsonl" for home in homes]
+    counts: list[dict[str, int]] = []
     for number, home in enumerate(homes):
         home.mkdir()
         with spawned(home, {"MEMD_MODEL_DIR": str(tmp_path / "none")}) as daemon:
@@ -280,10 +282,13 @@ def test_a_move_to_another_home_and_back_makes_equal_dumps(tmp_path: Path, memor
                     _fill(client, memories)
             with daemon.client(timeout=600) as client:
                 assert len(dump(client)) > memories
+                status = client.call("system.status")
+                counts.append({state: status.get(state, 0) for state in (*MemoryState, "memories")})
             assert memd(home, "export", str(files[number])).code == 0
     first, second, third = (file.read_bytes() for file in files)
     assert first == second
     assert first == third
+    assert counts[0] == counts[1] == counts[2]
 
 
 def _fill(client: Client, memories: int) -> None:

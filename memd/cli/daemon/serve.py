@@ -74,8 +74,12 @@ def check_line(check: dict[str, Any]) -> str:
     return f"no damage; {check['pages_checked']:,} of {check['pages']:,} pages read since the start"
 
 
-_LINES: dict[str, Callable[[dict[str, Any]], str]] = {"sleep": status_line, "check": check_line}
-"""Nested fields that are one line."""
+_LINES: dict[str, Callable[[Any], str]] = {
+    "sleep": status_line,
+    "check": check_line,
+    "memories": "{} in all states".format,
+}
+"""Fields whose line says more than their value."""
 
 
 @options.examples("memd version", "memd version --json")
