@@ -248,10 +248,25 @@ def _memories(
         yield _outcome_memory(turn, f"{leave}{OUTCOME_PART}{ended}", worth)
     for number, part in enumerate(kept):
         beside = (
-            (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
+            (_fitting_answer(part, asked, whole) or stopped_at)
+            if len(part.text) <= _ALONE_CHARS and len(kept) == 1
+            else None
         )
         numbered = turn._replace(slot=f"{turn.slot}-{number}") if number else turn
         yield _memory(numbered, part, beside, ended if number == len(kept) - 1 else "")
+
+
+def _fitting_answer(
+    part: UserPassage, asked: AnsweredLines | None, whole: str
+) -> AnsweredLines | None:
+    """Return what was *asked*; None where a correction, *part* of the *whole*, is of other things.
+
+    What only has words of the rest of the message is nothing that the correction answers.
+    """
+    if asked is None or not part.text or part.judged.act is not Act.CORRECTION:
+        return asked
+    is_led = asked.is_marked or asked.is_asked or asked.is_denied or approves(whole)
+    return asked if is_led or speaks_of(part.text, asked.text) else None
 
 
 def answers_a_fault(texts: Sequence[AgentText]) -> bool:

@@ -497,6 +497,19 @@ def test_what_the_user_denies_is_no_memory_but_what_they_say_instead() -> None:
     assert memories_of(*session) == [f"User: {correction}\nIn answer to: {statement}"]
 
 
+def test_a_correction_is_not_told_with_what_it_does_not_speak_of() -> None:
+    """The rest of the message spoke of it, and is none that is kept."""
+    report = "I gave the inactive tabs of the league a lighter colour."
+    correction = "I meant the archive, not the old seasons that you touched."
+    asked = f"Look at the inactive tabs of the league again.\n\n{correction}"
+    [memory] = without_digest([user("go on"), agent(report), user(asked)])
+    assert (memory.text, memory.kind) == (correction, NapKind.CORRECTION)
+    assert memory.origin is Origin.PERSON
+    about = correction.replace("archive", "tabs of the archive")
+    [text] = memories_of(user("go on"), agent(report), user(asked.replace(correction, about)))
+    assert text == f"User: {about}\nIn answer to: {report}"
+
+
 CAUSE = (
     "The importer failed because `rows.csv` begins with a byte order mark, so no column matched."
 )
