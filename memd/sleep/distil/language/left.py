@@ -64,12 +64,21 @@ _LEAD = (
     r"(?:\W*\b(?:ok(?:ay)?|thanks|so|then|and|but|also|gut|danke|dann|und|bon|alors|et|vale|y|poi"
     r"|allora|então|e|dan|en)\b)*\W*"
 )
+# What says in a heading, a label and a sentence alike that something is left.
+_STILL = (
+    r"(?:(?:i|we) still (?:have|need) to"
+    r"|noch (?:zu (?:machen|tun|erledigen)|nicht (?:eingearbeitet|gemacht|fertig|erledigt))"
+    r"|(?:wir m(?:ü|ue)ssen|m(?:ü|ue)ssen wir) noch(?! nicht\b)"
+    r"|fehl(?:t|en) (?:jetzt |mir |uns )?noch|il (?:nous |me )?reste à"
+    r"|queda(?:n)? (?:pendientes?|por)|manca(?:no)? ancora|resta(?:no)? da"
+    r"|falta(?:m)? (?:ainda|fazer)|moet(?:en)? (?:we |ik )?nog)"
+)
 _PUT_OFF = (
-    rf"(?:{_LEFT}|still (?:needed|to be done|left)|what(?:'s| is) still to be done"
-    r"|(?:(?:what|things|stuff) )?(?:i|we) still (?:have|need) to(?: do)?"
+    rf"(?:{_LEFT}|(?:es |wat |er )*{_STILL}(?: (?:do|faire|hacer|fare|doen))?"
+    r"|still (?:needed|to be done|left)|what(?:'s| is) still to be done"
+    r"|(?:what|things|stuff) (?:i|we) still (?:have|need) to(?: do)?"
     r"|was (?:jetzt )?noch (?:fehlt|offen ist|zu tun ist|ansteht|aussteht|bleibt)"
-    r"|(?:es )?fehlt noch|noch (?:zu (?:machen|erledigen)|ausstehend|nicht (?:fertig|gemacht))"
-    r"|offene (?:aufgaben|themen|fragen|todos?)|(?:ich muss|wir m(?:ü|ue)ssen) noch"
+    r"|noch ausstehend|offene (?:aufgaben|themen|fragen|todos?)|ich muss noch"
     r"|(?:das )?m(?:u(?:ss|ß)|(?:ü|ue)ssen) (?:ich|wir) noch(?: (?:machen|tun|erledigen))?"
     r"|(?:es )?bleib(?:t|en) noch(?: zu tun)?|steh(?:t|en) noch a(?:us|n)"
     r"|(?:ce qu'il |il )?(?:nous |me )?reste(?:nt)?(?: encore)?(?: à faire)?|encore à faire"
@@ -78,8 +87,7 @@ _PUT_OFF = (
     r"|(?:tareas|puntos|cosas|temas) pendientes"
     r"|(?:quello che )?(?:manca|resta|rimane)(?:no)?(?: ancora)?(?: da fare)?|ancora da fare"
     r"|punti aperti|in sospeso|(?:o que )?(?:falta|resta)m?(?: fazer)?|(?:ainda )?(?:a|por) fazer"
-    r"|pendentes?|pontos em aberto|(?:wat )?(?:er )?moet(?:en)?(?: (?:ik|we))? nog(?: doen)?"
-    r"|(?:wat )?(?:er )?nog (?:moet|openstaat|open)|openstaande punten)"
+    r"|pendentes?|pontos em aberto|(?:wat )?(?:er )?nog (?:moet|openstaat|open)|openstaande punten)"
 )
 _FOR = r"(?:for|für|fuer|pour|para|per|voor)"
 _HEADING_PUT_OFF = (
@@ -108,16 +116,11 @@ _LATER = re.compile(
 )
 # What a person says that is missing.
 _MISSING = re.compile(
-    r"\b(?:(?:we|i) still (?:need|have) to"
-    r"|noch (?:zu (?:machen|tun|erledigen)|nicht (?:eingearbeitet|gemacht|fertig|erledigt))"
-    r"|offen (?:ist|sind) (?:jetzt )?noch|fehl(?:t|en) (?:jetzt |mir |uns )?noch"
-    r"|rest für|liegen ?geblieben|muss noch (?:jemand|wer)|haben wir verschoben"
+    rf"\b(?:{_STILL}|offen (?:ist|sind) (?:jetzt )?noch|rest für|liegen ?geblieben"
+    r"|muss noch (?:jemand|wer)|haben wir verschoben"
     r"|m(?:ü|ue)ssen (?:wir )?(?:\w+ ){0,4}noch (?!nicht\b)"
-    r"|il (?:nous |me )?reste à|faudra encore|pas encore faite?s?|pour la prochaine fois"
-    r"|ce qui manque|queda(?:n)? (?:pendientes?|por)"
-    r"|(?<!hace )(?:nos |me )?falta(?:n)? (?!poco\b)\w+r\b"
-    r"|para la próxima|resta(?:no)? da|manca(?:no)? ancora|falta(?:m)? (?:ainda|fazer)"
-    r"|moet(?:en)? (?:we |ik )?nog)",
+    r"|faudra encore|pas encore faite?s?|pour la prochaine fois|ce qui manque"
+    r"|(?<!hace )(?:nos |me )?falta(?:n)? (?!poco\b)\w+r\b|para la próxima)",
     re.IGNORECASE,
 )
 # "We continue tomorrow" names nothing that is left.

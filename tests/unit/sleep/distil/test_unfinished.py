@@ -118,6 +118,8 @@ def test_another_list_of_the_user_s_is_not_open(heading: str) -> None:
         ("Queda pendiente el login con Google.", True),
         ("No hace falta crear el tipo.", False),
         ("Fehlt da noch was?", False),
+        ("Den Import müssen wir noch testen.", True),
+        ("Wir müssen noch nicht testen.", False),
         ("Bye for now, we still need to rotate the staging key.", True),
         ("Tomorrow we still have to rotate the staging key.", True),
         ("Do we still need to rotate the staging key?", False),
