@@ -14,18 +14,17 @@ from typing import NamedTuple
 
 from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
-from memd.sleep.distil.language.denials import COMPLAINS, is_denial
-from memd.sleep.distil.language.moment import (
+from memd.sleep.distil.language.moment import only_names, reports, spoken_form
+from memd.sleep.distil.language.phrases import PASTED_ERROR
+from memd.sleep.distil.language.prose import things
+from memd.sleep.distil.language.replies import (
+    COMPLAINS,
     asks_leave,
     chooses,
     is_bare_step,
-    only_names,
-    reports,
+    is_denial,
     split_asked,
-    spoken_form,
 )
-from memd.sleep.distil.language.phrases import PASTED_ERROR
-from memd.sleep.distil.language.prose import things
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.marks import MARKS_MAX, find_marks
 from memd.text.languages import FUNCTION_WORDS, GOES_ON

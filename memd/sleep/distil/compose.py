@@ -45,19 +45,17 @@ from memd.sleep.distil.exchanges import (
     NapKind,
     NapMemory,
 )
-from memd.sleep.distil.language.moment import (
+from memd.sleep.distil.language.moment import only_names, reports, spoken_form
+from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
+from memd.sleep.distil.language.replies import (
     asks_leave,
     before_leave,
     beyond_yes,
     chooses,
     is_bare_step,
-    only_names,
-    reports,
     speaks_of,
-    spoken_form,
     takes_up,
 )
-from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
 from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words

@@ -34,8 +34,8 @@ from memd.sleep.distil.environment.places import moves
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.findings import LIST_SLOT, findings
 from memd.sleep.distil.fixes import fixes
-from memd.sleep.distil.language.denials import TAKES_BACK
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
+from memd.sleep.distil.language.replies import TAKES_BACK
 from memd.sleep.distil.outcomes import RatedSentence, statements
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
 from memd.sleep.distil.speech import (

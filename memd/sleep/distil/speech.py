@@ -31,8 +31,8 @@ from memd.sleep.distil.exchanges import (
 )
 from memd.sleep.distil.findings import LIST_SLOT
 from memd.sleep.distil.language import phrases
-from memd.sleep.distil.language.denials import is_denial
 from memd.sleep.distil.language.outcome_signs import outcome_worth
+from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.outcomes import RatedSentence
 from memd.text.languages import is_foreign

@@ -17,7 +17,7 @@ from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outc
 from memd.sleep.distil.distil import ALIKE, content_words
 from memd.sleep.distil.environment.given_up import find_undone, gives_up
 from memd.sleep.distil.environment.places import moves, states_place
-from memd.sleep.distil.language.denials import is_denial
+from memd.sleep.distil.language.replies import is_denial
 from memd.text.words import sentences
 
 _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
