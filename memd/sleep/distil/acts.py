@@ -38,7 +38,7 @@ from memd.sleep.distil.language.signs import (
 )
 from memd.sleep.distil.language.standing import is_reminder, is_standing_wish, reproaches
 from memd.text.foreign import foreign_act, is_foreign_wish
-from memd.text.languages import ASKS_UNMARKED, FUNCTION_WORDS, WELL, YES, is_foreign, with_umlauts
+from memd.text.languages import ASKS_UNMARKED, WELL, YES, is_foreign, with_umlauts
 from memd.text.words import sentences
 
 WORTH = 0.5
@@ -246,46 +246,14 @@ def approves(text: str) -> bool:
     return YES.match(text) is not None or (len(text) <= BARE_CHARS and WELL.match(text) is not None)
 
 
-def topic(sentence: str) -> str:
-    """Return what a request or question is about, in its own words; "" where it says no more.
-
-    >>> topic("Please apply the same width to our projects page.")
-    'the same width to our projects page'
-    >>> topic("can you tell me why is the page of the shop so slow?"), topic("what next?")
-    ('the page of the shop so slow', '')
-    """
-    left = _without_order(sentence)
-    while begins := _BEGINS.match(left):
-        left = left[begins.end() :]
-    left = left.strip(" .:?!,;\u2026-")
-    names = {word.casefold() for word in _THING.findall(left)} - FUNCTION_WORDS
-    return left if len(names) > 1 else ""
-
-
-def _without_order(sentence: str) -> str:
+def without_order(sentence: str) -> str:
     """Return *sentence* without its order; the files in front of it are told, a selection not."""
     handed = _HANDED.match(sentence)
     files = "" if handed is None else _SELECTION.sub("", handed[0])
     return files + _IMPERATIVE.sub("", _HANDED.sub("", sentence, count=1), count=1)
 
 
-# How somebody begins to ask or to want, and no part of what it is about.
-_BEGINS = re.compile(
-    r"\W*(?:(?:please|pls|so|and|but|now|ok(?:ay)?|also|then|just|alright|great|thanks|hey|hi|well"
-    r"|(?:do|don't) you think|(?:can|could|would|will|should|do|does|did) (?:you|we|i|it|they)"
-    r"|(?:is|are|was|were|has|have) (?:it|there|we|you)|i(?:'d| would)? (?:want|like|need|think)"
-    r"|we (?:can|could|want|need|should)|(?:us|me|you) to|let'?s|(?:make )?sure"
-    r"|(?:what|how|why|where|which|when|who)"
-    r"(?:'s| (?:is|are|was|were|does|do|did|can|should|would|to))?"
-    r"|help|tell|show|me|us|if|that|to|is|it|this|will|est-ce que?|peux-tu|pouvez-vous|tu peux"
-    r"|je (?:veux|voudrais|souhaite)(?: que)?|il faut(?: que)?|s'il te plaît|qu'est-ce que"
-    r"|c'est quoi|peut-on|kannst du|könntest du|bitte|ich (?:will|möchte|brauche)|was ist|wie|warum"
-    r"|wir (?:brauchen|wollen)|puedes|podrías|por favor|(?:quiero|necesito|quero|preciso)(?: que)?"
-    r"|qué|cómo|puoi|potresti|voglio(?: che)?|você pode|kun je|ik wil)(?![\w'-]))",
-    re.IGNORECASE,
-)
 _SELECTION = re.compile(r"(?:#\w+|@\w+(?![\w./\\:-]))\s*")
-_THING = re.compile(r"[^\s()\[\]\"'`,;:!?]+(?:://\S+)?(?<![.])")
 # What stands before a sentence and is no part of it: a list's mark, files that are handed over.
 _MARKED = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)?(?:@[\w./\\:-]+\s+)*(?=\w)")
 # Files and selections that an editor hands over in front of the words.

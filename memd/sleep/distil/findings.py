@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import Act, judge, topic
+from memd.sleep.distil.acts import Act, judge, without_order
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import CHECKBOX, is_code, plain, read_end
 from memd.sleep.distil.language.words import words
+from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 
 FINDINGS_CHARS_MAX = 700
@@ -51,6 +52,22 @@ _OF_THE_MOMENT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT, Act.
 _GREETS = frozenset({Act.ACKNOWLEDGEMENT, Act.APPROVAL})
 _PART = re.compile(r"[,;:]\s|\s[\u2014\u2013-]\s|\s(?=(?:so|and|but|because|which|et|und|y)\s)")
 _ENDS = " .:?!,;"
+# How somebody begins to ask or to want, and no part of what it is about.
+_BEGINS = re.compile(
+    r"\W*(?:(?:please|pls|so|and|but|now|ok(?:ay)?|also|then|just|alright|great|thanks|hey|hi|well"
+    r"|(?:do|don't) you think|(?:can|could|would|will|should|do|does|did) (?:you|we|i|it|they)"
+    r"|(?:is|are|was|were|has|have) (?:it|there|we|you)|i(?:'d| would)? (?:want|like|need|think)"
+    r"|we (?:can|could|want|need|should)|(?:us|me|you) to|let'?s|(?:make )?sure"
+    r"|(?:what|how|why|where|which|when|who)"
+    r"(?:'s| (?:is|are|was|were|does|do|did|can|should|would|to))?"
+    r"|help|tell|show|me|us|if|that|to|is|it|this|will|est-ce que?|peux-tu|pouvez-vous|tu peux"
+    r"|je (?:veux|voudrais|souhaite)(?: que)?|il faut(?: que)?|s'il te plaît|qu'est-ce que"
+    r"|c'est quoi|peut-on|kannst du|könntest du|bitte|ich (?:will|möchte|brauche)|was ist|wie|warum"
+    r"|wir (?:brauchen|wollen)|puedes|podrías|por favor|(?:quiero|necesito|quero|preciso)(?: que)?"
+    r"|qué|cómo|puoi|potresti|voglio(?: che)?|você pode|kun je|ik wil)(?![\w'-]))",
+    re.IGNORECASE,
+)
+_THING = re.compile(r"[^\s()\[\]\"'`,;:!?]+(?:://\S+)?(?<![.])")
 _FENCES = ("```", "~~~")
 _HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _BOLD_LINE = re.compile(r"\*\*([^*\n]{3,200})\*\*:?")
@@ -142,11 +159,27 @@ def _shorten(sentence: str) -> str:
     >>> _shorten("the button on the left of the page is much too big"), _shorten("it is red now")
     ('the button on the left of the …', '')
     """
-    short = topic(sentence)
+    short = _topic(sentence)
     parts = sentence.split()
     if short != sentence.strip(_ENDS):
         return short
     return f"{' '.join(parts[:_WORDS_MAX])} \u2026" if len(parts) > _WORDS_MAX + 1 else ""
+
+
+def _topic(sentence: str) -> str:
+    """Return what a request or question is about, in its own words; "" where it says no more.
+
+    >>> _topic("Please apply the same width to our projects page.")
+    'the same width to our projects page'
+    >>> _topic("can you tell me why is the page of the shop so slow?"), _topic("what next?")
+    ('the page of the shop so slow', '')
+    """
+    left = without_order(sentence)
+    while begins := _BEGINS.match(left):
+        left = left[begins.end() :]
+    left = left.strip(" .:?!,;\u2026-")
+    names = {word.casefold() for word in _THING.findall(left)} - FUNCTION_WORDS
+    return left if len(names) > 1 else ""
 
 
 def _is_subject(sentence: str) -> bool:
