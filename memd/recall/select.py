@@ -6,9 +6,7 @@ where the gate doubts that anything answers (``rankings.answer_bar``). What else
 look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
 What belongs to another project than the one that asks stands under a higher bar in a prompt
 (decision 0260), nobody asked for it, and a note of no project under a somewhat higher one (0255).
-Of memories that say the same, one is told: what is trusted
-most, and of these the newest. Of two of which one holds all that the other says, the longer one,
-unless it is trusted less.
+Of memories that say the same, one is told (``repeats.py``).
 
 ``spread`` caps how much of an answer one foreign source may fill. An attacker who controls a tool's
 output or a web page can state the same thing many times in different words (PROMISES H49-H51, H60).
@@ -19,11 +17,10 @@ sources are names that a client chooses. What the owner or their assistant wrote
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from memd.base.limits import (
@@ -38,8 +35,8 @@ from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
+from memd.recall.repeats import tell_once
 from memd.store.search.candidate_rows import SearchCandidate
-from memd.text.words import FUNCTION_WORDS
 
 ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many
@@ -48,13 +45,8 @@ ELSEWHERE_BARS = 4.0
 NOTE_BARS = 2.5
 """The same for a note, which is of no session and of no project."""
 COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
-ALIKE = 0.8  # of their word pairs in common: the same thing said again
 TWINS_ALIKE = 0.5  # of their word pairs in common: foreign texts that say the same in other words
-WITHIN_WORDS_MIN = 8  # a shorter text means something else where it is a part of a longer one
 CUTS_TOLD_MAX = 20
-
-_WORD = re.compile(r"[^\W_]+")
-_NOT = frozenset({"no", "not", "never", "nor", "none", "without", "t"})
 
 
 class Selection(NamedTuple):
@@ -83,20 +75,6 @@ class _Left(NamedTuple):
     of: Ranked | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Saying:
-    """A text as it is compared: its words, also as a line, and those that may not differ."""
-
-    trust: int
-    folded: tuple[str, ...]
-    line: str
-    telling: frozenset[str]
-
-    @property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        return frozenset(itertools.pairwise(self.folded))
-
-
 def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) -> Selection:
     """Return what of *items*, best first, answers *request*: as many as it says, or by the rule.
 
@@ -119,6 +97,14 @@ def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) 
     return Selection([*worth, *pool], len(worth), [_cut(*each) for each in cut[:CUTS_TOLD_MAX]])
 
 
+def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
+    """Return *items* in their order, for each thing the one memory that stands for it."""
+    compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
+    others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
+    once, repetitions = tell_once(compared)
+    return [*once, *others], [_Left(each.item, "repeats", each.of) for each in repetitions]
+
+
 def _raise_elsewhere(item: Ranked, project_id: str, query: str) -> Ranked:
     """Return *item*, with a higher bar if it is of a project that neither asks nor is named."""
     its = item.measured.candidate
@@ -138,76 +124,6 @@ def _is_named(project_id: str, query: str) -> bool:
     """
     name = folder_name(project_id)
     return bool(name) and bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE))
-
-
-def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
-    """Return *items* in their order, for each thing the one memory that stands for it.
-
-    It stands where the best of its likes stood, with that one's relevance.
-    """
-    once: list[Ranked] = []
-    sayings: list[_Saying] = []
-    cut: list[_Left] = []
-    compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
-    for item in compared:
-        saying = _saying(item.measured.candidate)
-        at = next((at for at, other in enumerate(sayings) if _repeat(saying, other)), None)
-        if at is None:
-            once.append(item)
-            sayings.append(saying)
-            continue
-        stands, repeats = once[at], item
-        if _stands_for(saying, sayings[at], item, stands):
-            stands, repeats = replace(item, relevance=stands.relevance, bar=stands.bar), stands
-            once[at], sayings[at] = stands, saying
-        cut.append(_Left(repeats, "repeats", stands))
-    others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
-    return [*once, *others], cut
-
-
-def _repeat(one: _Saying, other: _Saying) -> bool:
-    """Return whether two texts say the same, or the longer one holds the other whole.
-
-    They say the same where no name, number or negation differs and hardly a word does.
-    """
-    if one.folded == other.folded:
-        return True
-    if one.telling == other.telling and jaccard(one.pairs, other.pairs) >= ALIKE:
-        return True
-    longer, shorter = (one, other) if len(one.folded) > len(other.folded) else (other, one)
-    return _holds(longer, shorter)
-
-
-def _stands_for(one: _Saying, other: _Saying, item: Ranked, than: Ranked) -> bool:
-    """Return whether *item* is told rather than *than*, which repeats it."""
-    if _holds(one, other) or _holds(other, one):
-        return _holds(one, other)
-    return _precedence(item.measured.candidate) > _precedence(than.measured.candidate)
-
-
-def _precedence(its: SearchCandidate) -> tuple[int, int]:
-    """Return what decides between two that say the same: the trust, then the time."""
-    return int(its.trust), its.moment_us
-
-
-def _saying(its: SearchCandidate) -> _Saying:
-    words = _WORD.findall(its.own)
-    folded = tuple(map(str.casefold, words))
-    telling = {
-        plain
-        for at, (word, plain) in enumerate(zip(words, folded, strict=True))
-        if (at and word[0].isupper() and plain not in FUNCTION_WORDS)
-        or plain in _NOT
-        or (not word.isalpha() and any(map(str.isdigit, word)))
-    }
-    return _Saying(int(its.trust), folded, f" {' '.join(folded)} ", frozenset(telling))
-
-
-def _holds(whole: _Saying, part: _Saying) -> bool:
-    """Return whether *whole* has all words of *part* in one run, and is trusted no less."""
-    if not WITHIN_WORDS_MIN <= len(part.folded) < len(whole.folded):
-        return False
-    return whole.trust >= part.trust and part.line in whole.line
 
 
 def _cut(item: Ranked, by: Why, of: Ranked | None = None) -> ExcludedMemory:

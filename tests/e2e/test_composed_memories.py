@@ -126,6 +126,41 @@ def test_a_prompt_holds_fewer_than_pass_the_gate_of_what_naps_composed(known: De
     assert set(best[:3]) <= set(shown)
 
 
+TALK = (
+    ("user", "Deploy the current branch to staging, please."),
+    ("assistant", "Staging is stage1.example.org."),
+    ("user", "No, staging is stage2.example.org, not stage1."),
+    ("assistant", "Deployed, and the health check passed."),
+    ("user", "The deploy user is called shipper."),
+    ("assistant", "Got it, I'll use shipper as the deploy user."),
+)
+HOST, USER = "What is the host of staging?", "Which user deploys?"
+
+
+def test_a_correction_and_what_the_assistant_repeats_take_one_place(daemon: Spawned) -> None:
+    denied, turn, user, echo = (TALK[at][1] for at in (1, 2, 4, 5))
+    with a_desk(daemon, "who corrects") as desk:
+        for role, text in TALK:
+            origin = "person" if role == "user" else role
+            desk.ingest(text, origin=origin, session_id="talk", project_id="lantern")
+        desk.settle()
+        assert {turn, denied} < set(prepared(desk, HOST))
+        shown = prepared(desk, USER)
+        assert (user in shown, echo in shown) == (True, False)
+
+        messages = [{"role": role, "content": text} for role, text in TALK]
+        report = {"source": "codex", "session_id": "talk", "used_percent": 20}
+        desk.call("usage.report", **report, event="session_end", messages=messages)
+        desk.settle()
+
+        shown = prepared(desk, HOST)
+        assert f"User: {turn}\nIn answer to: {denied}" in shown
+        assert {turn, denied}.isdisjoint(shown)
+        cut = desk.recall(HOST, project_id="lantern", why=True)["cut"]
+        repeats = [desk.get(each["id"]) for each in cut if each["by"] == "repeats"]
+        assert {turn, denied} <= {each["content"] for each in repeats if each is not None}
+
+
 @pytest.mark.parametrize("command", ["search", "recall"])
 def test_in_a_project_s_folder_its_memories_rank_higher(
     daemon: Spawned, tmp_path: Path, command: str

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
+from typing import Any
 
+from memd.domain.recall import RecallRequest
 from memd.recall.ranking.features import NAMES, Measured
 from memd.recall.ranking.rankings import Ranked
+from memd.recall.select import Selection, select
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.search.candidate_rows import SearchCandidate
+
+BAR = 0.1
+"""The bar of ``an_entry``."""
 
 _keys = count(1)
 
@@ -33,6 +40,18 @@ def a_ranked(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -
     )
     measured = Measured(candidate, dict.fromkeys(NAMES, 0.0), 0.0, ())
     return Ranked(measured, relevance, relevance)
+
+
+def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
+    """Return a candidate that passed the gate; *fields* are of the memory."""
+    ranked = replace(a_ranked(own=own, relevance=relevance), bar=BAR)
+    candidate = ranked.measured.candidate._replace(**fields)
+    return replace(ranked, measured=replace(ranked.measured, candidate=candidate))
+
+
+def selected(items: list[Ranked], *, reordered: bool = False, **asked: Any) -> Selection:
+    """Return what of *items* answers a question, by the rule unless *asked* says otherwise."""
+    return select(items, RecallRequest(query="q", **asked), reordered=reordered)
 
 
 def a_preference(

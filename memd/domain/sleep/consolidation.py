@@ -77,6 +77,18 @@ def user_part(content: str) -> str:
     return without_outcome(content).partition(ANSWER_PART)[0].removeprefix("User: ")
 
 
+def composed_parts(content: str) -> list[str]:
+    r"""Return the texts that a memory is composed of: the user's, what it answers, what came of it.
+
+    >>> composed_parts("User: No, 9443.\nIn answer to: The port is 8080.\nOutcome: It answers.")
+    ['No, 9443.', 'The port is 8080.', 'It answers.']
+    """
+    own, is_answer, answered = without_outcome(content).partition(ANSWER_PART)
+    _, has_outcome, outcome = content.partition(OUTCOME_PART)
+    parts = [own.removeprefix("User: ")]
+    return parts + [answered] * bool(is_answer) + [outcome] * bool(has_outcome)
+
+
 class ConsolidationStrategyType(StrEnum):
     """How a group of memories becomes one summary."""
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.ranked import a_ranked
+from support.ranked import BAR, an_entry, selected
 
-from memd.domain.enums import SearchMode, Trust
+from memd.domain.enums import SearchMode
 from memd.domain.recall import RecallRequest
-from memd.recall.ranking.rankings import Ranked, answer_bar
+from memd.recall.ranking.rankings import answer_bar
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.select import (
     ELSEWHERE_BARS,
@@ -20,19 +20,6 @@ from memd.recall.select import (
     Selection,
     select,
 )
-
-BAR = 0.1
-
-
-def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
-    """Return a candidate that passed the gate; *fields* are of the memory."""
-    ranked = replace(a_ranked(own=own, relevance=relevance), bar=BAR)
-    candidate = ranked.measured.candidate._replace(**fields)
-    return replace(ranked, measured=replace(ranked.measured, candidate=candidate))
-
-
-def selected(items: list[Ranked], *, reordered: bool = False, **asked: Any) -> Selection:
-    return select(items, RecallRequest(query="q", **asked), reordered=reordered)
 
 
 def test_what_is_worth_less_than_its_bar_is_left_out_and_named() -> None:
@@ -124,90 +111,6 @@ def test_for_who_looks_at_the_texts_there_is_more_to_choose_from_and_not_more_to
 
 def test_where_nothing_is_worth_its_place_nobody_chooses_either() -> None:
     assert selected([an_entry(0.05)], reordered=True).items == []
-
-
-SAYING = "The backup of the house server runs at two in the night and takes about an hour"
-
-
-@pytest.mark.parametrize("again", [SAYING, f"{SAYING}.", SAYING.lower(), f"{SAYING}, as a rule"])
-def test_the_same_thing_said_again_is_told_once_and_the_newest_stands(again: str) -> None:
-    old = an_entry(0.6, SAYING, created_at_us=1)
-    new = an_entry(0.5, again, created_at_us=2)
-    other = an_entry(0.55)
-
-    selection = selected([old, other, new])
-
-    (first, second) = selection.items
-    assert first.measured.candidate == new.measured.candidate
-    assert (first.relevance, second) == (0.6, other)
-    (cut,) = selection.cut
-    assert (cut.id, cut.by, cut.of) == (
-        old.measured.candidate.memory_id,
-        "repeats",
-        new.measured.candidate.memory_id,
-    )
-
-
-def test_of_the_same_thing_the_owner_s_stands_before_a_newer_one_from_elsewhere() -> None:
-    own = an_entry(0.5, SAYING, created_at_us=1)
-    web = an_entry(0.6, SAYING, created_at_us=2, trust=int(Trust.UNTRUSTED))
-
-    (only,) = selected([web, own]).items
-
-    assert only.measured.candidate == own.measured.candidate
-
-
-def test_when_it_was_counts_before_when_it_was_told() -> None:
-    later = an_entry(0.5, SAYING, created_at_us=1, occurred_at_us=9)
-    earlier = an_entry(0.6, SAYING, created_at_us=5, occurred_at_us=2)
-
-    (only,) = selected([earlier, later]).items
-
-    assert only.measured.candidate == later.measured.candidate
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        SAYING.replace("two", "3"),
-        SAYING.replace("server runs", "server never runs"),
-        SAYING.replace("the house server", "the Berlin server"),
-        "The backup of the house server failed",
-        "a server",
-    ],
-)
-def test_what_differs_in_a_number_a_name_or_a_not_is_another_thing(other: str) -> None:
-    items = [an_entry(0.6, SAYING), an_entry(0.5, other)]
-
-    assert selected(items).items == items
-
-
-PART = "To see that the database is local, open the Studio at port 54323."
-WHOLE = f"Signing up said that the account exists already.\nOutcome: {PART} It is empty there."
-
-
-@pytest.mark.parametrize("texts", [(PART, WHOLE), (WHOLE, PART)])
-def test_of_two_of_which_one_holds_the_other_the_longer_one_is_told(texts: tuple[str, str]) -> None:
-    items = [an_entry(0.6, texts[0], occurred_at_us=2), an_entry(0.3, texts[1], occurred_at_us=1)]
-
-    selection = selected(items)
-
-    (item,) = selection.items
-    assert (item.measured.candidate.own, item.relevance) == (WHOLE, 0.6)
-    assert [cut.by for cut in selection.cut] == ["repeats"]
-
-
-def test_what_a_less_trusted_text_holds_is_told_by_itself() -> None:
-    person = an_entry(0.6, PART, trust=int(Trust.OWNER))
-    items = [person, an_entry(0.3, WHOLE, trust=int(Trust.ASSISTED))]
-
-    assert selected(items).items == items
-
-
-def test_a_few_words_within_a_longer_text_are_another_thing() -> None:
-    items = [an_entry(0.6, "push to main"), an_entry(0.3, "Nobody should ever push to main here.")]
-
-    assert selected(items).items == items
 
 
 def test_what_was_worth_its_place_and_found_no_room_is_named() -> None:
