@@ -55,7 +55,7 @@ _DROPPED = -0.5
 a correction better: its manner is that of a complaint. And a wish: a person who said "always" must
 not say it again, however short it was."""
 _DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT})
-_OF_THE_MOMENT = frozenset({Act.REQUEST, Act.QUESTION, Act.CORRECTION})
+_ASKED = frozenset({Act.REQUEST, Act.QUESTION})
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
 _SCORE_MAX = 0.85
 _SILENT = 0.1  # what scores no more says nothing, or too few words
@@ -149,9 +149,9 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     Where a named thing is counts whatever either tells, unless something else is asked beside it;
     then what the model takes for a wish, whatever the rules say.
     """
-    corrects = judged.act is Act.CORRECTION and judged.score >= WORTH
-    is_open = judged.score < STANDING and (corrects or judged.act not in _OF_THE_MOMENT)
+    is_open = judged.score < STANDING and judged.act not in _ASKED
     if is_open and states_place(text):
+        corrects = judged.act is Act.CORRECTION
         return Judgement(Act.CORRECTION if corrects else Act.ENVIRONMENT, STANDING)
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if not known:

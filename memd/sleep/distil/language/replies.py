@@ -80,16 +80,26 @@ _DENIES = re.compile(
     r"|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b[\s,.:;!\u2013\u2014-]+(?=\w)",
     re.IGNORECASE,
 )
+_NO_NAME = (
+    r"this|that|it|i|you|he|she|we|they|what|which|who|where|how|why|when|if|there|here|all|both"
+    r"|one|everything|everyone|nothing|none|something|no|nope|so|and|but|then|worries|problem|need"
+)
+_NO_PRAISE = (
+    r"(?! (?:all )?"
+    r"(?:great|good|fine|ok(?:ay)?|right|perfect|correct|set|done|about|true|works?)\b)"
+)
 # What stands behind a "no" that says how it is: a statement, no order, no thanks, no question.
 _OTHERWISE = re.compile(
     r"(?:(?:it|they|there)(?:'s|'re| is| are| was| were| has| have| runs?| lives?| listens?| uses?"
-    r"| moved| changed| goes| belongs?)(?! (?:all )?(?:great|good|fine|ok(?:ay)?|right|perfect"
-    r"|correct|set|done|about|true|works?)\b)"
+    r"| moved| changed| goes| belongs?)"
+    rf"{_NO_PRAISE}"
     r"|(?:that|this)(?:'s| is| was) (?:wrong|incorrect|not|outdated|old|last)"
     r"|we(?! (?:need|should|can|could|want|have to|must|will|would|may|might|know)\b)"
     r"(?!(?:'re| are) (?:all )?(?:good|fine|done|set|ok(?:ay)?)\b)(?:'re|'ve| \w+)"
     r"|(?:the|our|its|their|my|your|both|all) (?:[\w.-]+ ){0,3}(?:is|are|was|were|has|have|moved"
     r"|runs?|lives?|uses?|goes|listens?|changed|became|stays?|belongs?)\b"
+    rf"|(?<=[,.:;!\u2013\u2014-] )(?!(?:{_NO_NAME})\b)[\w.-]+"
+    rf" (?:is|are|runs?|lives?|uses?|goes|listens?|moved)\b(?! not\b){_NO_PRAISE}"
     r"|(?:not|since|as of|per|in|on|at|by|from|with|only) [\w.-]+|\d"
     r"|(?:es|das|sie|er) (?:ist|war|sind|läuft|liegt|hört|heißt)\b(?! (?:schon|gut|richtig|ok)\b)"
     r"|wir \w+|seit \w+|(?:der|die|das) [\w-]+ (?:ist|war|sind|läuft|liegt|hört|heißt)\b)",
@@ -207,6 +217,8 @@ def is_denial(user: str) -> bool:
     """Return whether *user* begins by saying that it is otherwise, or that it did not help.
 
     >>> is_denial("No, we moved to canary releases."), is_denial("No, stop, show me the test.")
+    (True, False)
+    >>> is_denial("No, staging is stage2"), is_denial("no data is shown")
     (True, False)
     """
     begins = _DENIES.match(user)

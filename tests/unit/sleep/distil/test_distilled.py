@@ -490,9 +490,17 @@ def test_a_cause_that_is_told_again_with_each_attempt_is_told_once() -> None:
     ]
 
 
-def test_what_the_user_denies_is_no_memory_but_what_they_say_instead() -> None:
+@pytest.mark.parametrize(
+    "correction",
+    [
+        "Nope: it's 5433 since the move",
+        "No, staging is stage2",
+        "No, staging is stage2.internal",
+        "no, postgres listens on 5433",
+    ],
+)
+def test_what_the_user_denies_is_no_memory_but_what_they_say_instead(correction: str) -> None:
     statement = "The staging database listens on port 5432."
-    correction = "Nope: it's 5433 since the move"
     session = (user("where is it?"), agent(statement), user(correction), agent("Noted."))
     assert memories_of(*session) == [f"User: {correction}\nIn answer to: {statement}"]
 
