@@ -134,7 +134,10 @@ def entries(desk: Desk) -> Iterator[dict[str, Any]]:
 
 
 def is_found(desk: Desk, chunk: dict[str, Any]) -> bool:
-    """Return whether a search for the first words of *chunk* has it."""
+    """Return whether a search for the first words of *chunk* has it.
+
+    In both ways: tables of the socket's methods have forty words in common, and fill the answer.
+    """
     query = " ".join(chunk["content"].split()[:40])[:300]
-    answer = desk.recall(query, top_k=10, search_mode="words")
+    answer = desk.recall(query, top_k=10)
     return chunk["id"] in {memory["id"] for memory in answer["memories"]}
