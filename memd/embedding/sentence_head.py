@@ -1,8 +1,8 @@
 """The head over the states of a sentence: what ten numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
-(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last two numbers on plain
-statements (``tests.bench.plain``, 0289) and on wishes (``tests.bench.wishes``, 0304).
+(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last two numbers on messages
+that were written for it (``tests.bench.written``, 0305).
 ``sentence_head.json`` holds it: the weights of the states, and those of the signs that only a nap
 knows (:mod:`memd.sleep.distil.speech`), by name.
 """
@@ -41,12 +41,9 @@ class SentenceHead(NamedTuple):
     """Those of each sign of a memory in the user's words."""
     agent_memory_signs: Mapping[str, float]
     """Those of each sign of one in the agent's."""
-    plain: bytes
-    """Those of a sentence's own states, without its window's, for what it plainly states."""
-    plain_signs: Mapping[str, float]
-    wish: bytes
-    """Those of the states, for what somebody wants from now on."""
-    wish_signs: Mapping[str, float]
+    written: bytes
+    """Those of the states, a column for what is plainly stated and one for wishes."""
+    written_signs: Mapping[str, Sequence[float]]
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
@@ -54,14 +51,11 @@ class SentenceHead(NamedTuple):
 
         weights = np.frombuffer(self.states, dtype="<f2").astype(np.float32)
         columns: Rows = states @ weights.reshape(2 * DIMENSION, -1)
-        plain = np.frombuffer(self.plain, dtype="<f2").astype(np.float32)
-        wish = np.frombuffer(self.wish, dtype="<f2").astype(np.float32)
-        rows: list[list[float]] = columns.tolist()
-        of_plain: list[float] = (states[:, :DIMENSION] @ plain).tolist()
-        of_wish: list[float] = (states @ wish).tolist()
+        written = np.frombuffer(self.written, dtype="<f2").astype(np.float32)
+        own: Rows = states @ written.reshape(2 * DIMENSION, -1)
         return [
-            SentenceLogits(row[0], tuple(row[1:-2]), row[-2], row[-1], *own)
-            for row, *own in zip(rows, of_plain, of_wish, strict=True)
+            SentenceLogits(row[0], tuple(row[1:-2]), row[-2], row[-1], *plain_and_wish)
+            for row, plain_and_wish in zip(columns.tolist(), own.tolist(), strict=True)
         ]
 
 
@@ -80,8 +74,6 @@ def parse(document: Mapping[str, Any]) -> SentenceHead:
         document["statement_signs"],
         document["user_memory_signs"],
         document["agent_memory_signs"],
-        base64.b64decode(document["plain"]),
-        document["plain_signs"],
-        base64.b64decode(document["wish"]),
-        document["wish_signs"],
+        base64.b64decode(document["written"]),
+        document["written_signs"],
     )

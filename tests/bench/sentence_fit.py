@@ -252,7 +252,7 @@ def heads_without(
 ) -> dict[str, SentenceHead]:
     """Return for each writer a head that was fitted without them, except for plain statements.
 
-    The weights for those are the package's (``bench.plain``), which took what each writer did not
+    The weights for those are the package's (``bench.written``), which took what each writer did not
     mean to last for examples of the moment: they lift less of it than they would of a stranger's.
     """
     writers = sorted({row.writer for row in rows} | set(read.writers))

@@ -44,16 +44,14 @@ SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
 LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
-PLAIN_LIFTED, PLAIN_KEPT = 0.75, 0.0
-"""Those of stating plainly what lasts from which it is kept, if the rules leave it out or not."""
-WISH_LIFTED = 1.5
-"""Those of being a wish from which it is one, whatever the rules say."""
+PLAIN, WISH = 1.1, 1.0
+"""Those of stating plainly what lasts, and of being a wish, from which it is kept for sure."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
 _DROPPED = -0.5
-"""Those below which one is not worth it that the rules keep, if it is one of these acts. They know
-a correction better: its manner is that of a complaint. And a wish: a person who said "always" must
-not say it again, however short it was."""
+"""Those of worth below which one is not worth it that the rules keep, if it is one of these acts.
+The rules know a correction better: its manner is that of a complaint. And a wish: a person who said
+"always" must not say it again, however short it was."""
 _DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT})
 _ASKED = frozenset({Act.REQUEST, Act.QUESTION})
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
@@ -103,15 +101,13 @@ def weigh_sentences(
     for at, (text, row) in enumerate(zip(texts, logits, strict=True)):
         if is_foreign(text):
             continue
-        total = [row.worth, *row.kinds]
+        total = [row.worth, *row.kinds, row.plain, row.wish]
         own = list(signs(text, judge_sentence(text, stopped=stopped), at, len(texts), turn))
         for name, value in own:
-            weights = head.signs[name]
+            weights = (*head.signs[name], *head.written_signs[name])
             total = [sum_ + value * each for sum_, each in zip(total, weights, strict=True)]
-        worth, *kinds = total
+        worth, *kinds, plain, wish = total
         best = max(range(len(kinds)), key=kinds.__getitem__)
-        plain = row.plain + _weigh(head.plain_signs, plain_signs(text))
-        wish = row.wish + _weigh(head.wish_signs, own)
         worths[text] = SentenceWorth(worth, _KINDS[best], plain, wish)
     return worths
 
@@ -130,17 +126,10 @@ def signs(
     yield "chars", log1p(len(text))
 
 
-def plain_signs(text: str) -> Iterator[tuple[str, float]]:
-    """Yield the signs of a sentence that may plainly state what lasts, by name."""
-    yield "bias", 1.0
-    yield "chars", log1p(len(text))
-
-
 def may_be_plain(judged: Judgement) -> bool:
     """Return whether what a sentence does by rule leaves it open that it states what lasts."""
-    is_other = judged.act in {Act.REQUEST, Act.QUESTION, Act.APPROVAL}
-    corrects = judged.act is Act.CORRECTION and judged.score >= WORTH
-    return _SILENT < judged.score < STANDING and not (is_other or corrects)
+    is_asked_or_agreed = judged.act in {Act.QUESTION, Act.APPROVAL}
+    return _SILENT < judged.score < STANDING and not is_asked_or_agreed
 
 
 def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> Judgement:
@@ -156,10 +145,11 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if not known:
         return judged
-    best, plain = max(known), max(each.plain for each in known)
-    if judged.score < STANDING and max(each.wish for each in known) >= WISH_LIFTED:
+    best = max(known)
+    plain, wish = max(each.plain for each in known), max(each.wish for each in known)
+    if judged.score < STANDING and wish >= WISH:
         return Judgement(Act.PREFERENCE, STANDING)
-    if plain >= (PLAIN_LIFTED if judged.score < WORTH else PLAIN_KEPT) and may_be_plain(judged):
+    if plain >= PLAIN and may_be_plain(judged):
         return Judgement(_plain_act(judged, best), STANDING)
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)

@@ -11,7 +11,7 @@ from memd.embedding.model_files import DIMENSION, WINDOW_TOKENS
 from memd.embedding.sentence_head import sentence_head
 from memd.embedding.sentence_states import SentenceSpan, SentenceWindow, pool, windows_of
 from memd.sleep.distil.acts import Act
-from memd.sleep.distil.speech import plain_signs, statement_signs
+from memd.sleep.distil.speech import statement_signs
 
 CLS, SEP = 101, 102
 
@@ -65,12 +65,9 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     nothing, first = head.logits(states)
     assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0)
     worth, *kinds, statement, in_memory = np.frombuffer(head.states, dtype="<f2")[:8].astype(float)
-    assert len(head.plain) == DIMENSION * 2
-    plain = float(np.frombuffer(head.plain, dtype="<f2")[0])
-    assert len(head.wish) == 2 * DIMENSION * 2
-    wish = float(np.frombuffer(head.wish, dtype="<f2")[0])
+    assert len(head.written) == 2 * DIMENSION * 2 * 2
+    plain, wish = np.frombuffer(head.written, dtype="<f2")[:2].astype(float)
     assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory, plain, wish)
-    assert set(head.wish_signs) == set(head.signs)
-    assert {name for name, _ in plain_signs("text")} == set(head.plain_signs)
+    assert set(head.written_signs) == set(head.signs)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)
     assert {name for name, _ in signs} == set(head.statement_signs)

@@ -89,9 +89,9 @@ def test_what_a_rule_knows_stays_that_and_is_dropped_no_more() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Are errors logged in English?", "Fix the tests of the parser.", "ok great", "now it is"],
+    ["Are errors logged in English?", "sounds good, do it", "ok great", "now it is"],
 )
-def test_what_is_asked_or_ordered_states_nothing(text: str) -> None:
+def test_what_is_asked_or_agreed_to_states_nothing(text: str) -> None:
     assert kept([user(text)], PLAIN) == []
 
 
