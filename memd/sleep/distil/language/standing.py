@@ -87,6 +87,9 @@ _ACTS = (
 _NOT_BEFALLS = (
     r"(?! (?:get|see|hit|receive|end up|run into|lose|fail|crash|land|arrive|notice|find|hear)\b)"
 )
+# "I always forget which", "why do we always wait here": what somebody does not know.
+_NOT_KNOWN = r"(?! (?:forget|mix|confuse|wonder|remember|know|understand|struggle)\b)"
+_NOT_ASKED = r"(?<!why )(?<!why do )(?<!can )(?<!could )(?<!may )(?<!should )"
 _NOT_TRIED = r"(?! (?:try|click|open|load|run|start|press|reload|save|go|log)\b)"
 _RULE = words(
     r"from now on(?!,? (?:it|this|that|the \w+)(?: \w+)? (?:is (?!to\b)|was|does|fails|shows))",
@@ -103,8 +106,9 @@ _RULE = words(
     r"as a (?:general )?rule",
     r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
     r"by default,? (?:we|i|you)(?! (?:will|can|should) see\b)",
-    rf"(?:i|we) (?:always|never){NOT_PAST}{_NOT_BEFALLS}",
+    rf"{_NOT_ASKED}(?:i|we) (?:always|never){_NOT_KNOWN}{NOT_PAST}{_NOT_BEFALLS}",
     rf"(?:you|please|do) (?:should )?(?:always|never){NOT_PAST}",
+    r"(?<!should i )(?<!should we )"
     r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
     r"^\W*(?:please )?(?:don't|do not|never) (?:ever|again|touch|commit|push|mention"
     r"|add comments|apologi[sz]e|ask me|tell me (?:what|to|how)|just tell)",

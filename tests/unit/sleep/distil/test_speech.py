@@ -95,6 +95,19 @@ def test_what_is_asked_or_agreed_to_states_nothing(text: str) -> None:
     assert kept([user(text)], PLAIN) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "can someone tell me why we always sleep(2) here",
+        "I always mix those up",
+        "Can I always assume the array is sorted here",
+        "whats a cname, and why should i never put one on the root",
+    ],
+)
+def test_always_in_what_somebody_does_not_know_is_no_wish_in_so_many_words(text: str) -> None:
+    assert kept([user(text)], NEVER) == []
+
+
 def test_a_correction_stays_one_and_a_wish_in_so_many_words_as_it_is() -> None:
     sure = SURE._replace(plain=PLAIN.plain)
     assert [each.kind for each in kept([user(WRONG)], sure)] == [NapKind.CORRECTION]
