@@ -26,6 +26,7 @@ from memd.domain.trust import mark as mark_of
 from memd.guard.redaction import redact
 from memd.inject.brief_rows import (
     DIGEST,
+    OpenPoints,
     drop_continued,
     find_open_points,
     rank_rows,
@@ -301,11 +302,7 @@ def _digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[Bri
 
 
 def _open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[BriefLine]:
-    """Return what earlier sessions than that of the digest *shown* left open.
-
-    What the user said is marked as theirs, unless the digest was rewritten since: a client may
-    have done that.
-    """
+    """Return what earlier sessions than that of the digest *shown* left open."""
     ids = {line.id for line in shown}
     digests = [row for row in rows if row.kind == DIGEST and row.memory_id not in ids]
     return [
@@ -314,9 +311,7 @@ def _open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[Br
             "open",
             redact("; ".join(point.texts)),
             about=f" since {from_us(point.digest.at_us):%Y-%m-%d}",
-            mark=""
-            if point.by_user and point.digest.is_as_written
-            else mark_of(Origin(point.digest.origin), Trust(point.digest.trust)),
+            mark=_mark_of_point(point),
             is_cut=True,
         )
         for point in find_open_points(digests, rows)
@@ -332,6 +327,16 @@ def _superseded_lines(material: BriefMaterial) -> list[BriefLine]:
     texts = [one_line(redact(text)) for text in superseded[:SUPERSEDED_MAX]]
     short = [shorten(text, SUPERSEDED_CHARS, placeholder=" …") for text in texts]
     return [BriefLine(None, "superseded", text) for text in short]
+
+
+def _mark_of_point(point: OpenPoints) -> str:
+    """Return the mark of who said it: none for the user, unless the digest was rewritten since.
+
+    A client may have rewritten it; then it has the digest's.
+    """
+    if point.by_user and point.digest.is_as_written:
+        return ""
+    return mark_of(Origin(point.digest.origin), Trust(point.digest.trust))
 
 
 def _fact_line(fact: OrgFact) -> BriefLine:

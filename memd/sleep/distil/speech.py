@@ -44,7 +44,7 @@ SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
 LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
-PLAIN, WISH = 1.1, 1.0
+PLAIN_KEPT, WISH_KEPT = 1.1, 1.0
 """Those of stating plainly what lasts, and of being a wish, from which it is kept for sure."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
@@ -147,9 +147,9 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
         return judged
     best = max(known)
     plain, wish = max(each.plain for each in known), max(each.wish for each in known)
-    if judged.score < STANDING and wish >= WISH:
+    if judged.score < STANDING and wish >= WISH_KEPT:
         return Judgement(Act.PREFERENCE, STANDING)
-    if plain >= PLAIN and may_be_plain(judged):
+    if plain >= PLAIN_KEPT and may_be_plain(judged):
         return Judgement(_plain_act(judged, best), STANDING)
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)
