@@ -16,6 +16,12 @@ from memd.text.words import sentences
 
 SAYINGS = sections_of(Path(__file__).parents[1] / "unit" / "sleep" / "distil" / "sayings.txt")
 PLAIN = "plain "
+TOLD_IN_DOCS = (
+    "postgres is 14.9 on prod",
+    "we dropped GraphQL, everything new is plain REST",
+    "you only ever run plan, I run apply",
+    "the csv is semicolon separated, it only LOOKS like one column",
+)
 # Of those in even places, which were looked at, and of those in odd ones, which were not.
 KEPT = {
     "conventions": (25, 23),
@@ -47,6 +53,11 @@ def is_kept(saying: str) -> bool:
     longest = max(sentences(saying), key=len)
     memories = classified.distilled(messages)
     return any(stands_in(longest, m.text) for m in memories if m.kind is not NapKind.DIGEST)
+
+
+@pytest.mark.parametrize("text", TOLD_IN_DOCS)
+def test_what_the_changelog_says_is_kept_is(text: str) -> None:
+    assert is_kept(text)
 
 
 def test_plain_statements_are_kept_and_few_sayings_that_sound_like_them() -> None:
