@@ -61,8 +61,8 @@ _DETAIL = re.compile(
 )
 _ROLE = re.compile(rf"(?:{'|'.join(map(fold, ROLES))})\s*:\s*")
 _LABEL = re.compile(
-    rf".\s*(?:{'|'.join(sorted(map(fold, LABELS), key=len, reverse=True))})"
-    r"(?:\s*[\]:]|\s*l\s|\s+of\s)"
+    rf".\s*(?:(?:{'|'.join(sorted(map(fold, LABELS), key=len, reverse=True))})"
+    rf"(?:\s*[\]:]|\s*l\s|\s+of\s)|{fold('open')}\s+{fold('since')}\s)"  # "[open]" is anybody's
 )
 _FOLDED_OPENINGS = tuple(fold(opening).split("<")[0] for opening in OPENINGS)
 _OPENING_LETTERS = first_letters(OPENINGS)
