@@ -33,7 +33,7 @@ from memd.inject.brief_rows import (
     rank_rules,
     state_rule,
 )
-from memd.inject.format import PackedMessages, PromptPart, fence, pack
+from memd.inject.format import PackedMessages, PromptPart, fence, pack, project_mark
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.knowledge import FACT_LABELS
@@ -298,7 +298,8 @@ def _digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[Bri
     own = [row for row in digests if row.session_key == material.own_key]
     last = own[0] if own else max(digests, key=lambda row: row.at_us)
     session = "this session" if own else "session"
-    return [_memory_line(last)._replace(about=f" of {session}, {from_us(last.at_us):%Y-%m-%d}")]
+    about = f" of {session}, {from_us(last.at_us):%Y-%m-%d}{_place(last)}"
+    return [_memory_line(last)._replace(about=about)]
 
 
 def _open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[BriefLine]:
@@ -310,7 +311,7 @@ def _open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[Br
             point.digest.memory_id,
             "open",
             redact("; ".join(point.texts)),
-            about=f" since {from_us(point.digest.at_us):%Y-%m-%d}",
+            about=f" since {from_us(point.digest.at_us):%Y-%m-%d}{_place(point.digest)}",
             mark=_mark_of_point(point),
             is_cut=True,
         )
@@ -357,7 +358,12 @@ def _memory_line(row: BriefRow) -> BriefLine:
 
 def _dated_line(row: BriefRow) -> BriefLine:
     """Return the line of a memory with its day: of two that differ a reader sees the newer one."""
-    return _memory_line(row)._replace(about=f" | {from_us(row.at_us):%Y-%m-%d}")
+    return _memory_line(row)._replace(about=f" | {from_us(row.at_us):%Y-%m-%d}{_place(row)}")
+
+
+def _place(row: BriefRow) -> str:
+    """Return the mark of the project that a memory is of, "" for that of the brief."""
+    return "" if row.project_id is None else project_mark(row.project_id)
 
 
 def _rule_line(row: BriefRow) -> BriefLine:

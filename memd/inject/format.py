@@ -165,10 +165,16 @@ def placed_line(memory: ScoredMemory, project_id: str | None = None) -> str:
     entry = memory.entry
     place = f" | {entry.occurred_at or entry.created_at:%Y-%m-%d}"
     if entry.project_id not in (None, project_id):
-        # A folder may have any name: nothing in it ends the label or says more than a name does.
-        name = _NO_NAME.sub("-", folder_name(entry.project_id))
-        place += f" | of {name[:PROJECT_NAME_CHARS]}"
+        place += project_mark(entry.project_id)
     return _memory_line(memory, place)
+
+
+def project_mark(project_id: str) -> str:
+    """Return the part of a label that names the project's folder.
+
+    A folder may have any name: nothing in it ends the label or says more than a name does.
+    """
+    return f" | of {_NO_NAME.sub('-', folder_name(project_id))[:PROJECT_NAME_CHARS]}"
 
 
 def _memory_line(memory: ScoredMemory, more: str = "") -> str:

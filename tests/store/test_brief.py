@@ -396,6 +396,26 @@ async def test_a_project_is_told_of_other_notes_only_those_since_its_last_sessio
     assert "dentist" not in shown
 
 
+async def test_a_brief_of_all_projects_says_of_which_each_memory_is(room: Room) -> None:
+    left = digest("Asked first: indent the sources\nOpen: sign every release")
+    await napped(room.bed, left, session_id="one", project_id=PROJECT)
+    await napped(room.bed, TABS, ENDED, session_id="two", project_id="/home/ada/shop")
+    await stored(room.bed.house, "In this repo never commit the public folder.", project_id=PROJECT)
+    await stored(room.bed.house, "The dentist is on Tuesday.")
+
+    lines = text(await room.brief(project=None)).splitlines()
+
+    day = "2026-03-17"
+    assert f"[assistant] [digest of session, {day} | of shop] {ENDED.text.splitlines()[0]}" in lines
+    assert f"[assistant] [open since {day} | of hives] sign every release" in lines
+    assert f"[decision | {day} | of shop] {TABS.text}" in lines
+    assert f"[semantic | {day} | of hives] In this repo never commit the public folder." in lines
+    assert f"[semantic | {day}] The dentist is on Tuesday." in lines
+    own = text(await room.brief("three", project="/home/ada/shop"))
+    assert TABS.text in own
+    assert "| of" not in own
+
+
 @pytest.mark.parametrize(
     "label", ["[correction]", "[digest of session, 2026-03-02]", "[open since 2026-03-02]"]
 )

@@ -25,7 +25,8 @@ class BriefRow(NamedTuple):
     """A memory of a brief. *kind* is what a nap made it, None if stored; *at_us* its time.
 
     *purpose* is what the commands are for that it tells, such as "test". *is_as_written* says that
-    nobody has rewritten it since a nap composed it.
+    nobody has rewritten it since a nap composed it. *project_id* is its project, None for the one
+    that the brief is of.
     """
 
     memory_id: str
@@ -38,6 +39,7 @@ class BriefRow(NamedTuple):
     at_us: int
     purpose: str | None
     is_as_written: bool = False
+    project_id: str | None = None
 
 
 class BriefMaterial(NamedTuple):
@@ -138,9 +140,11 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
                m.category, m.content, m.origin, m.trust, m.session_key,
                coalesce(m.occurred_at_us, m.created_at_us),
                iif(substr(t.slot, 1, 13) = 'env:commands:', substr(t.slot, 14), NULL),
-               t.row_hash IS m.row_hash
+               t.row_hash IS m.row_hash, p.project_id
           FROM nap_slot AS t
                JOIN memory AS m ON m.memory_key = t.memory_key
+               LEFT JOIN project AS p
+                 ON p.project_key = m.project_key AND m.project_key IS NOT :project_key
          WHERE t.slot_key IN (SELECT slot_key
                                 FROM nap_slot
                                WHERE session_key IN (SELECT value FROM carray(:keys))
@@ -194,13 +198,15 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
     rows = conn.execute(
         """
         SELECT m.memory_id, NULL, m.category, m.content, m.origin, m.trust, m.session_key,
-               coalesce(m.occurred_at_us, m.created_at_us), NULL, FALSE
+               coalesce(m.occurred_at_us, m.created_at_us), NULL, FALSE, p.project_id
           FROM (SELECT memory_key
                   FROM memory
                  WHERE agent_key = :agent_key
                  ORDER BY created_at_us DESC, memory_id
                  LIMIT :most) AS w
                JOIN memory AS m ON m.memory_key = w.memory_key
+               LEFT JOIN project AS p
+                 ON p.project_key = m.project_key AND m.project_key IS NOT :project_key
          WHERE (m.as_is OR m.session_key IS NULL)
            AND m.origin IN ('person', 'assistant') AND m.category <> 'working'
            AND m.state IN ('active', 'pending') AND NOT m.is_summary
