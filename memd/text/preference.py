@@ -23,6 +23,9 @@ _OF_PROJECT = (
     r" (?:repo(?:sitory)?|projekt)s?|ce (?:projet|dépôt|repo)|este (?:proyecto|repo(?:sitorio)?"
     r"|projeto)|(?:questo|quest[oa]) (?:progetto|repo(?:sitory)?)|(?:deze|dit) (?:repo|project))\b"
 )
+_IN_PROJECT = re.compile(
+    rf"^(?:in|for|within|für|dans|pour|en|para|per|voor) {_OF_PROJECT}[,:]? ", re.IGNORECASE
+)
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]+|\n|$)")
 _ASKS = re.compile(
@@ -135,7 +138,8 @@ def _is_directive(text: str) -> bool:
     """Return whether *text* is one sentence that tells how to work from now on."""
     folded = " ".join(text.split())
     is_single = len(_SENTENCE.findall(folded)) == 1 and len(folded) <= _SENTENCE_CHARS_MAX
-    return is_single and not folded.endswith("?") and begins_directive(folded)
+    without_place = _IN_PROJECT.sub("", folded)
+    return is_single and not folded.endswith("?") and begins_directive(without_place)
 
 
 def _statements(text: str) -> list[str]:

@@ -173,6 +173,17 @@ def test_what_is_added_without_a_category_is_filed_by_what_it_says(memd: Memd, d
     ]
 
 
+def test_a_rule_that_begins_with_this_repo_holds_in_its_project_alone(
+    memd: Memd, desk: Desk
+) -> None:
+    rule, here = "In this repo never commit the public folder", "/home/ada/hives"
+    added = memd("add", rule, "--project", here, "--agent", desk.agent_id)
+
+    assert f"stored as a preference: every prompt of {here} has it" in added.err
+    assert desk.contents("Write a function", project_id=here) == [rule]
+    assert desk.contents("Write a function") == []
+
+
 def test_a_preference_for_this_repo_holds_in_its_project_alone(memd: Memd, desk: Desk) -> None:
     here, there = {"project_id": "/home/ada/hives"}, {"project_id": "/home/ada/shop"}
     tabs = "In this repo I prefer tabs over spaces."

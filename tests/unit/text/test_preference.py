@@ -118,6 +118,10 @@ def test_different_topics_never_share_a_name() -> None:
         "Ich mag keine langen Antworten",
         "Je préfère les réponses courtes",
         "Prefiero respuestas cortas",
+        "In this repo never commit the public folder",
+        "In this repo, always run the tests with tox -q.",
+        "For this project: answer in German",
+        "In diesem Projekt immer auf Deutsch antworten",
     ],
 )
 def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: str) -> None:
@@ -137,6 +141,8 @@ def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: st
         "Callas was a singer",
         "Immerhin sind die Tests grün",
         "Write the report by Friday",
+        "In this repo the tests always take ten minutes",
+        "In this project Ann never answers",
     ],
 )
 def test_what_only_sounds_like_a_wish_is_added_as_a_fact(text: str) -> None:
