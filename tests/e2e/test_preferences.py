@@ -173,6 +173,16 @@ def test_what_is_added_without_a_category_is_filed_by_what_it_says(memd: Memd, d
     ]
 
 
+def test_who_sets_a_preference_for_this_repo_is_told_that_all_projects_have_it(
+    memd: Memd, desk: Desk
+) -> None:
+    rule = "In this repo branches are named feat/TICKET"
+    named = memd("preference", "set", "branch", rule, "--agent", desk.agent_id)
+    assert "of all projects" in named.err
+    assert desk.contents("Write a function", project_id="/home/ada/shop") == [rule]
+    assert memd("preference", "set", "tea", "I drink tea", "--agent", desk.agent_id).err == ""
+
+
 def test_a_rule_that_begins_with_this_repo_holds_in_its_project_alone(
     memd: Memd, desk: Desk
 ) -> None:

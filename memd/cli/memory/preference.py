@@ -21,7 +21,13 @@ def set_(
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
-    """Set a preference, replacing one of the same name."""
+    """Set a preference, replacing one of the same name.
+
+    It holds in all projects. One for a single project is added in its folder: memd add "In this
+    repo I prefer tabs".
+    """
+    from memd.text.preference import is_of_project
+
     value = options.join_words(words)
     params = options.without_none(name=name, agent_id=agent)
     with daemon() as client:
@@ -30,6 +36,11 @@ def set_(
     if json:
         say.print_json({"preference": stored})
     say.report_secrets(value, stored["value"] if stored else "")
+    if is_of_project(value):
+        say.note(
+            "every prompt has it, of all projects; for one alone, delete it, and in its folder: "
+            "memd add --category procedural TEXT"
+        )
 
 
 @options.examples("memd preference list", "memd preference list --json")
