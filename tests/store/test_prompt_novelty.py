@@ -148,10 +148,21 @@ async def test_what_was_given_before_a_window_was_emptied_is_not_noted_after_it(
     bed.clock.advance(microseconds=1)
     request = PrepareRequest(query=QUESTION, session_id="s")
     assert ids(await bed.room.prepare(ADA, request)) == [port]
-    bed.clock.advance(microseconds=1)
+    bed.clock.advance(minutes=1)
     await bed.house.sessions.start(ADA, "s")
     await bed.windows.settle()
     assert ids(await bed.asked(OTHERWISE)) == [port]
+
+
+async def test_a_start_that_comes_after_the_first_prompt_empties_no_window(
+    port: str, bed: Bed
+) -> None:
+    """An assistant runs its hooks of the start and of the first prompt at once."""
+    assert ids(await bed.asked()) == [port]
+    bed.clock.advance(seconds=1)
+    await bed.house.sessions.start(ADA, "s")
+    bed.clock.advance(seconds=sessions.BEGINNING_US / 1e6)
+    assert ids(await bed.asked(OTHERWISE)) == []
 
 
 async def given(bed: Bed, *memory_ids: str) -> frozenset[str]:
@@ -178,7 +189,7 @@ async def test_what_the_session_said_takes_no_place(bed: Bed) -> None:
     prompt = await bed.asked()
     assert (ids(prompt), prompt.in_window) == ([], (own,))
     assert ids(await bed.asked(session="t")) == [own]
-    bed.clock.advance(microseconds=1)
+    bed.clock.advance(minutes=1)
     await bed.house.sessions.start(ADA, "s")
     assert ids(await bed.asked(OTHERWISE)) == [own]
 
@@ -348,6 +359,7 @@ async def test_an_emptied_window_holds_nothing_of_before(
 async def test_a_note_of_before_the_emptying_comes_too_late(
     bees: str, house: Rooms, clock: HeldClock
 ) -> None:
+    await house.sessions.start(ADA, "s")
     before = clock.now_us()
     clock.advance(microseconds=MINUTE)
     await house.sessions.start(ADA, "s")

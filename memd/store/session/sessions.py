@@ -14,6 +14,9 @@ from memd.store.memory import memories, sources, versions
 from memd.store.session import injections, message_index
 
 IDLE_US = 6 * 3_600_000_000  # a session without activity for so long has ended (SPEC D2)
+BEGINNING_US = 10_000_000
+"""So long a start still belongs to the session's beginning: the hooks of a start and of the first
+prompt run at once, and whichever comes first has told the window what it has."""
 
 
 class SessionRow(NamedTuple):
@@ -258,17 +261,22 @@ def make_episodic(conn: Writing, key: int, now_us: int) -> None:
 
 
 def reopen(conn: Writing, session_key: int, now_us: int, project_key: int | None = None) -> None:
-    """Record that the session goes on, ended or not, in this project and with an empty window."""
-    conn.execute(
+    """Record that the session goes on, ended or not, in this project and with an empty window.
+
+    A session that began less than ``BEGINNING_US`` ago keeps its window.
+    """
+    (started_at_us,) = conn.execute(
         """
         UPDATE session
            SET ended_at_us = NULL, last_activity_us = max(last_activity_us, :now_us),
                project_key = coalesce(:project_key, project_key)
          WHERE session_key = :session_key
+        RETURNING started_at_us
         """,
         {"session_key": session_key, "now_us": now_us, "project_key": project_key},
-    )
-    injections.mark_emptied(conn, session_key, now_us)
+    ).fetchone()
+    if now_us - started_at_us >= BEGINNING_US:
+        injections.mark_emptied(conn, session_key, now_us)
 
 
 def end(conn: Writing, session_key: int, now_us: int) -> None:
