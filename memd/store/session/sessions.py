@@ -265,7 +265,7 @@ def reopen(conn: Writing, session_key: int, now_us: int, project_key: int | None
 
     A session that began less than ``BEGINNING_US`` ago keeps its window.
     """
-    (started_at_us,) = conn.execute(
+    [(started_at_us,)] = conn.execute(
         """
         UPDATE session
            SET ended_at_us = NULL, last_activity_us = max(last_activity_us, :now_us),
@@ -274,7 +274,7 @@ def reopen(conn: Writing, session_key: int, now_us: int, project_key: int | None
         RETURNING started_at_us
         """,
         {"session_key": session_key, "now_us": now_us, "project_key": project_key},
-    ).fetchone()
+    )
     if now_us - started_at_us >= BEGINNING_US:
         injections.mark_emptied(conn, session_key, now_us)
 
