@@ -63,8 +63,8 @@ _IN_NAMES = frozenset(("von", "den"))
 
 # Words of names and of English: "Los Angeles", "Van Morrison", "et al.", "no war".
 _ALSO_ENGLISH = frozenset((
-    "al", "an", "con", "da", "de", "die", "el", "hay", "la", "las", "le", "los", "no", "on", "plus",
-    "van", "war",
+    "al", "an", "con", "da", "de", "die", "el", "hay", "la", "las", "le", "los", "no", "on", "per",
+    "plus", "van", "war",
 ))  # fmt: skip
 _NOT_ENGLISH = (frozenset(_OTHERS.split()) | _GERMAN) - ENGLISH - _ALSO_ENGLISH
 # They make a text prose, and are too short or too ambiguous to be left out of what it is about.
@@ -87,7 +87,9 @@ PROSE_WORDS = FUNCTION_WORDS | frozenset(_MORE_OTHERS.split())
 _ENGLISH_TOO = "so man um ab me son ma ton ta mi sin entre al mag sein ni"
 _FOREIGN = (PROSE_WORDS - FUNCTION_WORDS - frozenset(_ENGLISH_TOO.split())) | _NOT_ENGLISH
 _ENGLISH_ALONE = ENGLISH - frozenset(f"{_OTHERS} {_MORE_OTHERS}".split())
-_SHARED_MIN = 2  # words of names and of other languages that tell where English has none
+# Words of names and of other languages: two of them tell where English has none.
+_IN_NAMES_AND_OTHERS = _ALSO_ENGLISH - {"an", "no", "on", "plus"}
+_SHARED_MIN = 2
 _UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü"}
 _WRITTEN_OUT = re.compile(r"(?<![aeouq])(?:ae|oe|ue)", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -121,7 +123,7 @@ def is_foreign(text: str) -> bool:
     words = [word.casefold() for word in _LETTERS.findall(text) if len(word) > 1]
     others = sum(word in _FOREIGN or max(word) > _ASCII_MAX for word in words)
     english = sum(word in _ENGLISH_ALONE for word in words)
-    shared = sum(word in _ALSO_ENGLISH for word in words)
+    shared = sum(word in _IN_NAMES_AND_OTHERS for word in words)
     return others > english or (not english and shared >= _SHARED_MIN)
 
 
