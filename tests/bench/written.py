@@ -6,10 +6,11 @@ is worth remembering in them and its kind, and a good third of the moment that s
 holds the pages of ``bench.sentences``, whose sentences that are not worth it are of the moment, and
 whose wishes are taken, too. Two logistic regressions on a sentence's states and signs (but for the
 turn, which a message that stands alone does not have) tell a wish, and what is plainly stated:
-rules of a project, decisions, corrections, facts. The first table says, of the pages and of six of
-our writers, each left out in turn, what is past each bar that no rule keeps; the second one what
-whole naps keep of the messages of each of the six, with a fit on the others. ``--keep`` writes the
-weights into the package.
+rules of a project, decisions, corrections, facts. For the latter each message counts again with one
+of the moment beside it, as people mix what they tell with what they ask for. The first table says,
+of the pages and of six of our writers, each left out in turn, what is past each bar that no rule
+keeps; the second one what whole naps keep of the messages of each of the six, alone and beside
+others, with a fit on the others. ``--keep`` writes the weights into the package.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -36,6 +38,7 @@ from memd.embedding.sentence_states import pool, windows_of
 from memd.sleep.distil.acts import WORTH, judge_sentence
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.speech import SENTENCES_MAX, signs
+from memd.text.languages import is_foreign
 from memd.text.words import sentences
 
 Array = NDArray[np.float64]
@@ -47,6 +50,8 @@ KINDS = WISH + PLAIN
 WRITERS = "abcdef"
 """Those whose messages have more than one sentence; the others told statements alone."""
 RIDGE = 8.0
+MIXED_MOMENT = 0.5  # so many messages of the moment are put beside another, too
+MIXED_WISH_WEIGHT = 0.3  # of those, for wishes, which gain less from them
 BESIDE_WEIGHT = 0.5  # of what stands beside something worth it: it may belong to it
 BARS = (0.75, 1.0, 1.25, 1.5)
 DONE = {"role": "assistant", "content": "Done. I changed the file as you asked."}
@@ -59,10 +64,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     recorded, of_recorded = read(options.folder)
     messages = read_messages()
+    mixed = [*beside_others(messages)]
     written, of_written = read_written(messages)
-    rows, features = [*recorded, *written], np.vstack([of_recorded, of_written])
+    of_mixed, mixed_features = read_written(mixed, is_mixed=True)
+    read_rows = [*recorded, *written, *of_mixed]
+    is_judged = np.array([not is_foreign(row.text) for row in read_rows])
+    rows = [row for row, its in zip(read_rows, is_judged, strict=True) if its]
+    features = np.vstack([of_recorded, of_written, mixed_features])[is_judged]
     features[:, 2 * DIMENSION + SIGNS.index("turn")] = 0.0
-    for line in (*table(rows, features), *nap_table(messages, rows, features)):
+    for line in (*table(rows, features), *nap_table(messages, mixed, rows, features)):
         print(line)
     if options.keep:
         head = package_head() | document(fit(rows, features))
@@ -74,8 +84,33 @@ def read_messages() -> list[dict[str, Any]]:
     return [json.loads(line) for line in WRITTEN.read_text("utf-8").splitlines()]
 
 
-def read_written(messages: Sequence[dict[str, Any]]) -> tuple[list[Row], Array]:
-    """Return the sentences of our own messages, and the features of each."""
+def beside_others(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield each message that has something worth it, and half of the others, with another beside.
+
+    The other one is of the moment and of the same writer, and stands before or after it.
+    """
+    chance = random.Random(1)
+    by_writer: dict[str, list[dict[str, Any]]] = {}
+    for message in messages:
+        by_writer.setdefault(message["writer"], []).append(message)
+    for own in by_writer.values():
+        of_moment = [each for each in own if not each["worth"]]
+        for message in own:
+            if message["worth"] or chance.random() < MIXED_MOMENT:
+                first, second = chance.sample([message, chance.choice(of_moment)], 2)
+                between = chance.choice([" ", " ", "\n"])
+                if between == " " and first["text"][-1] not in ".!?:;":
+                    between = ". "
+                yield message | {"text": first["text"] + between + second["text"]}
+
+
+def read_written(
+    messages: Sequence[dict[str, Any]], *, is_mixed: bool = False
+) -> tuple[list[Row], Array]:
+    """Return the sentences of our own messages, and the features of each.
+
+    Those of *is_mixed* ones, which nobody wrote as they are, are marked as not random.
+    """
     model = encoder()
     if model is None:
         raise SystemExit("run: memd model install")
@@ -95,7 +130,7 @@ def read_written(messages: Sequence[dict[str, Any]]) -> tuple[list[Row], Array]:
                     worth[0] if worth else "",
                     judged.score >= WORTH,
                     not message["worth"],
-                    True,
+                    not is_mixed,
                     dict(signs(text, judged, at, len(own), 0)),
                 )
             )
@@ -130,13 +165,15 @@ def _weight(row: Row, kinds: str) -> float:
     if row.label and row.label[0] not in kinds:
         return 0.0
     if is_ours(row):
-        return 1.0 if row.label or row.is_moment else BESIDE_WEIGHT
+        share = 1.0 if row.label or row.is_moment else BESIDE_WEIGHT
+        return share if row.is_random or kinds == PLAIN else share * MIXED_WISH_WEIGHT
     return float(not row.label or (kinds == WISH and row.label == "P2"))
 
 
 def table(rows: Sequence[Row], features: Array) -> Iterator[str]:
     """Yield what is past each bar, with writers left out in turn."""
     ours = np.array([is_ours(row) for row in rows])
+    mixed = ours & np.array([not row.is_random for row in rows])
     fold = _folds(rows)
     logits = np.zeros((len(rows), 2))
     for left_out in range(FOLDS):
@@ -145,13 +182,18 @@ def table(rows: Sequence[Row], features: Array) -> Iterator[str]:
         logits[own] = features[own] @ fit(rest, features[~own])
     moment = np.array([row.is_moment and row.is_random and not row.is_kept for row in rows])
     several = np.array([row.writer in [*WRITERS] for row in rows])
-    of_kind = {kind: np.array([row.label == f"{kind}2" for row in rows]) for kind in KINDS}
-    yield f"{ours.sum()} sentences of our own, {(~ours & moment).sum()} of the moment on the pages"
+    of_kind = {k: several & np.array([row.label == f"{k}2" for row in rows]) for k in KINDS}
+    own_count, of_pages = (ours & ~mixed).sum(), (~ours & moment).sum()
+    yield f"{own_count} sentences of our own, {of_pages} of the moment on the pages"
+    yield "of each kind, past the bar: alone / beside others"
     yield "| | recorded, of the moment | ours, of the moment | " + " | ".join(KINDS) + " |"
     for name, column in (("plain", 0), ("wish", 1)):
         for bar in BARS:
             past = logits[:, column] >= bar
-            shares = [f"{past[several & which].mean():.2f}" for which in of_kind.values()]
+            shares = [
+                f"{past[which & ~mixed].mean():.2f}/{past[which & mixed].mean():.2f}"
+                for which in of_kind.values()
+            ]
             let = f"{past[~ours & moment].sum()} | {past[several & moment].mean():.3f}"
             yield f"| {name} {bar} | {let} | {' | '.join(shares)} |"
 
@@ -162,7 +204,10 @@ def _folds(rows: Sequence[Row]) -> NDArray[np.int64]:
 
 
 def nap_table(
-    messages: Sequence[dict[str, Any]], rows: Sequence[Row], features: Array
+    messages: Sequence[dict[str, Any]],
+    mixed: Sequence[dict[str, Any]],
+    rows: Sequence[Row],
+    features: Array,
 ) -> Iterator[str]:
     """Yield what naps over one message each keep of a writer, with a fit on the others."""
     yield "| whole naps | of the moment, kept | " + " | ".join(KINDS) + " |"
@@ -170,20 +215,24 @@ def nap_table(
         own = np.array([row.writer == writer for row in rows])
         rest = [row for row in rows if row.writer != writer]
         head = parse(package_head() | document(fit(rest, features[~own])))
-        kept: Counter[str] = Counter()
-        labelled: Counter[str] = Counter()
         with (
             patch("memd.sleep.distil.speech.sentence_head", lambda its=head: its),
             patch("bench.classified.sentence_head", lambda its=head: its),
         ):
-            for message in (each for each in messages if each["writer"] == writer):
-                for label, is_kept in _kept(message):
-                    labelled[label] += 1
-                    kept[label] += is_kept
-        shares = [
-            f"{kept[label]} of {labelled[label]}" for label in ("", *(f"{k}2" for k in KINDS))
-        ]
-        yield f"| {writer} | {' | '.join(shares)} |"
+            for name, all_ in ((writer, messages), (f"{writer} beside others", mixed)):
+                shares = _shares(each for each in all_ if each["writer"] == writer)
+                yield f"| {name} | {' | '.join(shares)} |"
+
+
+def _shares(messages: Iterable[dict[str, Any]]) -> list[str]:
+    """Return how many are kept of those of the moment, and of what is worth it of each kind."""
+    kept: Counter[str] = Counter()
+    labelled: Counter[str] = Counter()
+    for message in messages:
+        for label, is_kept in _kept(message):
+            labelled[label] += 1
+            kept[label] += is_kept
+    return [f"{kept[label]} of {labelled[label]}" for label in ("", *(f"{k}2" for k in KINDS))]
 
 
 def _kept(message: dict[str, Any]) -> Iterator[tuple[str, bool]]:

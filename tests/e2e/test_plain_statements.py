@@ -1,7 +1,11 @@
-"""Decisions 0289 and 0305: naps keep what is plainly stated though no word says that it lasts."""
+"""Naps keep what is plainly stated though no word says that it lasts (decisions 0289, 0305, 0308).
+
+It stands alone in a message, or beside an order.
+"""
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -24,13 +28,22 @@ TOLD_IN_DOCS = (
 )
 # Of those in even places, which were looked at, and of those in odd ones, which were not.
 KEPT = {
-    "conventions": (25, 23),
-    "environment": (22, 23),
-    "decisions": (19, 20),
+    "conventions": (25, 25),
+    "environment": (22, 22),
+    "decisions": (20, 20),
     "constraints": (19, 20),
-    "people": (20, 17),
+    "people": (20, 18),
 }
-MOMENTS_KEPT = {"conventions, of the moment": (7, 5), "moment": (3, 5)}
+MOMENTS_KEPT = {"conventions, of the moment": (7, 7), "moment": (3, 3)}
+# The same beside an order, in all.
+BESIDE_KEPT = {
+    "conventions": 55,
+    "environment": 45,
+    "decisions": 36,
+    "constraints": 37,
+    "people": 38,
+}
+BESIDE_MOMENTS_KEPT = {"conventions, of the moment": 19, "moment": 16}
 
 
 @pytest.fixture(autouse=True)
@@ -42,12 +55,12 @@ def installed(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classified, "encoder", lambda: model)
 
 
-def is_kept(saying: str) -> bool:
-    """Return whether a message that says *saying* becomes a memory that holds it."""
+def is_kept(saying: str, text: str | None = None) -> bool:
+    """Return whether *saying* is in a memory of a message that says it, or of *text*."""
     messages = [
         {"role": "user", "content": "Look at the folder of the project and say what is in it."},
         {"role": "assistant", "content": "It holds twelve files, most of them changed last week."},
-        {"role": "user", "content": saying},
+        {"role": "user", "content": text or saying},
         {"role": "assistant", "content": "Understood."},
     ]
     longest = max(sentences(saying), key=len)
@@ -74,3 +87,22 @@ def test_plain_statements_are_kept_and_few_sayings_that_sound_like_them() -> Non
     for name, (even, odd) in MOMENTS_KEPT.items():
         assert halves[name][0] <= even, name
         assert halves[name][1] <= odd, name
+
+
+def test_plain_statements_are_kept_beside_orders() -> None:
+    orders = cycle(each for each in SAYINGS["moments typed"] if each and "//" not in each)
+    kept = {}
+    for name in (*BESIDE_KEPT, *BESIDE_MOMENTS_KEPT):
+        its = [saying for saying in SAYINGS[PLAIN + name] if saying]
+        mixed = [beside(saying, next(orders), at) for at, saying in enumerate(its)]
+        kept[name] = sum(is_kept(one, text) for one, text in zip(its, mixed, strict=True))
+    for name, least in BESIDE_KEPT.items():
+        assert kept[name] >= least, name
+    for name, most in BESIDE_MOMENTS_KEPT.items():
+        assert kept[name] <= most, name
+
+
+def beside(saying: str, order: str, at: int) -> str:
+    """Return a message that says both, the *saying* first where *at* is even."""
+    first, second = (saying, order) if at % 2 == 0 else (order, saying)
+    return f"{first}{'' if first[-1] in '.!?' else '.'} {second}"

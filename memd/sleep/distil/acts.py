@@ -258,6 +258,11 @@ _SELECTION = re.compile(r"(?:#\w+|@\w+(?![\w./\\:-]))\s*")
 _MARKED = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)?(?:@[\w./\\:-]+\s+)*(?=\w)")
 # Files and selections that an editor hands over in front of the words.
 _HANDED = re.compile(r"^\s*(?:[@#]\w[\w./\\:-]*\s+)+(?=\w)")
+# A command of the assistant's own, "/implement step 3"; "/data is full" tells of a folder.
+_SLASH_COMMAND = re.compile(
+    r"\s*/[a-z][\w:-]*(?:$|\s+(?!(?:is|are|was|has|have|had|must|should|can|will|does|needs|holds"
+    r"|contains|comes|lives|and|or|on|in|of|for)\b))"
+)
 _LONG_WORD = re.compile(r"(\S{80})\S+")
 _MOST = 0.85
 _MOMENT = 0.3
@@ -283,6 +288,8 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
         return Judgement(Act.PREFERENCE, STANDING)
     if is_told and not is_asked and (stated := _judge_stated(text, plain, foreign=foreign)):
         return stated
+    if _SLASH_COMMAND.match(text):
+        return Judgement(Act.REQUEST, 0.0)
     if reproaches(plain) and not is_passing(plain):
         return Judgement(Act.CORRECTION, _MEANS)
     return (

@@ -32,7 +32,7 @@ _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 RULES_CHARS_MAX = 600
 _TEMPLATE_SCORE = 0.7
 _POINTS_MIN = 3
-_WHOLE_CHARS = 200  # of a line that is kept as it is
+_WHOLE_CHARS = 200  # of a line that is kept as it is, unless it tells a fact
 # What says little without the sentence before it, and what gives its reason.
 _LEANS = re.compile(
     r"\W*(?:(?:and|but|so|also|then|instead|or|not|no|yes)\W+)*"
@@ -115,35 +115,46 @@ def _pieces(
     for at, (line, judged) in enumerate(lines):
         leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
         if keeps[at] and not leads:
-            is_wish = judged.act is Act.PREFERENCE and judged is not _RULE
-            short = trim(line, judge_part) if is_wish or judged.by_model else line
+            short = line
+            if judged.act is Act.ENVIRONMENT:
+                short = trim(line, judge_part, whole_chars=0)
+            elif judged.by_model or (judged.act is Act.PREFERENCE and judged is not _RULE):
+                short = trim(line, judge_part)
             yield from (UserPassage(text, judged) for text in _split_line(short))
 
 
-def trim(line: str, judge_part: JudgePart = judge_sentence) -> str:
-    """Return the sentences of a long *line* that are worth keeping, with what they lean on.
+def trim(
+    line: str, judge_part: JudgePart = judge_sentence, *, whole_chars: int = _WHOLE_CHARS
+) -> str:
+    """Return the sentences of a *line* that are worth keeping, with what they lean on.
 
-    A wish at the end of a request is kept without the request, for it holds for others too. "…"
-    stands for what is left out.
+    A wish at the end of a request is kept without the request, for it holds for others too, and so
+    is a fact. "…" stands for what is left out. A line of at most *whole_chars* stays whole.
 
     >>> request = "Add a page that lists every order of the last year and links each of them. " * 3
     >>> trim(request + "Always ask before you commit.")
     '… Always ask before you commit.'
     """
     parts = sentences(line)
-    if len(line) <= _WHOLE_CHARS or len(parts) == 1:
+    if len(line) <= whole_chars or len(parts) == 1:
         return line
-    keeps = [judge_part(part).score >= WORTH for part in parts]
+    judged = [judge_part(part) for part in parts]
+    keeps = [each.score >= WORTH for each in judged]
     for at, part in enumerate(parts):
-        if keeps[at] and at and _LEANS.match(part):
+        leans = at and _LEANS.match(part)
+        if keeps[at] and leans:
             keeps[at - 1] = True
-        elif at and keeps[at - 1] and _EXPLAINS.match(part):
+        elif at and keeps[at - 1] and (_EXPLAINS.match(part) or (leans and _tells(judged[at]))):
             keeps[at] = True
     runs = [
         " ".join(part for _, part in run) if kept else "\u2026"
         for kept, run in groupby(zip(keeps, parts, strict=True), key=itemgetter(0))
     ]
     return " ".join(runs) if any(keeps) else line
+
+
+def _tells(judged: Judgement) -> bool:
+    return judged.act not in {Act.QUESTION, Act.REQUEST}
 
 
 def _split_line(line: str) -> Iterator[str]:

@@ -44,8 +44,11 @@ SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
 LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
-PLAIN_KEPT, WISH_KEPT = 1.1, 1.0
+PLAIN_KEPT, WISH_KEPT = 1.1, 0.75
 """Those of stating plainly what lasts, and of being a wish, from which it is kept for sure."""
+SHORT_CHARS, SHORT_LIFT = 40, 0.05
+"""So much is added to the former for each character that a sentence has fewer than so many: short
+ones are rarely plain, and where they sound so they are as often as long ones."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
 _DROPPED = -0.5
@@ -107,6 +110,7 @@ def weigh_sentences(
             weights = (*head.signs[name], *head.written_signs[name])
             total = [sum_ + value * each for sum_, each in zip(total, weights, strict=True)]
         worth, *kinds, plain, wish = total
+        plain += SHORT_LIFT * max(0, SHORT_CHARS - len(text))
         best = max(range(len(kinds)), key=kinds.__getitem__)
         worths[text] = SentenceWorth(worth, _KINDS[best], plain, wish)
     return worths

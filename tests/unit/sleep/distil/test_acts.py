@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.sleep.distil.acts import WORTH, Act, approves, judge
+from memd.sleep.distil.speech import may_be_plain
 
 KEPT = {
     Act.DECISION: [
@@ -61,6 +62,8 @@ LEFT = {
         "I want to add a column to the table",
         "wait, first write a page about it",
         "I've started it. We want a second line in Name. Now run it again.",
+        "/implement S10: a migration that adds the currency",
+        "/review",
     ],
     Act.ACKNOWLEDGEMENT: ["great, thanks!", "ok", "Let me try that, 1 sec.", "danke", ""],
     Act.APPROVAL: ["yup!", "ok, yes", "sure"],
@@ -276,3 +279,9 @@ def test_agreement_is_told_by_its_beginning(text: str) -> None:
 )
 def test_other_words_are_no_agreement(text: str) -> None:
     assert not approves(text)
+
+
+def test_a_slash_command_states_nothing() -> None:
+    assert not may_be_plain(judge("/implement S10: the amounts are in cents, the test is T4"))
+    assert may_be_plain(judge("/data is where the exports of the plant are"))
+    assert judge("/plan and never start before I agree").act is Act.PREFERENCE

@@ -61,6 +61,12 @@ def test_a_wish_keeps_the_sentence_it_leans_on_and_its_reason() -> None:
     assert memory.endswith(f"The bank has a sandbox. It must always be used. {wish}")
 
 
+def test_a_fact_is_kept_without_the_request_beside_it_and_with_what_leans_on_it() -> None:
+    fact = "The staging server runs at http://10.0.0.5:8080. It needs a VPN."
+    message = {"role": "user", "content": f"Please look at the login. {fact}"}
+    assert memories_of(message, {"role": "assistant", "content": "Done."}) == [f"\u2026 {fact}"]
+
+
 def test_a_rule_is_remembered_as_it_was_said() -> None:
     [memory] = without_digest([user(RULE)])
     assert (memory.text, memory.kind, memory.places, memory.origin) == (
