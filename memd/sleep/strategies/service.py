@@ -241,7 +241,7 @@ class MemoryConsolidationService:
         except (MemoryError, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001  # an error concerns one memory only
-            log.warning("not put away", memory=entry.id, error=type(error).__name__)
+            log.warning("not archived", memory=entry.id, error=type(error).__name__)
             return False
 
     async def _oldest(self, agent_id: str, number: int, stuck: set[str]) -> list[MemoryEntry]:
