@@ -28,6 +28,7 @@ DIGEST_TOKENS_MAX = 300
 _CHARS_PER_TOKEN = 4
 _WORD_PIECE_CHARS, _CODE_PIECE_CHARS = 4, 3
 _REQUEST_CHARS = 160
+_MORE_MAX, _MORE_CHARS, _MORE_WORDS_MIN = 4, 90, 5  # of the requests between the first and the last
 _WORDS_MIN = 2
 _FILES_MAX = 8
 _COMMANDS_MAX = 4
@@ -42,12 +43,20 @@ FIELDS = (
     "Went wrong",
     "Ended with",
     OPEN_FIELD,
+    "Also asked",
 )
 """What the words of an agent, or of a model that reads the session, may tell."""
-_LINES = (*FIELDS[:-1], USER_OPEN_FIELD, FIELDS[-1])
-_ASKED = frozenset({"Asked first", "Asked last"})
+_LINES = (*FIELDS[:-2], USER_OPEN_FIELD, *FIELDS[-2:])
+_ASKED = frozenset({"Asked first", "Asked last", "Also asked"})
 # In which order fields go when there is no room for all.
-_LEAST_FIRST = ("Addresses", "Went wrong", "Commands that worked", "Changed", "Asked last")
+_LEAST_FIRST = (
+    "Also asked",
+    "Addresses",
+    "Went wrong",
+    "Commands that worked",
+    "Changed",
+    "Asked last",
+)
 
 _SAID_SHARE = 0.72
 _CONTENT = re.compile(r"[^\W_][\w'-]*")
@@ -101,6 +110,7 @@ def digest(exchanges: Sequence[Exchange]) -> str:
         "Addresses": ", ".join(_addresses(exchanges, ran)),
         "Went wrong": _last_failure(ran),
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
+        "Also asked": " \u00b7 ".join(_more_requests(requests)),
     }
     return (
         _drop_fields(fields) if any(fields[name] for name in _LINES if name not in _ASKED) else ""
@@ -191,6 +201,13 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
             else text,
             _REQUEST_CHARS,
         )
+
+
+def _more_requests(requests: Sequence[str]) -> list[str]:
+    """Return the last few requests that stand between the first and the last one."""
+    between = dict.fromkeys(requests[1:-1])
+    more = [each for each in between if len(each.split()) >= _MORE_WORDS_MIN]
+    return [cut(each, _MORE_CHARS) for each in more[-_MORE_MAX:]]
 
 
 def _is_empty(text: str) -> bool:

@@ -145,10 +145,21 @@ def test_nothing_that_the_agent_writes_is_a_field_of_its_own() -> None:
 
 
 def test_its_fields_stand_in_their_order_and_empty_ones_are_left_out() -> None:
-    assert list(_fields(digest(SESSION))) == list(FIELDS)
+    between = _exchange(3, "Also read the address of the queue from the settings.", "It does.")
+    assert list(_fields(digest([*SESSION[:2], between, *SESSION[2:]]))) == list(FIELDS)
     assert digest([_exchange(0, "Rename the field.", runs=[_edit("a.py")])]) == (
         "Asked first: Rename the field.\nChanged: a.py"
     )
+
+
+def test_of_the_requests_in_between_the_last_few_are_told_as_long_as_there_is_room() -> None:
+    asked = [f"Add the page number {page} to the handbook of the shop" for page in range(8)]
+    session = [_exchange(at, text, runs=[_edit("a.md")]) for at, text in enumerate(asked)]
+    thanks = _exchange(8, "and thanks a lot", "You're welcome.")
+    fields = _fields(digest([*session[:7], thanks, session[7]]))
+    assert fields["Also asked"] == " \u00b7 ".join(asked[3:7])
+    long = [_edit(f"/srv/shop/{'pages' * 16}{name}.md") for name in range(40)]
+    assert "Also asked" not in digest([*session[:7], _exchange(7, "The end of it", runs=long)])
 
 
 def test_a_session_of_which_only_the_questions_are_known_has_none() -> None:
