@@ -161,3 +161,11 @@ def test_who_imports_notes_in_another_language_is_told(tmp_path: Path, model_dir
     with spawned(tmp_path / "home", {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
         assert ENGLISH_ONLY not in commands.memd(daemon.home, "import", f"{tmp_path}/en.md").err
         assert ENGLISH_ONLY in commands.memd(daemon.home, "import", f"{tmp_path}/de.md").err
+
+
+def test_an_empty_brief_says_of_which_project_it_is(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon:
+        lake = commands.memd(daemon.home, "brief", "--project", "/srv/lake").err
+        outside = commands.memd(daemon.home, "brief", cwd=daemon.home).err
+    assert "nothing to tell yet of /srv/lake; the known projects: memd projects\n" in lake
+    assert outside == "nothing to tell yet\n0 of 800 tokens\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.project import find_project_id, project_id_or_here
+from memd.cli.project import find_project_id, project_id_or_here, projects
 from memd.cli.reach import call
 
 _SINGULAR = {
@@ -139,9 +139,10 @@ def brief(
     In a project's folder it is of that project, with your preferences and what you stored outside
     of any project; elsewhere it is of all projects.
     """
+    project_id = project_id_or_here(project, agent)
     answer: dict[str, Any] = call(
         "inject.brief",
-        project_id=project_id_or_here(project, agent),
+        project_id=project_id,
         session_id=session,
         token_budget=budget,
         agent_id=agent,
@@ -149,4 +150,6 @@ def brief(
     if json:
         say.print_json(answer)
         return
-    show_messages(answer, "nothing to tell yet")
+    others = options.command_line("projects", projects, agent=agent)
+    of_project = f" of {say.line(project_id)}; the known projects: {others}" if project_id else ""
+    show_messages(answer, f"nothing to tell yet{of_project}")
