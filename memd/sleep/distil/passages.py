@@ -154,6 +154,7 @@ def trim(
 
 
 def _tells(judged: Judgement) -> bool:
+    """Return whether a sentence neither asks nor orders."""
     return judged.act not in {Act.QUESTION, Act.REQUEST}
 
 

@@ -15,8 +15,8 @@ from memd.store.session import injections, message_index
 
 IDLE_US = 6 * 3_600_000_000  # a session without activity for so long has ended (SPEC D2)
 BEGINNING_US = 10_000_000
-"""So long a start still belongs to the session's beginning: the hooks of a start and of the first
-prompt run at once, and whichever comes first has told the window what it has."""
+"""A start within so long of a session's first request does not empty its window: an assistant may
+run its hooks of the start and of the first prompt at once, and in any order."""
 
 
 class SessionRow(NamedTuple):
