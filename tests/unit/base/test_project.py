@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,60 @@ def test_a_path_that_is_too_long_to_be_stored_is_no_project(tree: Path) -> None:
 @pytest.mark.parametrize("cwd", [None, "", "relative", "/\0", "/nowhere/at/all"])
 def test_outside_of_any_working_tree_there_is_no_project(cwd: str | None) -> None:
     assert project_of(cwd) is None
+
+
+def _git(folder: Path, *args: str) -> None:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@localhost")
+    subprocess.run(["git", "-C", folder, *identity, *args], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    made = tmp_path / "shop"
+    made.mkdir()
+    _git(made, "init", "-q")
+    _git(made, "commit", "-q", "--allow-empty", "-m", "first")
+    return made
+
+
+@pytest.mark.parametrize("place", ["../shop-fix", ".claude/worktrees/fix"])
+def test_a_linked_working_tree_is_of_the_project_of_the_main_one(
+    repository: Path, place: str
+) -> None:
+    _git(repository, "worktree", "add", "-q", place)
+    linked = repository / place
+    (linked / "src").mkdir()
+    assert project_of(f"{linked}/src") == str(repository)
+
+
+@pytest.mark.parametrize(("name", "project"), [("shop.git", "shop.git"), (".bare", "")])
+def test_without_a_main_tree_the_repository_names_the_project(
+    repository: Path, tmp_path: Path, name: str, project: str
+) -> None:
+    home = tmp_path / "bare"
+    _git(repository, "clone", "-q", "--bare", ".", f"{home / name}")
+    _git(home / name, "worktree", "add", "-q", "../fix")
+    assert project_of(f"{home}/fix") == f"{home / project}"
+
+
+def test_a_link_that_the_repository_does_not_know_is_not_followed(
+    repository: Path, tmp_path: Path
+) -> None:
+    _git(repository, "worktree", "add", "-q", "../fix")
+    unpacked = tmp_path / "unpacked"
+    unpacked.mkdir()
+    (unpacked / ".git").write_text((tmp_path / "fix" / ".git").read_text("utf-8"), "utf-8")
+    assert project_of(str(unpacked)) == str(unpacked)
+
+
+def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
+    _git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", "./", "part")
+    assert project_of(f"{repository}/part") == f"{repository}/part"
+
+
+@pytest.mark.parametrize("link", [b"", b"gitdir: \xff\n", b"gitdir: /nowhere/.git/worktrees/x\n"])
+def test_a_link_that_cannot_be_followed_leaves_the_tree_a_project(
+    tmp_path: Path, link: bytes
+) -> None:
+    (tmp_path / ".git").write_bytes(link)
+    assert project_of(str(tmp_path)) == str(tmp_path)
