@@ -65,7 +65,10 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
         Entry("get", "memory.memories"),
         Entry("why", "memory.entry"),
         Entry("list", "memory.memories", "list_"),
-        Entry("projects", "project"),
+        Group("project", "Manage projects, the folders that memories are of: list, move.", (
+            Entry("list", "project", "list_projects"),
+            Entry("move", "project"),
+        )),
         Entry("edit", "memory.entry"),
         Group("preference", "Manage preferences, which every prompt contains.", (
             Entry("set", "memory.preference", "set_"),

@@ -1,4 +1,4 @@
-"""``memd projects``, and the project that a command is about.
+"""``memd project``, and the project that a command is about.
 
 That is what ``--project`` names, or the project of the working directory.
 
@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 from memd.base.errors import InvalidError
 from memd.base.project import project_of
 from memd.cli import options, say
 from memd.cli.options import similar, without_none
-from memd.cli.reach import daemon, iter_pages
+from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
 from memd.cli.tables import print_items, word_column
 
 LISTED_MAX = 5
@@ -24,8 +25,8 @@ LISTED_MAX = 5
 _PAGE = 500
 
 
-@options.examples("memd projects", "memd projects --agent coder --json")
-def projects(agent: options.Agent = None, json: options.Json = False) -> None:
+@options.examples("memd project list", "memd project list --agent coder --json")
+def list_projects(agent: options.Agent = None, json: options.Json = False) -> None:
     """List the projects of an agent's sessions and memories, by id.
 
     Other commands take them with --project: the id, or the name of the folder.
@@ -37,6 +38,45 @@ def projects(agent: options.Agent = None, json: options.Json = False) -> None:
         nothing="no session or memory is of a project",
         json=json,
     )
+
+
+@options.examples("memd project move ~/old/hives", "memd project move hives ~/work/hives --json")
+def move(
+    old: Annotated[str, "OLD", "Project, by id or name of its folder, as in the list."],
+    new: Annotated[
+        str | None, "[NEW]", "Folder where it is now; the working directory by default."
+    ] = None,
+    agent: options.Agent = None,
+    json: options.Json = False,
+) -> None:
+    """Move the sessions and memories of a project to another one.
+
+    For a folder that was moved or renamed: a project is known by its path. What the new one has
+    already stays.
+    """
+    known = _known_projects(agent)
+    path = os.path.normpath(Path.cwd() / old)
+    project_id = _match_one(old, match_projects(old, path, project_of(path), known), "OLD")
+    if project_id is None:
+        raise InvalidError(f"no session or memory is of a project {say.line(old)}", field="OLD")
+    new_id = _new_id(new)
+    params = options.without_none(project_id=project_id, new_project_id=new_id, agent_id=agent)
+    with daemon(seconds_max=LONG_SECONDS_MAX) as client:
+        moved = client.call("session.move_project", params)
+    if json:
+        say.print_json(moved)
+        return
+    memories = say.count(moved["memories"], "memory")
+    sessions = say.count(moved["sessions"], "session")
+    say.out(f"{memories} and {sessions} are of {say.line(new_id)} now")
+
+
+def _new_id(typed: str | None) -> str:
+    """Return the id of the project in the folder *typed*, or the name that it is."""
+    path = os.path.normpath(Path.cwd() / (typed or "."))
+    if typed is not None and not _is_path(typed) and not Path(path).is_dir():
+        return typed
+    return project_of(path) or path
 
 
 def project_id_or_here(typed: str | None, agent: str | None) -> str | None:
@@ -53,17 +93,41 @@ def find_project_id(typed: str | None, agent: str | None) -> str | None:
         return typed
     known = _known_projects(agent)
     path = os.path.normpath(Path.cwd() / typed)
-    matches = match_projects(typed, path, project_of(path), known)
+    project_id = _match_one(
+        typed, match_projects(typed, path, project_of(path), known), "--project"
+    )
+    if project_id is not None:
+        return project_id
+    _report_unknown(typed, known, agent)
+    return (project_of(path) or path) if _is_path(typed) and Path(path).is_dir() else typed
+
+
+def _match_one(typed: str, matches: Sequence[str], field: str) -> str | None:
+    """Return the only one of the projects that *typed* may name, None for none."""
     if len(matches) > 1:
         raise InvalidError(
             f"several projects are called {say.line(typed)}",
-            field="--project",
+            field=field,
             hint=f"type the path of one: {', '.join(map(say.line, matches))}",
         )
-    if matches:
-        return matches[0]
-    _report_unknown(typed, known, agent)
-    return (project_of(path) or path) if _is_path(typed) and Path(path).is_dir() else typed
+    return matches[0] if matches else None
+
+
+def report_moved(project_id: str | None, agent: str | None) -> None:
+    """Report to stderr how to get the memories of a project that seems to be *project_id* now.
+
+    Its folder had the same name, and is gone.
+    """
+    known = _known_projects(agent) if project_id else []
+    if not project_id or project_id in known:
+        return
+    name = _folder_name(project_id)
+    for old in known:
+        if old.startswith("/") and _folder_name(old) == name and not Path(old).exists():
+            command = options.command_line(
+                "project move", move, old=old, new=project_id, agent=agent
+            )
+            say.note(f"memories of {say.line(old)} are not here; if it has moved: {command}")
 
 
 def _known_projects(agent: str | None) -> list[str]:
@@ -106,5 +170,5 @@ def _report_unknown(typed: str, known: Sequence[str], agent: str | None) -> None
     if 0 < len(known) <= LISTED_MAX:
         say.note(f"      known projects: {', '.join(map(say.line, known))}")
     elif known:
-        others = options.command_line("projects", projects, agent=agent)
+        others = options.command_line("project list", list_projects, agent=agent)
         say.note(f"      {len(known):,} projects are known: {others}")

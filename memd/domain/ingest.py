@@ -160,6 +160,13 @@ class Session(Value):
     compressed: bool = False
 
 
+class MovedProject(Value):
+    """How many sessions and memories were moved to another project."""
+
+    sessions: Count
+    memories: Count
+
+
 class SessionMessage(Value):
     """One message as a nap stored it, with secrets replaced; *ordinal* is its place."""
 

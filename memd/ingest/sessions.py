@@ -20,13 +20,13 @@ from memd.base.limits import QUERY_TERMS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, TrashReason
-from memd.domain.ingest import Session, SessionHit, SessionMessage, SessionQuery
+from memd.domain.ingest import MovedProject, Session, SessionHit, SessionMessage, SessionQuery
 from memd.domain.occurrence import Note, Occurrence, ignore_occurrence
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal, versions
-from memd.store.session import message_index, session_texts, sessions
+from memd.store.session import message_index, projects, session_texts, sessions
 from memd.store.session.sessions import MessageRow, SessionRow
 from memd.text.words import content_words
 
@@ -110,8 +110,27 @@ class Sessions:
     ) -> tuple[tuple[str, ...], str | None]:
         """Return a page of the agent's projects, by id, and the next page's cursor."""
         place = caller.agent_id, after, limit + 1
-        items = tuple(await self.db.read(names.list_projects, *place))
+        items = tuple(await self.db.read(projects.list_page, *place))
         return items[:limit], items[limit - 1] if len(items) > limit else None
+
+    async def move_project(self, caller: Caller, project_id: str, new_id: str) -> MovedProject:
+        """Move the agent's sessions and memories of a project to the project *new_id*.
+
+        For a folder that was moved or renamed; what *new_id* has already stays. Raises
+        NotFoundError if the agent has nothing of *project_id*.
+        """
+
+        def work(conn: Writing) -> MovedProject:
+            now_us = self.clock.now_us()
+            agent_key = names.agent_key(conn, caller.agent_id)
+            old_key = names.find_project(conn, project_id) or 0
+            new_key = names.ensure_project(conn, new_id, now_us) or 0
+            moved = projects.move(conn, agent_key, old_key, new_key)
+            if not any(moved):
+                raise NotFoundError("no session or memory is of that project", field="project_id")
+            return MovedProject(sessions=moved.sessions, memories=moved.memories)
+
+        return await self.db.write(caller, work, reply=MovedProject)
 
     async def messages(
         self, caller: Caller, session_id: str, after: int | None, limit: int

@@ -66,6 +66,7 @@ KEYED: Final = frozenset(
         "preference.delete",
         "preference.set",
         "session.end",
+        "session.move_project",
         "session.start",
         "shared.publish",
         "shared.retract",

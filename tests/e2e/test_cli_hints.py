@@ -116,16 +116,16 @@ def test_a_project_is_named_by_its_folder_or_a_path_in_it(
 
 def test_the_projects_of_an_agent_are_listed(memd: Memd) -> None:
     of_eve = ("--agent", "eve")
-    assert memd("projects", *of_eve) == (0, "", "no session or memory is of a project\n")
+    assert memd("project", "list", *of_eve) == (0, "", "no session or memory is of a project\n")
     for number in range(LISTED_MAX + 1):
         memd("add", f"Hive {number} is green.", *of_eve, "--project", f"/srv/hive {number}")
     ids = [f"/srv/hive {number}" for number in range(LISTED_MAX + 1)]
-    assert memd("projects", *of_eve).out.splitlines() == ids
-    assert memd("projects", *of_eve, "--json").json == {"items": ids}
+    assert memd("project", "list", *of_eve).out.splitlines() == ids
+    assert memd("project", "list", *of_eve, "--json").json == {"items": ids}
     for project_id in ids:
         assert len(memd("list", *of_eve, "--project", project_id).out.splitlines()) == 1
     unknown = memd("list", *of_eve, "--project", "lake").err
-    assert f"{len(ids)} projects are known: memd projects --agent eve\n" in unknown
+    assert f"{len(ids)} projects are known: memd project list --agent eve\n" in unknown
 
 
 def test_a_project_without_memories_is_said_to_have_none(
@@ -152,6 +152,23 @@ def test_a_project_without_memories_is_said_to_have_none(
     assert [item["project_id"] for item in listed] == ["hives"]
 
 
+def test_memories_follow_a_folder_that_was_moved(daemon: Spawned, tmp_path: Path) -> None:
+    def memd(*words: str) -> commands.Output:
+        return commands.memd(daemon.home, *words, "--agent", "ivy", cwd=new)
+
+    old, new = tmp_path / "old" / "hives", tmp_path / "new" / "hives"
+    (new / ".git").mkdir(parents=True)
+    memd("add", "In this repo we indent with tabs.", "--project", str(old))
+    command = f"memd project move {old} {new} --agent ivy"
+    assert f"memories of {old} are not here; if it has moved: {command}\n" in memd("brief").err
+    assert memd("project", "move", "hives").out == f"1 memory and 0 sessions are of {new} now\n"
+    assert "In this repo we indent with tabs." in memd("brief").out
+    assert memd("project", "list").out == f"{new}\n"
+    nothing = memd("project", "move", "lake")
+    assert nothing.code != 0
+    assert "no session or memory is of a project lake\n" in nothing.err
+
+
 def test_who_imports_notes_in_another_language_is_told(tmp_path: Path, model_dir: Path) -> None:
     english = "\n\n".join(f"# Hive {number}\n\nIt has ten frames." for number in range(6))
     german = "\n\n".join(f"# Stock {n}\n\nDer Imker hat ihn für uns geöffnet." for n in range(6))
@@ -167,5 +184,5 @@ def test_an_empty_brief_says_of_which_project_it_is(tmp_path: Path) -> None:
     with spawned(tmp_path) as daemon:
         lake = commands.memd(daemon.home, "brief", "--project", "/srv/lake").err
         outside = commands.memd(daemon.home, "brief", cwd=daemon.home).err
-    assert "nothing to tell yet of /srv/lake; the known projects: memd projects\n" in lake
+    assert "nothing to tell yet of /srv/lake; the known projects: memd project list\n" in lake
     assert outside == "nothing to tell yet\n0 of 800 tokens\n"

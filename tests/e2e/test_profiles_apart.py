@@ -32,9 +32,9 @@ ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|
 COMMANDS = (
     ("status",), ("status", "--json"), ("stats",), ("stats", "--prometheus"), ("export",),
     ("list", "-n", "200"), ("search", "lantern"), ("search", "--sessions", "lantern"), ("brief",),
-    ("audit", "show"), ("client", "list"), ("agent", "list"), ("projects",), ("archive", "search"),
-    ("archive", "turned-away"), ("trash", "list"), ("org", "query"), ("preference", "list"),
-    ("shared", "search"), *(("records", name, "list") for name in ENTITIES),
+    ("audit", "show"), ("client", "list"), ("agent", "list"), ("project", "list"),
+    ("archive", "search"), ("archive", "turned-away"), ("trash", "list"), ("org", "query"),
+    ("preference", "list"), ("shared", "search"), *(("records", name, "list") for name in ENTITIES),
     ("records", "messages", "export"), ("usage",), ("profile", "list"), ("config", "path"),
 )  # fmt: skip
 
@@ -182,7 +182,10 @@ def test_an_id_of_the_other_is_as_unknown_as_one_that_never_was(drilled: Drilled
 
 
 def _answers(client: Any, named: str) -> Iterator[tuple[str, str, str]]:
-    """Yield what each method that is given an id makes of *named*."""
+    """Yield what each method that is given an id makes of *named*.
+
+    Which event somebody may have meant by it depends on its letters alone, and is left out.
+    """
     made = {"memory": named, "fact": named}
     for name, params in (*asking(lambda _field: named), *calls(lambda _field: named, made)):
         ids = {field: value for field, value in params.items() if re.fullmatch(r"\w*ids?", field)}
@@ -191,7 +194,8 @@ def _answers(client: Any, named: str) -> Iterator[tuple[str, str, str]]:
         try:
             client.call(name, params)
         except MemdError as error:
-            yield name, error.kind, f"{error.message} {error.hint}".replace(named, "ID")
+            hint = re.sub(r"did you mean \w+\? ", "", error.hint or "")
+            yield name, error.kind, f"{error.message} {hint}".replace(named, "ID")
         else:
             yield name, "done", ""
 

@@ -78,6 +78,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "graph.neighbours": {"name": "a"},
     "graph.path": {"source": "a", "target": "b"},
     "graph.query": {"question": "a?"},
+    "session.move_project": {"new_project_id": "/srv/new"},
     "session.search": {"query": "a word"},
     "usage.report": {"source": "codex", "session_id": "s0", "used_tokens": 7},
     "sleep.consolidate": {"messages": [{"role": "user", "content": "a"}]},
@@ -198,6 +199,11 @@ async def an_assistant(desk: Desk) -> dict[str, Any]:
     return {}
 
 
+async def a_project(desk: Desk) -> dict[str, Any]:
+    await done(desk, "memory.store", content="a", category="semantic", project_id="/srv/old")
+    return {"project_id": "/srv/old"}
+
+
 async def an_owner(desk: Desk) -> dict[str, Any]:
     del desk
     return {"public_key": Ed25519PrivateKey.generate().public_key().public_bytes_raw().hex()}
@@ -263,6 +269,7 @@ FIRST: dict[str, Maker] = {
     "session.end": a_session,
     "session.import": a_transcript,
     "session.messages": a_session,
+    "session.move_project": a_project,
     "shared.retract": made_by("shared.publish", content="a", category="semantic"),
     "skill.show": a_skill,
     "sleep.undo": made_by("sleep.run", "run_id", "run_id"),

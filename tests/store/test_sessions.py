@@ -69,21 +69,6 @@ async def test_sessions_are_listed_newest_first_page_by_page(house: Rooms) -> No
     assert seen == ["s4", "s3", "s2", "s1", "s0"]
 
 
-async def test_projects_of_sessions_and_memories_are_listed_page_by_page_for_their_agent(
-    house: Rooms,
-) -> None:
-    await house.sessions.start(replace(ADA, project_id="/srv/lake"), "s")
-    await house.sessions.start(replace(BOB, project_id="/srv/weir"), "s")
-    for project_id in ("billing", "/srv/hives", "/srv/hives"):
-        request = MemoryStoreRequest(
-            content="The hive is green.", category=MemoryCategory.SEMANTIC, project_id=project_id
-        )
-        await house.ingest.store(ADA, request)
-    first, after = await house.sessions.projects(ADA, None, 2)
-    rest, end = await house.sessions.projects(ADA, after, 2)
-    assert (first, rest, end) == (("/srv/hives", "/srv/lake"), ("billing",), None)
-
-
 async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(
     house: Rooms,
 ) -> None:

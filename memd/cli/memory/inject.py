@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.project import find_project_id, project_id_or_here, projects
+from memd.cli.project import find_project_id, list_projects, project_id_or_here, report_moved
 from memd.cli.reach import call
 
 _SINGULAR = {
@@ -150,6 +150,7 @@ def brief(
     if json:
         say.print_json(answer)
         return
-    others = options.command_line("projects", projects, agent=agent)
+    others = options.command_line("project list", list_projects, agent=agent)
     of_project = f" of {say.line(project_id)}; the known projects: {others}" if project_id else ""
     show_messages(answer, f"nothing to tell yet{of_project}")
+    report_moved(project_id, agent)

@@ -12,7 +12,7 @@ from memd.base.limits import (
     PAGE_ITEMS_MAX,
     SIGNAL_PATH_CHARS_MAX,
 )
-from memd.domain.ingest import Session, SessionHit, SessionMessage, SessionQuery
+from memd.domain.ingest import MovedProject, Session, SessionHit, SessionMessage, SessionQuery
 from memd.domain.sleep.sleep import ImportedSession, Window
 from memd.domain.values import EventName, Name, NotBlankStr, ProjectId, Time, Value
 from memd.serve.routes.routes import (
@@ -58,6 +58,13 @@ class ProjectsParams(AgentParams):
 
     after: ProjectId | None = None
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+class MoveProjectParams(WriteParams):
+    """The project whose sessions and memories to move, and the id of the one they belong to now."""
+
+    project_id: ProjectId
+    new_project_id: ProjectId
 
 
 class SessionMessagesParams(AgentParams):
@@ -183,6 +190,12 @@ async def projects(context: Context, params: ProjectsParams) -> Projects:
         return Projects(items=items, next=after)
 
     return await fitting_page(page_of, params.limit)
+
+
+@router.method("session.move_project", "Move what is of one project to another.", scope="admin")
+async def move_project(context: Context, params: MoveProjectParams) -> MovedProject:
+    sessions = context.rooms.sessions
+    return await sessions.move_project(context.caller, params.project_id, params.new_project_id)
 
 
 @router.method("session.messages", "List the messages that naps kept of a session.")

@@ -45,23 +45,6 @@ def ensure_project(conn: Writing, project_id: str | None, now_us: int) -> int | 
     return None if project_id is None else _ensure(conn, "project", project_id, now_us)
 
 
-def list_projects(conn: Reading, agent_id: str, after: str | None, limit: int) -> list[str]:
-    """Return up to *limit* projects of the agent's sessions and memories after *after*, by id."""
-    return conn.list_texts(
-        """
-        SELECT project_id
-          FROM project
-         WHERE (:after IS NULL OR project_id > :after)
-           AND project_key IN (SELECT project_key FROM session WHERE agent_key = :agent_key
-                                UNION
-                               SELECT project_key FROM memory WHERE agent_key = :agent_key)
-         ORDER BY project_id
-         LIMIT :limit
-        """,
-        {"agent_key": agent_key(conn, agent_id), "after": after, "limit": limit},
-    )
-
-
 def _find(conn: Reading, table: str, name: str) -> int | None:
     return conn.get_int(f"SELECT {table}_key FROM {table} WHERE {table}_id = ?", (name,))
 

@@ -1,0 +1,88 @@
+"""The projects of an agent's sessions and memories, and their move from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.memory import memories
+from memd.store.search import pending
+
+
+class MovedRows(NamedTuple):
+    """How many rows a move has changed."""
+
+    sessions: int
+    memories: int
+
+
+def list_page(conn: Reading, agent_id: str, after: str | None, limit: int) -> list[str]:
+    """Return up to *limit* projects of the agent's sessions and memories after *after*, by id."""
+    return conn.list_texts(
+        """
+        SELECT project_id
+          FROM project
+         WHERE (:after IS NULL OR project_id > :after)
+           AND project_key IN (SELECT project_key FROM session WHERE agent_key = :agent_key
+                                UNION
+                               SELECT project_key FROM memory WHERE agent_key = :agent_key)
+         ORDER BY project_id
+         LIMIT :limit
+        """,
+        {"agent_key": names.agent_key(conn, agent_id), "after": after, "limit": limit},
+    )
+
+
+def move(conn: Writing, agent_key: int, project_key: int, new_key: int) -> MovedRows:
+    """Move the agent's sessions and memories, in whatever state, to another project.
+
+    What naps made stays marked as theirs, so that the next one goes on from it, and runs can still
+    be undone.
+    """
+    place = {"agent_key": agent_key, "project_key": project_key, "new_key": new_key}
+    sessions = conn.list_ints(
+        """
+        UPDATE session
+           SET project_key = :new_key
+         WHERE agent_key = :agent_key AND project_key = :project_key
+        RETURNING session_key
+        """,
+        place,
+    )
+    keys = conn.list_ints(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE agent_key = :agent_key AND project_key = :project_key
+        """,
+        place,
+    )
+    before = memories.row_hashes(conn, keys)
+    for key in keys:
+        conn.execute(
+            "UPDATE memory SET project_key = :new_key WHERE memory_key = :key",
+            {"new_key": new_key, "key": key},
+        )
+        pending.rehash(conn, key)
+    hashes = zip(before, memories.row_hashes(conn, keys), strict=True)
+    _follow(conn, [(key, old, new) for (key, _, old), (_, _, new) in hashes])
+    return MovedRows(len(sessions), len(keys))
+
+
+def _follow(conn: Writing, changed: Sequence[tuple[int, bytes, bytes]]) -> None:
+    """Put the new row hashes of memories in place of the old ones where naps and runs know them."""
+    conn.executemany(
+        "UPDATE nap_slot SET row_hash = :new WHERE memory_key = :key AND row_hash = :old",
+        ({"key": key, "old": old, "new": new} for key, old, new in changed),
+    )
+    conn.executemany(
+        """
+        UPDATE run_change
+           SET before = replace(before, hex(:old), hex(:new)),
+               after = replace(after, hex(:old), hex(:new))
+         WHERE memory_key = :key
+        """,
+        ({"key": key, "old": old, "new": new} for key, old, new in changed),
+    )
