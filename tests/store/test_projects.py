@@ -64,11 +64,13 @@ async def test_a_moved_project_takes_its_memories_and_sessions_along(bed: Bed) -
 
 async def test_naps_go_on_in_a_moved_project(bed: Bed) -> None:
     commands = Said("Tests: make test", "env:port", NapKind.ENVIRONMENT)
-    await napped(bed, RULE, commands, DIGEST, project_id=OLD)
+    await napped(bed, TABS, RULE, commands, DIGEST, project_id=OLD)
     await bed.house.sessions.move_project(ADA, OLD, NEW)
-    again = await napped(bed, RULE, commands, DIGEST, project_id=NEW)
-    assert (again.stored, again.merged) == (0, 3)
-    assert await of_project(bed.house, NEW) == {RULE.text, commands.text, DIGEST.text}
+    again = await napped(bed, SPACES, RULE, commands, DIGEST, project_id=NEW)
+    assert (again.stored, again.merged) == (1, 3)
+    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
+    seen = {(each.content, each.project_id) for each in entries}
+    assert seen == {(each.text, NEW) for each in (SPACES, RULE, commands, DIGEST)}
     assert await bed.is_sound()
 
 
