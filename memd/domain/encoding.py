@@ -81,6 +81,8 @@ class SentenceLogits(NamedTuple):
     """That it plainly states what lasts: a fact, a decision, a rule, who somebody is."""
     wish: float
     """That it says how somebody wants the work done from now on."""
+    answer: float
+    """That it plainly tells what is worth remembering, in an answer of the agent's."""
 
 
 @runtime_checkable

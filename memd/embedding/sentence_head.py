@@ -1,8 +1,8 @@
-"""The head over the states of a sentence: what ten numbers tell of it.
+"""The head over the states of a sentence: what eleven numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
-(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last two numbers on messages
-that were written for it (``tests.bench.written``, 0305).
+(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last three numbers on messages
+that were written for it (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312).
 ``sentence_head.json`` holds it: the weights of the states, and those of the signs that only a nap
 knows (:mod:`memd.sleep.distil.speech`), by name.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float32]
 
 HEAD_FILE = "sentence_head.json"
+_KINDS = 5
 
 
 class SentenceHead(NamedTuple):
@@ -44,19 +45,25 @@ class SentenceHead(NamedTuple):
     written: bytes
     """Those of the states, a column for what is plainly stated and one for wishes."""
     written_signs: Mapping[str, Sequence[float]]
+    answers: bytes
+    """Those of the states, for what an answer of the agent plainly tells."""
+    answer_signs: Mapping[str, float]
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
         import numpy as np
 
-        weights = np.frombuffer(self.states, dtype="<f2").astype(np.float32)
-        columns: Rows = states @ weights.reshape(2 * DIMENSION, -1)
-        written = np.frombuffer(self.written, dtype="<f2").astype(np.float32)
-        own: Rows = states @ written.reshape(2 * DIMENSION, -1)
+        blocks = [np.frombuffer(each, dtype="<f2") for each in self._blocks]
+        weights = np.hstack([each.reshape(2 * DIMENSION, -1) for each in blocks])
+        rows: Rows = states @ weights.astype(np.float32)
         return [
-            SentenceLogits(row[0], tuple(row[1:-2]), row[-2], row[-1], *plain_and_wish)
-            for row, plain_and_wish in zip(columns.tolist(), own.tolist(), strict=True)
+            SentenceLogits(worth, tuple(others[:_KINDS]), *others[_KINDS:])
+            for worth, *others in rows.tolist()
         ]
+
+    @property
+    def _blocks(self) -> tuple[bytes, ...]:
+        return self.states, self.written, self.answers
 
 
 @cache
@@ -76,4 +83,6 @@ def parse(document: Mapping[str, Any]) -> SentenceHead:
         document["agent_memory_signs"],
         base64.b64decode(document["written"]),
         document["written_signs"],
+        base64.b64decode(document["answers"]),
+        document["answer_signs"],
     )

@@ -31,7 +31,7 @@ from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import HEAD_FILE, SentenceHead, parse
 from memd.embedding.sentence_states import pool, windows_of
 from memd.sleep.distil.acts import WORTH, Act, Judgement, judge_sentence
-from memd.sleep.distil.outcomes import JUDGED_AT
+from memd.sleep.distil.outcomes import places_to_judge
 from memd.sleep.distil.speech import SENTENCES_MAX, signs, statement_signs
 
 Array = NDArray[np.float64]
@@ -214,9 +214,9 @@ def _judged(texts: Sequence[statements.ReadText]) -> Iterator[tuple[statements.R
     """Yield of the texts of a turn what a nap has judged, and whether it is the last such text."""
     kept = []
     for text in texts:
-        places = [at for at, (score, _) in enumerate(text.sentences) if score >= JUDGED_AT]
+        places = places_to_judge(text.sentences, is_last=text.is_last)
         own = [text.sentences[at] for at in places]
-        kept.append(statements.ReadText(own, [text.worths[at] for at in places]))
+        kept.append(text._replace(sentences=own, worths=[text.worths[at] for at in places]))
     judged = [text for text in kept if text.sentences]
     yield from ((text, at == len(judged) - 1) for at, text in enumerate(judged))
 

@@ -33,10 +33,14 @@ SHA_CHARS = 8
 
 
 class ReadText(NamedTuple):
-    """The sentences of a text that a reader judged, rated by rule, and the worth of each."""
+    """The sentences of a text that a reader judged, rated by rule, and the worth of each.
+
+    *is_last* says whether it is the last of its turn.
+    """
 
     sentences: list[RatedSentence]
     worths: list[int]
+    is_last: bool
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -101,7 +105,7 @@ def read_turn(row: dict[str, Any], exchanges: Mapping[int, Exchange]) -> list[Re
         if (shown := row["texts"].get(str(text.place))) is not None:
             sentences = list(rate_sentences(text.text, asked))[:shown]
             worths = [row["worth"].get(sha(each.text), 0) for _, each in sentences]
-            texts.append(ReadText(sentences, worths))
+            texts.append(ReadText(sentences, worths, text is exchange.texts[-1]))
     count = sum(worth > 0 for each in texts for worth in each.worths)
     return texts if count >= len(row["worth"]) else None
 

@@ -81,6 +81,7 @@ _LEANS = re.compile(
     r"\W*(?:i|it|these|those|they|both|all (?:of )?(?:\w+ )?(?:fixed|done|set)|same)\b",
     re.IGNORECASE,
 )
+_QUESTION_CHARS = 160
 _STOPPED_CHARS = 120
 _LATE_TEXTS = 12
 _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
@@ -240,10 +241,8 @@ def _memories(
         asked = None  # what was said beside "shall I go on?" is no answer to it
     # What came of a step that the user agreed to is worth as much as an answer of theirs.
     worth = _ANSWERED if leave is not None and approves(whole) else _ENDED
-    if not kept and ended and _stands_alone(ended):
-        yield _outcome_memory(turn, ended, worth)
-    elif not kept and ended and leave:
-        yield _outcome_memory(turn, f"{leave}{OUTCOME_PART}{ended}", worth)
+    if not kept and ended and (text := _outcome_text(turn.exchange, ended, mine, leave)):
+        yield _outcome_memory(turn, text, worth)
     for number, part in enumerate(kept):
         beside = (
             (_fitting_answer(part, asked, whole) or stopped_at)
@@ -319,6 +318,30 @@ def _memory(
         Origin.ASSISTANT if asked or ended else Origin.PERSON,
     )
     return NapCandidate(memory, part.judged.score, by_model=part.judged.by_model)
+
+
+def _outcome_text(exchange: Exchange, ended: str, mine: str, leave: str | None) -> str:
+    """Return what a memory says that has no words of the user but, at most, their question.
+
+    *leave* is what the agent said before it asked whether to go on, *mine* what the user wrote;
+    "" where *ended* needs more than that.
+    """
+    if _stands_alone(ended):
+        return ended
+    before = leave or (_question(mine) if any(text.plain for text in exchange.texts) else "")
+    return f"{before}{OUTCOME_PART}{ended}" if before else ""
+
+
+def _question(text: str) -> str:
+    """Return what the user asked in so many words, of a long message its first question.
+
+    >>> _question("It is slow again. Who owns the DNS? " + "I have read all of the wiki. " * 9)
+    'Who owns the DNS?'
+    """
+    if len(text) <= _QUESTION_CHARS:
+        return text
+    parts = sentences(text)
+    return cut(next((each for each in parts if each.endswith("?")), parts[0]), _QUESTION_CHARS)
 
 
 def _stands_alone(ended: str) -> bool:

@@ -48,13 +48,15 @@ class AgentText(NamedTuple):
     """A text of the agent, and the place of its message in the list.
 
     *worths* are the log-odds of its sentences that they are worth telling, by their texts; a
-    sentence that no model judged has none. *in_memory* is what each adds to the worth of a memory.
+    sentence that no model judged has none. *in_memory* is what each adds to the worth of a memory;
+    those that are *plain* are worth one whatever it is.
     """
 
     place: int
     text: str
     worths: Mapping[str, float] = NOTHING_JUDGED
     in_memory: Mapping[str, float] = NOTHING_JUDGED
+    plain: frozenset[str] = frozenset()
 
 
 class Run(NamedTuple):

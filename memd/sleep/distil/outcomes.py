@@ -33,6 +33,9 @@ TOLD_WORTH = 0.0
 JUDGED_AT = 0.5
 """The score from which a model judges a sentence: half have less, and one in a hundred of those
 that it would tell."""
+SHORT_ANSWER = 8
+"""Of an answer of at most so many sentences all are judged: a short one says it in plain words,
+which the rules know nothing of."""
 STATEMENTS_MAX = 120
 """So many sentences of a text are judged by the model, the last ones."""
 _SECOND_SHARE = 0.5  # of the first one's score, from which a second is told beside it
@@ -203,17 +206,25 @@ def _rate(line: Sentence, asked: frozenset[str], worths: Mapping[str, float]) ->
 def statements(exchange: Exchange) -> list[list[RatedSentence]]:
     """Return of each text of *exchange* what a model may judge, rated by rule.
 
-    That is what of the last few texts is not hopeless by rule, and of those before them what gives
-    a reason.
+    That is all of a last text that is short, what of the last few texts is not hopeless by rule,
+    and of those before them what gives a reason.
     """
     asked = words_asked(exchange)
-    late = len(exchange.texts) - _TEXTS_BACK
+    last = len(exchange.texts) - 1
     judged: list[list[RatedSentence]] = []
     for at, text in enumerate(exchange.texts):
-        lines = _tellable_sentences(text.text) if at >= late else _find_reasons(text.text)
-        rated = ((_score(line, asked), line) for line in lines)
-        judged.append([each for each in rated if each[0] >= JUDGED_AT][-STATEMENTS_MAX:])
+        is_late = at > last - _TEXTS_BACK
+        lines = _tellable_sentences(text.text) if is_late else _find_reasons(text.text)
+        rated = [(_score(line, asked), line) for line in lines]
+        judged.append([rated[place] for place in places_to_judge(rated, is_last=at == last)])
     return judged
+
+
+def places_to_judge(rated: Sequence[RatedSentence], *, is_last: bool) -> list[int]:
+    """Return which of the *rated* sentences of a text, the last one or not, a model judges."""
+    is_short = is_last and len(rated) <= SHORT_ANSWER
+    places = [at for at, (score, _) in enumerate(rated) if is_short or score >= JUDGED_AT]
+    return places[-STATEMENTS_MAX:]
 
 
 def words_asked(exchange: Exchange) -> frozenset[str]:

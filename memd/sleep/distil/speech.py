@@ -30,11 +30,11 @@ from memd.sleep.distil.exchanges import (
     NapMemory,
 )
 from memd.sleep.distil.findings import LIST_SLOT
-from memd.sleep.distil.language import phrases
+from memd.sleep.distil.language import phrases, prose
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.outcomes import RatedSentence
+from memd.sleep.distil.outcomes import TOLD_WORTH, RatedSentence
 from memd.text.languages import is_foreign
 from memd.text.words import sentences
 
@@ -49,6 +49,8 @@ PLAIN_KEPT, WISH_KEPT = 1.1, 0.75
 SHORT_CHARS, SHORT_LIFT = 40, 0.05
 """Each character fewer than so many adds so much to the log-odds of a plain statement. Few short
 sentences are plain, so the fit doubts all of them; those that sound plain mostly are (0308)."""
+ANSWER_TOLD = 0.8
+"""Those of plainly telling what is worth it, from which a sentence of an agent's answer is told."""
 ANSWER_DROPPED = -1.5
 """Those below which words that answer something are none by themselves."""
 _DROPPED = -0.5
@@ -69,6 +71,7 @@ _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
 _PLAIN_WISH = 0.65  # the score of two signs
 # From which scores of the rules and log-odds of the model on a decision or correction is plain.
 _PLAIN = ((WORTH, 2.0), (0.65, LIFTED), (0.75, 0.0), (STANDING, -inf))
+_ENDING_CHARS = 300
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -181,19 +184,31 @@ def weigh_statements(
 ) -> list[AgentText]:
     """Return the *texts* of an exchange with the worths of the *rated* sentences of each.
 
-    *logits* are what the model told of these.
+    *logits* are what the model told of these. Of an answer it also knows what is plainly told: that
+    is the last text, unless it announces the next step.
     """
-    weights = sentence_head().statement_signs
+    head = sentence_head()
+    answer_at = len(texts) - 1 if texts and not _announces(texts[-1].text) else None
     last = max((at for at, lines in enumerate(rated) if lines), default=0)
     weighed: list[AgentText] = []
     for at, (text, lines, rows) in enumerate(zip(texts, rated, logits, strict=True)):
-        worths, in_memory = {}, {}
+        worths, in_memory, plain = {}, {}, set()
         for number, ((score, line), row) in enumerate(zip(lines, rows, strict=True)):
-            own = statement_signs(score, line.text, number, len(lines), is_last=at == last)
-            worths[line.text] = row.statement + sum(weights[name] * value for name, value in own)
-            in_memory[line.text] = row.in_memory
-        weighed.append(text._replace(worths=worths, in_memory=in_memory))
+            own = dict(statement_signs(score, line.text, number, len(lines), is_last=at == last))
+            worth = row.statement + _weigh(head.statement_signs, own.items())
+            answer = row.answer + _weigh(head.answer_signs, own.items())
+            if at == answer_at and answer >= ANSWER_TOLD and not is_foreign(line.text):
+                worth = max(worth, TOLD_WORTH + answer - ANSWER_TOLD)
+                plain.add(line.text)
+            worths[line.text], in_memory[line.text] = worth, row.in_memory
+        weighed.append(text._replace(worths=worths, in_memory=in_memory, plain=frozenset(plain)))
     return weighed
+
+
+def _announces(text: str) -> bool:
+    """Return whether *text* ends by saying what the agent does next."""
+    last = prose.sentences(text[-_ENDING_CHARS:])[-1:]
+    return any(phrases.ANNOUNCES.match(each.text) for each in last)
 
 
 def statement_signs(
@@ -218,6 +233,8 @@ class JudgedSentences(NamedTuple):
     """The log-odds that each is worth remembering."""
     agents: Mapping[str, tuple[float, float]]
     """The same, and what each adds to the worth of its memory."""
+    plain: frozenset[str] = frozenset()
+    """Those of the agent that plainly tell what is worth it."""
 
     @classmethod
     def of(cls, exchange: Exchange, worths: Mapping[str, SentenceWorth]) -> JudgedSentences:
@@ -229,6 +246,7 @@ class JudgedSentences(NamedTuple):
                 for text in exchange.texts
                 for sentence, worth in text.worths.items()
             },
+            frozenset(_letters(each) for text in exchange.texts for each in text.plain),
         )
 
 
@@ -241,6 +259,9 @@ def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
     if is_always_kept(memory):
         return True
     if is_by_agent(memory):
+        text = _letters(memory.text)
+        if any(each in text for each in judged.plain):
+            return True
         of_agent = agent_memory_signs(memory, judged)
         return _weigh(head.agent_memory_signs, of_agent) >= AGENT_MEMORY_WORTH
     if is_foreign(memory.text):

@@ -63,11 +63,14 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     states = np.zeros((2, 2 * DIMENSION), dtype=np.float32)
     states[1, 0] = 1.0
     nothing, first = head.logits(states)
-    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0)
+    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0, 0.0)
     worth, *kinds, statement, in_memory = np.frombuffer(head.states, dtype="<f2")[:8].astype(float)
     assert len(head.written) == 2 * DIMENSION * 2 * 2
     plain, wish = np.frombuffer(head.written, dtype="<f2")[:2].astype(float)
-    assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory, plain, wish)
+    assert len(head.answers) == 2 * DIMENSION * 2
+    (answer,) = np.frombuffer(head.answers, dtype="<f2")[:1].astype(float)
+    assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory, plain, wish, answer)
     assert set(head.written_signs) == set(head.signs)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)
-    assert {name for name, _ in signs} == set(head.statement_signs)
+    names = {name for name, _ in signs}
+    assert names == set(head.statement_signs) == set(head.answer_signs)

@@ -56,6 +56,11 @@ NARRATION_ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 """The same in Russian and Chinese."""
+# How an agent announces its next step: what it says before that is no answer yet.
+ANNOUNCES = re.compile(
+    r"\W*(?:(?:now|next|first|so|ok(?:ay)?|then)\W+)*(?:let me(?! know)|let's|i'm going to)\b",
+    re.IGNORECASE,
+)
 # How an agent thinks, to itself: some recorders write thoughts down as its text.
 THOUGHT = opening(
     """

@@ -11,6 +11,7 @@ from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.outcomes import SHORT_ANSWER
 from memd.sleep.distil.speech import (
     JudgedSentences,
     agent_memory_signs,
@@ -18,10 +19,11 @@ from memd.sleep.distil.speech import (
     user_memory_signs,
 )
 
-SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0, -30.0)
-NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0, -30.0)
+SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0, -30.0, -30.0)
+NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0, -30.0, -30.0)
 PLAIN = NEVER._replace(plain=30.0)
 WISHED = NEVER._replace(wish=30.0)
+TOLD = NEVER._replace(answer=30.0)
 UNSEEN = "Endpoints share one schema file here."
 RULED = (
     "We need the port to be 8443 for the staging server, as the proxy before it forwards no other."
@@ -164,6 +166,33 @@ def test_agreement_is_worth_what_came_of_it() -> None:
     assert memory.text.endswith(CURE.replace("`", ""))
 
 
+WAITS = "The sleep waits for the sandbox of the payment provider."
+ASKED = user("why do we sleep there?")
+
+
+def test_what_an_answer_plainly_tells_is_an_outcome() -> None:
+    assert kept([ASKED, agent(WAITS)], None) == []
+    assert kept([ASKED, agent(WAITS)], NEVER) == []
+    [memory] = kept([ASKED, agent(WAITS)], TOLD)
+    assert memory.text == f"why do we sleep there?{OUTCOME_PART}{WAITS}"
+    assert (memory.kind, memory.origin) == (NapKind.OUTCOME, Origin.ASSISTANT)
+    whole = f"{WAITS.rstrip('.')}, whose answers come late."
+    assert [each.text for each in kept([ASKED, agent(whole)], TOLD)] == [whole]
+
+
+def test_nothing_is_plainly_told_before_the_last_text_or_in_another_language() -> None:
+    assert kept([ASKED, agent(WAITS), agent("Anything else?")], TOLD) == []
+    assert kept([ASKED, agent(f"{WAITS} Let me look at the log, too.")], TOLD) == []
+    assert kept([ASKED, agent("Der Aufruf wartet auf die Sandbox des Anbieters.")], TOLD) == []
+
+
+def test_all_of_a_short_answer_is_judged_and_of_a_long_one_what_is_not_hopeless() -> None:
+    short = ReadSession.of([ASKED, agent(WAITS)])
+    assert short.sentences()[-1] == [WAITS]
+    long = ReadSession.of([ASKED, agent(" ".join([WAITS] * (SHORT_ANSWER + 1)))])
+    assert long.sentences()[-1] == []
+
+
 def candidate(text: str, kind: NapKind, slot: str = "slot") -> NapCandidate:
     return NapCandidate(NapMemory(text, kind, (0,), slot, Origin.PERSON), 0.6)
 
@@ -186,6 +215,8 @@ def test_the_words_of_the_agent_are_kept_if_their_sentences_are_worth_it() -> No
     letters = "theimporterfailedbecauserowscsvbeginswithabyteordermark"
     assert is_worth_keeping(outcome, JudgedSentences({}, {letters: (3.0, 2.0)}))
     assert not is_worth_keeping(outcome, JudgedSentences({}, {letters: (0.0, -2.0)}))
+    plain = frozenset({letters})
+    assert is_worth_keeping(outcome, JudgedSentences({}, {letters: (0.0, -2.0)}, plain))
 
 
 def test_the_head_weighs_every_sign_of_a_memory() -> None:
@@ -290,11 +321,11 @@ def test_a_later_answer_hides_no_earlier_one() -> None:
 
 def test_what_is_hopeless_by_rule_is_not_judged() -> None:
     hopeless = "I hope that this helps you a bit."
-    asked, *answer = ReadSession.of(
-        [user("why does it stop?"), agent(f"{hopeless} {CAUSE}")]
+    asked, *answers = ReadSession.of(
+        [user("why does it stop?"), agent(f"{hopeless} {CAUSE}"), agent("It runs.")]
     ).sentences()
     assert asked == ["why does it stop?"]
-    assert answer == [[CAUSE.replace("`", "")]]
+    assert answers == [[CAUSE.replace("`", "")], []]
 
 
 def test_of_what_was_said_long_before_the_end_only_reasons_are_judged() -> None:
