@@ -162,27 +162,27 @@ def nap_table(
             patch("memd.sleep.distil.speech.sentence_head", lambda its=head: its),
             patch("bench.classified.sentence_head", lambda its=head: its),
         ):
-            told = _told(each for each in answers if each["writer"] == writer)
-        yield f"| {writer} | {told} |"
+            shares = _shares(each for each in answers if each["writer"] == writer)
+        yield f"| {writer} | {shares} |"
 
 
-def _told(answers: Iterable[dict[str, Any]]) -> str:
+def _shares(answers: Iterable[dict[str, Any]]) -> str:
     """Return how many sentences that are clearly worth it a memory has, and of how many.
 
     Then of how many answers of the moment there is a memory, and of how many.
     """
-    told, whole = Counter[str](), Counter[str]()
+    kept, whole = Counter[str](), Counter[str]()
     for answer in answers:
         memories = distilled(as_messages(answer))
         texts = [each.text for each in memories if each.kind is not NapKind.DIGEST]
         if not answer["worth"]:
             whole["moment"] += 1
-            told["moment"] += bool(texts)
+            kept["moment"] += bool(texts)
         for part, worth in answer["worth"]:
             if worth == CLEAR:
                 whole["clear"] += 1
-                told["clear"] += any(_letters(part) in _letters(text) for text in texts)
-    return " | ".join(f"{told[each]} of {whole[each]}" for each in ("clear", "moment"))
+                kept["clear"] += any(_letters(part) in _letters(text) for text in texts)
+    return " | ".join(f"{kept[each]} of {whole[each]}" for each in ("clear", "moment"))
 
 
 def document(weights: Array) -> dict[str, Any]:
