@@ -143,7 +143,7 @@ def table(
     yield "| bar | clearly worth it | answers of the moment | other sentences |"
     for bar in BARS:
         past = logits >= bar
-        let = len({rows[at].answer for at in np.flatnonzero(past) if rows[at].is_moment})
+        let = len({rows[at].answer for at in np.flatnonzero(past).tolist() if rows[at].is_moment})
         beside = (past & (worth == 0)).sum() / (worth == 0).sum()
         yield f"| {bar} | {(past & (worth == CLEAR)).sum() / clear:.3f} | {let} | {beside:.3f} |"
 
