@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,23 @@ def test_a_session_that_begins_gets_a_brief_and_one_that_goes_on_does_not(
     goes_on = {**begins, "source": "resume"}
     assert hook(home, "claude-code", "SessionStart", goes_on) == (0, "", "")
     assert log_lines(home) == []
+
+
+def test_a_linked_working_tree_gets_the_brief_of_its_project(
+    daemon: Spawned, home: Path, tmp_path: Path
+) -> None:
+    project, linked = tmp_path / "proj", tmp_path / "fix"
+    project.mkdir()
+    for words in (
+        ("init", "-q"),
+        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first", "--allow-empty"),
+        ("worktree", "add", "-q", str(linked)),
+    ):
+        subprocess.run(["git", "-C", project, *words], check=True, capture_output=True)
+    with a_desk(daemon, "claude-code") as desk:
+        desk.store("Run the linter with make lint.", project_id=str(project))
+    begins = {"session_id": "b2", "cwd": str(linked), "source": "startup"}
+    assert "make lint" in hook(home, "claude-code", "SessionStart", begins).added
 
 
 def test_of_a_long_prompt_the_words_above_the_paste_are_kept(
