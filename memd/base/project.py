@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 
 _FOLDERS_MAX = 65
-_LINK_BYTES_MAX = 4_096
+_LINK_CHARS_MAX = 4_096
 _LINK = "gitdir:"
+_HIDING = ("/.git", "/.bare")
+_MODULES = "/.git/modules/"
 
 
 def project_of(cwd: str | None) -> str | None:
@@ -42,21 +44,23 @@ def _main_tree(git: str) -> str | None:
     a root, a submodule, and what cannot be read.
     """
     link = _read_line(git)
-    if not link.startswith(_LINK):
+    tree = os.path.dirname(git)
+    own = os.path.normpath(os.path.join(tree, link[len(_LINK) :].strip()))
+    repository, trees = os.path.split(os.path.dirname(own))
+    is_linked = link.startswith(_LINK) and trees == "worktrees" and _MODULES not in repository
+    if not is_linked or not _is_named(
+        os.path.join(own, _read_line(os.path.join(own, "gitdir"))), tree
+    ):
         return None
-    own = os.path.normpath(os.path.join(os.path.dirname(git), link[len(_LINK) :].strip()))
-    trees = os.path.dirname(own)
-    back = _read_line(os.path.join(own, "gitdir"))
-    if os.path.basename(trees) != "worktrees" or not back:
-        return None
+    return os.path.dirname(repository) if repository.endswith(_HIDING) else repository
+
+
+def _is_named(back: str, tree: str) -> bool:
+    """Return whether *back*, which a repository says, is the ``.git`` in the folder *tree*."""
     try:
-        if not os.path.samefile(os.path.join(own, back), git):
-            return None
-    except OSError:
-        return None
-    repository = os.path.dirname(trees)
-    is_hidden = os.path.basename(repository).startswith(".")
-    return os.path.dirname(repository) if is_hidden else repository
+        return os.path.basename(back) == ".git" and os.path.samefile(os.path.dirname(back), tree)
+    except (OSError, ValueError):
+        return False
 
 
 def _read_line(path: str) -> str:
@@ -65,6 +69,6 @@ def _read_line(path: str) -> str:
         if not os.path.isfile(path):
             return ""
         with open(path, encoding="utf-8") as file:
-            return file.read(_LINK_BYTES_MAX).strip()
+            return file.read(_LINK_CHARS_MAX).strip()
     except (OSError, ValueError):
         return ""

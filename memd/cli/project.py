@@ -56,10 +56,10 @@ def move(
     """
     known = _known_projects(agent)
     path = os.path.normpath(Path.cwd() / old)
-    project_id = _match_one(old, match_projects(old, path, project_of(path), known), "OLD")
+    project_id = _match_one(old, match_projects(old, path, None, known), "OLD")
     if project_id is None:
         raise InvalidError(f"no session or memory is of a project {say.line(old)}", field="OLD")
-    new_id = _new_id(new)
+    new_id = _new_id(new, known)
     params = options.without_none(project_id=project_id, new_project_id=new_id, agent_id=agent)
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         moved = client.call("session.move_project", params)
@@ -68,15 +68,25 @@ def move(
         return
     memories = say.count(moved["memories"], "memory")
     sessions = say.count(moved["sessions"], "session")
-    say.out(f"{memories} and {sessions} are of {say.line(new_id)} now")
+    say.out(f"{memories} and {sessions} of {say.line(project_id)} are of {say.line(new_id)} now")
 
 
-def _new_id(typed: str | None) -> str:
-    """Return the id of the project in the folder *typed*, or the name that it is."""
+def _new_id(typed: str | None, known: Sequence[str]) -> str:
+    """Return the id of the project that *typed* names: a *known* one, or one in its folder.
+
+    Raises InvalidError if there is no such folder, or no project in it.
+    """
     path = os.path.normpath(Path.cwd() / (typed or "."))
-    if typed is not None and not _is_path(typed) and not Path(path).is_dir():
-        return typed
-    return project_of(path) or path
+    if typed and (match := _match_one(typed, match_projects(typed, path, None, known), "NEW")):
+        return match
+    project_id = project_of(path) if Path(path).is_dir() else None
+    if project_id is None:
+        raise InvalidError(
+            f"{say.line(typed or path)} is no git working tree, nor a known project",
+            field="NEW",
+            hint="memd project list shows those that are known",
+        )
+    return project_id
 
 
 def project_id_or_here(typed: str | None, agent: str | None) -> str | None:
@@ -123,7 +133,7 @@ def report_moved(project_id: str | None, agent: str | None) -> None:
         return
     name = _folder_name(project_id)
     for old in known:
-        if old.startswith("/") and _folder_name(old) == name and not Path(old).exists():
+        if old.startswith("/") and _folder_name(old) == name and not os.path.lexists(old):
             command = options.command_line(
                 "project move", move, old=old, new=project_id, agent=agent
             )

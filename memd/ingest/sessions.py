@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import DAY_US, Clock, from_us, to_us
-from memd.base.errors import NotFoundError
+from memd.base.errors import InvalidError, NotFoundError
 from memd.base.ids import Ids
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.base.work import Work
@@ -117,8 +117,10 @@ class Sessions:
         """Move the agent's sessions and memories of a project to the project *new_id*.
 
         For a folder that was moved or renamed; what *new_id* has already stays. Raises
-        NotFoundError if the agent has nothing of *project_id*.
+        NotFoundError if the agent has nothing of *project_id*, InvalidError if both are the same.
         """
+        if project_id == new_id:
+            raise InvalidError("that is the same project", field="new_project_id")
 
         def work(conn: Writing) -> MovedProject:
             now_us = self.clock.now_us()
@@ -128,6 +130,8 @@ class Sessions:
             moved = projects.move(conn, agent_key, old_key, new_key)
             if not any(moved):
                 raise NotFoundError("no session or memory is of that project", field="project_id")
+            if project_id.startswith("/") and new_id.startswith("/"):
+                projects.move_windows(conn, agent_key, project_id, new_id)
             return MovedProject(sessions=moved.sessions, memories=moved.memories)
 
         return await self.db.write(caller, work, reply=MovedProject)

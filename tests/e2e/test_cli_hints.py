@@ -159,9 +159,14 @@ def test_memories_follow_a_folder_that_was_moved(daemon: Spawned, tmp_path: Path
     old, new = tmp_path / "old" / "hives", tmp_path / "new" / "hives"
     (new / ".git").mkdir(parents=True)
     memd("add", "In this repo we indent with tabs.", "--project", str(old))
-    command = f"memd project move {old} {new} --agent ivy"
+    command = f"memd project move --agent ivy {old} {new}"
     assert f"memories of {old} are not here; if it has moved: {command}\n" in memd("brief").err
-    assert memd("project", "move", "hives").out == f"1 memory and 0 sessions are of {new} now\n"
+    nowhere = memd("project", "move", "hives", str(tmp_path / "nwe"))
+    assert "is no git working tree, nor a known project\n" in nowhere.err
+    mistyped = memd("project", "move", f"{old}/src")
+    assert "no session or memory is of a project" in mistyped.err
+    moved = memd("project", "move", "hives").out
+    assert moved == f"1 memory and 0 sessions of {old} are of {new} now\n"
     assert "In this repo we indent with tabs." in memd("brief").out
     assert memd("project", "list").out == f"{new}\n"
     nothing = memd("project", "move", "lake")

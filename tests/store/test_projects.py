@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.distilling import Said, digest, napped
@@ -10,10 +11,13 @@ from support.nights import ADA, Bed
 from support.store import BOB
 
 from memd.backends.rooms import Rooms
-from memd.base.errors import NotFoundError
+from memd.base.errors import InvalidError, NotFoundError
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest
+from memd.domain.settings.settings import Settings
+from memd.signals.usage import Usage
 from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.nap.naps import Naps
 
 OLD, NEW = "/srv/hives", "/home/ada/hives"
 TABS, SPACES = Said("We indent with tabs.", "a"), Said("We indent with spaces after all.", "a")
@@ -94,3 +98,31 @@ async def test_a_project_without_memories_is_not_moved(house: Rooms) -> None:
     with pytest.raises(NotFoundError):
         await house.sessions.move_project(BOB, OLD, NEW)
     assert await of_project(house, OLD) == {"The hive is green."}
+
+
+async def test_a_project_is_not_moved_to_itself(house: Rooms) -> None:
+    await stored(house, "The hive is green.", OLD)
+    with pytest.raises(InvalidError, match="same project"):
+        await house.sessions.move_project(ADA, OLD, OLD)
+
+
+async def test_a_damaged_memory_stays_where_it_is_and_damaged(bed: Bed) -> None:
+    await stored(bed.house, "The hive is green.", OLD)
+    await stored(bed.house, "The weir is old.", OLD)
+    damage = "UPDATE memory SET confidence = 0.123 WHERE content = 'The weir is old.'"
+    await bed.house.db.write(ADA, lambda conn: conn.execute(damage).fetchall())
+    moved = await bed.house.sessions.move_project(ADA, OLD, NEW)
+    assert moved.memories == 1
+    assert await of_project(bed.house, NEW) == {"The hive is green."}
+    assert not (await bed.house.upkeep.check(ADA)).ok
+
+
+async def test_windows_below_the_folder_are_below_the_new_one(house: Rooms) -> None:
+    await stored(house, "The hive is green.", OLD)
+    for number, cwd in enumerate((OLD, f"{OLD}/src", f"{OLD}-2", "/srv")):
+        usage = Usage(source="s", session_id=f"{number}", used_tokens=1, cwd=cwd)
+        await Naps(house, Settings(), Path("nowhere"), environ={}).watcher.report(ADA, usage)
+    await house.sessions.move_project(ADA, OLD, NEW)
+    query = "SELECT cwd FROM usage_window ORDER BY session_id"
+    cwds = await house.db.read(lambda conn: conn.list_texts(query))
+    assert cwds == [NEW, f"{NEW}/src", f"{OLD}-2", "/srv"]

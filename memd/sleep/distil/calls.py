@@ -124,7 +124,14 @@ _NOISE = frozenset((
     "which", "whereis", "type", "file", "stat", "du", "df", "tree", "pwd", "date", "true", "test",
     "git", "gh", "xargs", "tee", "printf", "jq", "open", "kill", "pkill", "ps", "lsof", "wait",
     "for", "while", "if", "[", "{", "(", "ln", "man", "history", "clear", "exit", "submit",
+    "dir", "findstr", "del", "copy", "move", "where", "cls",
 ))  # fmt: skip
+# The same in PowerShell: "Test-Path", "Get-ChildItem".
+_CMDLET = re.compile(
+    r"(?:get|test|select|where|sort|format|out|write|copy|move|remove|new|set|measure|stop|resolve"
+    r"|join|foreach)-[a-z]+",
+    re.IGNORECASE,
+)
 _CHECKING = re.compile(
     r"lint|ruff|flake8|mypy|pyright|prettier|gofmt|\bblack\b|clippy|\bvet\b|\btsc\b|rubocop|\bfmt\b",
     re.IGNORECASE,
@@ -141,8 +148,13 @@ WHOLE_PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
 
 
 def is_noise(read: Command) -> bool:
-    """Return whether a command only looks around, moves files, or asks version control."""
-    return read.about.split(" ", 1)[0] in _NOISE or not read.about
+    """Return whether a command only looks around, moves files, or asks version control.
+
+    >>> is_noise(Command("Test-Path app", "Test-Path")), is_noise(Command("make", "make"))
+    (True, False)
+    """
+    program = read.about.split(" ", 1)[0]
+    return program in _NOISE or not program or _CMDLET.fullmatch(program) is not None
 
 
 def is_check(read: Command) -> bool:

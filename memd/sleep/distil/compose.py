@@ -81,7 +81,7 @@ _LEANS = re.compile(
     r"\W*(?:i|it|these|those|they|both|all (?:of )?(?:\w+ )?(?:fixed|done|set)|same)\b",
     re.IGNORECASE,
 )
-_QUESTION_CHARS = 160
+_QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 _STOPPED_CHARS = 120
 _LATE_TEXTS = 12
 _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
@@ -321,10 +321,9 @@ def _memory(
 
 
 def _outcome_text(exchange: Exchange, ended: str, mine: str, leave: str | None) -> str:
-    """Return what a memory says that has no words of the user but, at most, their question.
+    """Return what a memory of what came says, "" where *ended* needs more than what was asked.
 
-    *leave* is what the agent said before it asked whether to go on, *mine* what the user wrote;
-    "" where *ended* needs more than that.
+    *leave* is what the agent said before it asked whether to go on, *mine* what the user wrote.
     """
     if _stands_alone(ended):
         return ended
@@ -333,15 +332,16 @@ def _outcome_text(exchange: Exchange, ended: str, mine: str, leave: str | None) 
 
 
 def _question(text: str) -> str:
-    """Return what the user asked in so many words, of a long message its first question.
+    """Return what the user asked or reported, of a long message its first question; "" for no such.
 
-    >>> _question("It is slow again. Who owns the DNS? " + "I have read all of the wiki. " * 9)
-    'Who owns the DNS?'
+    >>> _question("It is slow. Who owns the DNS? " + "I see it. " * 15), _question("ok thanks")
+    ('Who owns the DNS?', '')
     """
-    if len(text) <= _QUESTION_CHARS:
-        return text
     parts = sentences(text)
-    return cut(next((each for each in parts if each.endswith("?")), parts[0]), _QUESTION_CHARS)
+    asked = next((each for each in parts if each.endswith("?")), *parts[:1] or ("",))
+    short = text if len(text) <= _QUESTION_CHARS else cut(asked, _QUESTION_CHARS)
+    names_nothing = approves(text) or only_names(text) or only_picks(text) or text.startswith("/")
+    return "" if names_nothing or len(asked.split()) < _QUESTION_WORDS_MIN else short
 
 
 def _stands_alone(ended: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.store.access import names
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories
 from memd.store.search import pending
@@ -39,7 +40,7 @@ def move(conn: Writing, agent_key: int, project_key: int, new_key: int) -> Moved
     """Move the agent's sessions and memories, in whatever state, to another project.
 
     What naps made stays marked as theirs, so that the next one goes on from it, and runs can still
-    be undone.
+    be undone. A damaged memory stays where it is: another hash would hide the damage.
     """
     place = {"agent_key": agent_key, "project_key": project_key, "new_key": new_key}
     sessions = conn.list_ints(
@@ -59,6 +60,7 @@ def move(conn: Writing, agent_key: int, project_key: int, new_key: int) -> Moved
         """,
         place,
     )
+    keys = intact.memories(conn, keys)
     before = memories.row_hashes(conn, keys)
     for key in keys:
         conn.execute(
@@ -69,6 +71,19 @@ def move(conn: Writing, agent_key: int, project_key: int, new_key: int) -> Moved
     hashes = zip(before, memories.row_hashes(conn, keys), strict=True)
     _follow(conn, [(key, old, new) for (key, _, old), (_, _, new) in hashes])
     return MovedRows(len(sessions), len(keys))
+
+
+def move_windows(conn: Writing, agent_key: int, folder: str, new_folder: str) -> None:
+    """Let the agent's context windows below *folder* be below *new_folder*, for their next naps."""
+    conn.execute(
+        """
+        UPDATE usage_window
+           SET cwd = :new_folder || substr(cwd, length(:folder) + 1)
+         WHERE agent_key = :agent_key
+           AND (cwd = :folder OR substr(cwd, 1, length(:folder) + 1) = :folder || '/')
+        """,
+        {"agent_key": agent_key, "folder": folder, "new_folder": new_folder},
+    )
 
 
 def _follow(conn: Writing, changed: Sequence[tuple[int, bytes, bytes]]) -> None:

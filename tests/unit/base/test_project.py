@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -33,8 +34,12 @@ def test_outside_of_any_working_tree_there_is_no_project(cwd: str | None) -> Non
 
 
 def _git(folder: Path, *args: str) -> None:
+    """Run git as if nobody had configured it, and outside of any hook of git's own."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     identity = ("-c", "user.name=Ada", "-c", "user.email=ada@localhost")
-    subprocess.run(["git", "-C", folder, *identity, *args], check=True, capture_output=True)
+    words = ["git", "-C", str(folder), *identity, *args]
+    subprocess.run(words, check=True, capture_output=True, env=env)
 
 
 @pytest.fixture
@@ -66,19 +71,36 @@ def test_without_a_main_tree_the_repository_names_the_project(
     assert project_of(f"{home}/fix") == f"{home / project}"
 
 
+@pytest.mark.parametrize("how", ["copied", "symbolic", "hard"])
 def test_a_link_that_the_repository_does_not_know_is_not_followed(
-    repository: Path, tmp_path: Path
+    repository: Path, tmp_path: Path, how: str
 ) -> None:
     _git(repository, "worktree", "add", "-q", "../fix")
     unpacked = tmp_path / "unpacked"
     unpacked.mkdir()
-    (unpacked / ".git").write_text((tmp_path / "fix" / ".git").read_text("utf-8"), "utf-8")
+    git, known = unpacked / ".git", tmp_path / "fix" / ".git"
+    if how == "copied":
+        git.write_text(known.read_text("utf-8"), "utf-8")
+    elif how == "symbolic":
+        git.symlink_to(known)
+    else:
+        git.hardlink_to(known)
     assert project_of(str(unpacked)) == str(unpacked)
+
+
+def test_what_the_repository_says_may_be_no_path(tmp_path: Path) -> None:
+    own = tmp_path / "x" / "worktrees" / "y"
+    own.mkdir(parents=True)
+    (own / "gitdir").write_bytes(b"/a\0b/.git")
+    (tmp_path / ".git").write_text("gitdir: x/worktrees/y", "utf-8")
+    assert project_of(str(tmp_path)) == str(tmp_path)
 
 
 def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
     _git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", "./", "part")
     assert project_of(f"{repository}/part") == f"{repository}/part"
+    _git(repository / "part", "worktree", "add", "-q", "../../part-fix")
+    assert project_of(f"{repository.parent}/part-fix") == f"{repository.parent}/part-fix"
 
 
 @pytest.mark.parametrize("link", [b"", b"gitdir: \xff\n", b"gitdir: /nowhere/.git/worktrees/x\n"])

@@ -58,7 +58,9 @@ NARRATION_ELSEWHERE = re.compile(
 """The same in Russian and Chinese."""
 # How an agent announces its next step: what it says before that is no answer yet.
 ANNOUNCES = re.compile(
-    r"\W*(?:(?:now|next|first|so|ok(?:ay)?|then)\W+)*(?:let me(?! know)|let's|i'm going to)\b",
+    r"\W*(?:(?:now|next|first|so|ok(?:ay)?|then)\W+)*"
+    r"(?:let me(?! know| be )|let's(?! encrypt)|i'm going to|(?:i'll|i will)\b.*\b(?:now|next)\b)"
+    r"|\W*(?:now|next)\W+(?:i'll|i will)\b",
     re.IGNORECASE,
 )
 # How an agent thinks, to itself: some recorders write thoughts down as its text.

@@ -182,7 +182,12 @@ def test_what_an_answer_plainly_tells_is_an_outcome() -> None:
 
 def test_nothing_is_plainly_told_before_the_last_text_or_in_another_language() -> None:
     assert kept([ASKED, agent(WAITS), agent("Anything else?")], TOLD) == []
-    assert kept([ASKED, agent(f"{WAITS} Let me look at the log, too.")], TOLD) == []
+    early = agent(f"The sleep in `capture.py` waits for the payment provider's {'sandbox' * 5}.")
+    assert kept([ASKED, early], TOLD)
+    assert kept([ASKED, early, agent("Anything else?")], TOLD) == []
+    for ends in ("Let me look at the log, too.", "I'll check the log next.", "Now I'll check it."):
+        assert kept([ASKED, agent(f"{WAITS} {ends}")], TOLD) == []
+    assert kept([ASKED, agent(f"{WAITS} Let me know if you want it gone.")], TOLD)
     assert kept([ASKED, agent("Der Aufruf wartet auf die Sandbox des Anbieters.")], TOLD) == []
 
 
