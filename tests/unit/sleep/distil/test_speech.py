@@ -173,6 +173,8 @@ ASKED = user("why do we sleep there?")
 def test_what_an_answer_plainly_tells_is_an_outcome() -> None:
     assert kept([ASKED, agent(WAITS)], None) == []
     assert kept([ASKED, agent(WAITS)], NEVER) == []
+    of_reports = NEVER._replace(statement=30.0, in_memory=30.0)
+    assert kept([ASKED, agent(WAITS)], of_reports) == [], "too short to stand alone"
     [memory] = kept([ASKED, agent(WAITS)], TOLD)
     assert memory.text == f"why do we sleep there?{OUTCOME_PART}{WAITS}"
     assert (memory.kind, memory.origin) == (NapKind.OUTCOME, Origin.ASSISTANT)
