@@ -43,14 +43,13 @@ def _main_tree(git: str) -> str | None:
     main working tree it is the bare repository, or the folder that hides it (``.bare``). None for
     a root, a submodule, and what cannot be read.
     """
-    link = _read_line(git)
-    tree = os.path.dirname(git)
-    own = os.path.normpath(os.path.join(tree, link[len(_LINK) :].strip()))
+    link, tree = _read_line(git), os.path.dirname(git)
+    own = os.path.normpath(os.path.join(tree, link.removeprefix(_LINK).strip()))
     repository, trees = os.path.split(os.path.dirname(own))
-    is_linked = link.startswith(_LINK) and trees == "worktrees" and _MODULES not in repository
-    if not is_linked or not _is_named(
-        os.path.join(own, _read_line(os.path.join(own, "gitdir"))), tree
-    ):
+    if not link.startswith(_LINK) or trees != "worktrees" or _MODULES in repository:
+        return None
+    back = os.path.join(own, _read_line(os.path.join(own, "gitdir")))
+    if not _is_named(back, tree):
         return None
     return os.path.dirname(repository) if repository.endswith(_HIDING) else repository
 

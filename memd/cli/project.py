@@ -40,7 +40,7 @@ def list_projects(agent: options.Agent = None, json: options.Json = False) -> No
     )
 
 
-@options.examples("memd project move ~/old/hives", "memd project move hives ~/work/hives --json")
+@options.examples("memd project move ~/old/hives", "memd project move hives ~/code/hives --json")
 def move(
     old: Annotated[str, "OLD", "Project, by id or name of its folder, as in the list."],
     new: Annotated[

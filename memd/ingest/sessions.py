@@ -26,7 +26,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal, versions
-from memd.store.session import message_index, projects, session_texts, sessions
+from memd.store.session import message_index, projects, session_texts, sessions, windows
 from memd.store.session.sessions import MessageRow, SessionRow
 from memd.text.words import content_words
 
@@ -131,7 +131,7 @@ class Sessions:
             if not any(moved):
                 raise NotFoundError("no session or memory is of that project", field="project_id")
             if project_id.startswith("/") and new_id.startswith("/"):
-                projects.move_windows(conn, agent_key, project_id, new_id)
+                windows.move_folder(conn, agent_key, project_id, new_id)
             return MovedProject(sessions=moved.sessions, memories=moved.memories)
 
         return await self.db.write(caller, work, reply=MovedProject)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, wait_until
 from support.desk import Desk, a_desk, served
+from support.git import git
 from support.hooking import ASSISTANTS, hook, introduce, log_lines, repository, unread
 
 pytestmark = pytest.mark.model
@@ -135,12 +135,9 @@ def test_a_linked_working_tree_gets_the_brief_of_its_project(
 ) -> None:
     project, linked = tmp_path / "proj", tmp_path / "fix"
     project.mkdir()
-    for words in (
-        ("init", "-q"),
-        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first", "--allow-empty"),
-        ("worktree", "add", "-q", str(linked)),
-    ):
-        subprocess.run(["git", "-C", project, *words], check=True, capture_output=True)
+    git(project, "init", "-q")
+    git(project, "commit", "-qm", "first", "--allow-empty")
+    git(project, "worktree", "add", "-q", str(linked))
     with a_desk(daemon, "claude-code") as desk:
         desk.store("Run the linter with make lint.", project_id=str(project))
     begins = {"session_id": "b2", "cwd": str(linked), "source": "startup"}

@@ -338,7 +338,7 @@ def _question(text: str) -> str:
     ('Who owns the DNS?', '')
     """
     parts = sentences(text)
-    asked = next((each for each in parts if each.endswith("?")), *parts[:1] or ("",))
+    asked = next((each for each in parts if each.endswith("?")), parts[0] if parts else "")
     short = text if len(text) <= _QUESTION_CHARS else cut(asked, _QUESTION_CHARS)
     names_nothing = approves(text) or only_names(text) or only_picks(text) or text.startswith("/")
     return "" if names_nothing or len(asked.split()) < _QUESTION_WORDS_MIN else short

@@ -73,19 +73,6 @@ def move(conn: Writing, agent_key: int, project_key: int, new_key: int) -> Moved
     return MovedRows(len(sessions), len(keys))
 
 
-def move_windows(conn: Writing, agent_key: int, folder: str, new_folder: str) -> None:
-    """Let the agent's context windows below *folder* be below *new_folder*, for their next naps."""
-    conn.execute(
-        """
-        UPDATE usage_window
-           SET cwd = :new_folder || substr(cwd, length(:folder) + 1)
-         WHERE agent_key = :agent_key
-           AND (cwd = :folder OR substr(cwd, 1, length(:folder) + 1) = :folder || '/')
-        """,
-        {"agent_key": agent_key, "folder": folder, "new_folder": new_folder},
-    )
-
-
 def _follow(conn: Writing, changed: Sequence[tuple[int, bytes, bytes]]) -> None:
     """Put the new row hashes of memories in place of the old ones where naps and runs know them."""
     conn.executemany(

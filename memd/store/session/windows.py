@@ -107,6 +107,19 @@ def set_napped(conn: Writing, source: str, session_id: str, now_us: int) -> None
     )
 
 
+def move_folder(conn: Writing, agent_key: int, folder: str, new_folder: str) -> None:
+    """Move the agent's windows in and below *folder* to *new_folder*, for their next naps."""
+    conn.execute(
+        """
+        UPDATE usage_window
+           SET cwd = :new_folder || substr(cwd, length(:folder) + 1)
+         WHERE agent_key = :agent_key
+           AND (cwd = :folder OR substr(cwd, 1, length(:folder) + 1) = :folder || '/')
+        """,
+        {"agent_key": agent_key, "folder": folder, "new_folder": new_folder},
+    )
+
+
 def delete_idle(conn: Writing, before_us: int) -> int:
     """Delete the windows not reported since *before_us*; returns how many."""
     conn.execute("DELETE FROM usage_window WHERE seen_at_us < :before_us", {"before_us": before_us})

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.git import git
 
 from memd.base.limits import PROJECT_CHARS_MAX
 from memd.base.project import project_of
@@ -33,21 +32,12 @@ def test_outside_of_any_working_tree_there_is_no_project(cwd: str | None) -> Non
     assert project_of(cwd) is None
 
 
-def _git(folder: Path, *args: str) -> None:
-    """Run git as if nobody had configured it, and outside of any hook of git's own."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@localhost")
-    words = ["git", "-C", str(folder), *identity, *args]
-    subprocess.run(words, check=True, capture_output=True, env=env)
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     made = tmp_path / "shop"
     made.mkdir()
-    _git(made, "init", "-q")
-    _git(made, "commit", "-q", "--allow-empty", "-m", "first")
+    git(made, "init", "-q")
+    git(made, "commit", "-q", "--allow-empty", "-m", "first")
     return made
 
 
@@ -55,7 +45,7 @@ def repository(tmp_path: Path) -> Path:
 def test_a_linked_working_tree_is_of_the_project_of_the_main_one(
     repository: Path, place: str
 ) -> None:
-    _git(repository, "worktree", "add", "-q", place)
+    git(repository, "worktree", "add", "-q", place)
     linked = repository / place
     (linked / "src").mkdir()
     assert project_of(f"{linked}/src") == str(repository)
@@ -66,8 +56,8 @@ def test_without_a_main_tree_the_repository_names_the_project(
     repository: Path, tmp_path: Path, name: str, project: str
 ) -> None:
     home = tmp_path / "bare"
-    _git(repository, "clone", "-q", "--bare", ".", f"{home / name}")
-    _git(home / name, "worktree", "add", "-q", "../fix")
+    git(repository, "clone", "-q", "--bare", ".", f"{home / name}")
+    git(home / name, "worktree", "add", "-q", "../fix")
     assert project_of(f"{home}/fix") == f"{home / project}"
 
 
@@ -75,16 +65,16 @@ def test_without_a_main_tree_the_repository_names_the_project(
 def test_a_link_that_the_repository_does_not_know_is_not_followed(
     repository: Path, tmp_path: Path, how: str
 ) -> None:
-    _git(repository, "worktree", "add", "-q", "../fix")
+    git(repository, "worktree", "add", "-q", "../fix")
     unpacked = tmp_path / "unpacked"
     unpacked.mkdir()
-    git, known = unpacked / ".git", tmp_path / "fix" / ".git"
+    link, known = unpacked / ".git", tmp_path / "fix" / ".git"
     if how == "copied":
-        git.write_text(known.read_text("utf-8"), "utf-8")
+        link.write_text(known.read_text("utf-8"), "utf-8")
     elif how == "symbolic":
-        git.symlink_to(known)
+        link.symlink_to(known)
     else:
-        git.hardlink_to(known)
+        link.hardlink_to(known)
     assert project_of(str(unpacked)) == str(unpacked)
 
 
@@ -97,9 +87,9 @@ def test_what_the_repository_says_may_be_no_path(tmp_path: Path) -> None:
 
 
 def test_a_submodule_is_a_project_of_its_own(repository: Path, tmp_path: Path) -> None:
-    _git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", "./", "part")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", "./", "part")
     assert project_of(f"{repository}/part") == f"{repository}/part"
-    _git(repository / "part", "worktree", "add", "-q", "../../part-fix")
+    git(repository / "part", "worktree", "add", "-q", "../../part-fix")
     assert project_of(f"{repository.parent}/part-fix") == f"{repository.parent}/part-fix"
 
 
