@@ -89,15 +89,16 @@ def _new_id(typed: str | None, known: Sequence[str]) -> str:
     return project_id
 
 
-def project_id_or_here(typed: str | None, agent: str | None) -> str | None:
+def project_id_or_here(typed: str | None, agent: str | None, *, stores: bool = False) -> str | None:
     """Return the id of the project *typed*, by default of that of the working directory."""
-    return find_project_id(typed, agent) if typed else project_of(str(Path.cwd()))
+    return find_project_id(typed, agent, stores=stores) if typed else project_of(str(Path.cwd()))
 
 
-def find_project_id(typed: str | None, agent: str | None) -> str | None:
+def find_project_id(typed: str | None, agent: str | None, *, stores: bool = False) -> str | None:
     """Return the id of the project that *typed* names among those of *agent*; None for None.
 
-    Reports one without memories to stderr. Raises InvalidError if several have the name.
+    Reports one without memories to stderr, as new to who *stores* one. Raises InvalidError if
+    several have the name.
     """
     if not typed:
         return typed
@@ -108,7 +109,8 @@ def find_project_id(typed: str | None, agent: str | None) -> str | None:
     )
     if project_id is not None:
         return project_id
-    _report_unknown(typed, known, agent)
+    what = "the first memory of" if stores else "no memory is of"
+    _report_unknown(f"{what} a project {say.line(typed)}", typed, known, agent)
     return (project_of(path) or path) if _is_path(typed) and Path(path).is_dir() else typed
 
 
@@ -173,10 +175,10 @@ def _folder_name(project_id: str) -> str:
     return project_id.rstrip("/").rpartition("/")[2]
 
 
-def _report_unknown(typed: str, known: Sequence[str], agent: str | None) -> None:
-    """Report to stderr that no memory is of a project, and of which projects there are some."""
+def _report_unknown(what: str, typed: str, known: Sequence[str], agent: str | None) -> None:
+    """Report *what* is told of a project without memories, and which projects have some."""
     names = [say.line(_folder_name(project_id)) for project_id in known]
-    say.note(f"memd: no memory is of a project {say.line(typed)}{similar(typed, names)}")
+    say.note(f"memd: {what}{similar(typed, names)}")
     if 0 < len(known) <= LISTED_MAX:
         say.note(f"      known projects: {', '.join(map(say.line, known))}")
     elif known:

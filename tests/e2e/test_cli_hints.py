@@ -137,11 +137,11 @@ def test_a_project_without_memories_is_said_to_have_none(
     new = tmp_path / "new"
     (new / "src").mkdir(parents=True)
     words = ("add", "The hive is green.", "--agent", "una", "--project")
-    assert "no memory is of a project ./new" in commands.memd(
+    assert "memd: the first memory of a project ./new" in commands.memd(
         daemon.home, *words, "./new", cwd=tmp_path
     ).err  # fmt: skip
     assert memd(*words, "hives").err == (
-        f"memd: no memory is of a project hives\n      known projects: {new}\n"
+        f"memd: the first memory of a project hives\n      known projects: {new}\n"
     )
     unknown = memd("search", "hive", "--agent", "una", "--project", "hive")
     assert unknown.err.startswith(

@@ -60,7 +60,7 @@ def add(
         namespace=namespace,
         speaker=speaker,
         session_id=session,
-        project_id=project_id_or_here(project, agent),
+        project_id=project_id_or_here(project, agent, stores=True),
         agent_id=agent,
     )
     params["metadata"] = {"tags": tag or []}
