@@ -182,7 +182,8 @@ def fold_ahead(text: str, start: int) -> str:
     ends where the next tag could begin, so that all of a text is scanned about once.
     """
     part = text[start : start + AHEAD].partition("<")[0]
-    if part.isascii() and "  " not in part and len(part.strip()) > 1:
+    is_whole = len(part) < AHEAD or len(part.strip()) > 1  # no run of blanks goes on behind it
+    if is_whole and part.isascii() and "  " not in part:
         return fold(part)
     size = AHEAD
     while True:

@@ -140,9 +140,9 @@ CHARS = 6_000
 FACTOR_MAX = 3.0
 """What a hostile text may cost, of what the dearest honest one does, and of what a plain one
 costs all detectors together."""
-FREE_UNITS = 0.05
+FREE_UNITS = 0.1
 """What any text of CHARS may cost a detector that costs an honest one next to nothing: all of
-them together take some forty times that for an honest text."""
+them together take some twenty times that for an honest text, and a quadratic one hundreds."""
 DEAREST = 8
 PATTERN_UNITS_MAX = 30
 ROUNDS, TRIES = 5, 5
