@@ -46,6 +46,7 @@ _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR")
 
 LONGEST = (
     "tests/e2e/test_nobody_waits.py",
+    "tests/e2e/test_plain_statements.py",
     "tests/e2e/test_profiles_apart.py",
     "tests/e2e/test_turned_away.py",
     "tests/e2e/test_import.py",

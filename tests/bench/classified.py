@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.transcripts import Message
 from memd.base.paths import Paths
@@ -21,6 +22,9 @@ from memd.embedding.sentence_head import sentence_head
 from memd.embedding.sentence_states import pool, windows_of
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapMemory
+
+if TYPE_CHECKING:
+    from memd.embedding.sentence_head import Rows
 
 RULES_ALONE = os.environ.get("MEMD_BENCH_RULES") == "1"
 
@@ -36,12 +40,17 @@ def classify(messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
     model = encoder()
     if model is None:
         return []
-    logits: list[list[SentenceLogits]] = []
-    for sentences in messages:
-        logits.append([])
-        for window in windows_of(0, model.ids(list(sentences))):
-            logits[-1] += sentence_head().logits(pool([window], model.states([window.ids])))
-    return logits
+    return [
+        [row for states in _states(model, tuple(each)) for row in sentence_head().logits(states)]
+        for each in messages
+    ]
+
+
+@lru_cache(maxsize=2048)
+def _states(model: FastembedEncoder, sentences: tuple[str, ...]) -> list[Rows]:
+    """Return the states of *sentences*, in windows; short answers come again and again."""
+    windows = windows_of(0, model.ids(list(sentences)))
+    return [pool([window], model.states([window.ids])) for window in windows]
 
 
 @cache
