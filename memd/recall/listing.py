@@ -57,7 +57,8 @@ def list_page(
 ) -> tuple[tuple[MemoryEntry, ...], str | None]:
     """Return a page of matching memories, newest first, and the cursor of the next page.
 
-    The page ends early, with a cursor, where its texts would exceed one answer.
+    With sources, for exports, these are in the order in which they were stored. The page ends
+    early, with a cursor, where its texts would exceed one answer.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
@@ -66,12 +67,12 @@ def list_page(
     params = filters.bind(agent_key, where, now_us, active=caller)
     if paging.sources:
         params = filters.bind_search(params, hidden=False)
-    rows = memories.list_page(
-        conn, params, limit + 1, None if after is None else _parse_cursor(after)
-    )
+    by_event = not paging.sources
+    place = None if after is None else _parse_cursor(after)
+    rows = memories.list_page(conn, params, limit + 1, place, by_event=by_event)
     count = min(limit, _count_fitting(rows))
     entries = tuple(redact_entry(row.entry()) for row in rows[:count])
-    return entries, _cursor(rows[count - 1]) if len(rows) > count else None
+    return entries, _cursor(rows[count - 1], by_event=by_event) if len(rows) > count else None
 
 
 def _count_fitting(rows: Sequence[StoredMemory]) -> int:
@@ -84,8 +85,9 @@ def _count_fitting(rows: Sequence[StoredMemory]) -> int:
     return len(rows)
 
 
-def _cursor(row: StoredMemory) -> str:
-    return f"{row.created_at_us}/{row.memory_id}"
+def _cursor(row: StoredMemory, *, by_event: bool) -> str:
+    is_known = by_event and row.occurred_at_us is not None
+    return f"{row.occurred_at_us if is_known else row.created_at_us}/{row.memory_id}"
 
 
 def _parse_cursor(cursor: str) -> tuple[int, str]:

@@ -215,3 +215,22 @@ async def test_what_is_exactly_as_relevant_as_demanded_is_kept(house: Rooms) -> 
     assert [m.id for m in (await house.recall.recall(ADA, exact)).memories] == [best.id]
     query = MemoryQuery(text=request.query, min_relevance=least)
     assert [entry.id for entry in await house.recall.retrieve(ADA, query)] == [best.id]
+
+
+async def test_a_list_begins_with_what_was_said_last_whenever_it_was_stored(house: Rooms) -> None:
+    texts = ["Ann sold a boat.", "Bob bought a sail.", "Cid lost an oar."]
+    await house.ingest.ingest(ADA, saying(1, texts[0]))
+    await house.ingest.ingest(ADA, IngestRequest(text=texts[2]))
+    await house.ingest.ingest(ADA, saying(9, texts[1]))
+
+    async def pages(limit: int) -> list[str]:
+        items, after = await house.recall.list(ADA, MemoryFilter(), None, limit)
+        told = [item.content for item in items]
+        while after:
+            items, after = await house.recall.list(ADA, MemoryFilter(), after, limit)
+            told += [item.content for item in items]
+        return told
+
+    assert await pages(1) == await pages(2) == await pages(9) == [texts[2], texts[0], texts[1]]
+    exported, _ = await house.recall.export(ADA, MemoryFilter(), None, 9)
+    assert [item.content for item in exported] != await pages(9)

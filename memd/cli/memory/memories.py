@@ -273,16 +273,11 @@ def _print_page(page: dict[str, Any], nothing: str) -> None:
         (id_column(), time_column("WHEN"), word_column("KIND"), text_column("TEXT")),
         (
             (memory["id"], _second_of(memory), answers.kind_of(memory), memory["content"])
-            for memory in sorted(page["items"], key=_time_order, reverse=True)
+            for memory in page["items"]
         ),
     )
     if not page["items"]:
         say.note(nothing)
-
-
-def _time_order(memory: dict[str, Any]) -> tuple[str, str]:
-    """Return what orders memories by time; ids do where one message or a whole page has one."""
-    return _when(memory), memory["id"]
 
 
 def _second_of(memory: dict[str, Any]) -> str:

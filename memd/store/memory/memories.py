@@ -14,7 +14,7 @@ from memd.domain.enums import VISIBLE, MemoryState
 from memd.store.access import changes, names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.memory.filters import BoundFilter
+from memd.store.memory.filters import EVENT, BoundFilter
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import caches
 
@@ -154,12 +154,21 @@ def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> f
 
 
 def list_page(
-    conn: Reading, condition: BoundFilter, limit: int, after: tuple[int, str] | None = None
+    conn: Reading,
+    condition: BoundFilter,
+    limit: int,
+    after: tuple[int, str] | None = None,
+    *,
+    by_event: bool = False,
 ) -> list[StoredMemory]:
-    """Return matching rows newest first, then by id, from after (created_at_us, id) on.
+    """Return matching rows newest first, from after (their time, id) on.
 
-    Damaged rows are skipped without counting towards *limit*.
+    Their time is that of creation, and of one time the least id is first: a page is read from an
+    index. *by_event* it is that of the event if it is known, for what was imported today was said
+    long ago, and the greatest id is first, the last of one message: every matching row is looked
+    at. Damaged rows are skipped without counting towards *limit*.
     """
+    time_us, later, order = (EVENT, "<", "DESC") if by_event else ("m.created_at_us", ">", "ASC")
     after_us, after_id = after if after is not None else (TIME_US_MAX, "")
     memories: list[StoredMemory] = []
     skip = 0
@@ -170,9 +179,9 @@ def list_page(
             SELECT m.memory_key
               FROM memory AS m
              WHERE {condition.where}
-               AND m.created_at_us <= :after_us
-               AND (m.created_at_us < :after_us OR m.memory_id > :after_id)
-             ORDER BY m.created_at_us DESC, m.memory_id
+               AND {time_us} <= :after_us
+               AND ({time_us} < :after_us OR m.memory_id {later} :after_id)
+             ORDER BY {time_us} DESC, m.memory_id {order}
              LIMIT :lacking OFFSET :skip
             """,
             {
