@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
-from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
+from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText, Exchange
 from memd.sleep.distil.language.moment import only_names, reports, spoken_form
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.prose import things
@@ -26,8 +26,9 @@ from memd.sleep.distil.language.replies import (
     split_asked,
 )
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.marks import MARKS_MAX, find_marks
+from memd.sleep.distil.marks import MARKS_MAX, find_marks, only_picks
 from memd.text.languages import FUNCTION_WORDS, GOES_ON
+from memd.text.words import sentences
 
 CHARS_MAX = 440
 _SHORT_CHARS = 240
@@ -42,6 +43,8 @@ _MARK_CHARS = 110
 _STEP_WORDS = 6
 _REPLY_CHARS = 160
 _REPLY_WORDS = 4  # with which an answer begins
+_ANSWER_WORDS_MAX = 3  # an answer of no more says nothing without its question
+_QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 QUOTED_CHARS = 30
 """What somebody quotes has so many; shorter lines are in many texts."""
 _QUOTED_TEXTS = 80  # how far back a review is gone through, point by point
@@ -174,7 +177,8 @@ def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     lines = [_strip_markdown(line) for line in last.text.splitlines() if line.strip()]
     statement = " ".join(lines)
     is_prose = all(_is_line(line) and not line.endswith(":") for line in lines)
-    is_short = len(statement) <= _LINE_CHARS and len(statement.split()) >= _STATEMENT_WORDS
+    is_stated = len(statement.split()) >= _STATEMENT_WORDS or bool(things(statement))
+    is_short = len(statement) <= _LINE_CHARS and is_stated
     if is_prose and is_short and not _LOOKS.search(statement):
         return AnsweredLines(statement, last.place, is_denied=True)
     return None
@@ -284,6 +288,32 @@ def _is_line(line: str) -> bool:
 def _content(text: str) -> frozenset[str]:
     words = (word.casefold() for word in _WORD.findall(text))
     return frozenset(w for w in words if len(w) >= _WORD_CHARS and w not in FUNCTION_WORDS)
+
+
+def question_before(exchange: Exchange, asked: AnsweredLines) -> tuple[str, list[int]]:
+    """Return the question to which a few words of the agent were the answer, and its place.
+
+    "No, on rev B it's PB5" and "PB3" tell nobody of which pin: the user had asked that before.
+    """
+    place, user = exchange.previous
+    is_answer = place < asked.place and len(asked.text.split()) <= _ANSWER_WORDS_MAX
+    question = short_question(user) if is_answer and not asked.is_asked else ""
+    return (f"{question} ", [place]) if question.endswith("?") else ("", [])
+
+
+def short_question(text: str) -> str:
+    """Return what the user asked or reported, of a long message its first question; "" for no such.
+
+    >>> short_question("It is slow. Who owns the DNS? " + "I see it. " * 15)
+    'Who owns the DNS?'
+    >>> short_question("ok thanks")
+    ''
+    """
+    parts = sentences(text)
+    asked = next((each for each in parts if each.endswith("?")), parts[0] if parts else "")
+    short = text if len(text) <= _QUESTION_CHARS else cut(asked, _QUESTION_CHARS)
+    names_nothing = approves(text) or only_names(text) or only_picks(text) or text.startswith("/")
+    return "" if names_nothing or len(asked.split()) < _QUESTION_WORDS_MIN else short
 
 
 def drop_quoted(own: Words, texts: Sequence[str]) -> Words:

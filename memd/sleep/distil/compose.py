@@ -33,8 +33,10 @@ from memd.sleep.distil.answers import (
     drop_quoted,
     find_answered,
     fold_words,
+    question_before,
     quoted_lines,
     settles_nothing,
+    short_question,
 )
 from memd.sleep.distil.calls import command, edited_path, shorten
 from memd.sleep.distil.exchanges import (
@@ -81,7 +83,6 @@ _LEANS = re.compile(
     r"\W*(?:i|it|these|those|they|both|all (?:of )?(?:\w+ )?(?:fixed|done|set)|same)\b",
     re.IGNORECASE,
 )
-_QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 _STOPPED_CHARS = 120
 _LATE_TEXTS = 12
 _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
@@ -300,16 +301,18 @@ def _memory(
 ) -> NapCandidate:
     place = turn.exchange.place
     text = part.text
+    asked_at: list[int] = []
     if asked and not text:
         lead = "The user's word" if _DECLINES.search(asked.text) else "The user picks"
         text = f"{lead}: {asked.text}"
     elif asked:
-        text = f"User: {text}{ANSWER_PART}{asked.text}"
+        question, asked_at = question_before(turn.exchange, asked)
+        text = f"User: {text}{ANSWER_PART}{question}{asked.text}"
     room = CHARS_MAX - len(text) - len(OUTCOME_PART)
     if ended and room > _OUTCOME_CHARS_MIN:
         text += OUTCOME_PART + cut(ended, room)
     end = [_place_of_ending(turn.exchange, ended)] if ended else []
-    places = (place, *([asked.place] if asked else ()), *end)
+    places = (place, *asked_at, *([asked.place] if asked else ()), *end)
     memory = NapMemory(
         cut(text, CHARS_MAX),
         kind_of(part.judged) or NapKind.DECISION,
@@ -327,21 +330,8 @@ def _outcome_text(exchange: Exchange, ended: str, mine: str, leave: str | None) 
     """
     if _stands_alone(ended):
         return ended
-    before = leave or (_question(mine) if any(text.plain for text in exchange.texts) else "")
+    before = leave or (short_question(mine) if any(text.plain for text in exchange.texts) else "")
     return f"{before}{OUTCOME_PART}{ended}" if before else ""
-
-
-def _question(text: str) -> str:
-    """Return what the user asked or reported, of a long message its first question; "" for no such.
-
-    >>> _question("It is slow. Who owns the DNS? " + "I see it. " * 15), _question("ok thanks")
-    ('Who owns the DNS?', '')
-    """
-    parts = sentences(text)
-    asked = next((each for each in parts if each.endswith("?")), parts[0] if parts else "")
-    short = text if len(text) <= _QUESTION_CHARS else cut(asked, _QUESTION_CHARS)
-    names_nothing = approves(text) or only_names(text) or only_picks(text) or text.startswith("/")
-    return "" if names_nothing or len(asked.split()) < _QUESTION_WORDS_MIN else short
 
 
 def _stands_alone(ended: str) -> bool:

@@ -78,8 +78,8 @@ class Run(NamedTuple):
 class Exchange:
     """One message of the user up to the next; *place* and *end* are its first and last message.
 
-    *before* are the last texts that the agent wrote before it, oldest first. What
-    stands before the first message of the user has the *user* "".
+    *before* are the last texts that the agent wrote before it, oldest first, and *previous* is what
+    the user wrote before these. What stands before the first message of the user has the *user* "".
     """
 
     place: int
@@ -88,6 +88,7 @@ class Exchange:
     texts: list[AgentText] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     end: int = 0
+    previous: tuple[int, str] = (0, "")
 
 
 def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
@@ -107,7 +108,10 @@ def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ..
             continue
         by_user = now.role in USER_ROLES and bool(now.text.strip())
         if by_user or not made:
-            made.append(Exchange(place, now.text if by_user else "", tuple(lately)))
+            previous = (made[-1].place, made[-1].user) if made else (0, "")
+            made.append(
+                Exchange(place, now.text if by_user else "", tuple(lately), previous=previous)
+            )
         current = made[-1]
         current.end = place
         if not by_user and now.text.strip() and not THOUGHT.match(now.text):

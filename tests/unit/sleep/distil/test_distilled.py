@@ -559,3 +559,16 @@ def test_a_denial_that_no_rule_knows_is_kept_as_a_correction() -> None:
     [memory] = [each for each in without_digest(session) if each.text.startswith("User: ")]
     assert memory.kind is NapKind.CORRECTION
     assert memory.text == f"User: {denial}\nIn answer to: {statement}"
+
+
+def test_a_few_words_that_are_corrected_are_told_with_the_question_that_they_answered() -> None:
+    asked, correction = "Which pin is the fault line on?", "No, on rev B it's PB5. PB3 was rev A."
+    session = (user(asked), agent("PB3"), user(correction), agent("Noted."))
+    [memory] = [each for each in without_digest(session) if each.text.startswith("User: ")]
+    assert memory.text == f"User: {correction}\nIn answer to: {asked} PB3"
+    assert memory.places == (2, 0, 1)
+
+
+def test_done_is_no_answer_that_is_corrected() -> None:
+    session = (user("Run the tests?"), agent("Done."), user("No, the other ones."), agent("Ok."))
+    assert not [each for each in without_digest(session) if "In answer to" in each.text]
