@@ -133,9 +133,9 @@ def report_moved(project_id: str | None, agent: str | None) -> None:
     known = _known_projects(agent) if project_id else []
     if not project_id or project_id in known:
         return
-    name = _folder_name(project_id)
+    name = folder_name(project_id)
     for old in known:
-        if old.startswith("/") and _folder_name(old) == name and not os.path.lexists(old):
+        if old.startswith("/") and folder_name(old) == name and not os.path.lexists(old):
             command = options.command_line(
                 "project move", move, old=old, new=project_id, agent=agent
             )
@@ -163,7 +163,7 @@ def match_projects(typed: str, path: str, tree: str | None, known: Sequence[str]
         return [typed]
     if _is_path(typed):
         return [place for place in (path, tree or path) if place in known][:1]
-    named = [project_id for project_id in known if _folder_name(project_id) == typed]
+    named = [project_id for project_id in known if folder_name(project_id) == typed]
     return [path] if path in named else named
 
 
@@ -171,13 +171,14 @@ def _is_path(typed: str) -> bool:
     return "/" in typed or typed in {".", ".."}
 
 
-def _folder_name(project_id: str) -> str:
+def folder_name(project_id: str) -> str:
+    """Return the name of a project's folder, by which people call it."""
     return project_id.rstrip("/").rpartition("/")[2]
 
 
 def _report_unknown(what: str, typed: str, known: Sequence[str], agent: str | None) -> None:
     """Report *what* is told of a project without memories, and which projects have some."""
-    names = [say.line(_folder_name(project_id)) for project_id in known]
+    names = [say.line(folder_name(project_id)) for project_id in known]
     say.note(f"memd: {what}{similar(typed, names)}")
     if 0 < len(known) <= LISTED_MAX:
         say.note(f"      known projects: {', '.join(map(say.line, known))}")

@@ -148,6 +148,10 @@ def test_a_project_without_memories_is_said_to_have_none(
         f"memd: no memory is of a project hive (similar: hives)\n      known projects: {new}, hives"
     )
     assert "The hive is green." in unknown.out, "a project ranks higher, it does not filter"
+    assert " of hives · " in unknown.out
+    known = memd("search", "hive", "--agent", "una", "--project", "hives")
+    assert "The hive is green." in known.out
+    assert " of hives" not in known.out
     listed = memd("list", "--agent", "una", "--project", "hives", "--json").json["items"]
     assert [item["project_id"] for item in listed] == ["hives"]
 

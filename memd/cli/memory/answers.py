@@ -10,6 +10,7 @@ from typing import Any
 
 from memd.base.errors import InvalidError, MemdError
 from memd.cli import say
+from memd.cli.project import folder_name
 from memd.cli.reach import call
 from memd.cli.tables import id_for_reader
 
@@ -69,9 +70,15 @@ def kind_of(memory: dict[str, Any]) -> str:
 
 
 def show(
-    answer: dict[str, Any], query: str, mode: str | None, *, shortened: bool, why: bool
+    answer: dict[str, Any],
+    query: str,
+    mode: str | None,
+    *,
+    project_id: str | None,
+    shortened: bool,
+    why: bool,
 ) -> None:
-    """Print the results of a search in *mode*, best first.
+    """Print the results of a search in *mode*, best first; those of other projects name theirs.
 
     With *why*, or if *mode* is not hybrid, also relevances and what was left out; else *shortened*
     prints RESULTS_MAX at most on a terminal.
@@ -83,7 +90,7 @@ def show(
     shortened = shortened and not numbers and sys.stdout.isatty()
     shown = memories[:RESULTS_MAX] if shortened else memories
     for memory in shown:
-        _show(memory, query, numbers=numbers)
+        _show(memory, query, project_id, numbers=numbers)
     if more := len(memories) - len(shown):
         say.note(f"and {more} less likely: --top {len(memories)} shows them")
     if not memories:
@@ -154,7 +161,7 @@ def explain(answer: dict[str, Any]) -> None:
     _show_cut(answer)
 
 
-def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
+def _show(memory: dict[str, Any], query: str, project_id: str | None, *, numbers: bool) -> None:
     """Print one memory: likelihood and matching passage, then its metadata in grey."""
     first = f"{likelihood_word(memory):<{WORD_CELLS}}"
     if numbers:
@@ -165,7 +172,8 @@ def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
     say.out(f"{say.bold(first)}{bar}{lines[0]}")
     for line in lines[1:]:
         say.out(f"{' ' * len(first)}{bar}{line}")
-    say.out(" " * (len(first) + len(bar)) + say.dim(_about(memory, len(first) + len(bar))))
+    indent = len(first) + len(bar)
+    say.out(" " * indent + say.dim(_about(memory, project_id, indent)))
 
 
 def _show_cut(answer: dict[str, Any]) -> None:
@@ -187,11 +195,16 @@ def _number(memory: dict[str, Any]) -> str:
     return "   -" if relevance is None else f"{relevance:.2f}"
 
 
-def _about(memory: dict[str, Any], indent: int) -> str:
-    """Return the metadata of a memory in a line: date, kind, publisher, source, id."""
+def _about(memory: dict[str, Any], project_id: str | None, indent: int) -> str:
+    """Return the metadata of a memory in a line: date, kind, project, publisher, source, id.
+
+    The project is named where it is not the one that was searched in.
+    """
     # The date of the event if known: an old note or session is not of today.
     when = say.local_time(str(memory.get("occurred_at") or memory["created_at"]))[:10]
     about = [when, kind_of(memory)]
+    if memory.get("project_id") not in {None, project_id}:
+        about.append(f"of {folder_name(memory['project_id'])}")
     if memory.get("is_shared"):
         about.append(f"shared by {memory['user_id']}")
     about += [memory[name] for name in ("speaker", "source") if memory.get(name)]

@@ -134,12 +134,13 @@ def search(
             project_id=find_project_id(project, agent), limit=top, agent_id=agent,
         )  # fmt: skip
         return
+    project_id = project_id_or_here(project, agent)
     flags = {"include_compressed": archived, "include_passing": turns, "preferences": "matching"}
     answer = call(
         "memory.recall",
         query=text,
         top_k=top,
-        project_id=project_id_or_here(project, agent),
+        project_id=project_id,
         search_mode=mode,
         session_id=session,
         occurred_since=low,
@@ -152,7 +153,7 @@ def search(
     if json:
         say.print_json(answer)
         return
-    answers.show(answer, text, mode, shortened=top is None, why=why)
+    answers.show(answer, text, mode, project_id=project_id, shortened=top is None, why=why)
 
 
 @options.examples('memd recall "how do we deploy?"', 'memd recall "my editor" --budget 500')
