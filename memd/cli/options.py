@@ -56,12 +56,37 @@ def without_none(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
+NAP_KINDS = frozenset(
+    (
+        "decision",
+        "correction",
+        "preference",
+        "constraint",
+        "environment",
+        "fix",
+        "outcome",
+        "digest",
+    )
+)
+"""What lists show in the place of the category of what a nap stored."""
+
+
 def filters(category: str | None, namespace: str | None, tag: list[str] | None) -> dict[str, Any]:
-    """Return the params that filter memories by one category, one namespace and tags."""
+    """Return the params that filter memories by one category, one namespace and tags.
+
+    A kind of what naps store, which lists show in the place of the category, is two of its tags.
+
+    >>> filters("decision", None, ["git"])["tags"]
+    ['git', 'nap', 'decision']
+    """
+    tags = list(tag or ())
+    if category in NAP_KINDS:
+        tags += ["nap", category]
+        category = None
     return {
         "categories": [category] if category else None,
         "namespaces": [namespace] if namespace else None,
-        "tags": tag or None,
+        "tags": tags or None,
     }
 
 
@@ -319,6 +344,12 @@ MemoryId = Annotated[str, "ID", "Id, as printed by search or list."]
 MemoryIds = Annotated[list[str], "ID...", "Ids, as printed by search or list."]
 Category = Annotated[
     str | None, "--category, -c CATEGORY", "working, episodic, semantic, procedural or social."
+]
+Kind = Annotated[
+    str | None,
+    "--category, -c CATEGORY",
+    "Category, or a kind of what naps store: decision, correction, preference, constraint, fix, "
+    "environment, outcome or digest.",
 ]
 Namespace = Annotated[str | None, "--namespace NAME", "Namespace within the agent."]
 Tags = Annotated[list[str] | None, "--tag, -t TAG", "Tag; may be repeated."]

@@ -13,7 +13,7 @@ import pytest
 from support.daemon import spawned
 from support.folder import Desk
 
-from memd.cli.memory.answers import NAP_KINDS
+from memd.cli.options import NAP_KINDS
 
 pytestmark = pytest.mark.model
 
@@ -256,6 +256,9 @@ def test_five_sessions_read_as_the_memory_of_a_project(desk: Desk, recorded: Pat
     assert [when for _, when, *_ in rows] == sorted((row[1] for row in rows), reverse=True)
     assert [row[2] for row in rows].count("digest") == len(ports)
     assert {row[2] for row in rows} <= NAP_KINDS
+    kind = rows[0][2]
+    of_kind = [line.split("\t")[2] for line in desk("list", "-c", kind).out.splitlines()]
+    assert of_kind == [row[2] for row in rows if row[2] == kind]
     preferences = [row[3] for row in rows if row[2] == "preference"]
     assert len(preferences) == len(ports)
     newest = RULE.replace("on Fridays", "to the quay 9304 on Fridays")

@@ -10,6 +10,7 @@ from typing import Any
 
 from memd.base.errors import InvalidError, MemdError
 from memd.cli import say
+from memd.cli.options import NAP_KINDS
 from memd.cli.project import folder_name
 from memd.cli.reach import call
 from memd.cli.tables import id_for_reader
@@ -25,18 +26,6 @@ NEWEST_READ = 50
 FOREIGN_MIN = 3
 FOREIGN_SHARE_MIN = 0.25
 """Of the newest memories: those in other languages, from which on the model is named."""
-NAP_KINDS = frozenset(
-    (
-        "decision",
-        "correction",
-        "preference",
-        "constraint",
-        "environment",
-        "fix",
-        "outcome",
-        "digest",
-    )
-)
 _CUT = {
     "gate": "nothing of its kind seems to answer",
     "bar": "its relevance is too low",

@@ -97,7 +97,7 @@ def _report_use(entry: dict[str, Any]) -> None:
 def search(
     query: Query,
     top: Top = None,
-    category: options.Category = None,
+    category: options.Kind = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     project: options.PromptProject = None,
@@ -161,7 +161,7 @@ def recall(
     query: Query,
     top: Top = None,
     budget: options.Budget = None,
-    category: options.Category = None,
+    category: options.Kind = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     project: options.PromptProject = None,
@@ -231,7 +231,7 @@ def get(
     "memd list --json",
 )
 def list_(
-    category: options.Category = None,
+    category: options.Kind = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     session: options.Session = None,

@@ -177,7 +177,7 @@ def _count(preview: dict[str, Any]) -> str:
 @options.examples('memd archive search "old deploy notes"', "memd archive search -n 20 --json")
 def search(
     query: Annotated[str | None, "[QUERY]", "Words to search for; default: the newest."] = None,
-    category: options.Category = None,
+    category: options.Kind = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     session: options.Session = None,

@@ -40,7 +40,7 @@ def publish(
 )
 def search(
     query: Annotated[str | None, "[QUERY]", "The question; default: the newest."] = None,
-    category: options.Category = None,
+    category: options.Kind = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     without: Annotated[str | None, "--without NAME", "Exclude what agent NAME published."] = None,
