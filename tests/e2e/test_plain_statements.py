@@ -1,4 +1,4 @@
-"""Naps keep what is plainly stated though no word says that it lasts (decisions 0289, 0305, 0308).
+"""Naps keep what is plainly stated though no word says that it lasts (decisions 0289, 0308, 0313).
 
 It stands alone in a message, or beside an order.
 """
@@ -28,22 +28,22 @@ TOLD_IN_DOCS = (
 )
 # Of those in even places, which were looked at, and of those in odd ones, which were not.
 KEPT = {
-    "conventions": (25, 25),
-    "environment": (22, 22),
+    "conventions": (31, 32),
+    "environment": (21, 23),
     "decisions": (20, 20),
-    "constraints": (19, 20),
-    "people": (20, 18),
+    "constraints": (18, 19),
+    "people": (19, 18),
 }
-MOMENTS_KEPT = {"conventions, of the moment": (7, 7), "moment": (3, 3)}
+MOMENTS_KEPT = {"conventions, of the moment": (7, 6), "moment": (3, 4)}
 # The same beside an order, in all.
 BESIDE_KEPT = {
-    "conventions": 55,
-    "environment": 45,
+    "conventions": 61,
+    "environment": 44,
     "decisions": 36,
-    "constraints": 37,
-    "people": 38,
+    "constraints": 36,
+    "people": 35,
 }
-BESIDE_MOMENTS_KEPT = {"conventions, of the moment": 19, "moment": 16}
+BESIDE_MOMENTS_KEPT = {"conventions, of the moment": 18, "moment": 15}
 
 
 @pytest.fixture(autouse=True)

@@ -92,8 +92,12 @@ _NEVER = r"(?<!was )(?<!were )(?<!had )(?<!has )(?<!have )(?<!but )(?<!been )nev
 _NEVER += r"(?! (?:used|referenced|assigned)\b)"
 # "We never got an answer", "never seen this one": told, and no rule.
 _NEVER += r"(?! (?:got|had|did|saw|seen|heard|came|went|happened|worked|found out)\b)"
+# "Never mind the footer", "never in my life": no rule either.
+_NEVER += r"(?! ?mind\b| in (?:my|your|his|her|their|our) (?:\w+ )?(?:life|years?|career)\b)"
+# "I always forget which": told of oneself; of the agent it is a reproach.
+_ALWAYS = r"(?<!i )always|always(?! (?:forget|mix|confuse|wonder|struggle|get confused)\b)"
 _RULES = words(
-    r"always", _NEVER, r"ever(?=\W*$)", r"only", r"must(?:n't)?", r"instead", _FORBIDS,
+    _ALWAYS, _NEVER, r"ever(?=\W*$)", r"only", r"must(?:n't)?", r"instead", _FORBIDS,
     r"no longer", r"rather than", r"except", r"at (?:most|least)",
     r"exactly(?! (?:what|how|where|why|when|which|who)\b)", r"without",
     r"ha(?:s|ve) to", r"required?", r"forbidden", r"not allowed", r"may not",
@@ -106,16 +110,16 @@ _RULES = words(
 )  # fmt: skip
 # An order with one of these holds longer than the day; "only" and "just" are in many orders.
 FIRM = words(
-    r"always", _NEVER, r"must(?:n't)?", r"instead", _FORBIDS, r"no longer",
+    _ALWAYS, _NEVER, r"must(?:n't)?", r"instead", _FORBIDS, r"no longer",
     r"rather than", r"except", r"without", r"unless", r"not the", r"only (?:if|when|after|for|the)",
 )  # fmt: skip
 # An order with one of these says how it is done, now or always.
 FIRM_ORDER = words(
-    r"always", _NEVER, r"must(?:n't)?", _FORBIDS, r"no longer",
+    _ALWAYS, _NEVER, r"must(?:n't)?", _FORBIDS, r"no longer",
     r"only (?:if|when|after|the)",
 )  # fmt: skip
 _REQUIRES = words(
-    r"must(?:n't)?", _NEVER, r"always", r"ha(?:s|ve) to",
+    r"must(?:n't)?", _NEVER, _ALWAYS, r"ha(?:s|ve) to",
     r"(?<!when )(?<!if )(?<!as )required?", r"forbidden", r"cannot",
     r"not allowed", r"may not", r"at (?:most|least)", r"(?:in)?compatib\w+", r"breaking changes?",
     r"deadline", r"no more than", r"up to \d+",

@@ -92,7 +92,8 @@ _NOT_KNOWN = r"(?! (?:forget|mix|confuse|wonder|remember|know|understand|struggl
 _NOT_ASKED = r"(?<!why )(?<!why do )(?<!can )(?<!could )(?<!may )(?<!should )"
 _NOT_TRIED = r"(?! (?:try|click|open|load|run|start|press|reload|save|go|log)\b)"
 _RULE = words(
-    r"from now on(?!,? (?:it|this|that|the \w+)(?: \w+)? (?:is (?!to\b)|was|does|fails|shows))",
+    r"from now on(?!,? (?:it|this|that|the \w+)(?: \w+)?"
+    r" (?:is (?!to\b)|was|does|fails|shows|crashes|segfaults|hangs|throws|prints))",
     r"(?<!won't )(?<!can't )(?:please |always )?remember (?:to|that|this|not)",
     r"(?<!i )(?<!we )(?<!you )remember when \w+ing\b",
     r"keep in mind",

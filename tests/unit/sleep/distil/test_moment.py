@@ -112,6 +112,11 @@ def test_a_name_that_the_agent_had_named_is_nothing_to_pick(quoted: str) -> None
         "I am going to start a new chat.",
         "please check off everything you just finished in the list",
         "i put all of the pictures into the folder.",
+        # "Never" and "always" in words that make no rule.
+        "never mind the second row, it was me",
+        "i always forget how the lights are wired",
+        "I always mix up left and right on stage.",
+        "from now on it crashes in a different row, great",
     ],
 )
 def test_orders_of_the_minute_are_not_kept(text: str) -> None:
@@ -130,6 +135,8 @@ def test_orders_of_the_minute_are_not_kept(text: str) -> None:
         "I want the lights to be updated whenever the hall is opened",
         "don't load the pictures before the hall is open",
         "we decided that the old rows are no longer shown",
+        "you always forget the last row",
+        "I always dim the lights myself.",
     ],
 )
 def test_what_holds_is_kept_beside_them(text: str) -> None:
