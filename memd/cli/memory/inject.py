@@ -137,7 +137,7 @@ def brief(
     """Show the brief that a session gets when it starts, or after its window was compacted.
 
     In a project's folder it is of that project, with your preferences and what you stored outside
-    of any project; elsewhere it is of all projects.
+    of any project since its last session; elsewhere it is of all projects.
     """
     project_id = project_id_or_here(project, agent)
     answer: dict[str, Any] = call(
