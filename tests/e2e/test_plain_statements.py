@@ -31,19 +31,19 @@ KEPT = {
     "conventions": (31, 32),
     "environment": (21, 23),
     "decisions": (20, 20),
-    "constraints": (18, 19),
+    "constraints": (18, 20),
     "people": (19, 18),
 }
 MOMENTS_KEPT = {"conventions, of the moment": (7, 6), "moment": (3, 4)}
 # The same beside an order, in all.
 BESIDE_KEPT = {
     "conventions": 61,
-    "environment": 44,
+    "environment": 45,
     "decisions": 36,
     "constraints": 36,
     "people": 35,
 }
-BESIDE_MOMENTS_KEPT = {"conventions, of the moment": 18, "moment": 15}
+BESIDE_MOMENTS_KEPT = {"conventions, of the moment": 19, "moment": 15}
 
 
 @pytest.fixture(autouse=True)
