@@ -225,11 +225,11 @@ async def test_a_list_begins_with_what_was_said_last_whenever_it_was_stored(hous
 
     async def pages(limit: int) -> list[str]:
         items, after = await house.recall.list(ADA, MemoryFilter(), None, limit)
-        told = [item.content for item in items]
+        contents = [item.content for item in items]
         while after:
             items, after = await house.recall.list(ADA, MemoryFilter(), after, limit)
-            told += [item.content for item in items]
-        return told
+            contents += [item.content for item in items]
+        return contents
 
     assert await pages(1) == await pages(2) == await pages(9) == [texts[2], texts[0], texts[1]]
     exported, _ = await house.recall.export(ADA, MemoryFilter(), None, 9)
