@@ -62,8 +62,7 @@ _HAS_VISIBLE_SUMMARY = """
                AND s.state IN ('active', 'pending')))
 """
 _IS_SOURCE = "EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)"
-EVENT = "coalesce(m.occurred_at_us, m.created_at_us)"
-"""When what a memory tells of happened, in SQL; when it was stored if that is unknown."""
+_EVENT = "coalesce(m.occurred_at_us, m.created_at_us)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +217,8 @@ def _conditions(
     for comparison, name, moment in (
         ("m.created_at_us >=", "since_us", filters.since),
         ("m.created_at_us <", "until_us", filters.until),
-        (f"{EVENT} >=", "occurred_since_us", filters.occurred_since),
-        (f"{EVENT} <", "occurred_until_us", filters.occurred_until),
+        (f"{_EVENT} >=", "occurred_since_us", filters.occurred_since),
+        (f"{_EVENT} <", "occurred_until_us", filters.occurred_until),
     ):
         if moment is not None:
             conditions.append((f"{comparison} :{name}", {name: to_us(moment)}))

@@ -14,7 +14,7 @@ from memd.domain.enums import VISIBLE, MemoryState
 from memd.store.access import changes, names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.memory.filters import EVENT, BoundFilter
+from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import caches
 
@@ -163,34 +163,40 @@ def list_page(
 ) -> list[StoredMemory]:
     """Return matching rows newest first, from after (their time, id) on.
 
-    Their time is that of creation, and of one time the least id is first: a page is read from an
-    index. *by_event* it is that of the event if it is known, for what was imported today was said
-    long ago, and the greatest id is first, the last of one message: every matching row is looked
-    at. Damaged rows are skipped without counting towards *limit*.
+    Their time is that of creation, and of one time the least id is first. *by_event* it is that of
+    the event if it is known, for what was imported today was said long ago, and the greatest id is
+    first, the last of one message. Either way a page is read from indexes. Damaged rows are skipped
+    without counting towards *limit*.
     """
-    time_us, later, order = (EVENT, "<", "DESC") if by_event else ("m.created_at_us", ">", "ASC")
+    later, order = ("<", "DESC") if by_event else (">", "ASC")
+    created = "m.created_at_us"
+    of_event = ("m.occurred_at_us", "TRUE"), (created, "m.occurred_at_us IS NULL")
+    ordered = " UNION ALL ".join(
+        f"""
+        SELECT *
+          FROM (SELECT m.memory_key, m.memory_id, {time_us} AS time_us
+                  FROM memory AS m
+                 WHERE {condition.where} AND {which} AND {time_us} <= :after_us
+                   AND ({time_us} < :after_us OR m.memory_id {later} :after_id)
+                 ORDER BY {time_us} DESC, m.memory_id {order}
+                 LIMIT :up_to)
+        """
+        for time_us, which in (of_event if by_event else ((created, "TRUE"),))
+    )
     after_us, after_id = after if after is not None else (TIME_US_MAX, "")
+    place = {**condition.params, "after_us": after_us, "after_id": after_id}
     memories: list[StoredMemory] = []
     skip = 0
     while limit < 0 or len(memories) < limit:
         lacking = limit if limit < 0 else limit - len(memories)
         rows = conn.execute(
             f"""
-            SELECT m.memory_key
-              FROM memory AS m
-             WHERE {condition.where}
-               AND {time_us} <= :after_us
-               AND ({time_us} < :after_us OR m.memory_id {later} :after_id)
-             ORDER BY {time_us} DESC, m.memory_id {order}
+            SELECT memory_key
+              FROM ({ordered})
+             ORDER BY time_us DESC, memory_id {order}
              LIMIT :lacking OFFSET :skip
             """,
-            {
-                **condition.params,
-                "lacking": lacking,
-                "skip": skip,
-                "after_us": after_us,
-                "after_id": after_id,
-            },
+            {**place, "lacking": lacking, "skip": skip, "up_to": lacking + skip},
         )
         keys = [key for (key,) in rows]
         intact_rows = by_keys(conn, keys)
