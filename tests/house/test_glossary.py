@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 HAPPENED = frozenset({"found", "said", "told", "wanted", "sought"})
 NAMED_SO = re.compile(
-    rf"\b(?:{'|'.join(sorted(HAPPENED))})\b\s*(?:[\])(,:;=+*@/|&^<>%-]|\b(?:in|as)\b)"
+    rf"\b_*(?:{'|'.join(sorted(HAPPENED))})_*\b\s*(?:[\])(,:;=+*@/|&^<>%-]|\b(?:in|as)\b)"
 )
 """What a file must hold to have a name of those; most need not be parsed."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
