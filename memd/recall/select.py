@@ -6,7 +6,8 @@ where the gate doubts that anything answers (``rankings.answer_bar``). What else
 look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
 What belongs to another project than the one that asks stands under a higher bar in a prompt
 (decision 0260), nobody asked for it, and a note of no project under a somewhat higher one (0255).
-Of memories that say the same, one is told (``repeats.py``).
+Of memories that say the same, one is told (``repeats.py``), and what corrects another one stands
+before it (``corrections.py``).
 
 ``spread`` caps how much of an answer one foreign source may fill. An attacker who controls a tool's
 output or a web page can state the same thing many times in different words (PROMISES H49-H51, H60).
@@ -33,6 +34,7 @@ from memd.domain.enums import Origin, SearchMode, Trust
 from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
+from memd.recall.corrections import put_first as put_corrections_first
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.recall.repeats import tell_once
@@ -83,6 +85,8 @@ def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) 
     least = request.min_relevance
     if request.project_id is not None and request.preferences == "first":
         items = [_raise_elsewhere(item, request.project_id, request.query) for item in items]
+    if request.search_mode is SearchMode.HYBRID:
+        items = put_corrections_first(items)
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
         passing = [item for item in items if item.passes and item.relevance >= least]
         return Selection(passing, request.top_k or NAMED_MODE_ENTRIES, [])

@@ -1,0 +1,133 @@
+"""Which memories correct others: a correction stands before what it corrects. Pure.
+
+"Correction: watchdog is 8 seconds, 4 was too short" says in its first word that it is the later
+truth, but a question is asked in the words of the statement that it corrects, and so is ranked by
+it. Where that statement is worth a place in an answer, its correction has one, too: before it, as
+likely. Nothing is hidden, since a correction that is none costs one entry, not a memory.
+
+A correction says so (:data:`_CORRECTS`), shares its subject with an older memory, and is trusted no
+less. What is foreign corrects nothing, and turns of a dialogue, which stand beside what they
+correct, do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memd.domain.enums import Trust
+from memd.recall.ranking.rankings import Ranked
+from memd.store.search.candidate_rows import SearchCandidate
+from memd.text.alternations import any_of
+from memd.text.words import content_words
+
+CORRECTION_CHARS_MAX = 240  # a longer text is about more than one thing, and says itself of which
+CORRECTED_CHARS_MAX = 400
+_SHARED = 0.4  # of the correction's words: they say the subject, the others what is new of it
+_STEM_CHARS = 6
+_WORD_CHARS_MIN = 3
+
+_OPENINGS = """
+    correction, erratum, actually, i was wrong, my mistake, scratch that, not any ?more, on second
+    thoughts?, korrektur, berichtigung, doch nicht, richtigstellung, en fait, corrección, en
+    realidad, correzione, correção, na verdade, correctie, eigenlijk
+"""
+_ANYWHERE = """
+    no longer, any ?more, used to be, (?:is|are|was|were) (?:now|wrong), turned out (?:to be|that),
+    (?:moved|changed|switched|went back) (?:from|to), instead of, rather than, nicht mehr,
+    (?:ist|sind|war|waren) (?:jetzt|nun|falsch), statt, ne \\S+ plus, au lieu d\\w*, ya no, en vez
+    de, non più, invece di, já não, em vez de, niet meer, in plaats van
+"""
+_LEAD = r"\W*(?:(?:user|note|fyi|no|nope|nein|non|ok|okay|oh|sorry|oops|wait)\b\W+)*"
+_OPENS = re.compile(rf"{_LEAD}(?:{any_of(_OPENINGS)})\b\W*", re.IGNORECASE)
+_CORRECTS = re.compile(rf"\b(?:{any_of(_ANYWHERE)})\b|\bnow\W*$", re.IGNORECASE)
+
+
+def corrects(text: str) -> bool:
+    """Return whether *text* says that something is otherwise than it was said.
+
+    >>> corrects("Correction: watchdog is 8 seconds, 4 was too short")
+    True
+    >>> corrects("The watchdog timeout is 4 seconds")
+    False
+    """
+    if len(text) > CORRECTION_CHARS_MAX:
+        return False
+    return _OPENS.match(text) is not None or _CORRECTS.search(text) is not None
+
+
+def put_first(items: Sequence[Ranked]) -> list[Ranked]:
+    """Return *items*, best first, with each correction before the best of what it corrects.
+
+    It gets the relevance and the bar of that memory where it had a lower one.
+    """
+    corrections = [item for item in items if _is_correction(item.measured.candidate)]
+    if not corrections:
+        return list(items)
+    corrections.sort(key=lambda item: -item.measured.candidate.moment_us)
+    subjects = [(item, _subject(item.measured.candidate.own)) for item in corrections]
+    placed: set[int] = set()
+    ordered: list[Ranked] = []
+    for item in items:
+        key = item.measured.candidate.memory_key
+        if key in placed:
+            continue
+        if item.passes and item.relevance >= item.bar:
+            first = _find_correction(item, subjects, placed)
+            if first is not None:
+                placed.add(first.measured.candidate.memory_key)
+                ordered.append(_raise(first, item))
+        placed.add(key)
+        ordered.append(item)
+    return ordered
+
+
+def _is_correction(its: SearchCandidate) -> bool:
+    is_turn = its.speaker is not None and not its.is_composed
+    return not is_turn and its.trust != Trust.UNTRUSTED and corrects(its.own)
+
+
+def _find_correction(
+    item: Ranked, subjects: Sequence[tuple[Ranked, frozenset[str]]], placed: set[int]
+) -> Ranked | None:
+    """Return the newest of the corrections of *item* that has no place yet."""
+    its = item.measured.candidate
+    if len(its.own) > CORRECTED_CHARS_MAX:
+        return None
+    words = _stems(its.own)
+    for correction, subject in subjects:
+        other = correction.measured.candidate
+        if other.memory_key in placed or other.memory_key == its.memory_key:
+            continue
+        if other.moment_us <= its.moment_us or other.trust < its.trust:
+            continue
+        if other.project_id not in {None, its.project_id}:
+            continue
+        if len(words & subject) >= max(1, _SHARED * len(subject)):
+            return correction
+    return None
+
+
+def _raise(correction: Ranked, corrected: Ranked) -> Ranked:
+    return replace(
+        correction,
+        relevance=max(correction.relevance, corrected.relevance),
+        passes=True,
+        bar=min(correction.bar, corrected.bar),
+    )
+
+
+def _subject(text: str) -> frozenset[str]:
+    """Return the stems of what a correction is about: no mark, no number, no very short word.
+
+    >>> sorted(_subject("Actually the console is at 921600 now"))
+    ['consol']
+    """
+    plain = _CORRECTS.sub(" ", _OPENS.sub("", text))
+    words = (word for word in _stems(plain) if not word.isdecimal())
+    return frozenset(word for word in words if len(word) >= _WORD_CHARS_MIN)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s")[:_STEM_CHARS] for word in content_words(text))

@@ -1,0 +1,100 @@
+"""What corrects an older memory stands before it, and nothing else is moved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.ranked import an_entry, selected
+
+from memd.domain.enums import Origin, Trust
+from memd.recall.corrections import CORRECTION_CHARS_MAX
+from memd.recall.ranking.rankings import Ranked
+
+TIMEOUT = "The watchdog timeout on the valve board is 4 seconds"
+CORRECTED = "Correction: watchdog is 8 seconds, 4 was too short"
+
+
+def texts_of(correction: Ranked, *others: Ranked) -> list[str]:
+    ordered = sorted([correction, *others], key=lambda item: -item.relevance)
+    return [item.measured.candidate.own for item in selected(ordered).items]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (TIMEOUT, CORRECTED),
+        ("The uart console runs at 115200 baud", "actually the console is at 921600 now"),
+        ("Redis holds the sessions", "We no longer use Redis for sessions, Valkey has them"),
+        ("The API listens on port 8080", "the API moved to 8443"),
+        ("Der Zug fährt um 8 Uhr ab", "Korrektur: der Zug fährt um 9 Uhr"),
+        ("Le serveur est à Lyon", "En fait le serveur est à Nantes"),
+    ],
+)
+def test_a_correction_stands_before_what_it_corrects_and_is_as_likely(
+    earlier: str, later: str
+) -> None:
+    old = an_entry(0.9, earlier, created_at_us=1)
+    new = an_entry(0.03, later, created_at_us=2)
+    other = an_entry(0.5, "The lid is blue", created_at_us=3)
+
+    (first, second, third) = selected([old, other, new]).items
+
+    assert (first.measured.candidate.own, first.relevance) == (later, 0.9)
+    assert (second, third) == (old, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("The watchdog barks after 8 seconds", {}),
+        (CORRECTED, {"created_at_us": 0}),
+        (CORRECTED, {"trust": int(Trust.ASSISTED)}),
+        (CORRECTED, {"origin": Origin.WEB, "trust": int(Trust.UNTRUSTED)}),
+        (CORRECTED, {"speaker": "Ada"}),
+        (CORRECTED, {"project_id": "/home/ada/hives"}),
+        ("Correction: the meeting is on Friday", {}),
+        (f"{CORRECTED}. " + "And the lid is red. " * (CORRECTION_CHARS_MAX // 10), {}),
+    ],
+    ids=[
+        "unsaid",
+        "older",
+        "less trusted",
+        "foreign",
+        "turn",
+        "elsewhere",
+        "another thing",
+        "long",
+    ],
+)
+def test_what_is_no_correction_of_it_stays_where_it_is(text: str, fields: dict[str, Any]) -> None:
+    old = an_entry(0.9, TIMEOUT, created_at_us=1)
+    new = an_entry(0.03, text, **{"created_at_us": 2, **fields})
+
+    assert texts_of(new, old) == [TIMEOUT]
+
+
+def test_what_is_not_worth_a_place_brings_no_correction() -> None:
+    old = an_entry(0.05, TIMEOUT, created_at_us=1)
+    new = an_entry(0.03, CORRECTED, created_at_us=2)
+
+    assert texts_of(new, old) == []
+
+
+def test_the_newest_of_several_corrections_comes_first() -> None:
+    old = an_entry(0.9, TIMEOUT, created_at_us=1)
+    new = an_entry(0.03, CORRECTED, created_at_us=2)
+    newest = an_entry(0.02, "No, correction: the watchdog is at 16 seconds", created_at_us=3)
+
+    assert texts_of(new, old, newest)[0] == newest.measured.candidate.own
+
+
+def test_who_says_how_many_gets_no_more_than_that() -> None:
+    old = an_entry(0.9, TIMEOUT, created_at_us=1)
+    new = an_entry(0.03, CORRECTED, created_at_us=2)
+
+    selection = selected([old, new], top_k=1)
+
+    assert [item.measured.candidate.own for item in selection.items[: selection.most]] == [
+        CORRECTED
+    ]
