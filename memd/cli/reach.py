@@ -89,7 +89,7 @@ def exit_if_missing(missing: list[str], why: str) -> None:
     """Report each missing id with the reason *why*, and exit with an error if there is one."""
     for memory_id in missing:
         say.note(f"memd: {why} {say.line(memory_id)}")
-        if hint := say.preference_hint(memory_id):
+        if hint := say.id_hint(memory_id):
             say.note(f"      {hint}")
     if missing:
         raise say.CommandExit(say.Exit.ERROR)

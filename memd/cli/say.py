@@ -26,6 +26,7 @@ JSON_VERSION = 1
 
 
 _COLOURS = re.compile(r"(\x1b\[[012]m)")
+_ID_BEGINS = re.compile(r"[0-9a-f]{6,8}(?:-[0-9a-f-]{0,27})?")
 _SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
 _BREAKS = frozenset("\x85\u2028\u2029")
 
@@ -244,15 +245,20 @@ NO_MEMORY = "no memory has the id"
 
 def unknown_memory(memory_id: str) -> NotFoundError:
     """Return the error for an id that no memory has."""
-    return NotFoundError(f"{NO_MEMORY} {line(memory_id)}", hint=preference_hint(memory_id))
+    return NotFoundError(f"{NO_MEMORY} {line(memory_id)}", hint=id_hint(memory_id))
 
 
-def preference_hint(memory_id: str) -> str | None:
-    """Return what to do about an id of recall that names a preference; None for another id."""
+def id_hint(memory_id: str) -> str | None:
+    """Return what to do about an id that no memory has; None where nothing is known of it.
+
+    It may name a preference, or be the beginning of an id, of which lists show the end.
+    """
     name = memory_id.removeprefix("proc_")
-    if name == memory_id:
-        return None
-    return f"it is a preference: memd preference get {line(name)}, or delete, or set"
+    if name != memory_id or name.startswith("preference_"):
+        return f"it is a preference: memd preference get {line(name)}, or delete, or set"
+    if _ID_BEGINS.fullmatch(memory_id):
+        return "type the whole id, or six or more characters of its end"
+    return None
 
 
 def report_secrets(typed: str, kept: str) -> None:

@@ -26,6 +26,9 @@ _OF_PROJECT = (
 _IN_PROJECT = re.compile(
     rf"^(?:in|for|within|für|dans|pour|en|para|per|voor) {_OF_PROJECT}[,:]? ", re.IGNORECASE
 )
+_RULES_OUT = re.compile(
+    rf"(?:no|zero|only) (?:[\w+#-]+ ){{1,5}}(?:in|for) {_OF_PROJECT}[.!]*$", re.IGNORECASE
+)
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]+|\n|$)")
 _ASKS = re.compile(
@@ -139,7 +142,9 @@ def _is_directive(text: str) -> bool:
     folded = " ".join(text.split())
     is_single = len(_SENTENCE.findall(folded)) == 1 and len(folded) <= _SENTENCE_CHARS_MAX
     without_place = _IN_PROJECT.sub("", folded)
-    return is_single and not folded.endswith("?") and begins_directive(without_place)
+    if not is_single or folded.endswith("?"):
+        return False
+    return begins_directive(without_place) or _RULES_OUT.match(folded) is not None
 
 
 def _statements(text: str) -> list[str]:

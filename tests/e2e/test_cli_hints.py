@@ -29,6 +29,31 @@ def test_a_preference_is_said_to_be_in_every_prompt(memd: Memd) -> None:
     assert memd("add", "The bakery opens at six.").err == ""
 
 
+def test_who_adds_one_in_a_project_is_told_how_it_holds_there_alone(memd: Memd) -> None:
+    added = memd("add", "Always weigh the flour.", "--project", "/home/ada/bakery")
+    assert 'one for this project alone begins with "In this project"' in added.err
+    alone = memd("add", "In this project always weigh the salt.", "--project", "/home/ada/bakery")
+    assert "every prompt of /home/ada/bakery has it" in alone.err
+
+
+@pytest.mark.parametrize(
+    ("wrong_id", "hint"),
+    [
+        ("preference_bfe9e2381b08", "it is a preference: memd preference get"),
+        ("01a22454-b13e", "type the whole id, or six or more characters of its end"),
+        ("the bakery", None),
+    ],
+)
+def test_who_names_no_memory_is_told_what_it_may_be(
+    memd: Memd, wrong_id: str, hint: str | None
+) -> None:
+    for command in ("why", "get", "delete"):
+        answer = memd(command, wrong_id)
+        assert answer.code != 0
+        assert (hint or "no memory has the id") in answer.err
+        assert ("      " in answer.err) == (hint is not None)
+
+
 def test_a_text_that_no_prompt_has_room_for_is_said_to_be_long(memd: Memd) -> None:
     added = memd("add", LONG)
     assert added.code == 0

@@ -83,8 +83,16 @@ def _report_use(entry: dict[str, Any]) -> None:
             "memd import FILE stores a long text in pieces"
         )
     elif entry["category"] == "procedural":
-        where = f"prompt of {entry['project_id']}" if entry["level"] == "project" else "prompt"
-        say.note(f"stored as a preference: every {where} has it")
+        here = entry["project_id"]
+        if entry["level"] == "project":
+            say.note(f"stored as a preference: every prompt of {here} has it")
+        elif here is None:
+            say.note("stored as a preference: every prompt has it")
+        else:
+            say.note(
+                "stored as a preference: every prompt has it, of all projects; "
+                'one for this project alone begins with "In this project"'
+            )
 
 
 @options.examples(

@@ -122,6 +122,8 @@ def test_different_topics_never_share_a_name() -> None:
         "In this repo, always run the tests with tox -q.",
         "For this project: answer in German",
         "In diesem Projekt immer auf Deutsch antworten",
+        "no malloc in this project",
+        "Only tabs in this repo.",
     ],
 )
 def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: str) -> None:
@@ -143,6 +145,8 @@ def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: st
         "Write the report by Friday",
         "In this repo the tests always take ten minutes",
         "In this project Ann never answers",
+        "No malloc, please",
+        "No one in this project has met the customer yet, and nobody wants to",
     ],
 )
 def test_what_only_sounds_like_a_wish_is_added_as_a_fact(text: str) -> None:
