@@ -70,6 +70,7 @@ _SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/private/
 _EMPTY_WORDS = re.compile(
     r"\W*(?:(?:y|yes|yep|yup|yeah|ok|okay|k|sure|thanks?|thank|you|great|perfect|nice|good|go|on|ahead"
     r"|proceed|continue|do|it|that|this|and|now|please|done|no|nope|quit|exit|works?|super|awesome|cool"
+    r"|thx|thanx|tnx|ty|cheers|so|much|very|well|all|that's|for|today|the|day|gotta|off|home|brb"
     r"|ja|danke|perfekt|gut|merci|oui|parfait|gracias|perfecto|vale|sí|grazie|sim|obrigad[oa])\b\W*)+",
     re.IGNORECASE,
 )

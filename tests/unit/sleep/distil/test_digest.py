@@ -77,7 +77,7 @@ def test_a_digest_says_what_was_asked_and_done_how_it_ended_and_what_is_open() -
     "farewell",
     ["thanks, bis morgen", "thanks, good night!", "see you next week", "ok, schönen Feierabend",
      "merci, à demain", "gracias, hasta mañana", "grazie, a domani", "obrigado, até amanhã",
-     "that's it for today, thanks"],
+     "that's it for today, thanks", "thx bye", "ok thx, that's all"],
 )  # fmt: skip
 def test_who_takes_leave_asks_for_nothing(farewell: str) -> None:
     last = _exchange(6, farewell, "Good night!")
