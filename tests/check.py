@@ -54,7 +54,7 @@ SUITES = {
         "tests/e2e/test_secrets_everywhere.py",
     ),
     "clients": ("tests/clients",),
-    "torch": ("tests/e2e/test_trained_encoder.py",),
+    "torch": ("tests/e2e/test_trained_encoder.py", "tests/unit/embedding/test_sentence_reader.py"),
 }
 """What is run when it is named: parts of the folders, and what a gate must not wait for."""
 WORKERS_MORE = {"e2e": 2, "store": 1, "crash": 1}

@@ -2,7 +2,8 @@
 
 It is linear and was fitted on labelled sentences of many writers
 (``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last three numbers on messages
-that were written for it (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312).
+that were written for it (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312). Two of
+these, of what is plain and of wishes, are halves: the reader adds the other (``sentence_reader``).
 ``sentence_head.json`` holds it: the weights of the states, and those of the signs that only a nap
 knows (:mod:`memd.sleep.distil.speech`), by name.
 """

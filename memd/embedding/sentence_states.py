@@ -18,6 +18,7 @@ from memd.embedding.encoders import FastembedEncoder
 from memd.embedding.model_files import INSTALL_HINT
 from memd.embedding.model_thread import ModelRequest
 from memd.embedding.sentence_head import sentence_head
+from memd.embedding.sentence_reader import sentence_reader
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,9 +95,8 @@ class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
 
     def _read(self, batch: Sequence[SentenceWindow], model: FastembedEncoder) -> None:
         states = model.states([window.ids for window in batch])
-        rows = pool(batch, states)
         spans = [span for window in batch for span in window.spans]
-        for span, logits in zip(spans, sentence_head().logits(rows), strict=True):
+        for span, logits in zip(spans, judge(batch, states), strict=True):
             self._logits[span.message, span.sentence] = logits
 
 
@@ -120,6 +120,26 @@ def windows_of(message: int, sentences: Sequence[Sequence[int]]) -> Iterator[Sen
         before = own
     if spans:
         yield SentenceWindow([*ids, _SEP], spans)
+
+
+def judge(windows: Sequence[SentenceWindow], states: Rows) -> list[SentenceLogits]:
+    """Return what head and reader tell of each sentence of *windows*.
+
+    *states* has the shape (windows, pieces, 384).
+    """
+    judged = sentence_head().logits(pool(windows, states))
+    reader = sentence_reader()
+    read = [
+        row
+        for window, own in zip(windows, states, strict=True)
+        for row in reader.logits(
+            own[: len(window.ids)], [(span.start, span.end) for span in window.spans]
+        ).tolist()
+    ]
+    return [
+        logits._replace(plain=logits.plain + plain, wish=logits.wish + wish)
+        for logits, (plain, wish) in zip(judged, read, strict=True)
+    ]
 
 
 def pool(windows: Sequence[SentenceWindow], states: Rows) -> Rows:

@@ -18,8 +18,7 @@ from memd.domain.encoding import SentenceLogits
 from memd.embedding.embed import load_encoder
 from memd.embedding.encoders import FastembedEncoder
 from memd.embedding.model_files import read_manifest
-from memd.embedding.sentence_head import sentence_head
-from memd.embedding.sentence_states import pool, windows_of
+from memd.embedding.sentence_states import SentenceWindow, judge, windows_of
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapMemory
 
@@ -41,16 +40,18 @@ def classify(messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
     if model is None:
         return []
     return [
-        [row for states in _states(model, tuple(each)) for row in sentence_head().logits(states)]
+        [row for window, states in _states(model, tuple(each)) for row in judge([window], states)]
         for each in messages
     ]
 
 
 @lru_cache(maxsize=2048)
-def _states(model: FastembedEncoder, sentences: tuple[str, ...]) -> list[Rows]:
-    """Return the states of *sentences*, in windows; short answers come again and again."""
+def _states(
+    model: FastembedEncoder, sentences: tuple[str, ...]
+) -> list[tuple[SentenceWindow, Rows]]:
+    """Return the windows of *sentences* with their states; short answers come again and again."""
     windows = windows_of(0, model.ids(list(sentences)))
-    return [pool([window], model.states([window.ids])) for window in windows]
+    return [(window, model.states([window.ids])) for window in windows]
 
 
 @cache

@@ -27,6 +27,7 @@ import memd.embedding
 from bench import memory_fit, statements
 from bench.classified import encoder
 from bench.sentences import CLEAR, KINDS, labels, read_messages, read_page
+from memd.embedding.encoders import FastembedEncoder
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import HEAD_FILE, SentenceHead, parse
 from memd.embedding.sentence_states import pool, windows_of
@@ -59,12 +60,19 @@ class Row(NamedTuple):
     signs: dict[str, float]
 
 
+class ReadWindow(NamedTuple):
+    """A window as the reader has it: the states of its pieces, and the span of each sentence."""
+
+    states: NDArray[np.float16]
+    spans: list[tuple[int, int]]
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.sentence_fit", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--keep", action="store_true", help="write the head into the package")
     options = parser.parse_args(argv)
-    rows, features = read(options.folder)
+    rows, features, _ = read(options.folder)
     for line in table(rows, features):
         print(line)
     of_agents = read_statements(options.folder)
@@ -90,14 +98,15 @@ def package_head() -> dict[str, Any]:
     return head
 
 
-def read(folder: Path) -> tuple[list[Row], Array]:
-    """Return the sentences that may be looked at, and the features of each."""
+def read(folder: Path) -> tuple[list[Row], Array, list[ReadWindow]]:
+    """Return the sentences that may be looked at, the features of each, and their windows."""
     model = encoder()
     if model is None:
         raise SystemExit("run: memd model install")
     paths = {path.name: path for path in folder.rglob("*.md")}
     rows: list[Row] = []
     states = []
+    read_windows: list[ReadWindow] = []
     for page in labels("fit"):
         for message in read_page(page, read_messages(paths[Path(page["path"]).name])):
             own = message.sentences[:SENTENCES_MAX]
@@ -118,10 +127,30 @@ def read(folder: Path) -> tuple[list[Row], Array]:
                         row_signs,
                     )
                 )
-            windows = windows_of(0, model.ids(own))
-            states += [pool([window], model.states([window.ids])) for window in windows]
+            pooled, windows = read_states(model, own)
+            states += pooled
+            read_windows += windows
+    return rows, features_of(rows, states), read_windows
+
+
+def read_states(
+    model: FastembedEncoder, own: list[str]
+) -> tuple[list[NDArray[np.float32]], list[ReadWindow]]:
+    """Return of the windows of a message what the head has of each, and what the reader has."""
+    pooled, read_windows = [], []
+    for window in windows_of(0, model.ids(own)):
+        states = model.states([window.ids])
+        pooled.append(pool([window], states))
+        own_states = states[0, : len(window.ids)].astype(np.float16)
+        spans = [(span.start, span.end) for span in window.spans]
+        read_windows.append(ReadWindow(own_states, spans))
+    return pooled, read_windows
+
+
+def features_of(rows: Sequence[Row], states: Sequence[NDArray[np.float32]]) -> Array:
+    """Return the features of *rows*: the pooled *states*, and the signs."""
     by_sign = np.array([[row.signs.get(name, 0.0) for name in SIGNS] for row in rows])
-    return rows, np.hstack([STATES_SCALE * np.vstack(states), by_sign])
+    return np.hstack([STATES_SCALE * np.vstack(states), by_sign])
 
 
 def fit(rows: Sequence[Row], features: Array) -> Array:

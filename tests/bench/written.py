@@ -4,13 +4,13 @@
 does. ``written.jsonl`` has 7,900 messages of seventeen writers of our own, as people type them:
 with what is worth remembering in them and its kind, and a good third of the moment that sound
 alike. DIR holds the pages of ``bench.sentences``, whose sentences that are not worth it are of the
-moment, and whose wishes are taken, too. Two logistic regressions on a sentence's states and signs
-(but for the turn, which a message that stands alone does not have) tell a wish, and what is plainly
-stated: rules of a project, decisions, corrections, facts. For the latter each message counts again
-with one of the moment beside it, as people mix what they tell with what they ask for. The first
-table says, of the pages and of thirteen of our writers, each left out in turn, what is past each
-bar that no rule keeps; the second one what whole naps keep of the messages of each of the thirteen,
-alone and beside others, with a fit on the others. ``--keep`` writes the weights into the package.
+moment, and whose wishes are taken, too. Head and reader (``bench.reader_fit``, which needs torch)
+tell a wish, and what is plainly stated: rules of a project, decisions, corrections, facts. For the
+latter each message counts again with one of the moment beside it, as people mix what they tell
+with what they ask for. Writers are in three groups, and each is judged by a fit on the other two.
+The first table says what is past each bar that no rule keeps; the second one what whole naps keep
+of the messages of each writer, alone and beside others. ``--keep`` writes the weights into the
+package. It takes an hour.
 """
 
 from __future__ import annotations
@@ -22,19 +22,31 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import reader_fit
 from bench.classified import distilled, encoder
 from bench.kept_scores import stands_in
 from bench.memory_fit import logistic_regression
-from bench.sentence_fit import FOLDS, HEAD, SIGNS, STATES_SCALE, Row, package_head, read
+from bench.reader_fit import Examples, Weights
+from bench.sentence_fit import (
+    HEAD,
+    SIGNS,
+    STATES_SCALE,
+    ReadWindow,
+    Row,
+    features_of,
+    package_head,
+    read,
+    read_states,
+)
 from memd.embedding.model_files import DIMENSION
-from memd.embedding.sentence_head import parse
-from memd.embedding.sentence_states import pool, windows_of
+from memd.embedding.sentence_head import SentenceHead, parse
+from memd.embedding.sentence_reader import READER_FILE, SentenceReader, pack
 from memd.sleep.distil.acts import WORTH, judge_sentence
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.speech import SENTENCES_MAX, signs
@@ -42,7 +54,6 @@ from memd.text.languages import is_foreign
 from memd.text.words import sentences
 
 Array = NDArray[np.float64]
-Which = NDArray[np.bool_]
 
 WRITTEN = Path(__file__).with_suffix(".jsonl")
 WISH, PLAIN = "P", "KDCE"
@@ -53,8 +64,30 @@ RIDGE = 8.0
 MIXED_MOMENT = 0.5  # so many messages of the moment are put beside another, too
 MIXED_WISH_WEIGHT = 0.3  # of those, for wishes, which gain less from them
 BESIDE_WEIGHT = 0.5  # of what stands beside something worth it: it may belong to it
+READER_SHARE = 0.5
+GROUPS = 3
+"""Of writers; each is judged by a fit on the others."""
 BARS = (0.75, 1.0, 1.25, 1.5)
 DONE = {"role": "assistant", "content": "Done. I changed the file as you asked."}
+
+
+class Written(NamedTuple):
+    """The sentences of pages and of our own messages, with what the fits know of each."""
+
+    rows: list[Row]
+    features: Array
+    windows: list[ReadWindow]
+
+
+class Fit(NamedTuple):
+    """The weights of the head for plain statements and wishes, and those of the reader."""
+
+    head: Array
+    reader: Weights
+
+    def parts(self) -> tuple[SentenceHead, SentenceReader]:
+        """Return head and reader as the package would have them."""
+        return parse(package_head() | document(self.head)), SentenceReader(self.reader)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -62,21 +95,32 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--keep", action="store_true", help="write the weights into the package")
     options = parser.parse_args(argv)
-    recorded, of_recorded = read(options.folder)
     messages = read_messages()
     mixed = [*beside_others(messages)]
-    written, of_written = read_written(messages)
-    of_mixed, mixed_features = read_written(mixed, is_mixed=True)
-    read_rows = [*recorded, *written, *of_mixed]
-    is_judged = np.array([not is_foreign(row.text) for row in read_rows])
-    rows = [row for row, its in zip(read_rows, is_judged, strict=True) if its]
-    features = np.vstack([of_recorded, of_written, mixed_features])[is_judged]
-    features[:, 2 * DIMENSION + SIGNS.index("turn")] = 0.0
-    for line in (*table(rows, features), *nap_table(messages, mixed, rows, features)):
+    written = read_all(options.folder, messages, mixed)
+    fits = [fit(written, left_out=group) for group in range(GROUPS)]
+    for line in (*table(written, fits), *nap_table(messages, mixed, fits)):
         print(line)
     if options.keep:
-        head = package_head() | document(fit(rows, features))
+        last = fit(written)
+        head = package_head() | document(last.head)
         HEAD.write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
+        HEAD.with_name(READER_FILE).write_bytes(pack(last.reader))
+
+
+def read_all(
+    folder: Path, messages: Sequence[dict[str, Any]], mixed: Sequence[dict[str, Any]]
+) -> Written:
+    """Return the sentences of the pages in *folder*, of our *messages* and of the *mixed* ones."""
+    parts = [
+        Written(*read(folder)),
+        read_written(messages),
+        read_written(mixed, is_mixed=True),
+    ]
+    rows = [row for part in parts for row in part.rows]
+    features = np.vstack([part.features for part in parts])
+    features[:, 2 * DIMENSION + SIGNS.index("turn")] = 0.0
+    return Written(rows, features, [window for part in parts for window in part.windows])
 
 
 def read_messages() -> list[dict[str, Any]]:
@@ -104,10 +148,8 @@ def beside_others(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]
                 yield message | {"text": first["text"] + between + second["text"]}
 
 
-def read_written(
-    messages: Sequence[dict[str, Any]], *, is_mixed: bool = False
-) -> tuple[list[Row], Array]:
-    """Return the sentences of our own messages, and the features of each.
+def read_written(messages: Sequence[dict[str, Any]], *, is_mixed: bool = False) -> Written:
+    """Return the sentences of our own messages.
 
     Those of *is_mixed* ones, which nobody wrote as they are, are marked as not random.
     """
@@ -116,6 +158,7 @@ def read_written(
         raise SystemExit("run: memd model install")
     rows: list[Row] = []
     states = []
+    read_windows: list[ReadWindow] = []
     for message in messages:
         lines = message["text"].split("\n")
         own = [sentence for line in lines for sentence in sentences(line)][:SENTENCES_MAX]
@@ -134,10 +177,10 @@ def read_written(
                     dict(signs(text, judged, at, len(own), 0)),
                 )
             )
-        windows = windows_of(0, model.ids(own))
-        states += [pool([window], model.states([window.ids])) for window in windows]
-    by_sign = np.array([[row.signs.get(name, 0.0) for name in SIGNS] for row in rows])
-    return rows, np.hstack([STATES_SCALE * np.vstack(states), by_sign])
+        pooled, windows = read_states(model, own)
+        states += pooled
+        read_windows += windows
+    return Written(rows, features_of(rows, states), read_windows)
 
 
 def is_ours(row: Row) -> bool:
@@ -145,24 +188,36 @@ def is_ours(row: Row) -> bool:
     return len(row.writer) == 1
 
 
-def fit(rows: Sequence[Row], features: Array) -> Array:
-    """Return a column of weights for plain statements and one for wishes.
+def fit(written: Written, left_out: int | None = None) -> Fit:
+    """Return the fit of all writers, or of those who are not of the group *left_out*.
 
-    Each is told from what is not worth it; what is worth it for another reason is left out.
+    Plain statements and wishes are each told from what is not worth it; what is worth it for
+    another reason is left out. The log-odds are the mean of head and reader.
     """
-    ridge = np.full(features.shape[1], RIDGE)
+    weights = np.array([[_weight(row, kinds) for kinds in (PLAIN, WISH)] for row in written.rows])
+    targets = np.array([[row.label[:1] in [*k] for k in (PLAIN, WISH)] for row in written.rows])
+    if left_out is not None:
+        weights[_groups(written.rows) == left_out] = 0.0
+    ridge = np.full(written.features.shape[1], RIDGE)
     ridge[2 * DIMENSION] = 1e-3  # the bias
     columns = []
-    for kinds in (PLAIN, WISH):
-        weight = np.array([_weight(row, kinds) for row in rows])
-        target = np.array([row.label[:1] in [*kinds] for row in rows], dtype=float)
-        taken = weight > 0
-        columns.append(logistic_regression(features[taken], target[taken], weight[taken], ridge))
-    return np.array(columns).T
+    for target, weight in zip(targets.T.astype(float), weights.T, strict=True):
+        which = weight > 0
+        known = (written.features[which], target[which], weight[which])
+        columns.append(logistic_regression(*known, ridge))
+    head = (1 - READER_SHARE) * np.array(columns).T
+    of_signs = written.features[:, 2 * DIMENSION :]
+    reader, sign_weights = reader_fit.fit(
+        Examples(written.windows, of_signs, targets.astype(float), weights)
+    )
+    head[2 * DIMENSION :] += READER_SHARE * sign_weights
+    for name in ("outputs.weight", "outputs.bias"):
+        reader[name] = READER_SHARE * reader[name]
+    return Fit(head, reader)
 
 
 def _weight(row: Row, kinds: str) -> float:
-    if row.label and row.label[0] not in kinds:
+    if is_foreign(row.text) or (row.label and row.label[0] not in kinds):
         return 0.0
     if is_ours(row):
         share = 1.0 if row.label or row.is_moment else BESIDE_WEIGHT
@@ -170,18 +225,15 @@ def _weight(row: Row, kinds: str) -> float:
     return float(not row.label or (kinds == WISH and row.label == "P2"))
 
 
-def table(rows: Sequence[Row], features: Array) -> Iterator[str]:
-    """Yield what is past each bar, with writers left out in turn."""
+def table(written: Written, fits: Sequence[Fit]) -> Iterator[str]:
+    """Yield what is past each bar, by the fits of the groups that the writers are not of."""
+    rows = written.rows
+    known = np.array([not is_foreign(row.text) for row in rows])
     ours = np.array([is_ours(row) for row in rows])
     mixed = ours & np.array([not row.is_random for row in rows])
-    fold = _folds(rows)
-    logits = np.zeros((len(rows), 2))
-    for left_out in range(FOLDS):
-        own = fold == left_out
-        rest = [row for row, its in zip(rows, own, strict=True) if not its]
-        logits[own] = features[own] @ fit(rest, features[~own])
-    moment = np.array([row.is_moment and row.is_random and not row.is_kept for row in rows])
-    several = np.array([row.writer in [*WRITERS] for row in rows])
+    logits = _logits(written, fits)
+    moment = known & np.array([row.is_moment and row.is_random and not row.is_kept for row in rows])
+    several = known & np.array([row.writer in [*WRITERS] for row in rows])
     of_kind = {k: several & np.array([row.label == f"{k}2" for row in rows]) for k in KINDS}
     own_count, of_pages = (ours & ~mixed).sum(), (~ours & moment).sum()
     yield f"{own_count} sentences of our own, {of_pages} of the moment on the pages"
@@ -198,26 +250,42 @@ def table(rows: Sequence[Row], features: Array) -> Iterator[str]:
             yield f"| {name} {bar} | {let} | {' | '.join(shares)} |"
 
 
-def _folds(rows: Sequence[Row]) -> NDArray[np.int64]:
-    writers = sorted({row.writer for row in rows})
-    return np.array([writers.index(row.writer) % FOLDS for row in rows])
+def _logits(written: Written, fits: Sequence[Fit]) -> Array:
+    """Return the log-odds of each sentence by the fit that does not know its writer."""
+    groups = _groups(written.rows)
+    logits = np.zeros((len(groups), 2))
+    for group, its in enumerate(fits):
+        logits[groups == group] = written.features[groups == group] @ its.head
+    readers = [its.parts()[1] for its in fits]
+    start = 0
+    for window in written.windows:
+        own = slice(start, start + len(window.spans))
+        states = window.states.astype(np.float32)
+        logits[own] += readers[groups[start]].logits(states, window.spans)
+        start += len(window.spans)
+    return logits
+
+
+def _groups(rows: Sequence[Row]) -> NDArray[np.int64]:
+    return np.array([group_of(row.writer) for row in rows])
+
+
+def group_of(writer: str) -> int:
+    """Return the group of a writer: our own are spread evenly."""
+    return sum(writer.encode()) % GROUPS
 
 
 def nap_table(
-    messages: Sequence[dict[str, Any]],
-    mixed: Sequence[dict[str, Any]],
-    rows: Sequence[Row],
-    features: Array,
+    messages: Sequence[dict[str, Any]], mixed: Sequence[dict[str, Any]], fits: Sequence[Fit]
 ) -> Iterator[str]:
-    """Yield what naps over one message each keep of a writer, with a fit on the others."""
+    """Yield what naps over one message each keep of a writer, with a fit on others."""
     yield "| whole naps | of the moment, kept | " + " | ".join(KINDS) + " |"
     for writer in WRITERS:
-        own = np.array([row.writer == writer for row in rows])
-        rest = [row for row in rows if row.writer != writer]
-        head = parse(package_head() | document(fit(rest, features[~own])))
+        head, reader = fits[group_of(writer)].parts()
         with (
             patch("memd.sleep.distil.speech.sentence_head", lambda its=head: its),
-            patch("bench.classified.sentence_head", lambda its=head: its),
+            patch("memd.embedding.sentence_states.sentence_head", lambda its=head: its),
+            patch("memd.embedding.sentence_states.sentence_reader", lambda its=reader: its),
         ):
             for name, all_ in ((writer, messages), (f"{writer} beside others", mixed)):
                 shares = _shares(each for each in all_ if each["writer"] == writer)
