@@ -6,7 +6,7 @@ A vector is ``bytes``: little-endian float32, L2-normalised, ready for the file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self, runtime_checkable
 
@@ -78,7 +78,9 @@ class SentenceLogits(NamedTuple):
     in_memory: float
     """What it adds to the worth of a memory that tells it, as the agent's."""
     plain: float
-    """That it plainly states what lasts: a fact, a decision, a rule, who somebody is."""
+    """That it plainly states what lasts: a fact, a decision, a rule, who somebody is.
+
+    As a wish, it is told of the user's sentences alone, and -inf of an agent's."""
     wish: float
     """That it says how somebody wants the work done from now on."""
     answer: float
@@ -89,10 +91,13 @@ class SentenceLogits(NamedTuple):
 class SentenceClassifier(Protocol):
     """A model that judges the sentences of messages, in its own thread."""
 
-    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+    async def classify(
+        self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
+    ) -> list[list[SentenceLogits]]:
         """Return of each message, given as its sentences, what the model tells of each of them.
 
-        Raises DegradedError if no model is installed that can, and as ``Embedder.embed``.
+        *agents* are the places of those messages that an agent wrote. Raises DegradedError if no
+        model is installed that can, and as ``Embedder.embed``.
         """
         ...
 

@@ -20,7 +20,7 @@ import asyncio
 import hashlib
 import re
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -164,7 +164,7 @@ class EmbedderThread(ModelThread[Encoder]):
         super().__init__(model_dir, loader, _KIND, idle_ms=idle_ms, waiting_max=queue_texts_max)
         self._cache: OrderedDict[bytes, bytes] = OrderedDict()
         self._cached_for: ModelFingerprint | None = None
-        self._logits: dict[bytes, list[SentenceLogits]] = {}
+        self._logits: dict[tuple[bool, bytes], list[SentenceLogits]] = {}
         self._warming: asyncio.Task[None] | None = None
 
     @property
@@ -199,15 +199,18 @@ class EmbedderThread(ModelThread[Encoder]):
             self._cache_vectors({keys_by_text[text]: vector for text, vector in vectors.items()})
         return [vectors[text] for text in texts]
 
-    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+    async def classify(
+        self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
+    ) -> list[list[SentenceLogits]]:
         """Return of each message, given as its sentences, what the model tells of each of them.
 
-        Bulk work. Raises DegradedError for a model that cannot, and as :meth:`embed`.
+        *agents* are the places of those that an agent wrote. Bulk work. Raises DegradedError for a
+        model that cannot, and as :meth:`embed`.
         """
         if not self._read_manifest()[0].has_states:
             raise DegradedError("this model judges no sentences", hint=INSTALL_HINT)
         # Every nap of a session asks again about the messages that earlier naps have read.
-        keys = [_key("\n".join(sentences)) for sentences in messages]
+        keys = [(at in agents, _key("\n".join(sentences))) for at, sentences in enumerate(messages)]
         new = {
             key: sentences
             for key, sentences in zip(keys, messages, strict=True)
@@ -215,7 +218,8 @@ class EmbedderThread(ModelThread[Encoder]):
         }
         logits = dict(self._logits)
         if new:
-            answers = await self._ask(ClassifyRequest(list(new.values())), bulk=True)
+            of_agents = {at for at, (by_agent, _) in enumerate(new) if by_agent}
+            answers = await self._ask(ClassifyRequest(list(new.values()), of_agents), bulk=True)
             logits |= zip(new, answers, strict=True)
         self._logits = dict(list(logits.items())[-CLASSIFY_CACHE_MESSAGES_MAX:])
         return [logits[key] for key in keys]
@@ -284,9 +288,11 @@ class SwitchableEmbedder:
         """Return one vector for each text, all of the model in use."""
         return await self.embedder_of(self.name).embed(texts, bulk=bulk)
 
-    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+    async def classify(
+        self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
+    ) -> list[list[SentenceLogits]]:
         """Return of each message what the model in use tells of each of its sentences."""
-        return await self.embedder_of(self.name).classify(messages)
+        return await self.embedder_of(self.name).classify(messages, agents)
 
     def warm(self) -> None:
         """Start to load the model for the next caller, without waiting."""

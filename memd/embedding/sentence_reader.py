@@ -61,9 +61,11 @@ class SentenceReader(NamedTuple):
         parts = self._linear("attention", pieces)
         parts = parts.reshape(members, count, 3, ATTENTION_HEADS, width // ATTENTION_HEADS)
         query, key, value = parts.transpose(2, 0, 3, 1, 4)
-        scores = query @ key.swapaxes(-1, -2) / np.sqrt(np.float32(width / ATTENTION_HEADS))
-        scores = np.exp(scores - scores.max(-1, keepdims=True))
-        mixed = scores / scores.sum(-1, keepdims=True) @ value
+        scores = query @ key.swapaxes(-1, -2)
+        scores -= scores.max(-1, keepdims=True)
+        scores *= np.float32((width / ATTENTION_HEADS) ** -0.5)
+        np.exp(scores, out=scores)  # in place: it is the largest array, of megabytes
+        mixed = scores @ value / scores.sum(-1, keepdims=True)
         return self._linear("attended", mixed.swapaxes(1, 2).reshape(members, count, width))
 
     def _linear(self, name: str, rows: Rows) -> Rows:

@@ -8,7 +8,8 @@ sentences of a message go through the model together, so that each is read with 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base.errors import DegradedError
@@ -52,11 +53,12 @@ class SentenceWindow(NamedTuple):
 
 
 class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
-    """The messages of one request, whose sentences are to be judged."""
+    """The messages of one request, whose sentences are to be judged; some may be of *agents*."""
 
-    def __init__(self, messages: Sequence[Sequence[str]]) -> None:
+    def __init__(self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()) -> None:
         super().__init__()
         self._messages = messages
+        self._agents = agents
         self._chars = [sum(map(len, sentences)) for sentences in messages]
         self._order = deque(sorted(range(len(messages)), key=self._chars.__getitem__))
         self._windows: deque[SentenceWindow] = deque()
@@ -96,7 +98,7 @@ class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
     def _read(self, batch: Sequence[SentenceWindow], model: FastembedEncoder) -> None:
         states = model.states([window.ids for window in batch])
         spans = [span for window in batch for span in window.spans]
-        for span, logits in zip(spans, judge(batch, states), strict=True):
+        for span, logits in zip(spans, judge(batch, states, self._agents), strict=True):
             self._logits[span.message, span.sentence] = logits
 
 
@@ -122,20 +124,22 @@ def windows_of(message: int, sentences: Sequence[Sequence[int]]) -> Iterator[Sen
         yield SentenceWindow([*ids, _SEP], spans)
 
 
-def judge(windows: Sequence[SentenceWindow], states: Rows) -> list[SentenceLogits]:
+def judge(
+    windows: Sequence[SentenceWindow], states: Rows, agents: Collection[int] = ()
+) -> list[SentenceLogits]:
     """Return what head and reader tell of each sentence of *windows*.
 
-    *states* has the shape (windows, pieces, 384).
+    *states* has the shape (windows, pieces, 384). The reader tells nothing of the messages of
+    *agents*.
     """
     judged = sentence_head().logits(pool(windows, states))
-    reader = sentence_reader()
-    read = [
-        row
-        for window, own in zip(windows, states, strict=True)
-        for row in reader.logits(
-            own[: len(window.ids)], [(span.start, span.end) for span in window.spans]
-        ).tolist()
-    ]
+    read: list[list[float]] = []
+    for window, own in zip(windows, states, strict=True):
+        if window.spans[0].message in agents:
+            read += [[-inf, -inf]] * len(window.spans)
+            continue
+        spans = [(span.start, span.end) for span in window.spans]
+        read += sentence_reader().logits(own[: len(window.ids)], spans).tolist()
     return [
         logits._replace(plain=logits.plain + plain, wish=logits.wish + wish)
         for logits, (plain, wish) in zip(judged, read, strict=True)

@@ -7,7 +7,7 @@ so these figures go by the rules alone. ``RULES_ALONE`` says so for a whole run.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,17 +31,23 @@ RULES_ALONE = os.environ.get("MEMD_BENCH_RULES") == "1"
 def distilled(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
     """Return the memories that a nap makes of *messages*."""
     session = ReadSession.of(messages)
-    return distil(session, classify(session.sentences()))
+    return distil(session, classify(session.sentences(), session.agent_places()))
 
 
-def classify(messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+def classify(
+    messages: Sequence[Sequence[str]], agents: Collection[int] = ()
+) -> list[list[SentenceLogits]]:
     """Return what the model tells of the sentences of each message; nothing without one."""
     model = encoder()
     if model is None:
         return []
     return [
-        [row for window, states in _states(model, tuple(each)) for row in judge([window], states)]
-        for each in messages
+        [
+            row
+            for window, states in _states(model, tuple(each))
+            for row in judge([window], states, {window.spans[0].message} if at in agents else ())
+        ]
+        for at, each in enumerate(messages)
     ]
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -231,6 +232,16 @@ async def judged(model_dir: Path, *messages: list[str]) -> list[list[SentenceLog
 async def test_the_model_tells_what_lasts_from_an_order_of_the_moment(model_dir: Path) -> None:
     [[lasting], [moment]] = await judged(model_dir, [LASTING], [MOMENT])
     assert lasting.worth > moment.worth + 1.0
+
+
+async def test_the_same_words_of_an_agent_are_judged_apart(model_dir: Path) -> None:
+    thread = EmbedderThread(model_dir)
+    try:
+        [[own], [of_agent]] = await thread.classify([[LASTING], [LASTING]], agents={1})
+    finally:
+        await thread.close()
+    assert own.plain > of_agent.plain == -inf
+    assert own.statement == pytest.approx(of_agent.statement, abs=1e-4)
 
 
 async def test_what_is_told_of_a_message_does_not_depend_on_its_batch_mates(

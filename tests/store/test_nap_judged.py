@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,10 @@ class JudgingEmbedder(HashEmbedder):
         self.asked: list[list[str]] = []
         self._error = error
 
-    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+    async def classify(
+        self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
+    ) -> list[list[SentenceLogits]]:
+        del agents
         self.asked += [list(sentences) for sentences in messages]
         if self._error is not None:
             raise self._error

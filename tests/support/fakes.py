@@ -6,7 +6,7 @@ import hashlib
 import re
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from memd.base.errors import DegradedError
@@ -72,7 +72,10 @@ class HashEmbedder:
         self.texts.extend(texts)
         return [hash_vector(text, self.dimension, self.name) for text in texts]
 
-    async def classify(self, messages: Sequence[Sequence[str]]) -> list[list[SentenceLogits]]:
+    async def classify(
+        self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
+    ) -> list[list[SentenceLogits]]:
+        del agents
         raise DegradedError(f"of {len(messages)} messages this model judges none")
 
     def warm(self) -> None:

@@ -87,6 +87,11 @@ class ReadSession(NamedTuple):
             )
         ]
 
+    def agent_places(self) -> frozenset[int]:
+        """Return the places of the agent's texts among :meth:`sentences`."""
+        by_agent = chain.from_iterable((False, *(True for _ in t.statements)) for t in self.turns)
+        return frozenset(at for at, is_agent in enumerate(by_agent) if is_agent)
+
 
 def distil(
     session: ReadSession, logits: Sequence[Sequence[SentenceLogits]] = ()

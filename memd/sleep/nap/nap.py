@@ -238,7 +238,7 @@ class Nap:
         if self.classifier is None or session is None:
             return ()
         try:
-            return await self.classifier.classify(session.sentences())
+            return await self.classifier.classify(session.sentences(), session.agent_places())
         except StoppingError:
             raise
         except (UnavailableError, ModelError) as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,13 @@ def test_what_the_reader_tells_is_added_to_what_the_head_tells() -> None:
         assert judged.plain == pytest.approx(own.plain + plain, abs=1e-4)
         assert judged.wish == pytest.approx(own.wish + wish, abs=1e-4)
         assert judged.worth == own.worth
+
+
+def test_of_an_agent_s_message_the_reader_tells_nothing() -> None:
+    windows = [SentenceWindow([0] * PIECES, [SentenceSpan(at, 0, 1, 5)]) for at in range(2)]
+    own, of_agent = judge(windows, np.stack([STATES, STATES]), agents={1})
+    assert (of_agent.plain, of_agent.wish) == (-inf, -inf)
+    assert of_agent._replace(plain=own.plain, wish=own.wish) == own
 
 
 def test_the_package_computes_what_the_fit_does() -> None:

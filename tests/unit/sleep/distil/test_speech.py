@@ -196,6 +196,7 @@ def test_nothing_is_plainly_told_before_the_last_text_or_in_another_language() -
 def test_all_of_a_short_answer_is_judged_and_of_a_long_one_what_is_not_hopeless() -> None:
     short = ReadSession.of([ASKED, agent(WAITS)])
     assert short.sentences()[-1] == [WAITS]
+    assert short.agent_places() == {len(short.sentences()) - 1}
     long = ReadSession.of([ASKED, agent(" ".join([WAITS] * (SHORT_ANSWER + 1)))])
     assert long.sentences()[-1] == []
 
