@@ -157,17 +157,17 @@ def fit(rows: Sequence[Row], features: Array) -> Array:
     """Return a column of weights for the worth, and one for each kind."""
     worth = np.array([int(row.label[1]) if row.label else 0 for row in rows])
     share = np.where(worth == CLEAR, CLEAR_WEIGHT, 1.0)
-    columns = [_regress(features, worth > 0, share)]
+    columns = [regress(features, worth > 0, share)]
     is_worth_it = worth > 0
     kinds = np.array([row.label[:1] for row in rows])
     columns += [
-        _regress(features[is_worth_it], kinds[is_worth_it] == kind, share[is_worth_it])
+        regress(features[is_worth_it], kinds[is_worth_it] == kind, share[is_worth_it])
         for kind in KINDS
     ]
     return np.array(columns).T
 
 
-def _regress(features: Array, good: NDArray[np.bool_], share: Array) -> Array:
+def regress(features: Array, good: NDArray[np.bool_], share: Array) -> Array:
     """Return the weights of a logistic regression with a ridge on all but the bias."""
     ridge = np.full(features.shape[1], RIDGE)
     ridge[2 * DIMENSION] = 1e-3  # the bias
@@ -254,7 +254,7 @@ def fit_statements(read: Statements, which: NDArray[np.bool_] | None = None) -> 
     """Return the weights for the worth of an agent's sentence, fitted on *which* of them."""
     own = np.ones(len(read.worths), dtype=bool) if which is None else which
     share = np.where(read.worths == CLEAR, CLEAR_WEIGHT, 1.0)
-    return _regress(read.features[own], read.worths[own] > 0, share[own])
+    return regress(read.features[own], read.worths[own] > 0, share[own])
 
 
 def statement_table(read: Statements) -> Iterator[str]:

@@ -10,7 +10,7 @@ latter each message counts again with one of the moment beside it, as people mix
 with what they ask for. Writers are in three groups, and each is judged by a fit on the other two.
 The first table says what is past each bar that no rule keeps; the second one what whole naps keep
 of the messages of each writer, alone and beside others. ``--keep`` writes the weights into the
-package. It takes an hour.
+package, over those of ``bench.sentence_fit --keep`` for the kinds. It takes an hour.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from bench.kept_scores import stands_in
 from bench.memory_fit import logistic_regression
 from bench.reader_fit import Examples, Weights
 from bench.sentence_fit import (
+    CLEAR_WEIGHT,
     HEAD,
     SIGNS,
     STATES_SCALE,
@@ -43,7 +44,9 @@ from bench.sentence_fit import (
     package_head,
     read,
     read_states,
+    regress,
 )
+from bench.sentences import CLEAR
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import SentenceHead, parse
 from memd.embedding.sentence_reader import READER_FILE, SentenceReader, pack
@@ -65,6 +68,7 @@ MIXED_MOMENT = 0.5  # so many messages of the moment are put beside another, too
 MIXED_WISH_WEIGHT = 0.3  # of those, for wishes, which gain less from them
 BESIDE_WEIGHT = 0.5  # of what stands beside something worth it: it may belong to it
 READER_SHARE = 0.5
+OWN_KIND_WEIGHT = 0.25  # of our own sentences where kinds are told apart
 GROUPS = 3
 """Of writers; each is judged by a fit on the others."""
 BARS = (0.75, 1.0, 1.25, 1.5)
@@ -80,14 +84,15 @@ class Written(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """The weights of the head for plain statements and wishes, and those of the reader."""
+    """The weights of the head for plain statements, wishes and kinds, and those of the reader."""
 
     head: Array
+    kinds: Array
     reader: Weights
 
     def parts(self) -> tuple[SentenceHead, SentenceReader]:
         """Return head and reader as the package would have them."""
-        return parse(package_head() | document(self.head)), SentenceReader(self.reader)
+        return parse(package_head() | document(self)), SentenceReader(self.reader)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -103,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(line)
     if options.keep:
         last = fit(written)
-        head = package_head() | document(last.head)
+        head = package_head() | document(last)
         HEAD.write_text(json.dumps(head, indent=1) + "\n", encoding="utf-8")
         HEAD.with_name(READER_FILE).write_bytes(pack(last.reader))
 
@@ -213,7 +218,26 @@ def fit(written: Written, left_out: int | None = None) -> Fit:
     head[2 * DIMENSION :] += READER_SHARE * sign_weights
     for name in ("outputs.weight", "outputs.bias"):
         reader[name] = READER_SHARE * reader[name]
-    return Fit(head, reader)
+    return Fit(head, fit_kinds(written, left_out), reader)
+
+
+def fit_kinds(written: Written, left_out: int | None = None) -> Array:
+    """Return a column of weights for each kind of what is worth it, of pages and of our own.
+
+    People tell an assistant other things than recorded sessions have, so both count.
+    """
+    rows = written.rows
+    which = np.array([bool(row.label) and not is_foreign(row.text) for row in rows])
+    which &= np.array([row.is_random or not is_ours(row) for row in rows])
+    if left_out is not None:
+        which &= _groups(rows) != left_out
+    clear = np.array([row.label[1:] == str(CLEAR) for row in rows])
+    share = np.where(clear, CLEAR_WEIGHT, 1.0)
+    share[[is_ours(row) for row in rows]] *= OWN_KIND_WEIGHT
+    kinds = np.array([row.label[:1] for row in rows])
+    return np.array(
+        [regress(written.features[which], kinds[which] == kind, share[which]) for kind in KINDS]
+    ).T
 
 
 def _weight(row: Row, kinds: str) -> float:
@@ -316,10 +340,17 @@ def _kept(message: dict[str, Any]) -> Iterator[tuple[str, bool]]:
         yield label, any(part in text or stands_in(part, text) for text in texts)
 
 
-def document(weights: Array) -> dict[str, Any]:
-    """Return what the head file says of plain statements and wishes."""
-    states, of_signs = STATES_SCALE * weights[: 2 * DIMENSION], weights[2 * DIMENSION :]
+def document(its: Fit) -> dict[str, Any]:
+    """Return what the head file says of plain statements, wishes and kinds."""
+    states, of_signs = STATES_SCALE * its.head[: 2 * DIMENSION], its.head[2 * DIMENSION :]
+    head = package_head()
+    all_ = np.frombuffer(base64.b64decode(head["states"]), dtype="<f2")
+    all_ = all_.reshape(2 * DIMENSION, -1).copy()
+    all_[:, 1 : 1 + len(KINDS)] = STATES_SCALE * its.kinds[: 2 * DIMENSION]
+    by_name = zip(SIGNS, its.kinds[2 * DIMENSION :].round(3).tolist(), strict=True)
     return {
+        "states": base64.b64encode(all_.tobytes()).decode(),
+        "signs": {name: [head["signs"][name][0], *weights] for name, weights in by_name},
         "written": base64.b64encode(states.astype("<f2").tobytes()).decode(),
         "written_signs": {
             name: [round(float(each), 3) for each in row]
