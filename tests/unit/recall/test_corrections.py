@@ -8,7 +8,7 @@ import pytest
 from support.ranked import an_entry, selected
 
 from memd.domain.enums import Origin, Trust
-from memd.recall.corrections import CORRECTION_CHARS_MAX
+from memd.recall.corrections import CORRECTION_CHARS_MAX, corrects
 from memd.recall.ranking.rankings import Ranked
 
 TIMEOUT = "The watchdog timeout on the valve board is 4 seconds"
@@ -42,6 +42,19 @@ def test_a_correction_stands_before_what_it_corrects_and_is_as_likely(
 
     assert (first.measured.candidate.own, first.relevance) == (later, 0.9)
     assert (second, third) == (old, other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["the api is now on 8443", "we use tabs now", "not any more", "it used to be Redis",
+     "the pin was wrong", "it turned out that PB5 is it", "we switched to Vite", "went back to npm",
+     "pnpm instead of npm", "tea rather than coffee", "nicht mehr am Montag", "er ist jetzt blau",
+     "das war falsch", "Tee statt Kaffee", "on ne livre plus", "du thé au lieu du café",
+     "ya no es lunes", "té en vez de café", "non più lunedì", "tè invece di caffè",
+     "já não é assim", "chá em vez de café", "niet meer op maandag", "in plaats van koffie"],
+)  # fmt: skip
+def test_each_way_to_say_so_is_known(text: str) -> None:
+    assert corrects(text)
 
 
 @pytest.mark.parametrize(
