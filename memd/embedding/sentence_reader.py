@@ -86,9 +86,13 @@ class SentenceReader(NamedTuple):
 @cache
 def sentence_reader() -> SentenceReader:
     """Return the reader of the package, read once."""
+    return unpack(resources.files("memd.embedding").joinpath(READER_FILE).read_bytes())
+
+
+def unpack(raw: bytes) -> SentenceReader:
+    """Return the reader that the contents of ``READER_FILE`` hold."""
     import numpy as np
 
-    raw = resources.files("memd.embedding").joinpath(READER_FILE).read_bytes()
     with np.load(io.BytesIO(raw)) as weights:
         return SentenceReader({name: weights[name].astype(np.float32) for name in weights})
 

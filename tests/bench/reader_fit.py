@@ -110,6 +110,7 @@ def _tensor(rows: Any) -> torch.Tensor:
 
 
 def new_layers(signs_count: int) -> Any:
+    """Return the layers of a member as they begin."""
     from torch import nn
 
     signs = nn.Linear(signs_count, COLUMNS, bias=False)
