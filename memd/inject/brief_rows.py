@@ -21,7 +21,7 @@ from memd.domain.sleep.consolidation import (
     without_outcome,
 )
 from memd.store.session.briefs import RULE_KINDS, BriefRow
-from memd.text.words import sentences
+from memd.text.words import content_stems, sentences
 
 KIND_WORTH: Mapping[str, float] = MappingProxyType(
     {"correction": 2.0, "preference": 2.0, "constraint": 2.0, "environment": 2.0, "decision": 1.5}
@@ -43,7 +43,6 @@ _LASTING = re.compile(
 OPEN_POINTS_MAX = 3
 _SESSIONS_MAX = 5  # whose open points are looked at
 _TAKEN_SHARE = 0.6  # of a point's words in a later memory: it was taken up
-_STEM_CHARS = 6
 _WORDS_MIN = 2  # of a point, without short ones: less cannot be found again
 _PASSES = re.compile(
     r"^\W*(?:commit|push)(?::| (?:the|your|these|all|to|and)\b)|\buncommitted\b|\bgh pr\b"
@@ -54,7 +53,6 @@ _PASSES = re.compile(
 _LABEL = re.compile(r"next steps?\b[:\s]*", re.IGNORECASE)
 _HEAD = re.compile(r"\s[-\u2013\u2014]\s|:\s|\s\(|[.,]\s")
 _NAME = re.compile(r"\w(?:[\w./-]*\w)?")
-_WORD = re.compile(r"[^\W\d_][\w-]{3,}")
 
 
 class OpenPoints(NamedTuple):
@@ -167,11 +165,11 @@ def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> l
     known: list[frozenset[str]] = []
     for digest in latest:
         contents = [row.content for row in rows if _is_later(row, digest)]
-        later = [_stems(content) for content in contents]
+        later = [content_stems(content) for content in contents]
         lines = [_names(line) for content in contents for line in content.splitlines()]
         texts: dict[bool, list[str]] = {True: [], False: []}
         for text, by_user in open_texts(digest.content):
-            stems = _stems(_LABEL.sub("", text))
+            stems = content_stems(_LABEL.sub("", text))
             is_known = any(_covers(other, stems) for other in (*later, *known))
             is_known = is_known or _begins_in(text, lines)
             if len(stems) >= _WORDS_MIN and not is_known and len(known) < OPEN_POINTS_MAX:
@@ -218,7 +216,3 @@ def _begins_in(text: str, lines: Sequence[frozenset[str]]) -> bool:
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(map(str.casefold, _NAME.findall(text)))
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(word[:_STEM_CHARS].casefold() for word in _WORD.findall(text))

@@ -20,12 +20,11 @@ from memd.domain.enums import Trust
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import any_of
-from memd.text.words import content_words
+from memd.text.words import content_stems
 
 CORRECTION_CHARS_MAX = 240  # a longer text is about more than one thing, and says itself of which
 CORRECTED_CHARS_MAX = 400
 _SHARED = 0.4  # of the correction's words: they say the subject, the others what is new of it
-_STEM_CHARS = 6
 _WORD_CHARS_MIN = 3
 
 _OPENINGS = """
@@ -107,7 +106,7 @@ def _find_correction(
     its = item.measured.candidate
     if len(its.own) > CORRECTED_CHARS_MAX:
         return None
-    words = _stems(its.own)
+    words = content_stems(its.own)
     for correction, subject in subjects:
         other = correction.measured.candidate
         if other.memory_key in placed or other.memory_key == its.memory_key:
@@ -137,9 +136,5 @@ def _subject(text: str) -> frozenset[str]:
     ['consol']
     """
     plain = _CORRECTS.sub(" ", _OPENS.sub("", text))
-    words = (word for word in _stems(plain) if not word.isdecimal())
+    words = (word for word in content_stems(plain) if not word.isdecimal())
     return frozenset(word for word in words if len(word) >= _WORD_CHARS_MIN)
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(word.removesuffix("s")[:_STEM_CHARS] for word in content_words(text))

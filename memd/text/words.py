@@ -34,6 +34,7 @@ FUNCTION_WORDS = frozenset(
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = "!.,?;:\"'()"
 _MASK = 0xFFFFFFFF
+_STEM_CHARS = 6
 
 
 def sentences(text: str) -> list[str]:
@@ -148,6 +149,15 @@ def content_words(text: str) -> list[str]:
     """
     words = dict.fromkeys(match.group().casefold() for match in _WORD.finditer(text))
     return [word for word in words if word not in FUNCTION_WORDS] or list(words)
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Return rough stems of the content words, for any language: no plural s, six characters.
+
+    >>> sorted(content_stems("The retries are configured per deployment"))
+    ['config', 'deploy', 'per', 'retrie']
+    """
+    return frozenset(word.removesuffix("s")[:_STEM_CHARS] for word in content_words(text))
 
 
 def words_of(text: str) -> frozenset[str]:

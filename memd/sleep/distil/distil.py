@@ -262,7 +262,7 @@ def _cut_repeated(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
             yield candidate
             continue
         head, _, body = memory.text.rpartition("\n")  # an error that was shown stands above
-        parts = [(part, content_words(part)) for part in sentences(body)]
+        parts = [(part, _content_words(part)) for part in sentences(body)]
         left = [part for part, words in parts if not _is_repeated(words, lately)]
         lately.extend(words for _, words in parts)
         if len(left) == len(parts):
@@ -288,7 +288,7 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
     settled: list[_Entry] = []
     for candidate in candidates:
         text = candidate.memory.text
-        mine = _Entry(candidate, content_words(text), content_words(user_part(text)))
+        mine = _Entry(candidate, _content_words(text), _content_words(user_part(text)))
         lately = range(max(0, len(settled) - _BACK_MAX), len(settled))
         back = [at for at in lately if _takes_back(mine, settled[at])]
         alike = [at for at in lately if _is_alike(mine, settled[at])]
@@ -340,5 +340,5 @@ def _undoes(later: _Entry, earlier: _Entry) -> bool:
     return is_any and gives_up(user_part(later.memory.text), earlier.memory.text)
 
 
-def content_words(text: str) -> frozenset[str]:
+def _content_words(text: str) -> frozenset[str]:
     return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS

@@ -37,6 +37,7 @@ from memd.sleep.distil.language.left import (
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome
+from memd.text.words import content_stems
 
 OPEN_MAX = 4
 _OPEN_CHARS = 90
@@ -44,7 +45,6 @@ _TAIL_CHARS = 1_500  # of an answer: what stands before is not how it ends
 _HEADING_CHARS = 100
 _LATEST = 3  # texts of an exchange, in which a review is looked for
 _STALE = 12  # exchanges; what was listed before is not told as open
-_STEM_CHARS = 6
 _TAKEN_SHARE = 0.6  # of a title's words in what is said later: it was taken up
 _PICK_CHARS = 120  # of a message that picks titles by their numbers
 _REQUEST_CHARS = 4_000
@@ -63,7 +63,6 @@ _PROPOSES = re.compile(r"create_?plan|exit_?plan", re.IGNORECASE)
 _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))
 _NUMBER = re.compile(r"\b\d{1,4}\b")
-_LONG_WORD = re.compile(r"[^\W\d_]\w{4,}")
 _ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
 _TICKED = re.compile(r"\[[xX]\]")
 _TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
@@ -203,27 +202,26 @@ def _find_ordered(answered: Sequence[Exchange]) -> list[str]:
 def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str]:
     """Return those of *titles* that nobody took up later: all, by number or in their words."""
     picked: set[int] = set()
-    texts: list[set[str]] = []
+    texts: list[frozenset[str]] = []
     for exchange in later:
         if TAKES_ALL.search(exchange.user[:_PICK_CHARS]):
             return []
         numbers = set(map(int, _NUMBER.findall(exchange.user[:_PICK_CHARS])))
         if numbers and max(numbers) <= len(titles):
             picked |= numbers
-        texts += [_stems(exchange.user[:_REQUEST_CHARS]), _stems(outcome(exchange, by_rule=True))]
+        texts += [
+            content_stems(exchange.user[:_REQUEST_CHARS]),
+            content_stems(outcome(exchange, by_rule=True)),
+        ]
     return [
         title
         for number, title in enumerate(titles, 1)
-        if number not in picked and not _is_taken_up(_stems(title), texts)
+        if number not in picked and not _is_taken_up(content_stems(title), texts)
     ]
 
 
-def _is_taken_up(title: set[str], texts: Sequence[set[str]]) -> bool:
+def _is_taken_up(title: frozenset[str], texts: Sequence[frozenset[str]]) -> bool:
     return bool(title) and any(len(title & text) >= _TAKEN_SHARE * len(title) for text in texts)
-
-
-def _stems(text: str) -> set[str]:
-    return {word[:_STEM_CHARS].casefold() for word in _LONG_WORD.findall(text)}
 
 
 def _last_section(text: str) -> str:

@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
-from memd.sleep.distil.distil import ALIKE, content_words
+from memd.sleep.distil.distil import ALIKE
 from memd.sleep.distil.environment.given_up import find_undone, gives_up
 from memd.sleep.distil.environment.places import moves, states_place
 from memd.sleep.distil.language.replies import is_denial
-from memd.text.words import sentences
+from memd.text.words import content_stems, sentences
 
 _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
 _SHARED_MIN = 2
@@ -30,7 +30,6 @@ _REPORTS = re.compile(r"\W*(?:i\b|we(?:'ve| have)\b|done\b|\d+[.)]|\w+ed\b)", re
 _NEGATES = re.compile(r"\b(?:not?|never|none|nothing|without|cannot|\w+n't)\b", re.IGNORECASE)
 _RULES = re.compile(r"\b(?:always|never|must|only|(?:do not|don't)(?= \w))\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,.:;!?]\s+")
-_STEM_CHARS = 6
 _NO_MORE = re.compile(
     r"\b(?:no longer|not any ?more|n't \w+(?: \S+){0,6} any ?more|changed (?:my|our) minds?"
     r"|on second thoughts?|scrap|never ?mind|forget (?:it|that|about)|revert|undo"
@@ -56,8 +55,8 @@ def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     [1]
     """
     own = user_part(text)
-    whole = _stems(own)
-    spoken = [_stems(one) for one in sentences(own) if _NO_MORE.search(one)]
+    whole = content_stems(own)
+    spoken = [content_stems(one) for one in sentences(own) if _NO_MORE.search(one)]
     return [
         key
         for key, content in earlier
@@ -68,7 +67,7 @@ def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
 def _is_given_up(content: str, own: str, whole: frozenset[str]) -> bool:
     """Return whether *own* gives up what *content* names, and speaks of what it is for."""
     before = user_part(content)
-    words = _stems(before)
+    words = content_stems(before)
     shared = len(words & whole)
     is_about = shared >= max(_SHARED_MIN, _OF_GIVEN_UP * len(words))
     return is_about and len(before) <= _EARLIER_CHARS_MAX and gives_up(own, before)
@@ -81,7 +80,7 @@ def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     >>> find_denied(text, [(1, "Not rolling: we deploy with blue-green"), (2, "Deploy on Monday.")])
     [1]
     """
-    denied = _stems(_denied_statement(text))
+    denied = content_stems(_denied_statement(text))
     return [key for key, content in earlier if denied and _states(content, denied)]
 
 
@@ -102,8 +101,8 @@ def _denied_statement(text: str) -> str:
     with them. Nor is what the user says themselves.
     """
     own, _, answered = without_outcome(text).partition(ANSWER_PART)
-    words = _stems(user_part(text))
-    says_more = len(words) >= _OTHERWISE_MIN and not _stems(answered) <= words
+    words = content_stems(user_part(text))
+    says_more = len(words) >= _OTHERWISE_MIN and not content_stems(answered) <= words
     is_denied = says_more and is_denial(own.removeprefix("User: "))
     is_statement = not ("?" in answered or _REPORTS.match(answered) or _NEGATES.search(answered))
     return answered if is_denied and is_statement else ""
@@ -117,7 +116,7 @@ def _states(content: str, denied: frozenset[str]) -> bool:
     own = user_part(content)
     if _RULES.search(own):
         return False
-    clauses = [(clause, _stems(clause)) for clause in _CLAUSE_END.split(own)]
+    clauses = [(clause, content_stems(clause)) for clause in _CLAUSE_END.split(own)]
     whole = frozenset().union(*(words for _, words in clauses))
     return any(
         len(words & denied) >= max(_SHARED_MIN, ALIKE * len(words | denied))
@@ -130,7 +129,7 @@ def _states(content: str, denied: frozenset[str]) -> bool:
 def _is_about(content: str, whole: frozenset[str], spoken: Sequence[frozenset[str]]) -> bool:
     """Return whether a sentence has most words of *content*; not where both say that of a third."""
     before = user_part(content)
-    words = _stems(before)
+    words = content_stems(before)
     is_alike = len(words & whole) > ALIKE * len(words | whole)
     if len(before) > _EARLIER_CHARS_MAX or (is_alike and _NO_MORE.search(before)):
         return False
@@ -138,7 +137,3 @@ def _is_about(content: str, whole: frozenset[str], spoken: Sequence[frozenset[st
         len(words & its) >= max(_SHARED_MIN, _OF_EARLIER * len(words), _OF_SENTENCE * len(its))
         for its in spoken
     )
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(word.removesuffix("s")[:_STEM_CHARS] for word in content_words(text))
