@@ -26,7 +26,11 @@ _AFTER_A_NAME = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
 """How the rules write "a company's name and, soon after, a value"; a lone value is no secret."""
 
 NUMBER, ACCOUNT = r"\d(?:[ -]?\d){12}", r"[A-Z]{2}\d{2} ?[A-Z0-9]{4} ?[A-Z0-9]{4}"
-ANY = rf"[!-~]{{14,}}|(?i:passw|login|_pwd|auth)|:\S+@|{NUMBER}|{ACCOUNT}"
+_CALLED = (
+    r"passw|pass(?:phrase|code)|(?:_|\b)(?:pass|pwd?|psk)\b|kennwort|contraseña|mot de passe"
+    r"|wachtwoord|senha|login|user|cred|zugang|auth"
+)
+ANY = rf"[!-~]{{14,}}|(?i:{_CALLED})|:\S+@|{NUMBER}|{ACCOUNT}"
 """What every text with a secret matches; most texts are skipped by this pattern alone."""
 
 _HASH = re.compile(

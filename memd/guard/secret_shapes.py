@@ -1,9 +1,9 @@
 """memd's own shapes of secrets, and their checks.
 
 Only values with a distinctive form are listed: a prefix reserved by an issuer, a position that
-holds nothing but a password, or a checksum. The word "password" proves nothing, nor does
-entropy, which a commit's hash has, too. Most issuers are in the third-party rules
-(:mod:`memd.guard.secret_rules`).
+holds nothing but a password, or a checksum. The word "password" alone proves nothing, nor does
+entropy, which a commit's hash has, too; both together do (decision 0316).
+Most issuers are in the third-party rules (:mod:`memd.guard.secret_rules`).
 """
 
 from __future__ import annotations
@@ -48,6 +48,26 @@ def is_password(secret: str) -> bool:
     Nor a port followed by a path, which an address without a password has there.
     """
     return not _PLACEHOLDERS.fullmatch(secret) and not _PORT_AND_PATH.match(secret)
+
+
+def is_written_password(secret: str) -> bool:
+    """Return whether *secret*, which is called a password, is made as people make one.
+
+    It has a digit and two more of upper case, lower case and signs. One without upper case looks
+    like a name, unless it is of words and a number.
+
+    >>> [is_written_password(one) for one in ("gr4sh0pper!22", "tee-Kanne-77", "correct-horse-9")]
+    [True, True, True]
+    >>> [is_written_password(one) for one in ("see-the-vault", "12-characters", "eu-west-1")]
+    [False, False, False]
+    """
+    if _NO_PASSWORD.search(secret) or not any(map(str.isdigit, secret)):
+        return False
+    is_upper, is_lower = any(map(str.isupper, secret)), any(map(str.islower, secret))
+    signs = set(secret) & _PASSWORD_SIGNS
+    if is_upper or signs - {"-"}:
+        return is_upper + is_lower + bool(signs) >= 2  # noqa: PLR2004  # of the other three
+    return _WORDS_AND_NUMBER.fullmatch(secret) is not None
 
 
 def is_credentials(encoded: str) -> bool:
@@ -112,6 +132,11 @@ _PLACEHOLDERS = re.compile(
     r"|example|test|changeme|change-me|foo|bar|baz|x+|\.+)[-_]?(?:here)?",
     re.IGNORECASE,
 )
+_PASSWORD_SIGNS = frozenset("!@#%^*+?~-")
+_NO_PASSWORD = re.compile(
+    r"[(){}\[\]<>|\\/;&_=$]|\.[A-Za-z]{2}|::|->"
+)  # code, paths, names of hosts
+_WORDS_AND_NUMBER = re.compile(r"[a-z]{3,}(?:-[a-z]{3,})+-?\d{1,6}")
 _NEAR_CHARS = 60
 _OF_CARDS = re.compile(
     r"\b(?:(?:credit|debit|bank|kredit|giro)?[ -]?(?:cards?|karten?)|carte|tarjeta|carta|visa|amex"
@@ -139,6 +164,12 @@ _LENGTHS = (
 )
 IBAN_LENGTHS = {country[:2]: int(country[2:]) for country in _LENGTHS.split()}
 
+# What a password is called, and what it may be made of, up to the punctuation behind it.
+_CALLED = (
+    r"(?:[a-z0-9]{0,20}pass(?:word|wd|phrase|wort)|pass(?:code)?|kennwort|pwd?|psk|contraseña"
+    r"|mot de passe|wachtwoord|senha)"
+)
+_VALUE = r"([^\s\"'`$<{*(\[][^\s\"'`<>,;]{6,62}[^\s\"'`<>.,;:)])"
 _PEM_NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 
 SHAPES = (
@@ -248,6 +279,23 @@ SHAPES = (
         wraps=False,
         check=is_password,
         keywords="PASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS",
+    ),
+    SecretShape(  # "password = x", "the pw for staging is x", "user me pw x"
+        "password",
+        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_CALLED}\b[\"'`]?"
+        rf"(?:(?:[ \t][^\s:=]{{1,20}}){{0,4}}[ \t]{{0,2}}(?:[=:]|->|\b(?:is|ist|lautet|es|est|è)\b)"
+        rf"|[ \t])[ \t]{{0,2}}[\"'`]?{_VALUE}",
+        wraps=False,
+        check=is_written_password,
+        keywords="pass|kennwort|pw|psk|contraseña|wachtwoord|senha",
+    ),
+    SecretShape(  # "login me:x"
+        "password",
+        r"(?i)\b(?:login|user(?:name)?|cred(?:ential)?s|zugang(?:sdaten)?)(?:[ \t]is)?[ \t:=]{1,3}"
+        rf"[\"'`]?[\w.@-]{{1,40}}[ \t]?[:/][ \t]?{_VALUE}",
+        wraps=False,
+        check=is_written_password,
+        keywords="login|user|cred|zugang",
     ),
     SecretShape(
         "discord-webhook",

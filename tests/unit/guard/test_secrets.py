@@ -119,6 +119,30 @@ def test_only_the_secret_part_is_replaced(text: str, replaced: str) -> None:
     assert screen(text).text == replaced
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "the broker is 10.0.4.2 user plantnode pw ",
+        "password=",
+        "export MQTT_PASSWORD=",
+        'password: "',
+        '"dbPassword": "',
+        "the password is ",
+        "the db pw for staging is ",
+        "passwort fürs nas: ",
+        "la contraseña del router es ",
+        "wifi psk ",
+        "login admin:",
+        "creds: me / ",
+    ],
+)
+@pytest.mark.parametrize("secret", ["Gr4sh0pper!22", "tee-Kanne-77", "Sommer2026", "tea-pot-9x2!"])
+def test_what_is_called_a_password_and_made_like_one_is_replaced(before: str, secret: str) -> None:
+    assert screen(f"{before}{secret}, dont commit that").text == (
+        f"{before}[secret:password#1], dont commit that"
+    )
+
+
 def test_the_same_secret_has_the_same_number() -> None:
     other = AWS.replace("1", "2")
     screening = screen(f"{AWS} {other} {GITHUB} {AWS}")
@@ -138,6 +162,10 @@ BENIGN = [
     "sha256:53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "/usr/lib/python3.11/site-packages/sk-learn/hf_hub/npm_config.py",
     "my password policy is long",
+    "the password must be at least 12-characters long, sha-256-hashed",
+    "password: process.env.DB_PASSWORD_V2, pwd = Form2.Password, pass: test_login_2",
+    "--- PASS: TestFormatTimestamp/valid_RFC3339_timestamp_with_UTC_-_useUTC_true",
+    "login for prod-eu-west-1 with user pi@10.0.4.2:/srv/Files2",
     "password: see the vault; the Bearer authentication-scheme-of-choice",
     "AKIAIOSFODNN7EXAMPLE",
     "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
