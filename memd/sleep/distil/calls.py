@@ -140,6 +140,7 @@ _TRAILING = re.compile(
     r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b).*$"
 )
 _LEAVING = re.compile(r"\s*(?:&&|;)\s*popd\s*$")
+_SAVING = re.compile(r"\s*(?:&&|;)\s*git (?:add|commit|push|status|stash|tag)\b.*$", re.DOTALL)
 _GOES_ON = re.compile(r"(?:&&|;)\s*(?!popd\b)\w")  # another command
 _ENTERING = re.compile(r"""^(?:cd|pushd)\s+(?P<folder>"[^"\n]+"|'[^'\n]+'|\S+?)\s*(?:&&|;)\s*""")
 _COMPUTED = re.compile(r"[$`*]")  # a folder that only the shell knows
@@ -165,11 +166,16 @@ def is_check(read: Command) -> bool:
 def shorten(line: str) -> str:
     """Return a command line without the folders it enters first and what cuts its output.
 
+    Nor what saves the work after it.
+
     >>> shorten("cd /srv/app && make test 2>&1 | tail -5")
     'make test'
+    >>> shorten("make check && git commit -qam 'Use one formatter; no other'")
+    'make check'
     """
     while entering := _ENTERING.match(line):
         line = line[entering.end() :]
+    line = _SAVING.sub("", line)
     short = _TRAILING.sub("", _LEAVING.sub("", line))
     # A pipe within quotes or "$(...)" ends no command, and what follows one belongs to it.
     cut_off = line[len(short) :]

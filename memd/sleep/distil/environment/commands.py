@@ -161,8 +161,9 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     ran = _passing_commands(exchanges)
     by_purpose: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for each in ran if len(ran) >= _COMMANDS_MIN else ():
-        if any(map(_SCAFFOLDS.match, _PARTS.split(each.command.line))):
-            continue
+        line = each.command.line
+        if _REMOVES.search(line) or any(map(_SCAFFOLDS.match, _PARTS.split(line))):
+            continue  # once is enough
         by_purpose[_purpose(each.command)].append((each.line, each.place))
     by_hand = {
         name: (line, exchange.place)

@@ -97,6 +97,13 @@ def test_a_runner_that_was_removed_or_is_not_found_is_gone() -> None:
     assert gone == {("playwright", "test")}
 
 
+def test_what_removes_a_package_and_what_saves_the_work_is_no_command_of_the_project() -> None:
+    removing = "poetry remove black -G dev && git commit -qam 'Use ruff format only'"
+    assert told_commands("pytest -q && git commit -qam 'More tests; all pass'", removing) == [
+        "pytest -q"
+    ]
+
+
 def test_a_command_of_another_folder_is_told_with_it() -> None:
     assert told_commands(
         "cd /srv/shop && go test ./...",
