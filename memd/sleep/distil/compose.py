@@ -62,7 +62,7 @@ from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
 from memd.sleep.distil.marks import only_picks
-from memd.sleep.distil.outcomes import conclusion
+from memd.sleep.distil.outcomes import conclusion, pasted_error
 from memd.sleep.distil.passages import PASSAGE_CHARS, UserPassage, find_passages, rules
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing
 from memd.text.words import sentences
@@ -118,7 +118,7 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
     """Return *exchanges* by what somebody wrote: what programs wrote between belongs to it.
 
     A notification, a summary or what a command made of itself begins nothing new, and
-    what the agent did after it answers the message before.
+    what the agent did after it answers the message before. An error that somebody shows does.
     """
     result: list[OwnExchange] = []
     count: Counter[str] = Counter()
@@ -130,7 +130,7 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
             stopped = True
         is_made = last is not None and bool(last.own.command) and not last.exchange.texts
         is_made = is_made and len(exchange.user) > _TEMPLATE_CHARS
-        is_any = bool(own.paragraphs or own.plan or own.is_answer)
+        is_any = bool(own.paragraphs or own.plan or own.is_answer or pasted_error(exchange.user))
         if last and not own.command and (is_made or not is_any):
             _append_exchange(last.exchange, exchange)
             if is_made:
@@ -241,7 +241,9 @@ def _memories(
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # what was said beside "shall I go on?" is no answer to it
     # What came of a step that the user agreed to is worth as much as an answer of theirs.
-    worth = _ANSWERED if leave is not None and approves(whole) else _ENDED
+    # So is what mended an error that they showed.
+    is_asked_for = (leave is not None and approves(whole)) or pasted_error(turn.exchange.user)
+    worth = _ANSWERED if is_asked_for else _ENDED
     if not kept and ended and (text := _outcome_text(turn.exchange, ended, mine, leave)):
         yield _outcome_memory(turn, text, worth)
     for number, part in enumerate(kept):

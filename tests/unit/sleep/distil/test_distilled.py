@@ -167,6 +167,20 @@ def test_what_a_program_writes_between_begins_nothing_new() -> None:
     assert memory.places == (0, 2)
 
 
+def test_an_error_that_is_shown_without_a_word_begins_something_new() -> None:
+    """Its cause is no outcome of what was said before."""
+    rule = "We never use apt here, everything goes through the flake."
+    error = "stripe.error.SignatureError: No signatures found matching the expected one\n???"
+    cause = (
+        "The cause: `JsonBodyMiddleware` replaced `request._body`, so the signature did not match."
+        " `JsonBodyMiddleware` skips `/webhooks/` now."
+    )
+    first, second = memories_of(user(rule), agent("It builds."), user(error), agent(cause))
+    assert first == rule
+    assert second.startswith("stripe.error.SignatureError: No signatures found")
+    assert "JsonBodyMiddleware replaced request._body" in second
+
+
 def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
     messages = [
         user("We always keep the cursor in `importer.py` open for a whole batch."),
