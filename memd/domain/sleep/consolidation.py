@@ -61,6 +61,8 @@ OPEN_FIELD, USER_OPEN_FIELD = "Open", "Open (user)"
 """Labels in a digest of what is left open: as the agent says, and as the user does."""
 OUTCOME_PART, ANSWER_PART = "\nOutcome: ", "\nIn answer to: "
 """What stands in a composed memory before what came of it, and before what the user answered."""
+CORRECTED_PART = "\nCorrects: "
+"""What stands in one before the user's earlier words, which no longer hold."""
 
 
 def without_outcome(content: str) -> str:
@@ -74,18 +76,22 @@ def without_outcome(content: str) -> str:
 
 def user_part(content: str) -> str:
     """Return the user's part of a composed memory, the whole of any other."""
-    return without_outcome(content).partition(ANSWER_PART)[0].removeprefix("User: ")
+    own = without_outcome(content).partition(ANSWER_PART)[0].partition(CORRECTED_PART)[0]
+    return own.removeprefix("User: ")
 
 
 def composed_parts(content: str) -> list[str]:
-    r"""Return the texts that a memory is composed of: the user's, what it answers, what came of it.
+    r"""Return the texts that a memory is composed of.
+
+    The user's, what it corrects, what it answers, and what came of it.
 
     >>> composed_parts("User: No, 9443.\nIn answer to: The port is 8080.\nOutcome: It answers.")
     ['No, 9443.', 'The port is 8080.', 'It answers.']
     """
     own, is_answer, answered = without_outcome(content).partition(ANSWER_PART)
     _, has_outcome, outcome = content.partition(OUTCOME_PART)
-    parts = [own.removeprefix("User: ")]
+    own, is_correction, corrected = own.partition(CORRECTED_PART)
+    parts = [own.removeprefix("User: ")] + [corrected] * bool(is_correction)
     return parts + [answered] * bool(is_answer) + [outcome] * bool(has_outcome)
 
 

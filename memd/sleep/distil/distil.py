@@ -26,6 +26,7 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import user_part
 from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
+from memd.sleep.distil.corrected import with_corrections
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.environment import environment
@@ -113,6 +114,7 @@ def distil(
             for each, own in zip(candidates, judged, strict=True)
             if is_worth_keeping(each, own)
         ]
+    candidates = with_corrections(exchanges, candidates)
     memories = select_candidates(candidates, session.messages)
     return (*memories, *_digest([each.exchange for each in exchanges]))
 

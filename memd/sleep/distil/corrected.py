@@ -1,0 +1,209 @@
+"""What the user corrects of what they said before in a session. Pure.
+
+"Sorry, I meant Thursdays." says nothing a week later, and "The rehearsal is on Wednesdays" says
+what is wrong. Together they are one memory. A message corrects an earlier one where it has another
+value of the same kind (a day, a date, a time, a number) and says so, or where it names the value
+that does not hold: "Malmo, not Lund".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memd.domain.enums import Origin
+from memd.domain.sleep.consolidation import CORRECTED_PART, composed_parts, user_part
+from memd.sleep.distil.compose import OwnExchange
+from memd.sleep.distil.exchanges import NapCandidate, NapKind
+from memd.text.languages import FUNCTION_WORDS
+from memd.text.words import content_stems, sentences
+
+_CHARS_MAX = 160  # of a correction; a longer one says itself of what
+_STATEMENT_CHARS_MAX = 300
+_TURNS_BACK = 8
+_CORRECTED = frozenset(
+    {NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE, NapKind.CONSTRAINT}
+    | {NapKind.ENVIRONMENT}
+)
+_SAYS_SO = re.compile(
+    r"^\W*(?:no,? )?(?:sorry|actual+y|wait|no wait|correction|scratch that|my mistake)\b"
+    r"|\bi (?:meant|was wrong)\b|\b(?:moved|postponed|rescheduled|changed) (?:\w+ )?to\b"
+    r"|\bmake (?:it|that)\b|\b(?:wants|says?|takes?|needs?)(?= (?:\S+ ){0,3}now\b)"
+    r"|\bnow (?:wants|says|takes|needs)\b",
+    re.IGNORECASE,
+)
+_OLD_VALUE = re.compile(
+    r"(?<!just)(?<!only)(?:,? (?:and )?not|,? instead of|,? rather than) (?:on |at |in |the )?"
+    r"(?P<old>[\w'./:-]*\w)\W*$"
+    r"|^(?:no,? )?not (?:on |at |in |the )?(?P<first>[\w'./:-]*\w), ?(?=\w)"
+    r"|^(?P<too>\S*\d\S*(?: \w+)?) is (?:way |much |far )?too \w+(?=.*\d)",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"\W*\d{1,2}[.)]\s")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_SAYS_NOTHING = FUNCTION_WORDS | {"meant", "same", "time", "one", "make", "please", "pls"}
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
+_MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.?"
+_NUMBER = "number"
+_VALUES = {
+    "date": re.compile(
+        rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}\b"
+        r"|\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{4}-\d\d-\d\d\b",
+        re.IGNORECASE,
+    ),
+    "day": re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE),
+    "time": re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b", re.IGNORECASE),
+    "part": re.compile(r"\b(?:half|whole|full|quarter|double)\b", re.IGNORECASE),
+    _NUMBER: re.compile(r"(?<![\w.:/-])\d+(?:[.,]\d+)?(?![\w:/-]|\.\d)(?: ?(?P<unit>[a-z%]+))?"),
+}
+
+
+class _Statement(NamedTuple):
+    """What is kept of an earlier message, and how many turns before."""
+
+    at: int
+    candidate: NapCandidate
+    turn: int
+
+
+def with_corrections(
+    turns: Sequence[OwnExchange], candidates: Sequence[NapCandidate]
+) -> list[NapCandidate]:
+    """Return *candidates*, each that the user corrects later in its session with the correction.
+
+    *turns* are all of the session. A correction that is kept by itself is not kept twice.
+    """
+    made = list(candidates)
+    for number, turn in enumerate(turns):
+        place = turn.exchange.place
+        earlier = [
+            _Statement(at, each, _number_of(turns, each.memory.places[0]))
+            for at, each in enumerate(made)
+            if each.memory.places[0] < place and _may_be_corrected(each)
+        ]
+        near = [each for each in earlier if number - each.turn <= _TURNS_BACK]
+        for sentence in _corrections(turn):
+            texts = [_statement(each.candidate.memory.text) for each in near]
+            at = find_corrected(sentence, texts)
+            if at is not None:
+                made = _merged(made, near[at].at, sentence, place)
+                break
+    return made
+
+
+def find_corrected(correction: str, statements: Sequence[str]) -> int | None:
+    """Return the place of the latest of *statements* that *correction* corrects.
+
+    >>> find_corrected("Sorry, I meant Thursdays.", ["The rehearsal is on Wednesdays", "I bake"])
+    0
+    >>> find_corrected("No wait, Malmo, not Lund.", ["He lives in Lund"])
+    0
+    >>> find_corrected("Remind me on Thursday.", ["The rehearsal is on Wednesdays"]) is None
+    True
+    """
+    old = _OLD_VALUE.search(correction)
+    named = next(filter(None, old.groups()), "") if old else ""
+    values, subject = list(_values(correction)), _subject(correction)
+    for at in reversed(range(len(statements))):
+        if named and _states(statements[at], named):
+            return at
+        if values and _SAYS_SO.search(correction) and _differs(statements[at], values, subject):
+            return at
+    return None
+
+
+def _states(statement: str, value: str) -> bool:
+    """Return whether *statement* has *value*, and it is a name or a value of a known kind."""
+    match = re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-])", statement, re.IGNORECASE)
+    if match is None:
+        return False
+    is_name = match.start() > 0 and match.group()[0].isupper()
+    return is_name or any(True for _ in _values(value))
+
+
+def _differs(statement: str, values: Sequence[tuple[str, str]], subject: frozenset[str]) -> bool:
+    """Return whether *statement* has another value of the kind of one of *values*, of one subject.
+
+    A number without a unit, and a correction that names something, need a word that both have.
+    """
+    its = list(_values(statement))
+    is_shared = bool(subject & content_stems(statement))
+    if not is_shared and subject:
+        return False
+    return any(
+        (kind == other or (is_shared and kind == _NUMBER in other))
+        for kind, value in values
+        for other, known in its
+        if value != known and (is_shared or kind != _NUMBER)
+    )
+
+
+def _values(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the values of *text*, each with its kind; a number's is its unit."""
+    taken: list[tuple[int, int]] = []
+    for kind, pattern in _VALUES.items():
+        for match in pattern.finditer(text):
+            if any(start < match.end() and match.start() < end for start, end in taken):
+                continue
+            taken.append(match.span())
+            value = match.group().casefold().rstrip("s")
+            unit = (match["unit"] or "").casefold() if kind == _NUMBER else ""
+            is_unit = unit and unit not in FUNCTION_WORDS
+            yield (f"number {unit}" if is_unit else kind), value
+
+
+def _subject(correction: str) -> frozenset[str]:
+    """Return the stems of what a correction is about, without its values and how it says so."""
+    plain = _SAYS_SO.sub(" ", correction)
+    for pattern in _VALUES.values():
+        plain = pattern.sub(" ", plain)
+    told = (word.casefold() for word in _WORD.findall(plain))
+    return content_stems(" ".join(word for word in told if word not in _SAYS_NOTHING))
+
+
+def _corrections(turn: OwnExchange) -> Iterator[str]:
+    """Yield what of the words of a turn may be a correction: short, and no question."""
+    for paragraph in turn.fresh.paragraphs:
+        for sentence in [paragraph] if len(paragraph) <= _CHARS_MAX else sentences(paragraph):
+            is_short = len(sentence) <= _CHARS_MAX and not sentence.endswith("?")
+            if is_short and not _LISTED.match(sentence):
+                yield sentence
+
+
+def _statement(text: str) -> str:
+    """Return what the user stated: of a correction what it corrects, which says of what it is."""
+    _, _, corrected = text.partition(CORRECTED_PART)
+    return corrected or user_part(text)
+
+
+def _may_be_corrected(candidate: NapCandidate) -> bool:
+    memory = candidate.memory
+    is_stated = len(composed_parts(memory.text)[0]) <= _STATEMENT_CHARS_MAX
+    return memory.kind in _CORRECTED and is_stated and not memory.gone
+
+
+def _number_of(turns: Sequence[OwnExchange], place: int) -> int:
+    return max((at for at, turn in enumerate(turns) if turn.exchange.place <= place), default=0)
+
+
+def _merged(
+    candidates: Sequence[NapCandidate], at: int, correction: str, place: int
+) -> list[NapCandidate]:
+    """Return *candidates* with the one *at* corrected, and the correction not by itself."""
+    memory = candidates[at].memory
+    corrected = memory._replace(
+        text=f"{correction}{CORRECTED_PART}{_statement(memory.text)}",
+        kind=NapKind.CORRECTION,
+        places=(place, *memory.places),
+        origin=Origin.PERSON,
+    )
+    made = list(candidates)
+    made[at] = candidates[at]._replace(memory=corrected)
+    return [
+        each
+        for each in made
+        if each.memory.places[0] != place
+        or each.memory is corrected
+        or user_part(each.memory.text) != correction
+    ]

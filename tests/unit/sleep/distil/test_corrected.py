@@ -1,0 +1,107 @@
+"""What the user corrects later is kept with what it corrects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memd.domain.sleep.consolidation import composed_parts, user_part
+from memd.sleep.distil.corrected import find_corrected
+from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.exchanges import NapKind
+
+STATED = {
+    "rehearsal": "The rehearsal of my choir is on Wednesdays",
+    "vet": "Next vet appointment is on December 3 at 16:15",
+    "dose": "He takes half a tablet of Carprofen in the morning",
+    "croissants": "Lubie gets 20 croissants in the morning",
+    "interval": "the sensor publishes over mqtt every 10 min",
+    "lives": "He lives in Lund",
+    "port": "the staging database is on port 5433",
+}
+
+
+@pytest.mark.parametrize(
+    ("correction", "corrected"),
+    [
+        ("Sorry, I meant Thursdays.", "rehearsal"),
+        ("They moved it to December 4, same time.", "vet"),
+        ("wait no, the 11th", "vet"),
+        ("no wait, the vet said 17:00", "vet"),
+        ("The vet says a whole tablet now.", "dose"),
+        ("Actually Lubie now wants 35", "croissants"),
+        ("10 min is way too often for the battery. 30", "interval"),
+        ("No wait, Malmo, not Lund.", "lives"),
+        ("5432, not 5433", "port"),
+        ("not 5433, 5432", "port"),
+    ],
+)
+def test_a_correction_finds_what_it_corrects(correction: str, corrected: str) -> None:
+    found = find_corrected(correction, list(STATED.values()))
+    assert found is not None
+    assert list(STATED)[found] == corrected
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Remind me on Thursday.",
+        "The dentist is on December 9.",
+        "still 3 of the 20 tests fail",
+        "Sorry, I was away.",
+        "make it 4 columns wide",
+        "only the name, not the team",
+        "Actually the shop opens at 9:00",
+        "add 20 more of them",
+    ],
+)
+def test_what_only_has_a_value_corrects_nothing(other: str) -> None:
+    assert find_corrected(other, list(STATED.values())) is None
+
+
+def told(*texts: str) -> list[tuple[NapKind, str]]:
+    messages: list[dict[str, Any]] = []
+    for text in texts:
+        messages += [
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": "Good to know."},
+        ]
+    memories = distil(ReadSession.of(messages))
+    return [(each.kind, each.text) for each in memories if each.kind is not NapKind.DIGEST]
+
+
+def test_a_nap_keeps_a_statement_with_its_correction_and_neither_alone() -> None:
+    stated = "We decided that the rehearsal is on Wednesdays from now on."
+    [(kind, text)] = told(stated, "What a nice choir!", "Sorry, I meant Thursdays.")
+    assert kind is NapKind.CORRECTION
+    assert text == f"Sorry, I meant Thursdays.\nCorrects: {stated}"
+    assert user_part(text) == "Sorry, I meant Thursdays."
+    assert composed_parts(text) == ["Sorry, I meant Thursdays.", stated]
+
+
+def test_what_is_corrected_again_has_the_last_word_and_what_was_stated_first() -> None:
+    stated = "We decided that the rehearsal is on Wednesdays from now on."
+    [(_, text)] = told(stated, "Sorry, I meant Thursdays.", "Actually no, Fridays.")
+    assert text == f"Actually no, Fridays.\nCorrects: {stated}"
+
+
+def test_a_correction_keeps_the_place_of_what_it_corrects() -> None:
+    """So a longer session replaces what an earlier nap kept of a shorter one."""
+    stated = {"role": "user", "content": "We decided that the rehearsal is on Wednesdays."}
+    later = {"role": "user", "content": "Sorry, I meant Thursdays."}
+    [before] = [m for m in distil(ReadSession.of([stated])) if m.kind is not NapKind.DIGEST]
+    [after] = [m for m in distil(ReadSession.of([stated, later])) if m.kind is not NapKind.DIGEST]
+    assert (before.slot, after.text.count("\n")) == (after.slot, 1)
+    assert after.places == (1, 0)
+
+
+def test_a_question_corrects_nothing() -> None:
+    stated = "We decided that the rehearsal is on Wednesdays from now on."
+    assert [text for _, text in told(stated, "Wait, is it not on Thursdays?")] == [stated]
+
+
+def test_what_was_stated_long_ago_is_not_corrected_in_passing() -> None:
+    stated = "We decided that the rehearsal is on Wednesdays from now on."
+    texts = [text for _, text in told(stated, *["Go on."] * 12, "Sorry, I meant Thursdays.")]
+    assert texts == [stated]
