@@ -52,6 +52,11 @@ class Listener:
         self.subscribed: dict[str, frozenset[EventName]] = {}
         """Event names by agent."""
 
+    def find_agent(self, name: EventName) -> str:
+        """Return an agent of whom *name* is subscribed to and may be sent, "" without one."""
+        agents = (agent_id for agent_id, names in self.subscribed.items() if name in names)
+        return next(filter(self._peer.may_receive, agents), "")
+
     def push(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
         """Send an event that is subscribed to, now or when the client reads again."""
         if name not in self.subscribed.get(agent_id, ()):
@@ -89,7 +94,7 @@ class Events:
     def emit(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
         """Send an event to its subscribers; returns at once and never raises."""
         for listener in list(self._listeners):
-            target = next(iter(listener.subscribed), "") if agent_id == EVERYBODY else agent_id
+            target = listener.find_agent(name) if agent_id == EVERYBODY else agent_id
             listener.push(target, name, body)
 
     def subscribe(

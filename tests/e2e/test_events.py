@@ -21,7 +21,7 @@ from memd.base.paths import Paths
 from memd.client import AsyncClient
 from memd.domain.caller import Caller
 from memd.domain.ingest import IngestRequest
-from memd.domain.values import EventName
+from memd.domain.values import EVERYBODY, EventName
 from memd.serve.events import Events, Link, Listener
 
 
@@ -183,6 +183,17 @@ def test_a_slow_listener_loses_the_oldest_and_is_told_how_many() -> None:
     assert "lost" not in peer.got[1]
     assert peer.got[-1]["number"] == -1
     assert len(peer.got) == limits.EVENTS_WAITING_MAX + 1
+
+
+def test_what_concerns_everybody_is_told_once_to_whoever_subscribed_to_it() -> None:
+    events, peer = Events(), SlowPeer()
+    peer.reads, peer.closed = True, {"cem"}
+    events.subscribe(peer, "ada", [EventName.STORED])
+    for agent_id in ("cem", "bob", "dan"):
+        events.subscribe(peer, agent_id, [EventName.MODEL])
+    events.emit(EVERYBODY, EventName.MODEL, {"state": "changed"})
+    events.emit(EVERYBODY, EventName.TUNED, {"stage": "done"})
+    assert peer.got == [{"agent_id": "bob", "state": "changed"}]
 
 
 def test_a_connection_that_went_is_forgotten() -> None:
