@@ -83,6 +83,7 @@ class EmbeddingQueue:
         """Embed for ever. Errors of model or disk are logged and retried."""
         self.wake()
         while True:
+            self._wake.clear()  # before the look: rows that come during it are looked for again
             try:
                 await self._load()
                 await self.drain()
@@ -90,7 +91,8 @@ class EmbeddingQueue:
                 log.warning("embedding waits", kind=error.kind)
             except MemdError as error:
                 log.error("embedding failed", kind=error.kind)
-            self._idle.set()
+            if not self._wake.is_set():
+                self._idle.set()
             await self._wait_for_work()
 
     async def _load(self) -> None:
@@ -99,7 +101,6 @@ class EmbeddingQueue:
             await self.embedder.embed(["memd"], bulk=True)
 
     async def _wait_for_work(self) -> None:
-        self._wake.clear()
         # Not wait_for: it loses a cancellation that coincides with the wake-up.
         with suppress(TimeoutError):
             async with asyncio.timeout(POLL_SECONDS):

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
-from support.daemon import WAIT_S
+from support.daemon import WAIT_S, until
 from support.fakes import HashEmbedder, hash_vector, numbers
 from support.store import ADA, a_house, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import DegradedError, EmbeddingError, MemoryStoreError, ModelError
 from memd.domain.enums import ArchiveReason
+from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryUpdate
 from memd.domain.recall import RecallRequest
+from memd.ingest.queue import EmbeddingQueue
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal
 from memd.store.search import pending, vectors
@@ -307,6 +309,32 @@ async def test_a_queue_that_is_woken_and_stopped_at_once_stops(house: Rooms) -> 
     running.cancel()
     await asyncio.wait({running}, timeout=WAIT_S)
     assert running.cancelled()
+
+
+async def test_a_row_that_comes_at_the_end_of_a_look_is_settled_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drained, armed = EmbeddingQueue.drain, asyncio.Event()
+
+    async def drain(queue: EmbeddingQueue) -> int:
+        done = await drained(queue)
+        if armed.is_set():
+            armed.clear()
+            item = IngestRequest(text="The deploy window is Tuesday.")
+            await house.ingest.ingest_many(ADA, IngestManyRequest(items=(item,)))
+        return done
+
+    monkeypatch.setattr(EmbeddingQueue, "drain", drain)
+    async with a_house(tmp_path / "memd.db") as house:
+        working = asyncio.create_task(house.queue.run())
+        await house.queue.settle()
+        armed.set()
+        house.queue.wake()
+        await until(lambda: not armed.is_set(), "a row comes at the end of a look")
+        await house.queue.settle()
+        assert await house.db.read(pending.count_pending) == 0
+        assert len(await house.db.read(_vectors)) == 1
+        working.cancel()
 
 
 async def test_a_model_is_loaded_while_what_it_will_embed_is_still_being_made(
