@@ -14,6 +14,7 @@ import hashlib
 import re
 
 from memd.text.directives import begins_directive
+from memd.text.words import sentences
 
 SIGNAL = re.compile(r"\b(?:I\s+(?:prefer|always|hate)|my\s+favou?rite)\b", re.IGNORECASE)
 """The documented signals (SPEC 1.6.5), with both spellings of the last."""
@@ -30,7 +31,6 @@ _RULES_OUT = re.compile(
     rf"(?:no|zero|only) (?:[\w+#-]+ ){{1,5}}(?:in|for) {_OF_PROJECT}[.!]*$", re.IGNORECASE
 )
 
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]+|\n|$)")
 _ASKS = re.compile(
     r"\s*+(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
     r"|should|shall|have|has|remember)\b",
@@ -140,22 +140,21 @@ def project_preference_name(text: str, project_id: str) -> str:
 def _is_directive(text: str) -> bool:
     """Return whether *text* is one sentence that tells how to work from now on."""
     folded = " ".join(text.split())
-    is_single = len(_SENTENCE.findall(folded)) == 1 and len(folded) <= _SENTENCE_CHARS_MAX
-    without_place = _IN_PROJECT.sub("", folded)
-    if not is_single or folded.endswith("?"):
+    if len(folded) > _SENTENCE_CHARS_MAX or folded.endswith("?") or len(sentences(folded)) != 1:
         return False
+    without_place = _IN_PROJECT.sub("", folded)
     return begins_directive(without_place) or _RULES_OUT.match(folded) is not None
 
 
 def _statements(text: str) -> list[str]:
     """Return the sentences that state a preference; one with two signals counts twice."""
-    sentences: list[str] = []
-    for match in _SENTENCE.finditer(text):
-        sentence = match[0].strip()
-        if sentence.endswith("?") and _ASKS.match(sentence):
-            continue
-        sentences.extend([sentence] * len(SIGNAL.findall(sentence)))
-    return sentences
+    return [
+        sentence
+        for line in filter(SIGNAL.search, text.split("\n"))
+        for sentence in sentences(line)
+        if not (sentence.endswith("?") and _ASKS.match(sentence))
+        for _ in SIGNAL.findall(sentence)
+    ]
 
 
 def _topic_name(sentence: str) -> str | None:

@@ -45,6 +45,7 @@ def test_other_words_and_questions_make_none(text: str) -> None:
         ("I prefer C++ instead of C", "prefer_c_or_c++"),
         ("I always use dark mode", "always_use_dark_mode"),
         ("I always use the dark mode.", "always_use_dark_mode"),
+        ("I prefer Node.js over Bun.", "prefer_bun_or_node_js"),
     ],
 )  # fmt: skip
 def test_a_plain_topic_gives_the_name(text: str, name: str) -> None:
@@ -123,6 +124,9 @@ def test_different_topics_never_share_a_name() -> None:
         "For this project: answer in German",
         "In diesem Projekt immer auf Deutsch antworten",
         "no malloc in this project",
+        "Always use Node 20.11 here.",
+        "Always run tests/run.sh first.",
+        "Never edit package.json by hand, e.g. for a version.",
         "Only tabs in this repo.",
     ],
 )
