@@ -36,7 +36,7 @@ _ROLES = {"user": "user", "human": "user", "assistant": "assistant"}
 
 
 class ChatLine(NamedTuple):
-    """One message at the time *at*: a text, or blocks in Claude's format."""
+    """One message at the time *at*, "" if unknown: a text, or blocks in Claude's format."""
 
     role: str
     content: str | list[dict[str, Any]]
@@ -116,9 +116,8 @@ def _of_claude(row: Mapping[str, Any]) -> list[ChatLine]:
         text = words or str(turn.get("text") or "")
         role = _ROLES.get(str(turn.get("sender")))
         if role and text.strip():
-            chat_lines.append(
-                ChatLine(role, text, str(turn.get("created_at") or row.get("created_at")))
-            )
+            at = turn.get("created_at") or row.get("created_at") or ""
+            chat_lines.append(ChatLine(role, text, str(at)))
     return chat_lines
 
 
@@ -134,18 +133,22 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
         pieces = (message.get("content") or {}).get("parts") or ()
         text = "\n".join(piece for piece in pieces if isinstance(piece, str)).strip()
         if role and text:
-            when = message.get("create_time") or row.get("create_time") or 0
+            when = message.get("create_time") or row.get("create_time")
             chat_lines.append(ChatLine(role, text, iso_time(when)))
         at = nodes[at].get("parent")
     return Chat(str(row.get("conversation_id") or row.get("id")), chat_lines[::-1])
 
 
 def iso_time(seconds: Any) -> str:
-    """Format seconds since 1970 as ISO 8601 in UTC."""
+    """Format seconds since 1970 as ISO 8601 in UTC; "" where *seconds* are no time.
+
+    >>> iso_time(1.5), iso_time(None)
+    ('1970-01-01T00:00:01.500000+00:00', '')
+    """
     try:
         return datetime.fromtimestamp(float(seconds), UTC).isoformat()
     except (TypeError, ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(0, UTC).isoformat()
+        return ""
 
 
 def _of_aider(text: str) -> Iterator[Chat]:

@@ -109,7 +109,7 @@ def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
     if role not in _ROLES or info.get("summary") is True:
         return
     created = _mapping(info.get("time")).get("created")
-    at = iso_time(created / 1_000 if isinstance(created, int | float) else 0)
+    at = iso_time(created / 1_000 if isinstance(created, int | float) else None)
     blocks: list[dict[str, Any]] = []
     answers: list[dict[str, Any]] = []
     for part in parts:

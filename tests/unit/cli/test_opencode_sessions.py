@@ -30,3 +30,11 @@ def test_a_result_tells_how_its_command_ended(
     assert isinstance(content, list)
     (result,) = content
     assert (result["is_error"], result["exit_code"]) == (is_error, exit_code)
+
+
+def test_a_message_without_a_time_has_none() -> None:
+    part = {"type": "text", "text": "We deploy on Monday."}
+    exported = {"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": [part]}]}
+    chats = opencode.of_export(json.dumps(exported))
+    assert chats is not None
+    assert [message.at for message in chats[0].messages] == [""]

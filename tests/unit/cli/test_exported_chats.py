@@ -1,0 +1,29 @@
+"""Exported chats are read with what their programs left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memd.cli.transfer.chats import Chat, parse_chats
+
+
+def _claude(text: str) -> dict[str, Any]:
+    return {"chat_messages": [{"sender": "human", "text": text}]}
+
+
+def _chatgpt(text: str) -> dict[str, Any]:
+    message = {"author": {"role": "user"}, "content": {"parts": [text]}}
+    return {"current_node": "n", "mapping": {"n": {"parent": None, "message": message}}}
+
+
+def _parse(*rows: dict[str, Any]) -> list[Chat]:
+    chats = parse_chats(json.dumps(rows))
+    assert chats is not None
+    return chats
+
+
+def test_a_message_without_a_time_has_none() -> None:
+    for row in (_claude("We deploy on Monday."), _chatgpt("We deploy on Monday.")):
+        ((_, messages, _),) = _parse(row)
+        assert [message.at for message in messages] == [""]
