@@ -7,6 +7,7 @@ importing it again adds nothing. SQLite files are only read, and no file is left
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import re
 import sqlite3
@@ -44,7 +45,7 @@ class ChatLine(NamedTuple):
 
 
 class Chat(NamedTuple):
-    """One conversation, with the id given by its program."""
+    """One conversation, with the id given by its program, else one made of its messages."""
 
     name: str
     messages: list[ChatLine]
@@ -100,7 +101,7 @@ def _of_rows(rows: Any) -> list[Chat] | None:
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         return None
     if all("chat_messages" in row for row in rows):
-        conversations = [Chat(str(row.get("uuid")), _of_claude(row)) for row in rows]
+        conversations = [_chat(row.get("uuid"), _of_claude(row)) for row in rows]
     elif all("mapping" in row for row in rows):
         conversations = [_of_chatgpt(row) for row in rows]
     else:
@@ -136,7 +137,14 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
             when = message.get("create_time") or row.get("create_time")
             chat_lines.append(ChatLine(role, text, iso_time(when)))
         at = nodes[at].get("parent")
-    return Chat(str(row.get("conversation_id") or row.get("id")), chat_lines[::-1])
+    return _chat(row.get("conversation_id") or row.get("id"), chat_lines[::-1])
+
+
+def _chat(name: object, messages: list[ChatLine]) -> Chat:
+    """Return a chat; one without a *name* is named by its messages, so that no two are one."""
+    if not name:
+        name = f"chat-{hashlib.sha256(json.dumps(messages).encode()).hexdigest()[:16]}"
+    return Chat(str(name), messages)
 
 
 def iso_time(seconds: Any) -> str:

@@ -27,3 +27,11 @@ def test_a_message_without_a_time_has_none() -> None:
     for row in (_claude("We deploy on Monday."), _chatgpt("We deploy on Monday.")):
         ((_, messages, _),) = _parse(row)
         assert [message.at for message in messages] == [""]
+
+
+def test_chats_without_an_id_are_chats_of_their_own() -> None:
+    for export in (_claude, _chatgpt):
+        rows = [export("We deploy on Monday."), export("My cat is Tom.")]
+        names = [chat.name for chat in _parse(*rows)]
+        assert len(set(names)) == 2
+        assert [chat.name for chat in _parse(*rows)] == names
