@@ -58,6 +58,7 @@ _LEAST_FIRST = (
     "Asked last",
 )
 
+_BETWEEN = "; "  # open points; a brief parts them there
 _SAID_SHARE = 0.72
 _CONTENT = re.compile(r"[^\W_][\w'-]*")
 _PIECE = re.compile(r"\w+|[^\w\s]")
@@ -139,8 +140,13 @@ def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
         if not _covers(every, _content(sentence))
         and not (LABEL.match(sentence) and any(_covers(_content(sentence), its) for its in titles))
     ]
-    open_fields = {USER_OPEN_FIELD: "; ".join(own), OPEN_FIELD: "; ".join(others)}
+    open_fields = {USER_OPEN_FIELD: _join_points(own), OPEN_FIELD: _join_points(others)}
     return {"Ended with": " ".join(kept), **open_fields}
+
+
+def _join_points(points: Iterable[str]) -> str:
+    """Return *points* as a field, whose semicolons part them: a point has none of its own."""
+    return _BETWEEN.join(" ".join(each.split()).replace(_BETWEEN, ", ") for each in points)
 
 
 def _covers(terms: frozenset[str], other: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memd.inject.brief_rows import open_texts
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
@@ -129,6 +130,16 @@ def test_what_the_user_says_is_open_stands_apart_from_what_the_agent_says() -> N
     listed = "Remaining:\n- the docs name the old variable\n- rotate the staging key"
     fields = _fields(digest([*SESSION, _exchange(6, f"{own}.", listed)]))
     assert (fields["Open (user)"], fields["Open"]) == (f"{own}.", "the docs name the old variable")
+
+
+def test_an_open_point_with_a_semicolon_is_one_point() -> None:
+    listed = "Remaining:\n- the docs name the old table (drop a; create b)\n- no test of it"
+    made = digest([*SESSION, _exchange(6, "we still need to tag it; then ship it", listed)])
+    assert open_texts(made) == [
+        ("we still need to tag it, then ship it", True),
+        ("the docs name the old table (drop a, create b)", False),
+        ("no test of it", False),
+    ]
 
 
 def test_what_the_user_pastes_is_not_what_they_say_is_open() -> None:
