@@ -93,6 +93,9 @@ _SHARED_MIN = 2
 _UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü"}
 _WRITTEN_OUT = re.compile(r"(?<![aeouq])(?:ae|oe|ue)", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+")
+SIGNS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003fffd"
+"""A class of characters: ideographs, kana and hangul, each of which is a token, about."""
+SIGN = re.compile(f"[{SIGNS}]")
 _LATIN_MAX, _ASCII_MAX = "\u024f", "\x7f"
 
 

@@ -27,7 +27,7 @@ from memd.sleep.distil.language.replies import (
 )
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.marks import MARKS_MAX, find_marks, only_picks
-from memd.text.languages import FUNCTION_WORDS, GOES_ON
+from memd.text.languages import FUNCTION_WORDS, GOES_ON, SIGN
 from memd.text.words import sentences
 
 CHARS_MAX = 440
@@ -91,6 +91,7 @@ _ASKS_WHICH = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_][\w'-]+")
+_SENTENCE_ENDS = (". ", "; ", "? ", "! ", "\u3002", "\uff1f", "\uff01")
 
 
 # "Na, I am fine": nothing more is wanted.
@@ -374,9 +375,20 @@ def _strip_markdown(line: str) -> str:
 
 
 def cut(text: str, room: int) -> str:
-    """Return *text* in *room* characters, cut after a sentence or a word."""
+    """Return *text* in *room* characters, cut after a sentence or a word.
+
+    Where words stand without spaces, or one fills the room, it is cut at a character.
+
+    >>> cut("Read the handbook", 12), cut("手引きを読んでください", 8)
+    ('Read the …', '手引きを読ん …')
+    """
     if len(text) <= room:
         return text
     short = text[:room]
-    whole = max(short.rfind(end) for end in (". ", "; ", "? ", "! "))
-    return short[: whole + 1] if whole > room / 2 else short.rpartition(" ")[0] + " …"
+    whole = max(map(short.rfind, _SENTENCE_ENDS))
+    if whole > room / 2:
+        return short[: whole + 1]
+    end = short.rfind(" ")
+    if end <= 0 or (end < room / 2 and SIGN.match(short, room - 1)):
+        end = room - 2
+    return short[:end] + " …"

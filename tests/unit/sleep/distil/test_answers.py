@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.answers import CHARS_MAX, find_answered
+from memd.sleep.distil.answers import CHARS_MAX, cut, find_answered
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import AgentText
 
@@ -157,6 +157,20 @@ def test_what_stands_by_itself_answers_nothing(user: str) -> None:
 
 def test_without_an_agent_nothing_is_answered() -> None:
     assert find_answered("yes", []) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("手引きを読む。" * 3, "手引きを読む。手引きを読む。"),
+        ("Lies 手引きを読んで全部直してください", "Lies 手引きを読んで全 …"),
+        ("https://shop.example/handbook", "https://shop. …"),
+        ("Read https://shop.example/a", "Read …"),
+        ("핸드북을 읽고 전부 고쳐 주세요 그리고", "핸드북을 읽고 전부 고쳐 …"),
+    ],
+)
+def test_what_is_too_long_is_cut_at_a_word_where_spaces_part_them(text: str, short: str) -> None:
+    assert cut(text, 15) == short
 
 
 def test_what_is_answered_is_cut_after_a_sentence() -> None:
