@@ -59,6 +59,7 @@ _LEAST_FIRST = (
 )
 
 _BETWEEN = "; "  # open points; a brief parts them there
+_POINT_SHARE = 3  # of the room of another field: a later brief tells what is open, and no more
 _SAID_SHARE = 0.72
 _CONTENT = re.compile(r"[^\W_][\w'-]*")
 _PIECE = re.compile(r"\w+|[^\w\s]")
@@ -114,9 +115,7 @@ def digest(exchanges: Sequence[Exchange]) -> str:
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
         "Also asked": " \u00b7 ".join(_more_requests(requests)),
     }
-    return (
-        _drop_fields(fields) if any(fields[name] for name in _LINES if name not in _ASKED) else ""
-    )
+    return _fit(fields) if any(fields[name] for name in _LINES if name not in _ASKED) else ""
 
 
 def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
@@ -158,15 +157,34 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(map(str.casefold, _CONTENT.findall(text))) - FUNCTION_WORDS
 
 
-def _drop_fields(fields: dict[str, str]) -> str:
-    """Return the fields as lines, without those that matter least where there is no room."""
+def _fit(fields: dict[str, str]) -> str:
+    """Return the fields as lines that are no longer than a digest may be.
+
+    Where there is no room, those that matter least are left out, then those that remain are told
+    in fewer words: no open point is lost.
+    """
     left = dict(fields)
     for name in _LEAST_FIRST:
         if tokens(_lines(left)) <= DIGEST_TOKENS_MAX:
             break
         left[name] = ""
-    text = _lines(left)
-    return text if tokens(text) <= DIGEST_TOKENS_MAX else text[:DIGEST_TOKENS_MAX]
+    short, room = left, max(map(len, left.values()))
+    while tokens(_lines(short)) > DIGEST_TOKENS_MAX:
+        room -= room // 10 + 1
+        short = _shorten(left, room)
+    return _lines(short)
+
+
+def _shorten(fields: dict[str, str], room: int) -> dict[str, str]:
+    """Return *fields* with *room* characters for each that is always told, more for open points."""
+    phrases = {name: cut(fields[name], room) for name in ("Asked first", "Ended with")}
+    points = {
+        name: _BETWEEN.join(
+            cut(point, _POINT_SHARE * room) for point in fields[name].split(_BETWEEN)
+        )
+        for name in (USER_OPEN_FIELD, OPEN_FIELD)
+    }
+    return {**fields, **phrases, **points}
 
 
 def _lines(fields: dict[str, str]) -> str:

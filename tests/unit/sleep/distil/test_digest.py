@@ -237,6 +237,37 @@ def test_what_matters_least_goes_first_where_there_is_no_room() -> None:
     assert text.startswith("Asked first: Build all of it")
 
 
+def test_what_is_too_long_loses_words_and_no_open_point() -> None:
+    asked = "Fix src/csv/detect_bom.py, src/csv/sniffer_v2.py, ACME-1183, ACME-1190 and ACME-1207"
+    ended = (
+        "I fixed src/csv/detect_bom.py: EF_BB_BF is stripped before parse_header() is called, and"
+        " src/csv/fallback_1252.py reads what is not UTF-8. The cause was that csv.Sniffer.sniff()"
+        " in src/csv/sniffer_v2.py consumed stream[0:2] of ACME-1183.csv and ACME-1190.csv before"
+        " detect_bom() ran, and so did csv.Sniffer.has_header() with stream[2:4] of ACME-1207.csv."
+    )
+    points = [
+        "docs/migration/encoding_v4.md (ACME-1219) is not written for plugin-api 2.x",
+        "agents/windows/build-csv.ps1 was not run on win-2019-x64-03 and win-2022-x64-01",
+        "src/csv/network/retry_policy.py: max_attempts=3, backoff_ms=250 are not set",
+        "grafana/dashboards/csv-errors.json still counts E_DECODE_01 and E_DECODE_02",
+    ]
+    left = "\n".join(f"- {point}" for point in points)
+    text = digest([_exchange(0, asked, f"{ended}\n\nStill open:\n{left}")])
+    assert tokens(text) <= DIGEST_TOKENS_MAX
+    assert [point for point, _ in open_texts(text)] == points
+    assert _fields(text)["Asked first"] == asked
+    words, mark = _fields(text)["Ended with"].rsplit(" ", 1)
+    assert (ended.startswith(f"{words} "), mark) == (True, "…")
+
+
+def test_open_points_that_fill_a_digest_alone_are_all_told_in_part() -> None:
+    steps = [f"{n}{'/a' * 60}" for n in range(4)]
+    plan = Run(1, "", "TodoWrite", {"todos": [{"content": step} for step in steps]}, "ok")
+    text = digest([_exchange(0, "Go through the plan", "I begin.", runs=[plan])])
+    assert tokens(text) <= DIGEST_TOKENS_MAX
+    assert [point[:9] for point, _ in open_texts(text)] == [step[:9] for step in steps]
+
+
 @given(st.lists(st.tuples(st.text(max_size=300), st.text(max_size=300)), max_size=4))
 def test_no_session_is_an_error_and_no_digest_is_too_long(texts: list[tuple[str, str]]) -> None:
     session = [
