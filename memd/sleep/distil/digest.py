@@ -48,7 +48,7 @@ FIELDS = (
 """What the words of an agent, or of a model that reads the session, may tell."""
 _LINES = (*FIELDS[:-2], USER_OPEN_FIELD, *FIELDS[-2:])
 _ASKED = frozenset({"Asked first", "Asked last", "Also asked"})
-# In which order fields go when there is no room for all.
+# Which fields go first when there is no room for all.
 _LEAST_FIRST = (
     "Also asked",
     "Addresses",
@@ -160,14 +160,14 @@ def _content(text: str) -> frozenset[str]:
 def _fit(fields: dict[str, str]) -> str:
     """Return the fields as lines that are no longer than a digest may be.
 
-    Where there is no room, those that matter least are left out, then those that remain are told
-    in fewer words: no open point is lost.
+    Those that matter least are left out where there is no room for them; where there is none for
+    the others, they are told in fewer words: no open point is lost.
     """
-    left = dict(fields)
-    for name in _LEAST_FIRST:
-        if tokens(_lines(left)) <= DIGEST_TOKENS_MAX:
-            break
-        left[name] = ""
+    left = fields | dict.fromkeys(_LEAST_FIRST, "")
+    for name in reversed(_LEAST_FIRST):
+        more = {**left, name: fields[name]}
+        if tokens(_lines(more)) <= DIGEST_TOKENS_MAX:
+            left = more
     short, room = left, max(map(len, left.values()))
     while tokens(_lines(short)) > DIGEST_TOKENS_MAX:
         room -= room // 10 + 1

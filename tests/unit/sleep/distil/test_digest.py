@@ -237,6 +237,12 @@ def test_what_matters_least_goes_first_where_there_is_no_room() -> None:
     assert text.startswith("Asked first: Build all of it")
 
 
+def test_a_field_that_has_room_is_told_where_a_longer_one_has_none() -> None:
+    long = [f"fix {n}{'/a' * 75}" for n in range(2)]
+    fields = _fields(digest([_exchange(n, long[n], runs=[_edit("a.md")]) for n in range(2)]))
+    assert fields == {"Asked first": long[0], "Changed": "a.md"}
+
+
 def test_what_is_too_long_loses_words_and_no_open_point() -> None:
     asked = "Fix src/csv/detect_bom.py, src/csv/sniffer_v2.py, ACME-1183, ACME-1190 and ACME-1207"
     ended = (
