@@ -21,7 +21,7 @@ from memd.sleep.distil.language.left import LABEL, drop_farewells
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import is_worth_it, outcome, pasted_error
 from memd.sleep.distil.unfinished import OpenPoint, find_unfinished
-from memd.text.languages import FUNCTION_WORDS
+from memd.text.languages import FUNCTION_WORDS, SIGNS
 from memd.text.words import sentences
 
 DIGEST_TOKENS_MAX = 300
@@ -62,7 +62,7 @@ _BETWEEN = "; "  # open points; a brief parts them there
 _POINT_SHARE = 3  # of the room of another field: a later brief tells what is open, and no more
 _SAID_SHARE = 0.72
 _CONTENT = re.compile(r"[^\W_][\w'-]*")
-_PIECE = re.compile(r"\w+|[^\w\s]")
+_PIECE = re.compile(rf"[{SIGNS}]|[^\W{SIGNS}]+|[^\w\s]")
 _LOCAL = re.compile(
     r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d{2,5})?(?:/[\w./-]{0,60})?"
     r"|\b(?:localhost|127\.0\.0\.1):\d{2,5}\b"
@@ -196,8 +196,8 @@ def _lines(fields: dict[str, str]) -> str:
 def tokens(text: str) -> int:
     """Return how many tokens *text* has at most, by its characters and by its word pieces.
 
-    >>> tokens("go test ./..."), tokens("")
-    (7, 0)
+    >>> tokens("go test ./..."), tokens("手引きを読む"), tokens("")
+    (7, 6, 0)
     """
     pieces = sum(
         1 + (len(piece) - 1) // (_WORD_PIECE_CHARS if piece.isalpha() else _CODE_PIECE_CHARS)

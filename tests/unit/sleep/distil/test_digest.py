@@ -274,6 +274,15 @@ def test_open_points_that_fill_a_digest_alone_are_all_told_in_part() -> None:
     assert [point[:9] for point, _ in open_texts(text)] == [step[:9] for step in steps]
 
 
+def test_each_sign_of_a_text_without_spaces_is_a_token() -> None:
+    assert [tokens(text * 10) for text in ("これは日本語です", "漢字", "핸드북")] == [80, 20, 30]
+    asked = "インポーターが遅いので直してください" * 12
+    session = [_exchange(n, f"{n} {asked}", runs=[_edit(f"{n}.py")]) for n in range(3)]
+    fields = _fields(digest(session))
+    assert list(fields) == ["Asked first", "Changed"]
+    assert len(fields["Asked first"]) > 150
+
+
 @given(st.lists(st.tuples(st.text(max_size=300), st.text(max_size=300)), max_size=4))
 def test_no_session_is_an_error_and_no_digest_is_too_long(texts: list[tuple[str, str]]) -> None:
     session = [
