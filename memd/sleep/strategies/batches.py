@@ -173,7 +173,7 @@ def summary_row(
         importance=sum(scores) / len(scores) if scores else 0.5,
         confidence=1.0,
         created_at_us=summary.now_us,
-        occurred_at_us=first.occurred_at_us or first.created_at_us,
+        occurred_at_us=_time_us(first),
         salt=summary.salt,
         state=MemoryState.PENDING,
         expires_at_us=None,

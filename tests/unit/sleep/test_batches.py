@@ -148,6 +148,7 @@ def test_a_summary_stands_and_is_dated_where_its_first_source_was() -> None:
     )  # fmt: skip
     assert row_of(a_member(created_at_us=77)).occurred_at_us == 77
     assert row_of(a_member(created_at_us=77, occurred_at_us=5)).occurred_at_us == 5
+    assert row_of(a_member(created_at_us=77, occurred_at_us=0)).occurred_at_us == 0
     assert row.created_at_us == 10**15
 
 
