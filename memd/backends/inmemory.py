@@ -189,7 +189,7 @@ class InMemoryBackend:
         level = request.level or self._config.level
         if level is MemoryLevel.NONE:
             raise MemoryStoreError("level none keeps no memories", field="level")
-        if request.expires_at is not None and request.expires_at < now:
+        if request.expires_at is not None and request.expires_at <= now:
             raise MemoryStoreError("the memory would be expired already", field="expires_at")
         if request.category is MemoryCategory.WORKING:
             level = MemoryLevel.SESSION  # overrides the requested level (SPEC 7.13.4)

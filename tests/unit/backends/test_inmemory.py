@@ -132,6 +132,11 @@ async def test_a_full_agent_is_refused_until_something_expires(clock: HeldClock)
     assert await backend.count("ada") == 2
 
 
+async def test_what_expires_at_once_is_refused(backend: InMemoryBackend) -> None:
+    with pytest.raises(MemoryStoreError, match="expired already"):
+        await backend.store("ada", a_request(expires_at=NOW))
+
+
 async def test_working_memories_are_never_durable_and_level_none_keeps_nothing() -> None:
     backend = InMemoryBackend(CompanyMemoryConfig(backend="inmemory", level=MemoryLevel.PERSISTENT))
     await backend.connect()
