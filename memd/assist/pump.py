@@ -102,10 +102,8 @@ class Pump:
 
     def _read_client(self) -> None:
         chunk = os.read(_SOURCE, _CHUNK_BYTES)
-        if not chunk:
-            self._until = time.monotonic() + DRAIN_S
-            return
-        *lines, self._from_client = (self._from_client + chunk).split(b"\n")
+        # The end of input ends a line, too.
+        *lines, self._from_client = (self._from_client + (chunk or b"\n")).split(b"\n")
         for line in lines:
             if self._skipping:
                 self._skipping = False
@@ -114,6 +112,8 @@ class Pump:
         if len(self._from_client) > 16 * LINE_BYTES_MAX:  # no valid request, so no id to answer
             self._skipping, self._from_client = True, b""
             self._answer(None, TOO_LARGE, "too_large", "a line is too long")
+        if not chunk:
+            self._until = time.monotonic() + DRAIN_S
 
     def _forward_request(self, line: bytes) -> None:
         """Forward a line and remember its requests, or answer it with an error."""

@@ -358,6 +358,15 @@ def test_an_assistant_that_leaves_is_followed(pump: Pumped) -> None:
     assert pump.leave() == 0
 
 
+def test_a_last_request_without_a_line_end_is_answered(pump: Pumped) -> None:
+    stdin = pump.process.stdin
+    assert stdin is not None
+    stdin.write(b'{"jsonrpc": "2.0", "id": "last", "method": "ping"}')
+    assert pump.leave() == 0
+    answer = pump.line()
+    assert (answer["id"], answer["result"]) == ("last", {})
+
+
 def test_a_line_that_is_no_request_is_answered_and_the_next_one_too(pump: Pumped) -> None:
     pump.send(b"no json")
     assert pump.line()["error"]["code"] == -32700
