@@ -32,7 +32,7 @@ MESSAGES: list[dict[str, Any]] = [
     *({"role": "assistant", "content": f"This is turn {n} of the rest."} for n in range(4)),
 ]
 WINDOW = WindowRow(
-    "codex", "s", "ada", 25_000, 30_000, None, None, None, None, None, None, False, 7, None
+    "ada", "codex", "s", 25_000, 30_000, None, None, None, None, None, None, False, 7, None
 )
 OUTCOME = (
     "SELECT count(*) FROM session_message",

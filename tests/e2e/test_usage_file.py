@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, spawned, wait_until
 
+from memd.base.errors import NotFoundError
 from memd.client import Client
 
 QUIET_S = 0.6  # more than a change takes to be noticed
@@ -352,3 +353,21 @@ def test_a_file_of_another_mode_or_kind_ends_nothing(place: Place) -> None:
     place.napped(1)
 
     assert [w["session_id"] for w in place.client.call("usage.list")["items"]] == ["s1"]
+
+
+def test_a_session_id_of_another_agent_reaches_none_of_its_transcript(place: Place) -> None:
+    path = str(place.transcript("private"))
+    report = {"source": "codex", "session_id": "private", "window_tokens": 100_000}
+
+    def say(agent_id: str, **more: Any) -> Any:
+        return place.client.call("usage.report", {**report, "agent_id": agent_id, **more})
+
+    say("alice", used_tokens=1_000, transcript_path=path)
+    assert say("bob", used_tokens=2_000)["transcript_path"] is None
+    with pytest.raises(NotFoundError):  # bob has no such session
+        say("bob", used_tokens=90_000, return_messages=True)
+    assert place.client.call("memory.list", {"agent_id": "bob"})["items"] == []
+    assert place.client.call("session.list", {"agent_id": "bob"})["items"] == []
+    (window,) = place.client.call("usage.list", {"agent_id": "alice"})["items"]
+    assert (window["used_tokens"], window["transcript_path"]) == (1_000, path)
+    assert say("alice", used_tokens=90_000, return_messages=True)["consolidated"]["stored"] > 0

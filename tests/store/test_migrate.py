@@ -21,7 +21,8 @@ from memd.domain.ingest import IngestRequest
 from memd.store.file.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
 from memd.store.file.database import open_database
 from memd.store.file.migrate import STEPS
-from memd.store.session import message_index, turns
+from memd.store.session import message_index, turns, windows
+from memd.store.session.windows import WindowRow
 
 SEALED = ("client", "preference", "learning", "playbook")
 UNSEALED = "".join(
@@ -144,7 +145,55 @@ def cache_part_of_version_2() -> str:
     return frozen[begin : frozen.index(";", begin)]
 
 
+def to_version_3(conn: apsw.Connection) -> None:
+    """Rebuild the windows as they were, and fill them: of bob's one ada has the session."""
+    frozen = (GOLDEN / "schema-3.sql").read_text("utf-8")
+    begin = frozen.index("CREATE TABLE usage_window")
+    conn.execute("DROP TABLE usage_window")
+    conn.execute(frozen[begin : frozen.index(";", begin)])
+    conn.execute(
+        """
+        INSERT OR IGNORE INTO agent (agent_id, created_at_us) VALUES ('bob', 1);
+        INSERT INTO usage_window (source, session_id, agent_key, used_tokens, model, cwd,
+                                  transcript_path, armed, seen_at_us, napped_at_us)
+        SELECT 'codex', value, agent_key, 7, 'm', '/w', '/t.jsonl', 0, 2, 1
+          FROM agent
+               JOIN json_each('["s", "t"]')
+         WHERE agent_id = 'bob';
+        PRAGMA user_version = 3
+        """
+    )
+    conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+async def test_windows_of_version_3_stay_without_what_may_be_another_agents(path: Path) -> None:
+    async with a_house(path) as house:
+        await stored(house, "Ann keeps bees in Lisbon.", session_id="s")
+    with tampering(path) as conn:
+        to_version_3(conn)
+    async with a_house(path) as house:
+        kept = WindowRow(
+            "bob", "codex", "t", 7, None, None, None, "m", "/w", "/t.jsonl", None, False, 2, 1
+        )
+        shared = kept._replace(session_id="s", model=None, cwd=None, transcript_path=None)
+        assert await house.db.read(windows.list_windows) == [shared, kept]
+
+
+async def test_a_file_of_version_3_becomes_exactly_this_schema(tmp_path: Path) -> None:
+    path, new = tmp_path / "memd.db", tmp_path / "new.db"
+    async with a_house(path) as house:
+        await stored(house, "Ann keeps bees in Lisbon.", session_id="s")
+    with tampering(path) as conn:
+        to_version_3(conn)
+    async with a_house(path) as house:
+        assert (await house.upkeep.check(ADA)).problems == ()
+    with a_writer(path) as conn, a_writer(new) as other:
+        assert schema(conn) == schema(other)
+    assert apsw.Connection(str(tmp_path / "memd-v3.backup.db")).pragma("user_version") == 3
+
+
 def to_version_2(conn: apsw.Connection) -> None:
+    to_version_3(conn)
     conn.execute(UNSEALED)
     for column in ("origin", "client_key", "confirmed_at_us"):
         conn.execute(f"ALTER TABLE preference DROP COLUMN {column}")

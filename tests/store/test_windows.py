@@ -22,9 +22,9 @@ from memd.store.session import windows
 from memd.store.session.windows import WindowRow
 
 CLAUDE = WindowRow(
+    agent_id="ada",
     source="claude-code",
     session_id="7",
-    agent_id="ada",
     used_tokens=162_000,
     window_tokens=200_000,
     compact_at_tokens=167_000,
@@ -50,9 +50,9 @@ def keep(conn: Writing, row: WindowRow) -> None:
 
 
 def test_what_was_kept_is_what_is_found(conn: Writing) -> None:
-    assert windows.get(conn, "claude-code", "7") is None
+    assert windows.get(conn, "ada", "claude-code", "7") is None
     keep(conn, CLAUDE)
-    assert windows.get(conn, "claude-code", "7") == CLAUDE
+    assert windows.get(conn, "ada", "claude-code", "7") == CLAUDE
 
 
 def test_numbers_are_replaced_and_what_is_not_said_stays(conn: Writing) -> None:
@@ -70,7 +70,7 @@ def test_numbers_are_replaced_and_what_is_not_said_stays(conn: Writing) -> None:
             seen_at_us=2_000,
         ),
     )
-    assert windows.get(conn, "claude-code", "7") == CLAUDE._replace(
+    assert windows.get(conn, "ada", "claude-code", "7") == CLAUDE._replace(
         used_tokens=None, event=None, armed=True, seen_at_us=2_000
     )
 
@@ -88,12 +88,26 @@ def test_two_sessions_and_two_assistants_do_not_disturb_each_other(conn: Writing
     assert windows.list_windows(conn, since_us=1_001, limit=1) == rows[2:]
 
 
+def test_the_same_session_of_another_agent_is_another_window(conn: Writing) -> None:
+    """Nothing that is not said, above all no transcript, comes from somebody else's window."""
+    theirs = CLAUDE._replace(agent_id="bob", model=None, cwd=None, transcript_path=None)
+    keep(conn, CLAUDE)
+    keep(conn, theirs)
+    assert windows.get(conn, "ada", "claude-code", "7") == CLAUDE
+    assert windows.get(conn, "bob", "claude-code", "7") == theirs
+    assert windows.list_windows(conn) == [CLAUDE, theirs]
+
+
 def test_a_nap_is_noted_in_its_own_window_only(conn: Writing) -> None:
     keep(conn, CLAUDE)
+    keep(conn, CLAUDE._replace(agent_id="bob"))
     keep(conn, CLAUDE._replace(source="codex"))
-    windows.set_napped(conn, "codex", "7", 5_000)
-    assert windows.get(conn, "claude-code", "7") == CLAUDE
-    assert windows.get(conn, "codex", "7") == CLAUDE._replace(source="codex", napped_at_us=5_000)
+    windows.set_napped(conn, "ada", "codex", "7", 5_000)
+    assert windows.get(conn, "ada", "claude-code", "7") == CLAUDE
+    assert windows.get(conn, "bob", "claude-code", "7") == CLAUDE._replace(agent_id="bob")
+    assert windows.get(conn, "ada", "codex", "7") == CLAUDE._replace(
+        source="codex", napped_at_us=5_000
+    )
 
 
 def test_windows_of_long_ago_are_dropped(conn: Writing) -> None:

@@ -200,13 +200,12 @@ class QuietSessions:
             project_id=project_of(row.cwd),
             method=METHOD,
         )
-        window_id = row.source, row.session_id
         request = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=Reason.QUIET.value,
             last=True,
-            on_write=lambda conn, now_us: windows.set_napped(conn, *window_id, now_us),
+            on_write=lambda conn, now_us: windows.set_napped(conn, *row.key, now_us),
         )
         try:
             try:
@@ -216,4 +215,4 @@ class QuietSessions:
         except CallerError as error:  # for example an empty session
             log.debug("no nap over a quiet session", kind=error.kind)
             now_us = self.clock.now_us()
-            await self.db.write(caller, lambda conn: windows.set_napped(conn, *window_id, now_us))
+            await self.db.write(caller, lambda conn: windows.set_napped(conn, *row.key, now_us))

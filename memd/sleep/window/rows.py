@@ -38,9 +38,9 @@ def update_row(
     assert usage.source is not None
     assert usage.session_id is not None
     return WindowRow(
+        agent_id=agent_id,
         source=usage.source,
         session_id=usage.session_id,
-        agent_id=agent_id,
         used_tokens=after.used,
         window_tokens=after.window,
         compact_at_tokens=after.compact_at,

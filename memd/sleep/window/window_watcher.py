@@ -41,15 +41,12 @@ from memd.sleep.window.trigger import METHOD, Emptying, Reason
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.session import windows
-from memd.store.session.windows import WindowRow
+from memd.store.session.windows import Key, WindowRow
 
 if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is half full
     from memd.ingest.sessions import Sessions
     from memd.sleep.nap.messages import Message
     from memd.sleep.nap.nap import Nap
-
-Key = tuple[str, str]
-"""Source and session of a window."""
 
 NAPS_AT_ONCE = 2
 WARM_UP_FILL = 0.5  # of a window; from here on the modules for naps are loaded
@@ -96,8 +93,8 @@ class WindowWatcher:
     """The same folder where it is memd's own, which is created."""
     emit: Emit = field(default=unheard)
     _active_naps: dict[Key, _ActiveNap] = field(default_factory=dict)
-    _problems: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    """Why the last nap of a window failed, by agent, source and session."""
+    _problems: dict[Key, str] = field(default_factory=dict)
+    """Why the last nap of a window failed."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_warm: bool = False
@@ -123,7 +120,7 @@ class WindowWatcher:
         result = None if answer is None else await answer
         if result is None:
             return window
-        row = await self.db.read(windows.get, *_key(usage))
+        row = await self.db.read(windows.get, *_key(caller, usage))
         napped = window if row is None else self._window(row)
         return napped.model_copy(update={"consolidated": result})
 
@@ -132,7 +129,7 @@ class WindowWatcher:
         # Before the read as well: a nap may end meanwhile.
         rows_by_key = self._active_windows(caller.agent_id)
         stored = await self.db.read(windows.list_windows, caller.agent_id)
-        rows_by_key |= {(row.source, row.session_id): row for row in stored}
+        rows_by_key |= {row.key: row for row in stored}
         rows_by_key |= self._active_windows(caller.agent_id)
         newest = sorted(rows_by_key.values(), key=lambda row: row.seen_at_us, reverse=True)
         return tuple(self._window(row) for row in newest)
@@ -182,11 +179,9 @@ class WindowWatcher:
     # Reports and naps.
 
     async def _handle(self, report: _UsageReport) -> Window:
-        key = _key(report.usage)
+        key = _key(report.caller, report.usage)
         async with self._lock:
             before = await self.db.read(windows.get, *key)
-            if before is not None and before.agent_id != report.caller.agent_id:
-                before = None  # another agent's session of the same name is another window
             if report.file is None and key not in self._active_naps:
                 rows.require_fill(before, report.usage)
             after, reason = trigger.step(
@@ -244,18 +239,17 @@ class WindowWatcher:
     def _start_nap(self, report: _UsageReport, row: WindowRow, reason: Reason) -> None:
         if len(self._active_naps) >= NAPS_WAITING_MAX:
             raise BusyError(f"{NAPS_WAITING_MAX} naps are waiting")
-        self._active_naps[_key(report.usage)] = _ActiveNap(row, deque(maxlen=QUEUED_REPORTS_MAX))
+        self._active_naps[row.key] = _ActiveNap(row, deque(maxlen=QUEUED_REPORTS_MAX))
         self._start_task(self._nap(report, row, reason))
 
     async def _nap(self, report: _UsageReport, row: WindowRow, reason: Reason) -> None:
-        key = _key(report.usage)
-        self._problems.pop((row.agent_id, *key), None)
+        self._problems.pop(row.key, None)
         try:
             async with self._gate:
                 result = await self._nap_with_retries(report, row, reason)
             if reason is Reason.ENDED:
                 with suppress(NotFoundError):
-                    await self.sessions.end(report.caller, key[1])
+                    await self.sessions.end(report.caller, row.session_id)
             _resolve(report, result)  # last, so that the next report does not meet this nap
         except MemdError as error:
             self._note_problem(row, error)
@@ -265,7 +259,7 @@ class WindowWatcher:
             _resolve(report, error)
             log.error("a nap failed", trace=log.trace_of(error))
         finally:
-            waiting = self._active_naps.pop(key).queued
+            waiting = self._active_naps.pop(row.key).queued
         for later in waiting:
             with suppress(MemdError):
                 await self._handle(later)
@@ -336,7 +330,7 @@ class WindowWatcher:
         while len(self._problems) >= PROBLEMS_MAX:
             del self._problems[next(iter(self._problems))]
         reason = error.message if error.hint is None else f"{error.message}: {error.hint}"
-        self._problems[row.agent_id, row.source, row.session_id] = reason
+        self._problems[row.key] = reason
 
     async def _store(self, row: WindowRow, emptying: Emptying | None) -> None:
         now_us = self.clock.now_us()
@@ -353,7 +347,7 @@ class WindowWatcher:
             log.warning("old windows stay", kind=error.kind)
 
     def _window(self, row: WindowRow) -> Window:
-        problem = self._problems.get((row.agent_id, row.source, row.session_id))
+        problem = self._problems.get(row.key)
         window = rows.to_window(row, self.rule.max_tokens)
         return window.model_copy(update={"nap_problem": problem})
 
@@ -381,7 +375,7 @@ def _screen(usage: Usage) -> Usage:
     return replace(usage, **fields)
 
 
-def _key(usage: Usage) -> Key:
+def _key(caller: Caller, usage: Usage) -> Key:
     assert usage.source is not None
     assert usage.session_id is not None
-    return usage.source, usage.session_id
+    return caller.agent_id, usage.source, usage.session_id

@@ -119,7 +119,49 @@ def _from_2(conn: Writing) -> None:
     )
 
 
-STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
+def _from_3(conn: Writing) -> None:
+    """Make windows their agents' own.
+
+    Until then the agent that reported last had the window, with the transcript, folder and model
+    of the one before. Where another agent has a session of the same id, nobody knows whose these
+    are, so they go: the next report brings them.
+    """
+    conn.execute(
+        """
+        ALTER TABLE usage_window RENAME TO old_window;
+        CREATE TABLE usage_window (
+            agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+            source TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            used_tokens INTEGER,
+            window_tokens INTEGER,
+            compact_at_tokens INTEGER,
+            used_percent REAL,
+            model TEXT,
+            cwd TEXT,
+            transcript_path TEXT,
+            event TEXT,
+            armed INTEGER NOT NULL CHECK (armed IN (0, 1)),
+            seen_at_us INTEGER NOT NULL,
+            napped_at_us INTEGER,
+            PRIMARY KEY (agent_key, source, session_id)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO usage_window (agent_key, source, session_id, used_tokens, window_tokens,
+                                  compact_at_tokens, used_percent, model, cwd, transcript_path,
+                                  event, armed, seen_at_us, napped_at_us)
+        SELECT agent_key, source, session_id, used_tokens, window_tokens, compact_at_tokens,
+               used_percent, model, cwd, transcript_path, event, armed, seen_at_us, napped_at_us
+          FROM old_window;
+        DROP TABLE old_window;
+        UPDATE usage_window
+           SET model = NULL, cwd = NULL, transcript_path = NULL
+          FROM session AS s
+         WHERE s.session_id = usage_window.session_id AND s.agent_key != usage_window.agent_key
+        """
+    )
+
+
+STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2, 3: _from_3}
 """The step from each version to the next. Version 1 is the first."""
 
 

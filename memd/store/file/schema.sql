@@ -287,11 +287,12 @@ CREATE INDEX nap_slot_by_session ON nap_slot (session_key);
 CREATE INDEX nap_slot_by_name ON nap_slot (slot);
 
 -- Each assistant's context window as last reported, and whether a crossing may fire. Read by
--- the nap trigger, so that a restart fires nothing twice.
+-- the nap trigger, so that a restart fires nothing twice. A window belongs to its agent: the same
+-- session id of another one is another window, with a transcript of its own.
 CREATE TABLE usage_window (
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
     source TEXT NOT NULL,
     session_id TEXT NOT NULL,
-    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
     used_tokens INTEGER,
     window_tokens INTEGER,
     compact_at_tokens INTEGER,
@@ -303,7 +304,7 @@ CREATE TABLE usage_window (
     armed INTEGER NOT NULL CHECK (armed IN (0, 1)),
     seen_at_us INTEGER NOT NULL,
     napped_at_us INTEGER,
-    PRIMARY KEY (source, session_id)
+    PRIMARY KEY (agent_key, source, session_id)
 ) STRICT, WITHOUT ROWID;
 
 -- When a session's context window was last emptied. announced: by an event or a shorter list,

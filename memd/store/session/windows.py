@@ -1,4 +1,8 @@
-"""The assistants' context windows as last reported (SPEC 6), for the nap trigger."""
+"""The assistants' context windows as last reported (SPEC 6), for the nap trigger.
+
+A window belongs to its agent: what one reports never changes the window of another, whatever
+session id it names.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,16 @@ from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing
 
+Key = tuple[str, str, str]
+"""Agent, source and session of a window."""
+
 
 class WindowRow(NamedTuple):
     """One assistant's window; None is unknown. *armed*: crossing the threshold fires."""
 
+    agent_id: str
     source: str
     session_id: str
-    agent_id: str
     used_tokens: int | None
     window_tokens: int | None
     compact_at_tokens: int | None
@@ -25,10 +32,14 @@ class WindowRow(NamedTuple):
     seen_at_us: int
     napped_at_us: int | None
 
+    @property
+    def key(self) -> Key:
+        return self.agent_id, self.source, self.session_id
+
 
 # The statements below are built from this constant.
 _COLUMNS = """
-SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens, w.compact_at_tokens,
+SELECT a.agent_id, w.source, w.session_id, w.used_tokens, w.window_tokens, w.compact_at_tokens,
        w.used_percent, w.model, w.cwd, w.transcript_path, w.event, w.armed, w.seen_at_us,
        w.napped_at_us
   FROM usage_window AS w
@@ -36,14 +47,14 @@ SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens, w.com
 """
 
 
-def get(conn: Reading, source: str, session_id: str) -> WindowRow | None:
-    """Return one window, None when none was ever reported."""
+def get(conn: Reading, agent_id: str, source: str, session_id: str) -> WindowRow | None:
+    """Return one window, None when the agent never reported it."""
     row = conn.execute(
         f"""
         {_COLUMNS}
-         WHERE w.source = :source AND w.session_id = :session_id
+         WHERE a.agent_id = :agent_id AND w.source = :source AND w.session_id = :session_id
         """,
-        {"source": source, "session_id": session_id},
+        {"agent_id": agent_id, "source": source, "session_id": session_id},
     ).fetchone()
     return None if row is None else _window(row)
 
@@ -57,7 +68,7 @@ def list_windows(
         {_COLUMNS}
          WHERE w.seen_at_us >= :since_us
            AND (:agent_id IS NULL OR a.agent_id = :agent_id)
-         ORDER BY w.seen_at_us DESC, w.source, w.session_id
+         ORDER BY w.seen_at_us DESC, a.agent_id, w.source, w.session_id
          LIMIT :limit
         """,
         {"agent_id": agent_id, "since_us": since_us, "limit": limit},
@@ -75,7 +86,7 @@ def list_quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
         {_COLUMNS}
          WHERE w.seen_at_us <= :before_us
            AND (w.napped_at_us IS NULL OR w.napped_at_us < w.seen_at_us)
-         ORDER BY w.seen_at_us DESC, w.source, w.session_id
+         ORDER BY w.seen_at_us DESC, a.agent_id, w.source, w.session_id
          LIMIT :limit
         """,
         {"before_us": before_us, "limit": limit},
@@ -84,7 +95,7 @@ def list_quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
 
 
 def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
-    """Store *new* as the present state of its window; its agent_id is not read.
+    """Store *new* as the present state of the agent's window; its agent_id is not read.
 
     Numbers, event and *armed* are stored as given: the trigger has merged them. Model, cwd,
     transcript and the time of the last nap stay where *new* has None.
@@ -92,18 +103,19 @@ def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
     row = {**new._asdict(), "agent_key": agent_key, "armed": int(new.armed)}
     del row["agent_id"]
     kept = ("model", "cwd", "transcript_path", "napped_at_us")
-    conn.put("usage_window", row, "source", "session_id", keep=kept)
+    conn.put("usage_window", row, "agent_key", "source", "session_id", keep=kept)
 
 
-def set_napped(conn: Writing, source: str, session_id: str, now_us: int) -> None:
-    """Record when the session last had a nap."""
+def set_napped(conn: Writing, agent_id: str, source: str, session_id: str, now_us: int) -> None:
+    """Record when the agent's session last had a nap."""
     conn.execute(
         """
         UPDATE usage_window
            SET napped_at_us = :now_us
-         WHERE source = :source AND session_id = :session_id
+         WHERE agent_key = (SELECT agent_key FROM agent WHERE agent_id = :agent_id)
+           AND source = :source AND session_id = :session_id
         """,
-        {"source": source, "session_id": session_id, "now_us": now_us},
+        {"agent_id": agent_id, "source": source, "session_id": session_id, "now_us": now_us},
     )
 
 

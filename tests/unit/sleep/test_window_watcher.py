@@ -276,6 +276,25 @@ async def test_each_agent_has_its_own_windows(stage: Stage) -> None:
     assert [event["agent_id"] for event in stage.events] == ["ada", "bob"]
 
 
+async def test_the_same_session_of_another_agent_takes_over_nothing(stage: Stage) -> None:
+    await stage.say(15_000, transcript_path="/adas", cwd="/adas/folder", model="m")
+    theirs = await stage.say(16_000, BOB)
+    assert (theirs.transcript_path, theirs.cwd, theirs.model) == (None, None, None)
+    assert (await stage.window()).transcript_path == "/adas"
+
+    await stage.say(25_000, BOB)
+    await stage.say(25_000)  # neither waits for the nap of the other
+    await stage.watching.settle()
+    naps = zip(stage.nap.callers, stage.nap.requests, strict=True)
+    assert {caller.agent_id: request.transcript_path for caller, request in naps} == {
+        "bob": None,
+        "ada": "/adas",
+    }
+    for agent in (ADA, BOB):
+        (window,) = await stage.watching.list(agent)
+        assert window.napped_at is not None
+
+
 async def test_an_event_that_is_read_again_is_no_news(stage: Stage) -> None:
     at = datetime(2026, 3, 1, tzinfo=UTC)
     for _ in range(2):
