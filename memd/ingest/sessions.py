@@ -95,11 +95,19 @@ class Sessions:
     async def list(
         self, caller: Caller, after: str | None, limit: int
     ) -> tuple[tuple[Session, ...], str | None]:
-        """Return a page of the agent's sessions, newest first, and the next page's cursor."""
+        """Return a page of the agent's sessions, newest first, and the next page's cursor.
+
+        Raises InvalidError for a cursor that is no session of the agent.
+        """
 
         def work(conn: Reading) -> list[SessionRow]:
             agent_key = names.find_agent(conn, caller.agent_id)
-            return sessions.list_page(conn, agent_key, after, limit + 1)
+            before = names.find_session(conn, agent_key, after)
+            if after is not None and before is None:
+                raise InvalidError(
+                    "not a place in a list", field="after", hint="pass the last page's next"
+                )
+            return sessions.list_page(conn, agent_key, before, limit + 1)
 
         rows = await self.db.read(work)
         items = tuple(map(_to_session, rows[:limit]))

@@ -13,7 +13,7 @@ from support.nights import nap_over
 from support.store import ADA, BOB, tell
 
 from memd.backends.rooms import Rooms
-from memd.base.errors import NotFoundError
+from memd.base.errors import InvalidError, NotFoundError
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
 from memd.domain.recall import RecallRequest
@@ -67,6 +67,16 @@ async def test_sessions_are_listed_newest_first_page_by_page(house: Rooms) -> No
         if after is None:
             break
     assert seen == ["s4", "s3", "s2", "s1", "s0"]
+
+
+async def test_what_is_no_place_in_the_list_of_sessions_is_refused(house: Rooms) -> None:
+    """A program that pages would begin again, and never end."""
+    await house.sessions.start(ADA, "hers")
+    await house.sessions.start(BOB, "his")
+    for cursor in ("unknown", "his"):
+        with pytest.raises(InvalidError) as refusal:
+            await house.sessions.list(ADA, cursor, 2)
+        assert refusal.value.field == "after"
 
 
 async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.enums import MemoryCategory
-from memd.store.access import changes, names
+from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, sources, versions
 from memd.store.session import injections, message_index
@@ -85,10 +85,9 @@ def find(conn: Reading, agent_key: int | None, session_id: str) -> SessionRow | 
 
 
 def list_page(
-    conn: Reading, agent_key: int | None, after: str | None, limit: int
+    conn: Reading, agent_key: int | None, before: int | None, limit: int
 ) -> list[SessionRow]:
-    """Return the agent's sessions after *after*, the latest to begin first."""
-    before = None if after is None else names.find_session(conn, agent_key, after)
+    """Return the agent's sessions before *before*, a session's key, the latest to begin first."""
     return conn.list_rows(
         SessionRow,
         f"""
