@@ -2,21 +2,20 @@
 
 A window's new state is stored with the nap that it triggers, in one transaction:
 killed before, memd reads the same file again and naps; killed after, it does not.
-Reports that arrive while their session naps are handled after the nap. A session
-has one nap at a time, few naps run at once, and no error of a file, transcript or nap
-ends the watching.
+Reports that arrive while their session naps are handled after the nap (``reports.py``).
+A session has one nap at a time, few naps run at once, and no error of a file, transcript
+or nap ends the watching.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memd.base import log
 from memd.base.clock import Clock
@@ -36,8 +35,9 @@ from memd.domain.values import Emit, EventName, unheard
 from memd.guard.redaction import redact
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
-from memd.sleep.window import rows, trigger
-from memd.sleep.window.trigger import METHOD, Emptying, Reason
+from memd.sleep.window import reports, rows
+from memd.sleep.window.reports import ActiveNap, Step, UsageReport
+from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.session import windows
@@ -50,32 +50,9 @@ if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is hal
 
 NAPS_AT_ONCE = 2
 WARM_UP_FILL = 0.5  # of a window; from here on the modules for naps are loaded
-QUEUED_REPORTS_MAX = 8
 PROBLEMS_MAX = 256  # of windows, of which the reason for a failed nap is known
 RETRY_SECONDS = (1.0, 5.0, 25.0)
 IDLE_US_MAX = 30 * 86_400_000_000  # a window without a report for so long is dropped
-
-
-class _UsageReport(NamedTuple):
-    """One usage report: its caller, and the file if it came from one."""
-
-    caller: Caller
-    usage: Usage
-    file: Path | None
-    messages: Sequence[Message] | None = None
-    """The session's list of messages, if the caller sent it."""
-    reply: asyncio.Future[NapResult | None] | None = None
-    """Resolved with the result of the nap that this triggers, None when it triggers none."""
-    emptying: Emptying | None = None
-
-
-class _ActiveNap(NamedTuple):
-    """A window whose nap is running or waiting."""
-
-    row: WindowRow
-    """Stored with the nap; until then it is only in memory."""
-    queued: deque[_UsageReport]
-    """Reports that arrived meanwhile."""
 
 
 @dataclass
@@ -92,7 +69,7 @@ class WindowWatcher:
     default_dir: Path | None = None
     """The same folder where it is memd's own, which is created."""
     emit: Emit = field(default=unheard)
-    _active_naps: dict[Key, _ActiveNap] = field(default_factory=dict)
+    _active_naps: dict[Key, ActiveNap] = field(default_factory=dict)
     _problems: dict[Key, str] = field(default_factory=dict)
     """Why the last nap of a window failed."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -113,14 +90,16 @@ class WindowWatcher:
         With *messages* the nap is over these, not over the transcript. With *returns* it waits
         for the nap and the window has its result, unless none was triggered or the
         session has a nap already; raises what ``Nap.nap`` raises. Raises BusyError when too many
-        naps wait: then nothing is stored, so that the report can be repeated.
+        naps wait, or too many reports of a window that naps: then nothing is stored, so that the
+        report can be repeated.
         """
         answer = asyncio.get_running_loop().create_future() if returns else None
-        window = await self._handle(_UsageReport(caller, _screen(usage), None, messages, answer))
+        report = UsageReport(caller, _screen(usage), None, messages, answer)
+        window = await self._handle(report)
         result = None if answer is None else await answer
         if result is None:
             return window
-        row = await self.db.read(windows.get, *_key(caller, usage))
+        row = await self.db.read(windows.get, *report.key)
         napped = window if row is None else self._window(row)
         return napped.model_copy(update={"consolidated": result})
 
@@ -174,49 +153,38 @@ class WindowWatcher:
         """Handle a report from a usage file (``UsageWatcher``)."""
         usage = _screen(usage)
         caller = Caller(client=LOCAL, session_id=usage.session_id, method=METHOD)
-        await self._handle(_UsageReport(caller, usage, path))
+        await self._handle(UsageReport(caller, usage, path))
 
     # Reports and naps.
 
-    async def _handle(self, report: _UsageReport) -> Window:
-        key = _key(report.caller, report.usage)
+    async def _handle(self, report: UsageReport) -> Window:
         async with self._lock:
-            before = await self.db.read(windows.get, *key)
-            if report.file is None and key not in self._active_naps:
-                rows.require_fill(before, report.usage)
-            after, reason = trigger.step(
-                rows.to_state(before),
-                report.usage,
-                max_tokens=self.rule.max_tokens,
-                threshold=self.rule.threshold_pct,
-                rearm=self.rule.rearm_pct,
-                drop=self.rule.drop_pct,
-            )
-            row = rows.update_row(
-                report.caller.agent_id,
-                report.usage,
-                before,
-                after,
-                self.clock.now_us(),
-            )
-            if key in self._active_naps:
-                self._active_naps[key].queued.append(report._replace(reply=None))
-                _resolve(report, None)
+            active = self._active_naps.get(report.key)
+            if active is not None:
+                row = active.queue(report, self.rule, self.clock.now_us())
+                report.resolve(None)
                 return self._window(row)
-            report = report._replace(
-                emptying=trigger.detect_emptying(
-                    rows.to_state(before), report.usage, reason, self.rule.drop_pct
-                )
-            )
-            if reason is None:
-                await self._store(row, report.emptying)
-                _resolve(report, None)
+            before = await self.db.read(windows.get, *report.key)
+            if report.file is None:
+                rows.require_fill(before, report.usage)
+            step = self._step(before, report)
+            if step.reason is None:
+                await self._store(step)
+                report.resolve(None)
             else:
-                self._start_nap(report, row, reason)
-        window = self._window(row)
-        self.emit(report.caller.agent_id, EventName.USAGE, rows.event_payload(window, reason))
-        if reason is None and (window.fill or 0.0) >= WARM_UP_FILL:
+                self._start_nap(report, step)
+        window = self._emit(step)
+        if step.reason is None and (window.fill or 0.0) >= WARM_UP_FILL:
             self._warm_up_once()
+        return window
+
+    def _step(self, before: WindowRow | None, report: UsageReport) -> Step:
+        return reports.step(before, report, self.rule, self.clock.now_us())
+
+    def _emit(self, step: Step) -> Window:
+        window = self._window(step.row)
+        payload = rows.event_payload(window, step.reason)
+        self.emit(step.row.agent_id, EventName.USAGE, payload)
         return window
 
     def _warm_up_once(self) -> None:
@@ -236,37 +204,57 @@ class WindowWatcher:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _start_nap(self, report: _UsageReport, row: WindowRow, reason: Reason) -> None:
+    def _start_nap(self, report: UsageReport, step: Step) -> None:
         if len(self._active_naps) >= NAPS_WAITING_MAX:
             raise BusyError(f"{NAPS_WAITING_MAX} naps are waiting")
-        self._active_naps[row.key] = _ActiveNap(row, deque(maxlen=QUEUED_REPORTS_MAX))
-        self._start_task(self._nap(report, row, reason))
+        self._active_naps[report.key] = ActiveNap(step.row)
+        self._start_task(self._nap_and_go_on(report, step))
 
-    async def _nap(self, report: _UsageReport, row: WindowRow, reason: Reason) -> None:
-        self._problems.pop(row.key, None)
+    async def _nap_and_go_on(self, report: UsageReport, step: Step) -> None:
+        """Nap, then handle what was reported meanwhile; the window is napping until all is done.
+
+        So no report overtakes another, and none of those waiting can be refused.
+        """
+        active = self._active_naps[report.key]
+        try:
+            await self._nap(report, step)
+            while active.queued:
+                await self._handle_queued(active, active.queued.popleft())
+        finally:  # without a pause since the last reply: the next report does not meet this nap
+            del self._active_naps[report.key]
+
+    async def _handle_queued(self, active: ActiveNap, report: UsageReport) -> None:
+        try:
+            before = await self.db.read(windows.get, *report.key)
+            step = self._step(before, report)
+            active.row = step.row
+            if step.reason is None:
+                await self._store(step)
+        except MemdError as error:
+            log.warning("a report of a window is lost", kind=error.kind)
+            return
+        self._emit(step)
+        if step.reason is not None:
+            await self._nap(report, step)
+
+    async def _nap(self, report: UsageReport, step: Step) -> None:
+        self._problems.pop(report.key, None)
         try:
             async with self._gate:
-                result = await self._nap_with_retries(report, row, reason)
-            if reason is Reason.ENDED:
+                result = await self._nap_with_retries(report, step)
+            if step.reason is Reason.ENDED:
                 with suppress(NotFoundError):
-                    await self.sessions.end(report.caller, row.session_id)
-            _resolve(report, result)  # last, so that the next report does not meet this nap
+                    await self.sessions.end(report.caller, step.row.session_id)
+            report.resolve(result)  # last, so that the next report does not meet this nap
         except MemdError as error:
-            self._note_problem(row, error)
-            _resolve(report, error)
+            self._note_problem(step.row, error)
+            report.resolve(error)
             log.error("a nap failed", kind=error.kind)
         except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the watching
-            _resolve(report, error)
+            report.resolve(error)
             log.error("a nap failed", trace=log.trace_of(error))
-        finally:
-            waiting = self._active_naps.pop(row.key).queued
-        for later in waiting:
-            with suppress(MemdError):
-                await self._handle(later)
 
-    async def _nap_with_retries(
-        self, report: _UsageReport, row: WindowRow, reason: Reason
-    ) -> NapResult | None:
+    async def _nap_with_retries(self, report: UsageReport, step: Step) -> NapResult | None:
         """Nap; retry when the disk or the load prevents it, give up on other errors.
 
         Either way the window has triggered. A caller that waits for the list gets an error at
@@ -274,27 +262,30 @@ class WindowWatcher:
         """
         for seconds in (*RETRY_SECONDS, None):
             try:
-                return await self._nap_once(report, row, reason)
+                return await self._nap_once(report, step)
             except CallerError as error:
-                _resolve(report, error)
+                report.resolve(error)
                 log.warning("no nap", kind=error.kind, why=error.message)
-                await self._store(row, report.emptying)
-                self._note_problem(row, error)  # last, as the reply is in _nap
+                await self._store(step)
+                self._note_problem(step.row, error)  # last, as the reply is in _nap
                 return None
             except MemdError as error:
-                _resolve(report, error)
+                report.resolve(error)
                 if seconds is None:
                     raise
                 log.warning("a nap waits", kind=error.kind)
                 await asyncio.sleep(seconds)
         return None
 
-    async def _nap_once(self, report: _UsageReport, row: WindowRow, reason: Reason) -> NapResult:
+    async def _nap_once(self, report: UsageReport, step: Step) -> NapResult:
         """Nap over the reported messages, else the transcript, else the session's memories."""
         from memd.sleep.nap.source import NapRequest
 
+        row, reason = step.row, step.reason
+        assert reason is not None
+
         def store_napped(conn: Writing, now_us: int) -> None:
-            rows.store_row(conn, row._replace(napped_at_us=now_us), now_us, report.emptying)
+            rows.store_row(conn, row._replace(napped_at_us=now_us), now_us, step.emptying)
 
         request = NapRequest(
             transcript_path=row.transcript_path,
@@ -332,11 +323,11 @@ class WindowWatcher:
         reason = error.message if error.hint is None else f"{error.message}: {error.hint}"
         self._problems[row.key] = reason
 
-    async def _store(self, row: WindowRow, emptying: Emptying | None) -> None:
+    async def _store(self, step: Step) -> None:
         now_us = self.clock.now_us()
         await self.db.write(
-            _CALLER.acting_for(row.agent_id),
-            lambda conn: rows.store_row(conn, row, now_us, emptying),
+            _CALLER.acting_for(step.row.agent_id),
+            lambda conn: rows.store_row(conn, step.row, now_us, step.emptying),
         )
 
     async def _drop_old(self) -> None:
@@ -355,16 +346,6 @@ class WindowWatcher:
 _CALLER = Caller(client="memd", method="usage")
 
 
-def _resolve(report: _UsageReport, result: NapResult | Exception | None) -> None:
-    """Resolve the reply once; a caller that has gone cancelled it."""
-    if report.reply is None or report.reply.done():
-        return
-    if isinstance(result, Exception):
-        report.reply.set_exception(result)
-    else:
-        report.reply.set_result(result)
-
-
 def _screen(usage: Usage) -> Usage:
     """Return *usage* without secrets; a path that contained one no longer resolves."""
     fields: dict[str, Any] = {
@@ -373,9 +354,3 @@ def _screen(usage: Usage) -> Usage:
         if (value := getattr(usage, name)) is not None
     }
     return replace(usage, **fields)
-
-
-def _key(caller: Caller, usage: Usage) -> Key:
-    assert usage.source is not None
-    assert usage.session_id is not None
-    return caller.agent_id, usage.source, usage.session_id

@@ -30,6 +30,7 @@ from memd.signals.usage import Usage
 from memd.sleep.nap.nap import Nap
 from memd.sleep.nap.source import NapRequest
 from memd.sleep.window import window_watcher as room
+from memd.sleep.window.reports import QUEUED_REPORTS_MAX
 from memd.sleep.window.window_watcher import WindowWatcher
 from memd.store.file.database import Database
 from memd.store.session import windows
@@ -217,6 +218,57 @@ async def test_what_is_said_meanwhile_is_looked_at_afterwards(stage: Stage) -> N
 
     assert (window.used_tokens, window.armed) == (9_000, True)
     assert [request.reason for request in stage.nap.requests] == ["full"]
+
+
+async def test_an_end_during_a_nap_is_not_lost_to_the_turns_after_it(stage: Stage) -> None:
+    stage.nap.gate = asyncio.Event()
+    await stage.say(25_000)
+    await stage.say(25_100, event="session_end")
+    for turn in range(20):
+        window = await stage.say(25_200 + turn, event="turn")
+        assert window.used_tokens == 25_200 + turn
+    stage.nap.gate.set()
+    assert (await stage.window()).used_tokens == 25_219
+    assert [request.reason for request in stage.nap.requests] == ["full", "ended"]
+    assert stage.sessions.ended == ["s"]
+    assert len(stage.events) == 3  # of the turns one
+
+
+async def test_reports_during_a_nap_become_one_that_says_what_each_says(stage: Stage) -> None:
+    stage.nap.gate = asyncio.Event()
+    await stage.say(25_000)
+    await stage.say(26_000, model="m", transcript_path="/old")
+    await stage.say(None, cwd="/here", transcript_path="/there")
+    await stage.say(None, event="turn", window_tokens=31_000)
+    stage.nap.gate.set()
+    window = await stage.window()
+    assert (window.used_tokens, window.window_tokens, window.event) == (26_000, 31_000, "turn")
+    assert (window.model, window.cwd, window.transcript_path) == ("m", "/here", "/there")
+    assert len(stage.events) == 2
+
+
+async def test_a_window_that_empties_and_fills_during_a_nap_naps_again(stage: Stage) -> None:
+    stage.nap.gate = asyncio.Event()
+    await stage.say(25_000)
+    for used in (9_000, 10_000, 24_500, 25_000):
+        await stage.say(used)
+    stage.nap.gate.set()
+    assert (await stage.window()).used_tokens == 25_000
+    assert [request.reason for request in stage.nap.requests] == ["full", "full"]
+
+
+async def test_too_many_reports_with_an_effect_are_refused_and_none_is_dropped(
+    stage: Stage,
+) -> None:
+    stage.nap.gate = asyncio.Event()
+    await stage.say(25_000)
+    for number in range(QUEUED_REPORTS_MAX):
+        await stage.say(25_001 + number, event="SessionEnd")
+    with pytest.raises(BusyError):
+        await stage.say(26_000, event="SessionEnd")
+    stage.nap.gate.set()
+    assert (await stage.window()).used_tokens == 25_000 + QUEUED_REPORTS_MAX
+    assert len(stage.sessions.ended) == QUEUED_REPORTS_MAX
 
 
 async def test_the_end_of_a_session_takes_everything_and_ends_it(stage: Stage) -> None:
