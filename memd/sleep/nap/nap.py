@@ -56,7 +56,7 @@ from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.session import slots
+from memd.store.session import sessions, slots
 
 if TYPE_CHECKING:
     from memd.sleep.model.nap_writer import NapWriter
@@ -137,6 +137,7 @@ class Nap:
     async def _nap(self, caller: Caller, request: NapRequest) -> NapResult:
         ERASURES_SEEN.set(self.db.files.erasure_count)
         level = await self.db.read(agents.require_level, caller.agent_id, self.level)
+        caller = await self.db.read(_in_project, caller, request.session_id)
         source, extracted = await self._extract(caller, request)
         if self.writer is not None and request.reason != ASKED:
             extracted = await self.writer.write(extracted, caller.agent_id)
@@ -275,6 +276,15 @@ def _event(result: NapResult, reason: str | None) -> dict[str, Any]:
         return fields
     detail = result.detail.model_dump(include={"messages_removed", "facts", "summary_chars"})
     return {**fields, "reason": reason, **detail}
+
+
+def _in_project(conn: Reading, caller: Caller, session_id: str | None) -> Caller:
+    """Return *caller* in the project of the session, where they name none themselves."""
+    session_id = session_id or caller.session_id
+    if caller.project_id is not None or session_id is None:
+        return caller
+    row = sessions.find(conn, names.find_agent(conn, caller.agent_id), session_id)
+    return caller if row is None else replace(caller, project_id=row.project_id)
 
 
 def _hashes_elsewhere(
