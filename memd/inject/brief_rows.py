@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -43,11 +44,17 @@ _LASTING = re.compile(
 OPEN_POINTS_MAX = 3
 _SESSIONS_MAX = 5  # whose open points are looked at
 _TAKEN_SHARE = 0.6  # of a point's words in a later memory: it was taken up
+_DONE_SHARE = 0.4  # of them in a sentence that says that something is done
 _WORDS_MIN = 2  # of a point, without short ones: less cannot be found again
 _PASSES = re.compile(
     r"^\W*(?:commit|push)(?::| (?:the|your|these|all|to|and)\b)|\buncommitted\b|\bgh pr\b"
     r"|\bready to (?:commit|push|deploy)\b|\bdon't block\b"
     r"|(?<!\bnot )\b(?:updated|removed|added|fixed|created|completed?)\W*$",
+    re.IGNORECASE,
+)
+_SAYS_DONE = re.compile(
+    r"\b(?:fixed|solved|resolved|done|works (?:now|again)|gone|erledigt|gefixt|behoben|réglé|résolu"
+    r"|arreglado|resuelto|risolto|resolvido|opgelost)\b",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"next steps?\b[:\s]*", re.IGNORECASE)
@@ -166,12 +173,19 @@ def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> l
     for digest in latest:
         contents = [row.content for row in rows if _is_later(row, digest)]
         later = [content_stems(content) for content in contents]
+        done = [
+            content_stems(each)
+            for each in chain.from_iterable(map(sentences, contents))
+            if _SAYS_DONE.search(each)
+        ]
         lines = [_names(line) for content in contents for line in content.splitlines()]
         texts: dict[bool, list[str]] = {True: [], False: []}
         for text, by_user in open_texts(digest.content):
             stems = content_stems(_LABEL.sub("", text))
             is_known = any(_covers(other, stems) for other in (*later, *known))
             is_known = is_known or _begins_in(text, lines)
+            named = content_stems(text.partition(", ")[0])
+            is_known = is_known or any(_covers(other, named, _DONE_SHARE) for other in done)
             if len(stems) >= _WORDS_MIN and not is_known and len(known) < OPEN_POINTS_MAX:
                 known.append(stems)
                 texts[by_user].append(text)
@@ -200,8 +214,8 @@ def _is_later(row: BriefRow, digest: BriefRow) -> bool:
     return row.at_us > digest.at_us and row.session_key != digest.session_key
 
 
-def _covers(later: frozenset[str], point: frozenset[str]) -> bool:
-    return len(later & point) >= _TAKEN_SHARE * len(point)
+def _covers(later: frozenset[str], point: frozenset[str], share: float = _TAKEN_SHARE) -> bool:
+    return len(later & point) >= max(_WORDS_MIN, share * len(point))
 
 
 def _begins_in(text: str, lines: Sequence[frozenset[str]]) -> bool:

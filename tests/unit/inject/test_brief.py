@@ -115,6 +115,14 @@ def test_what_an_earlier_session_left_open_is_told_until_a_later_one_speaks_of_i
     )
 
 
+def test_what_is_said_to_be_done_closes_a_point_with_fewer_of_its_words() -> None:
+    left = digest(1, "Open (user): brownout on cold starts below 3.3v, havent looked into it yet")
+    says = "Asked first: the fan\nAsked last: commit. cold start brownout is fixed btw, was the cap"
+    assert find_open_points([left], [left, digest(2, says)]) == []
+    asks = "Asked first: the fan\nAsked last: why is there a brownout on cold starts"
+    assert len(find_open_points([left], [left, digest(2, asks)])) == 1
+
+
 def test_a_numbered_step_is_taken_up_by_whoever_names_it() -> None:
     left = digest(1, "Open: /implement S5 - the form, the action and the flow; Next step: 1.")
     later = digest(2, "Asked first: S016 /implement S5\nAsked last: implement the flow")

@@ -55,7 +55,7 @@ ALL_DONE = re.compile(
 )
 """What an answer says of a plan whose last step nobody ticked."""
 _DAY = (
-    r"(?:tomorrow|(?:the )?next (?:time|session|week|monday)|another (?:time|day|session)"
+    r"(?:tomorrow|tmrw|tmr|tomorow|later|monday|(?:the )?next (?:time|session|week|monday)|another (?:time|day|session)"
     r"|morgen|(?:das )?n(?:ä|ae)chstes? mal|n(?:ä|ae)chste (?:woche|sitzung)"
     r"|demain|la prochaine fois|mañana|la próxima (?:vez|sesión)|domani|la prossima volta"
     r"|amanhã|(?:d?a )?próxima vez|(?:de )?volgende keer)"
@@ -75,7 +75,7 @@ _STILL = (
 )
 _PUT_OFF = (
     rf"(?:{_LEFT}|(?:es |wat |er )*{_STILL}(?: (?:do|faire|hacer|fare|doen))?"
-    r"|still (?:needed|to be done|left)|what(?:'s| is) still to be done"
+    r"|still (?:needed|to be done|left|broken|failing|missing)|what(?:'s| is) still to be done"
     r"|(?:what|things|stuff) (?:i|we) still (?:have|need) to(?: do)?"
     r"|was (?:jetzt )?noch (?:fehlt|offen ist|zu tun ist|ansteht|aussteht|bleibt)"
     r"|noch ausstehend|offene (?:aufgaben|themen|fragen|todos?)|ich muss noch"

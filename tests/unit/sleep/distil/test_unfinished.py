@@ -51,6 +51,8 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
     [
         ("Thanks! Let's do the retries tomorrow.", ["Let's do the retries tomorrow."]),
         ("Still to do: retry failed uploads", ["retry failed uploads"]),
+        ("left for tmrw: shell completions + the pager", ["shell completions + the pager"]),
+        ("still broken: umlauts in the invoice pdf", ["umlauts in the invoice pdf"]),
         ("noch offen: die Tests für den Import", ["die Tests für den Import"]),
         ("gut, wir machen morgen mit der Suche weiter", None),
         ("On continue demain avec les tests.", None),
