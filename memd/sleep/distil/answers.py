@@ -38,6 +38,7 @@ _ASKED_CHARS = 300
 _LINE_CHARS = 300
 _SHARED_WORDS = 2
 _WORD_CHARS = 4
+_CELL_WORDS = 2
 _STATEMENT_WORDS = 3  # "Done." and "Cancelled" state nothing
 _MARK_CHARS = 110
 _STEP_WORDS = 6
@@ -254,6 +255,8 @@ def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | Non
             plain = _strip_markdown(line)
             if line.rstrip().endswith((":", "}")) or _NARRATES.search(plain) or not _is_line(line):
                 continue
+            if "|" in line and all(len(cell.split()) <= _CELL_WORDS for cell in plain.split(" | ")):
+                continue  # a row of names says nothing without its head
             shared = len(mine & _content(line))
             if shared > most:
                 best, most = AnsweredLines(cut(plain, _LINE_CHARS), text.place), shared

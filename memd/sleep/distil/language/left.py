@@ -55,7 +55,8 @@ ALL_DONE = re.compile(
 )
 """What an answer says of a plan whose last step nobody ticked."""
 _DAY = (
-    r"(?:tomorrow|tmrw|tmr|tomorow|later|monday|(?:the )?next (?:time|session|week|monday)|another (?:time|day|session)"
+    r"(?:tomorr?ow|tmrw?|later|monday|(?:the )?next (?:time|session|week|monday)"
+    r"|another (?:time|day|session)"
     r"|morgen|(?:das )?n(?:ä|ae)chstes? mal|n(?:ä|ae)chste (?:woche|sitzung)"
     r"|demain|la prochaine fois|mañana|la próxima (?:vez|sesión)|domani|la prossima volta"
     r"|amanhã|(?:d?a )?próxima vez|(?:de )?volgende keer)"

@@ -155,6 +155,16 @@ def test_what_stands_by_itself_answers_nothing(user: str) -> None:
     assert find_answered(user, texts("I have read the file.")) is None
 
 
+def test_a_row_of_names_is_not_what_is_answered() -> None:
+    rows = "| before | after |\n|---|---|\n| `django_redis.RedisCache` | `core.redis.RedisCache` |"
+    texts = [AgentText(0, f"Django has a Redis backend of its own.\n\n{rows}")]
+    assert find_answered("careful, redis db 0 is celery, the rediscache is db 1", texts) is None
+    rows += "\n| `redis` cache timeout | the rediscache forgets after 5 minutes |"
+    found = find_answered("redis and rediscache forget too soon", [AgentText(0, rows)])
+    assert found is not None
+    assert "forgets after 5 minutes" in found.text
+
+
 def test_without_an_agent_nothing_is_answered() -> None:
     assert find_answered("yes", []) is None
 
