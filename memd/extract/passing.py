@@ -53,6 +53,14 @@ _CJK_NAME_CHARS_MAX: Final = 4
 _FRAGMENT_WORDS_MAX: Final = 3
 """A later independent clause with more words is a statement."""
 
+_REPORT_WORDS_MAX: Final = 8
+_NAMES = re.compile(r"\d|[`/_:@]|\w\.\w|\w[A-Z]")
+_REPORTS = re.compile(
+    r"\W*(?:(?:sorry|done|ok(?:ay)?|good|right|yes)\W+)?(?:(?:we|i)(?: have|'ve)? )?"
+    r"(?:implemented|replaced|added|removed|fixed|updated|renamed|moved|changed|created|rewr(?:ote|itten)"
+    r"|pushed|committed|merged|deployed|reverted|cleaned|applied|formatted)\b",
+    re.IGNORECASE,
+)
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CLAUSE = re.compile(
     r"[,;:()\u3001\uff0c\uff1b\uff1a\u2026]+\s*|\.{3,}\s*|\s[-\u2013\u2014]+\s|\s(?=\u00bf)"
@@ -87,9 +95,23 @@ def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
     for sentence in sentences(_FENCED.sub("\n", text).translate(_APOSTROPHES)):
         kind = _classify_sentence(sentence, by_assistant=by_assistant)
         if kind is None:
-            return None
+            return Passing.REMARK if by_assistant and _says_little(text) else None
         kinds.add(kind)
     return _strongest(kinds)
+
+
+def _says_little(text: str) -> bool:
+    """Return whether an assistant's *text* is a few words, or a short report, that name nothing.
+
+    >>> [_says_little(text) for text in ("Poor Fips.", "Sorry, replaced by a buffer.", "Port 80.")]
+    [True, True, False]
+    """
+    words = len(_WORD.findall(text))
+    if words > _REPORT_WORDS_MAX or "?" in text or _NAMES.search(text) or CJK.search(text):
+        return False
+    report = _REPORTS.match(text)
+    is_either = words <= _FRAGMENT_WORDS_MAX or report is not None
+    return is_either and not FINITE.search(text, report.end() if report else 0)
 
 
 def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
