@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memd.archive.authorship import check_may_change
 from memd.archive.quarantine import agent_filter, screen_restored
 from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryNotFoundError
@@ -136,13 +137,15 @@ class Archive:
         """Archive a memory and return its archival id, None when there is none.
 
         A memory in the trash is restored from it first; one that is archived already stays as it
-        is. One transaction.
+        is. One transaction. Raises DeniedError for what a person stated, unless the caller brought
+        it or is the owner.
         """
 
         def work(conn: Writing) -> str:
             row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
             if row is None:
                 return ""
+            check_may_change(conn, caller, [row.memory_key])
             return archive_memory(conn, row.memory_key, reason, self.clock.now_us(), self.ids)
 
         return await self.db.write(caller, work, reply=str) or None

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memd.archive.authorship import check_may_change
 from memd.archive.quarantine import EXCERPT_CHARS, screen_restored
 from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import BusyError, DiskFullError, InvalidError, MemoryStoreError
@@ -50,7 +51,8 @@ class Trash:
         """Move a memory to the trash; False when there is none the caller could see (SPEC 7.7).
 
         Raises MemoryStoreError for a shared one, which everybody can see: its publisher may retract
-        it.
+        it. Raises DeniedError for what a person stated, unless the caller brought it or is the
+        owner.
         """
 
         def work(conn: Writing) -> bool:
@@ -58,6 +60,7 @@ class Trash:
             if key is None:
                 _refuse_shared(conn, memory_id, self.clock.now_us())
                 return False
+            check_may_change(conn, caller, [key])
             removal.trash(
                 conn, [key], TrashReason.DELETED, self.clock.now_us(), self.undo_days * DAY_US
             )
@@ -84,7 +87,8 @@ class Trash:
         a full disk it uses the space that was reserved for it. Raises BusyError when the rows are
         erased but a reader prevents emptying the log, so that bytes may be left: the same request
         again finishes it. Raises InvalidError for a filter without any condition, which would erase
-        everything.
+        everything, DeniedError where one of the memories was stated by a person and the
+        caller neither brought it nor is the owner; then nothing is erased.
 
         A filter with a session and nothing else also means the messages that naps stored of it. A
         message is also erased with a memory that contains its text.
@@ -236,6 +240,7 @@ class _Erasure:
         keys = self._keys(conn, agent_key, now_us)
         copies = self._keys(conn, names.agent_key(conn, RESERVED_AGENT), now_us)
         keys += shared.filter_published(conn, agent_key, copies)
+        check_may_change(conn, self.caller, keys)
         return memories.row_hashes(conn, keys)
 
     def _keys(self, conn: Reading, agent_key: int, now_us: int) -> list[int]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import NamedTuple
 
+from memd.archive.authorship import check_may_change
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
@@ -22,7 +23,6 @@ from memd.guard.secrets import screen_name
 from memd.ingest.arrivals import store_arrivals
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival
-from memd.ingest.update import check_may_replace
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal, sources
@@ -81,10 +81,9 @@ def replace(
     would be superseded by another caller.
     """
     diff = _compare(conn, caller, request, arrivals, now_us)
-    superseded = memories.by_keys(conn, [row.memory_key for row in diff.superseded])
-    for old in superseded.values():
-        check_may_replace(conn, caller, old, None)
-    supersede(conn, [row.memory_key for row in diff.superseded], ids, now_us)
+    superseded = [row.memory_key for row in diff.superseded]
+    check_may_change(conn, caller, superseded)
+    supersede(conn, superseded, ids, now_us)
     for row in diff.restored:
         removal.restore(conn, row.memory_key, now_us)
     receipts = store_arrivals(conn, caller, diff.new, ids, now_us)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from memd.archive.authorship import check_may_change
 from memd.base.clock import to_us
-from memd.base.errors import DeniedError, MemoryNotFoundError, MemoryStoreError
+from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.domain.caller import Caller
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import VISIBLE, Origin, Trust
@@ -55,8 +56,8 @@ def apply_update(
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     row = _find_visible(conn, agent_key, memory_id, now_us)
-    if new.content is not None:
-        check_may_replace(conn, caller, row, new.update.origin)
+    if new.content is not None or new.update.expires_at is not None:
+        check_may_change(conn, caller, [row.memory_key], new.update.origin)
     update, content, tokens, signs, occurred_at_us = new
     expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
@@ -101,28 +102,6 @@ def _find_visible(
     if row is None or row.state not in VISIBLE or row.is_expired(now_us):
         raise MemoryNotFoundError("no such memory", field="id")
     return row
-
-
-def check_may_replace(
-    conn: Reading, caller: Caller, row: StoredMemory, origin: Origin | None
-) -> None:
-    """Raise DeniedError where a caller would replace a person's words without being that person.
-
-    The owner's own commands may, and the client that stored them in a person's name. Others
-    store a memory of their own instead. A summary is nobody's words, and its sources are
-    behind it.
-    """
-    if caller.is_owner or row.is_summary or Origin(row.origin) is not Origin.PERSON:
-        return
-    is_same_client = memories.client_of(conn, row.memory_key) == caller.client
-    may_change = caller.is_known or not preferences.states_confirmed(conn, row.memory_key)
-    if origin in {None, Origin.PERSON} and is_same_client and may_change:
-        return
-    raise DeniedError(
-        "this memory was stated by a person; only that person can change it",
-        field="id",
-        hint='store a memory of your own, or ask the owner to use "memd edit"',
-    )
 
 
 def _expiry_us(row: StoredMemory, update: MemoryUpdate, now_us: int) -> int | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, OWNER, stored, tell
+from support.store import ADA, BOB, EVERYTHING, OWNER, stored, tell, visible
 
 from memd.backends.rooms import Rooms
+from memd.base.clock import from_us
 from memd.base.errors import ConflictError, DeniedError
-from memd.domain.enums import InjectionStrategy, Origin, Trust
+from memd.domain.enums import ArchiveReason, InjectionStrategy, Origin, Trust
 from memd.domain.ingest import IngestRequest, ReplaceSourceRequest
 from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
@@ -157,6 +159,45 @@ async def test_the_owner_and_the_client_that_brought_them_may(house: Rooms, by: 
         await house.ingest.update(ADA, memory_id, MemoryUpdate(content="Eve."))
 
 
+@pytest.mark.parametrize("by", [KEYED, replace(ADA, client="codex")])
+async def test_a_person_s_words_are_removed_by_nobody_else(house: Rooms, by: Any) -> None:
+    (memory_id,) = await stored(house, "Releases are signed by Ann.", origin="person")
+    (other_id,) = await stored(house, "The nginx port is 8080.", origin="assistant")
+    soon = MemoryUpdate(expires_at=from_us(house.trash.clock.now_us() + 1_000_000))
+    attempts: tuple[Callable[[], Awaitable[Any]], ...] = (
+        lambda: house.trash.delete(by, memory_id),
+        lambda: house.trash.forget(by, ids=[other_id, memory_id]),
+        lambda: house.trash.forget(by, condition=EVERYTHING),
+        lambda: house.trash.forget(by, condition=EVERYTHING, dry_run=True),
+        lambda: house.archive.move_to_archive(by, memory_id, ArchiveReason.CONSOLIDATED),
+        lambda: house.ingest.update(by, memory_id, soon),
+    )
+    for attempt in attempts:
+        with pytest.raises(DeniedError, match="stated by a person"):
+            await attempt()
+    assert await visible(house) == {memory_id, other_id}, "and what is not a person's stays, too"
+    assert await house.trash.delete(by, other_id)
+
+
+@pytest.mark.parametrize("by", [ADA, OWNER])
+async def test_the_owner_and_the_client_that_brought_them_remove_them(
+    house: Rooms, by: Any
+) -> None:
+    one, two, three = await stored(house, "Ann.", "Bob sails.", "Eve rows.", origin="person")
+    assert await house.trash.delete(by, one)
+    assert await house.archive.move_to_archive(by, two, ArchiveReason.CONSOLIDATED)
+    assert (await house.trash.forget(by, ids=[three])).count == 1
+
+
+async def test_what_states_a_confirmed_preference_is_removed_with_a_key_alone(house: Rooms) -> None:
+    receipt = await house.ingest.ingest(ADA, IngestRequest(text="My favourite editor is Helix."))
+    (memory_id,) = [item.id for item in (*receipt.stored, *receipt.pending)]
+    await house.preferences.confirm(OWNER, "favorite_editor", None)
+    with pytest.raises(DeniedError):
+        await house.trash.delete(ADA, memory_id)
+    assert await house.trash.delete(OWNER, memory_id)
+
+
 @pytest.mark.parametrize(
     ("before", "change", "after"),
     [
@@ -267,3 +308,13 @@ async def test_a_tool_says_that_a_person_s_words_are_not_its_to_replace(house: R
     (memory_id,) = await stored(house, "Ann keeps bees.", origin="person", metadata=metadata)
     message = await tool(house, "core_memory_replace", memory_id=memory_id, content=EVIL)
     assert message == "Error: this memory was stated by a person; only that person can change it"
+
+
+async def test_a_tool_says_that_a_person_s_words_are_not_its_to_delete(house: Rooms) -> None:
+    metadata = MemoryMetadata(tags=("core",))
+    (memory_id,) = await stored(
+        house, "Ann keeps bees.", origin="person", metadata=metadata, caller=OWNER
+    )
+    message = await tool(house, "core_memory_delete", memory_id=memory_id)
+    assert message == "Error: this memory was stated by a person; only that person can change it"
+    assert await visible(house) == {memory_id}

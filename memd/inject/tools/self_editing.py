@@ -187,7 +187,10 @@ class SelfEditingMemoryStrategy:
         memory_id = id_of(arguments)
         if not self._is_repeated:
             await self._check_is_core(agent_id, memory_id)
-            await self._backend.delete(agent_id, memory_id)
+            try:
+                await self._backend.delete(agent_id, memory_id)
+            except DeniedError as error:
+                raise BadArgumentError(error.message) from None
         return f"Deleted from core memory (id={memory_id})."
 
     @property

@@ -93,19 +93,6 @@ def find_key(conn: Reading, memory_id: str | None) -> int | None:
     return conn.get_int("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,))
 
 
-def client_of(conn: Reading, key: int) -> str | None:
-    """Return the id of the client that brought a memory, None when it is not known."""
-    return conn.get_text(
-        """
-        SELECT c.client_id
-          FROM memory AS m
-               JOIN client AS c ON c.client_key = m.client_key
-         WHERE m.memory_key = :key
-        """,
-        {"key": key},
-    )
-
-
 def find_keys(conn: Reading, condition: BoundFilter, limit: int) -> list[int]:
     """Return up to *limit* keys that match, in no particular order."""
     return conn.list_ints(

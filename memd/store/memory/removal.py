@@ -287,6 +287,31 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
         names.set_compressed(conn, session_key)
 
 
+def are_stated_by_others(
+    conn: Reading, keys: Sequence[int], client: str | None, *, is_known: bool
+) -> bool:
+    """Return whether a person stated one of the memories otherwise than through *client*.
+
+    Summaries are nobody's words. To a client that is not *is_known* a preference that the owner
+    said or confirmed is another's as well, even if it brought the text.
+    """
+    return conn.exists(
+        """
+        SELECT 1
+          FROM memory AS m
+               LEFT JOIN client AS c ON c.client_key = m.client_key
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys))
+           AND m.origin = 'person' AND NOT m.is_summary
+           AND (:client IS NULL OR c.client_id IS NOT :client
+                OR NOT :is_known AND EXISTS (SELECT 1
+                                               FROM preference AS p
+                                              WHERE p.memory_key = m.memory_key
+                                                AND p.confirmed_at_us IS NOT NULL))
+        """,
+        {"keys": keys_array(keys), "client": client, "is_known": is_known},
+    )
+
+
 def _procedural_ids(conn: Reading, keys: Sequence[int]) -> list[str]:
     return conn.list_texts(
         """
