@@ -118,6 +118,50 @@ def test_a_nap_is_of_the_project_in_which_its_session_began(desk: Desk) -> None:
     assert memory["content"] == told[0]["content"]
 
 
+@pytest.mark.parametrize(
+    ("user", "assistant"),
+    [("User", "bot"), ("HUMAN", "AI"), ("human", "model"), ("user ", "Agent")],
+)
+def test_roles_are_known_by_their_usual_names_in_any_case(
+    desk: Desk, user: str, assistant: str
+) -> None:
+    report = {"source": "chat", "session_id": "s", "used_tokens": 900, "event": "session_end"}
+    messages = [
+        {"role": "System", "content": "Be brief."},
+        {"role": user, "content": "We never deploy on Fridays."},
+        {"role": assistant, "content": "Understood."},
+        {"role": assistant, "content": None},
+    ]
+    made = desk.call("usage.report", **report, messages=messages)["consolidated"]
+    assert made["stored"] > 0
+    assert made["messages"] == messages, "the caller's own list, as it is"
+    (rule,) = [
+        each for each in desk.call("memory.list")["items"] if "never deploy" in each["content"]
+    ]
+    assert rule["origin"] == "person"
+    stored = desk.call("session.messages", session_id="s")["items"]
+    assert [each["role"] for each in stored] == ["system", "user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    ("message", "field", "reason"),
+    [
+        ({"sender": "user", "content": "x"}, "role", "is required; the roles are user, assistant"),
+        ({"role": "usr", "content": "x"}, "role", "is unknown; the roles are user, assistant"),
+        ({"role": 1, "content": "x"}, "role", "is unknown"),
+        ({"role": "user", "text": "x"}, "content", "is required"),
+    ],
+)
+def test_a_message_that_nobody_says_or_that_says_nothing_is_refused(
+    desk: Desk, message: dict[str, Any], field: str, reason: str
+) -> None:
+    report = {"source": "chat", "session_id": "s", "used_tokens": 900, "event": "session_end"}
+    with pytest.raises(InvalidError, match=reason) as refused:
+        desk.call("usage.report", **report, messages=[{"role": "user", "content": "y"}, message])
+    assert refused.value.field == f"messages.1.{field}"
+    assert desk.call("usage.list")["items"] == []
+
+
 def _call(number: str, line: str, answer: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the call of a shell, and the answer in the role of a tool."""
     function = {"name": "Bash", "arguments": json.dumps({"command": line})}

@@ -37,6 +37,7 @@ from memd.sleep.nap.messages import (
     timestamp_of,
     to_stored,
 )
+from memd.sleep.nap.roles import with_known_role
 from memd.sleep.nap.source import NO_CONTEXT, SessionContext
 from memd.text.chunk import clean as clean_text
 from memd.text.lessons import extract_lessons, parse_lesson
@@ -99,8 +100,11 @@ class NapReading(NamedTuple):
 def read(
     given: Sequence[Message], context: SessionContext = NO_CONTEXT, *, distils: bool = False
 ) -> NapReading:
-    """Return *given* without secrets and without memd's own texts."""
-    messages = [clean(message) for message in given]
+    """Return *given* without secrets and without memd's own texts.
+
+    To be distilled, roles get memd's names (``roles``); SPEC 6 knows its own alone.
+    """
+    messages = [clean(with_known_role(message) if distils else message) for message in given]
     parts = (context.earlier, messages)
     heard = [each for part in parts for each in remove_echoes(part, context.injected)]
     return NapReading(given, messages, heard, context, ReadSession.of(heard) if distils else None)
