@@ -244,11 +244,14 @@ _SEPARATOR = ", "
 _CALL = "()"
 
 _MARGIN = re.compile(r"^[^\S\n]*\d+(?:→|\t|:)", re.MULTILINE)  # the line numbers of a listing
-_WORD = re.compile(r"[\w~@./+-]{3,}\(?")
+_GROUPED = r"(?<![\w.])\d{1,3}(?:[,'\u2019\u00a0\u202f]\d{3})+(?!\w)"  # 38,000 is one number
+_WORD = re.compile(_GROUPED + r"|[\w~@./+-]{3,}\(?")
 _THING_CHARS_MAX = 120
 _THING = re.compile(
-    r"""
-      (?:~|\.{0,2})/[\w@.+-][\w@./+~-]*         # a path from a root, or a relative one
+    _GROUPED
+    + r"""
+    | (?!0+\Z)[0-9]{3,}                         # a number worth remembering
+    | (?:~|\.{0,2})/[\w@.+-][\w@./+~-]*         # a path from a root, or a relative one
     | [\w@.+-]+(?:/[\w@.+-]+){2,}               # of two slashes
     | [\w@+-]+/(?=[\w@./+-]*\.)[\w@.+-]+        # of one, with an ending
     | [\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,4}   # a file, a host, a short attribute
@@ -256,7 +259,6 @@ _THING = re.compile(
     | [A-Za-z]\w*_\w+                           # snake_case, CONSTANT_CASE
     | [a-z][a-z0-9]*[A-Z]\w* | [A-Z][a-z0-9]+[A-Z]\w*   # camelCase, ValueError
     | [A-Za-z_][\w.]*\(                         # a call
-    | [0-9]{3,}                                 # a number worth remembering
     | (?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}      # a hash
     """,
     re.VERBOSE,

@@ -28,6 +28,8 @@ RECENT = [{"role": "user", "content": text} for text in ("one", "two", "see main
             "parse_line", "MAX_SIZE", "maxSize", "SyncSession", "os.path"}),
         ("call parse(x) or run()", {"parse()", "run()"}),
         ("commit 12ecafe of 4242 in 12 s", {"12ecafe", "4242"}),
+        ("38,000 zloty, not 1,250,000; 12'500 CHF", {"38,000", "1,250,000", "12'500"}),
+        ("38\u00a0000 or 38 000, ports 4242,4711", {"38\u00a0000", "4242", "4711"}),
         ("Either/or, and so on... We had it. A well-known fact; I'm sure.", set()),
         ("   123→\treturn nil\n   124\treturn err", set()),
         ("x" * 200 + "_y", set()),
@@ -66,6 +68,7 @@ def test_of_more_than_there_is_room_for_the_frequent_and_the_late_ones_stay() ->
 
 def test_an_enumeration_is_told_from_a_sentence_that_begins_like_it() -> None:
     assert is_enumeration("mentioned: /a/b, run()")
+    assert is_enumeration("mentioned: 38,000, run()")
     assert not is_enumeration("mentioned: it, but never did /a/b")
     assert not is_enumeration("mentioned: ")
     assert not is_enumeration("/a/b, run()")
