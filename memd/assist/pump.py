@@ -37,7 +37,7 @@ HELLO_S = 30.0
 """How long a starting daemon may take to accept the key."""
 DRAIN_S = 10.0
 """How long to wait for answers after the assistant's end of input."""
-NOT_RUNNING, TOO_LARGE, PARSE = -32004, -32600, -32700
+NOT_RUNNING, INVALID_REQUEST, PARSE = -32004, -32600, -32700
 CODES = {
     "not_found": -32000,
     "denied": -32001,
@@ -46,6 +46,8 @@ CODES = {
 }
 """The codes of what is wrong with a key or its file; anything else may pass by itself."""
 
+_MEMBERS = frozenset({"method", "result", "error"})
+_NO_REQUEST = "a line must be a request, an object with a method, or a batch of these"
 _CHUNK_BYTES = 65_536
 _RETRY_S = 0.1
 
@@ -111,7 +113,7 @@ class Pump:
                 self._forward_request(line.strip())
         if len(self._from_client) > 16 * LINE_BYTES_MAX:  # no valid request, so no id to answer
             self._skipping, self._from_client = True, b""
-            self._answer(None, TOO_LARGE, "too_large", "a line is too long")
+            self._answer(None, INVALID_REQUEST, "too_large", "a line is too long")
         if not chunk:
             self._until = time.monotonic() + DRAIN_S
 
@@ -123,13 +125,18 @@ class Pump:
             self._answer(None, PARSE, "parse", "a line is not JSON")
             return
         messages = [message for message in _list(payload) if isinstance(message, dict)]
+        if not any(_MEMBERS & message.keys() for message in messages):
+            # The daemon's answer would name no request, so nobody could be given it.
+            request_id = payload.get("id") if isinstance(payload, dict) else None
+            self._answer(request_id, INVALID_REQUEST, "invalid_request", _NO_REQUEST)
+            return
         request_ids = [
             message["id"] for message in messages if "method" in message and "id" in message
         ]
         if len(line) > LINE_BYTES_MAX:
             for request_id in request_ids:
                 text = f"a request may have {LINE_BYTES_MAX} bytes at most"
-                self._answer(request_id, TOO_LARGE, "too_large", text)
+                self._answer(request_id, INVALID_REQUEST, "too_large", text)
             return
         if not self._ensure_connected(request_ids):
             return

@@ -306,6 +306,8 @@ def test_what_reads_like_orders_leaves_no_fence_and_what_is_a_secret_does_not_le
         ("memory_search", {"query": "x", "colour": "red"}, "it takes query, limit, categories"),
         ("memory_search", {"query": "x", "categories": ["dreams"]}, "no such categories: dreams"),
         ("memory_search", {"query": "x", "question": "y"}, "query is given twice"),
+        ("memory_search", {"query": "x", "limit": "three"}, "limit must be a number, not three"),
+        ("memory_list", {"limit": True}, "limit must be a number, not a bool"),
         ("memory_add", {"text": 5}, "text must be a text"),
         ("memory_add", {"text": "x", "category": "dreams"}, "category must be one of"),
         ("memory_add", {"text": "x", "tags": [1]}, "tags must be a list of texts"),
@@ -338,7 +340,9 @@ def test_other_names_and_numbers_in_quotes_are_understood(pump: Pumped) -> None:
 
 def test_a_tool_that_is_none_and_arguments_that_are_no_object(pump: Pumped) -> None:
     assert pump.ask("tools/call", {"name": "memory_burn"})["error"]["code"] == -32602
-    assert pump.ask("tools/call", {"name": 5})["error"]["code"] == -32602
+    for params in ({"name": 5}, {}):
+        error = pump.ask("tools/call", params)["error"]
+        assert (error["code"], error["message"]) == (-32602, "name: should be a tool's name")
     result = pump.ask("tools/call", {"name": "memory_search", "arguments": ["x"]})["result"]
     assert "arguments must be an object" in text(result)
 
@@ -376,6 +380,27 @@ def test_a_line_that_is_no_request_is_answered_and_the_next_one_too(pump: Pumped
     pump.send(b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"a": 1, "a": 2}}')
     answer = pump.line()
     assert (answer["id"], answer["error"]["code"]) == (7, -32700)
+    assert pump.ask("ping")["result"] == {}
+
+
+@pytest.mark.parametrize("connected", [False, True])
+@pytest.mark.parametrize(
+    ("line", "request_id"),
+    [(b"[]", None), (b'"x"', None), (b"null", None), (b"[5]", None), (b"{}", None),
+     (b'{"jsonrpc": "2.0", "id": 8}', 8)],
+)  # fmt: skip
+def test_json_that_is_no_request_is_answered_at_once(
+    pump: Pumped, line: bytes, request_id: int | None, connected: bool
+) -> None:
+    if connected:
+        pump.ask("ping")
+    waiting = pump.post("tools/list") if connected else None
+    pump.send(line)
+    answers = {answer["id"]: answer for answer in (pump.line() for _ in range(1 + connected))}
+    error = answers.pop(request_id)["error"]
+    assert (error["code"], error["data"]["kind"]) == (-32600, "invalid_request")
+    assert all("result" in answer for answer in answers.values())
+    assert list(answers) == ([waiting] if connected else [])
     assert pump.ask("ping")["result"] == {}
 
 

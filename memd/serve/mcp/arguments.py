@@ -77,10 +77,12 @@ def text(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def limit(arguments: Mapping[str, Any], default: int, most: int) -> int:
-    """Return the limit, *default* when it is no number."""
+    """Return the limit, *default* without one. Raises BadArgumentError for what is no number."""
     value = arguments.get("limit")
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value.strip()[:9])
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise BadArgumentError(f"limit must be a number, not {short_value(value)}")
     return limit_of({"limit": value}, default, most)
 
 

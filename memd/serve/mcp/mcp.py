@@ -28,6 +28,7 @@ UNSUPPORTED: Final = -32022
 _META: Final = "io.modelcontextprotocol/"
 _VERSION: Final = f"{_META}protocolVersion"
 _TOOL_USE: Final = "claudecode/toolUseId"
+_TOOLS_HINT: Final = "tools/list names all"
 _FRESH_MS: Final = 300_000  # how long a client may cache the lists
 
 SERVER: Final = {"name": "memd", "title": "memd", "version": __version__}
@@ -104,10 +105,10 @@ def _introduction() -> dict[str, Any]:
 async def _call(params: Mapping[str, Any], meta: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     """Return the result of a tool call; errors that the model can fix are in the result."""
     name = params.get("name")
-    if not isinstance(name, str) or name not in CALLS:
-        raise InvalidError(
-            f"there is no tool {short_value(name)}", field="name", hint="tools/list names all"
-        )
+    if not isinstance(name, str):
+        raise InvalidError("name: should be a tool's name", field="name", hint=_TOOLS_HINT)
+    if name not in CALLS:
+        raise InvalidError(f"there is no tool {short_value(name)}", field="name", hint=_TOOLS_HINT)
     use = meta.get(_TOOL_USE)
     once = {"idempotency_key": f"mcp:{use}"[:256]} if isinstance(use, str) and use else {}
     answer = await run(McpCall(name, params.get("arguments"), ask, once))
