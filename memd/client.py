@@ -13,7 +13,7 @@ import socket as sockets
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Never, Self, cast
 
 from memd.base import errors
 from memd.base.clock import SystemClock
@@ -99,6 +99,7 @@ class Client:
         params: Mapping[str, Any] | None = None,
         *,
         progress: Progress | None = None,
+        **named: Never,
     ) -> Any:
         """Return the result of *method*, or raise the daemon's own error.
 
@@ -106,7 +107,7 @@ class Client:
         second loss raises MemoryConnectionError. Raises NotRunningError when no daemon
         listens, ``memd.base.errors.TimeoutError`` when no answer comes in time.
         """
-        request = calling.prepare_params(method, params, wants_progress=progress is not None)
+        request = calling.prepare_params(method, params, named, wants_progress=progress is not None)
         try:
             return self._exchange(method, request, progress)
         except MemoryConnectionError as error:
@@ -296,12 +297,13 @@ class AsyncClient(RemoteTexts):
         params: Mapping[str, Any] | None = None,
         *,
         progress: Progress | None = None,
+        **named: Never,
     ) -> Any:
         """Return the result of *method*, like ``Client.call``.
 
         Cancelling the call cancels it in the daemon too.
         """
-        request = calling.prepare_params(method, params, wants_progress=progress is not None)
+        request = calling.prepare_params(method, params, named, wants_progress=progress is not None)
         try:
             return await self._exchange(method, request, progress)
         except calling.LostError:

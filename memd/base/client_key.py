@@ -18,6 +18,7 @@ from memd.base.limits import KEY_FILE_BYTES_MAX
 KEY_FILE = "MEMD_CLIENT_KEY_FILE"
 """The environment variable that names the file whose key a client presents."""
 
+_SUFFIX = ".key"  # of the files that the daemon makes
 _KEY = re.compile(r"memd-key-[0-9a-f]{64}")
 
 
@@ -36,9 +37,19 @@ def is_key(text: str) -> bool:
 
 
 def load(key: str | os.PathLike[str] | None) -> str:
-    """Return the text of *key*, or of the key file that *key* or KEY_FILE names."""
+    """Return the text of *key*, or of the key file that *key* or KEY_FILE names.
+
+    Raises InvalidError for a text that is rather a path, and what :func:`read` raises.
+    """
     if isinstance(key, str):
-        return key
+        text = key.strip()
+        if not is_key(text) and (os.sep in text or text.endswith(_SUFFIX)):
+            raise InvalidError(
+                "the key looks like the path of a key file",
+                field="key",
+                hint="give a path as one: key=pathlib.Path(...)",
+            )
+        return text
     return read(Path(key if key is not None else os.environ[KEY_FILE]))
 
 

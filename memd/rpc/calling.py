@@ -89,9 +89,19 @@ KEYED: Final = frozenset(
 
 
 def prepare_params(
-    method: str, params: Mapping[str, Any] | None, *, wants_progress: bool
+    method: str, params: object, misplaced: Mapping[str, Any], *, wants_progress: bool
 ) -> dict[str, Any]:
-    """Return *params*, for a write with an idempotency key, so that it can be sent twice."""
+    """Return *params*, for a write with an idempotency key, so that it can be sent twice.
+
+    Raises InvalidError unless they are one mapping; *misplaced* are those given beside it.
+    """
+    if misplaced or not (params is None or isinstance(params, Mapping)):
+        name = next(iter(misplaced), "name")
+        raise InvalidError(
+            f"the params of {method} must be one mapping",
+            field="params",
+            hint=f'call("{method}", {{"{name}": ...}})',
+        )
     payload = dict(params or {})
     if _is_keyed(method) and payload.get("idempotency_key") is None:
         payload["idempotency_key"] = os.urandom(16).hex()
@@ -110,6 +120,12 @@ def frame(request_id: int, method: str, params: dict[str, Any]) -> bytes:
     """Return a request as a frame. Raises InvalidError or TooLargeError if it cannot be sent."""
     try:
         encoded = framing.write(envelope.request(request_id, method, params))
+    except TypeError as error:  # it names the type alone
+        raise InvalidError(
+            f"the params of {method} cannot be sent: {error}",
+            field="params",
+            hint="send a time as text (moment.isoformat()), and bytes decoded",
+        ) from None
     except (UnicodeEncodeError, ValueError) as error:
         raise InvalidError(f"the params of {method} cannot be sent as JSON") from error
     if len(encoded) > FRAME_BYTES_MAX:

@@ -56,7 +56,11 @@ class Authority:
         self.note = note
 
     def authenticate(self, credentials: Credentials, key: str) -> None:
-        """Set the identity that *key* proves. Raises DeniedError for an unknown key."""
+        """Set the identity that *key* proves. Raises DeniedError for an unknown key.
+
+        A key file ends with a line break, which is no part of the key.
+        """
+        key = key.strip()
         if self._operator is not None and hmac.compare_digest(
             key.encode("utf-8", "replace"), self._operator.encode()
         ):

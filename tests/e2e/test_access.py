@@ -155,6 +155,17 @@ def test_a_key_file_that_others_could_read_is_not_used(
         Client(daemon.paths.socket, key=link).call("memory.count")
 
 
+def test_a_key_with_the_line_break_of_its_file_is_that_key(daemon: Spawned, owner: Client) -> None:
+    added = owner.call("client.add", {"name": "broken-line"})
+    text = Path(added["key_file"]).read_text("utf-8")
+    assert text.endswith("\n")
+    with Client(daemon.paths.socket, key=text) as client:
+        assert name_of(client) == "broken-line"
+    with Client(daemon.paths.socket) as client:
+        who = client.call("system.hello", {"client_key": text})["caller"]
+        assert who["client"] == "broken-line"
+
+
 def test_a_key_file_that_is_not_there_is_named_with_what_to_do(
     daemon: Spawned, tmp_path: Path
 ) -> None:
