@@ -37,6 +37,7 @@ from memd.serve.routes.routes import (
     ProgressCallback,
     Route,
     find,
+    find_nearest,
     validate,
 )
 from memd.serve.routes.system import HelloParams
@@ -284,7 +285,9 @@ def error_frame(request_id: envelope.Id, error: BaseException) -> bytes:
 
 def _unknown_method(method: str) -> UnknownMethodError:
     shown = method if method.isprintable() and len(method) <= METHOD_CHARS_MAX else "of this name"
-    return UnknownMethodError(f"no method {shown}", hint="rpc.discover lists all methods")
+    nearest = find_nearest(method) if shown == method else None
+    guess = f"did you mean {nearest}? " if nearest else ""
+    return UnknownMethodError(f"no method {shown}", hint=f"{guess}rpc.discover lists all methods")
 
 
 def _validate_params(

@@ -19,7 +19,7 @@ from support.daemon import WAIT_S, Spawned
 from support.desk import Desk, a_desk
 from support.effort import effort
 
-from memd.base.errors import InvalidError, MemoryStoreError, TooLargeError
+from memd.base.errors import InvalidError, MemoryStoreError, TooLargeError, UnknownMethodError
 from memd.base.limits import FRAME_BYTES_MAX, TEXT_CHARS_MAX
 from memd.rpc import faults
 
@@ -260,6 +260,35 @@ def test_a_query_of_any_characters_never_fails_inside(desk: Desk, query: str) ->
     for mode in ("words", "hybrid"):
         with contextlib.suppress(InvalidError):  # blank, NUL; any other error is a fault
             desk.recall(query, search_mode=mode)
+
+
+@pytest.mark.parametrize("time", ["2026-11-20", "yesterday", "2026-11-20T09:30:00", ""])
+def test_a_time_that_is_none_is_answered_with_one(desk: Desk, time: str) -> None:
+    with pytest.raises(InvalidError, match="such as 2026-11-20T09:30:00Z") as refused:
+        desk.ingest(MARK, occurred_at=time)
+    assert refused.value.field == "occurred_at"
+
+
+@pytest.mark.parametrize(
+    ("method", "nearest"),
+    [
+        ("memory.add", "memory.ingest"),
+        ("memory.search", "memory.recall"),
+        ("Memory.Ingest", "memory.ingest"),
+        ("ingest", "memory.ingest"),
+        ("usage.reprot", "usage.report"),
+        ("sessions.list", "session.list"),
+        ("memory.nope", None),
+        ("tools/burn", None),
+    ],
+)
+def test_an_unknown_method_is_answered_with_the_nearest(
+    desk: Desk, method: str, nearest: str | None
+) -> None:
+    with pytest.raises(UnknownMethodError) as refused:
+        desk.call(method)
+    guess = f"did you mean {nearest}? " if nearest else ""
+    assert refused.value.hint == f"{guess}rpc.discover lists all methods"
 
 
 def test_every_kind_of_error_that_was_raised_here_has_a_code() -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import (
@@ -68,6 +69,18 @@ _NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The areas of each module in ``memd.serve.routes``; a method's name is ``area.verb``."""
 
+_NO_NOUN: Final = "memory"
+_OTHER_VERBS: Final = {
+    **dict.fromkeys(("add", "create", "insert", "remember", "save", "write"), "ingest"),
+    **dict.fromkeys(("ask", "find", "query", "search"), "recall"),
+    **dict.fromkeys(("edit", "modify", "set"), "update"),
+    **dict.fromkeys(("fetch", "read", "show"), "get"),
+    **dict.fromkeys(("erase", "purge"), "forget"),
+    "remove": "delete",
+}
+"""What other programs call the methods of a memory, and memd's verb for it."""
+_NEAR: Final = 0.7  # so that "memory.remove_all" is not taken for "memory.recall"
+
 _HOME: Final = {noun: module for module, nouns in _NOUNS.items() for noun in nouns}
 
 
@@ -75,6 +88,27 @@ def find(name: str) -> Route | None:
     """Return the method of this name, None when there is none."""
     module = _HOME.get(name.partition(".")[0])
     return None if module is None else _routes(module).get(name)
+
+
+def find_nearest(name: str) -> str | None:
+    """Return the method that an unknown *name* probably means, None when none is near.
+
+    Only the module of one area is loaded for it. Without an area, a memory's is meant.
+
+    >>> find_nearest("memory.add"), find_nearest("Sessions.List"), find_nearest("recall")
+    ('memory.ingest', 'session.list', 'memory.recall')
+    """
+    noun, dot, verb = name.lower().partition(".")
+    noun, verb = (noun, verb) if dot else (_NO_NOUN, noun)
+    noun = next(iter(get_close_matches(noun, _HOME, 1)), _NO_NOUN)
+    verbs = {
+        route.removeprefix(f"{noun}."): route
+        for route in _routes(_HOME[noun])
+        if route.startswith(f"{noun}.")
+    }
+    meant = _OTHER_VERBS.get(verb, verb) if noun == _NO_NOUN else verb
+    near = get_close_matches(meant, verbs, 1, _NEAR)
+    return verbs[near[0]] if near else None
 
 
 @cache
@@ -305,6 +339,8 @@ def _rule(model: type[Params], detail: Any) -> str:
         if len(detail["loc"]) > 1:
             return "is unknown"
         return f"is unknown; there are {', '.join(sorted(model.model_fields)) or 'no parameters'}"
+    if detail["type"].startswith(("datetime_", "timezone_")):
+        return "should be a time with its zone, such as 2026-11-20T09:30:00Z"
     if detail["type"] == "value_error":
         return str(detail["ctx"]["error"])
     rule: str = detail["msg"]
