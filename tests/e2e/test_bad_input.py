@@ -269,6 +269,15 @@ def test_a_time_that_is_none_is_answered_with_one(desk: Desk, time: str) -> None
     assert refused.value.field == "occurred_at"
 
 
+def test_a_category_of_facts_as_prompts_call_it_is_answered_with_its_name(desk: Desk) -> None:
+    for method, params in (
+        ("org.write", {"content": MARK, "category": "decision"}),
+        ("org.query", {"categories": ["decision"]}),
+    ):
+        with pytest.raises(InvalidError, match=r"'adr'.*; what prompts call a decision is adr"):
+            desk.client.call(method, params)
+
+
 @pytest.mark.parametrize(
     ("method", "nearest"),
     [

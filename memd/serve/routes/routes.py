@@ -38,6 +38,7 @@ from pydantic_core import to_json
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.domain.caller import Caller, Scope
+from memd.domain.enums import OrgFactCategory
 from memd.domain.values import Name, Value
 
 if TYPE_CHECKING:
@@ -309,6 +310,9 @@ class Router:
 # Validation of params.
 
 _ERRORS_SHOWN = 3
+_PROMPT_WORDS: Final = (
+    "; what prompts call a decision is adr, a policy core_policy, a definition entity_definition"
+)
 
 
 def validate(model: type[P], params: dict[str, Any]) -> P:
@@ -344,6 +348,8 @@ def _rule(model: type[Params], detail: Any) -> str:
     if detail["type"] == "value_error":
         return str(detail["ctx"]["error"])
     rule: str = detail["msg"]
+    if f"'{OrgFactCategory.ADR}'" in rule:
+        rule += _PROMPT_WORDS
     if (
         detail.get("ctx", {}).get("field_type") == "Value"
     ):  # a validated type: pydantic names the class
