@@ -130,6 +130,16 @@ def is_foreign(text: str) -> bool:
     return others > english or (not english and shared >= _SHARED_MIN)
 
 
+def has_english_word(text: str) -> bool:
+    """Return whether *text* has a function word, of two letters or more, that English alone has.
+
+    >>> has_english_word("ci runs the ignored ones"), has_english_word("hemos decidido a comer")
+    (True, False)
+    """
+    words = (word.casefold() for word in _LETTERS.findall(text) if len(word) > 1)
+    return any(word in _ENGLISH_ALONE for word in words)
+
+
 def with_umlauts(text: str) -> str:
     """Return German *text* with umlauts where they were written out, to compare it with patterns.
 

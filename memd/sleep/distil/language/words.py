@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.sleep.distil.language.pasted_answers import answer_span
 from memd.sleep.distil.language.prose import is_printed_line
 from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
-from memd.text.languages import PROSE_WORDS
+from memd.text.languages import PROSE_WORDS, has_english_word
 from memd.text.words import sentences
 
 TEXT_CHARS_MAX = 200_000
@@ -139,7 +139,7 @@ _MACHINE = re.compile(
     )""",
     re.VERBOSE,
 )
-_CODE_END = re.compile(r"\S\.\w{1,5}:\d+:\d+\)?\s*$|[{;]\s*$|\)\s*[,{]\s*$|\\$")
+_CODE_END = re.compile(r"\S\.\w{1,5}:\d+:\d+\)?\s*$|(?:\S;|\{)\s*$|\)\s*[,{]\s*$|\\$")
 # Three columns and more, set apart by more than a space: a table.
 _COLUMNS = re.compile(r"\S+(?: \S+)*(?:(?: {3,}|\t+)\S+(?: \S+)*){2,}\s*$")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*(?![-*+]\s|\d{1,3}[.)]\s)\S")
@@ -219,7 +219,8 @@ def words(text: str) -> Words:
         if _ANSWER.search(text):
             plan, text, rules = "", "", ()
     lines = _FENCED.sub("\n\f\n", text).splitlines()
-    machine = [_is_machine(line) for line in lines]
+    is_alone = sum(bool(line.strip()) for line in lines) == 1
+    machine = [_is_machine(line, is_alone=is_alone) for line in lines]
     for at in list(_between(lines, machine)):
         machine[at] = True
     pasted = "\n".join(line for line, is_one in zip(lines, machine, strict=True) if is_one)
@@ -298,7 +299,8 @@ def _strip_tags(text: str) -> str:
     return "\n".join([*kept, text[at:]])
 
 
-def _is_machine(line: str) -> bool:
+def _is_machine(line: str, *, is_alone: bool = False) -> bool:
+    """Return whether a program printed *line*; English that stands alone is typed."""
     bare = line.strip()
     if not bare or len(bare) > _LINE_CHARS_MAX:
         return bool(bare) or line == "\f"
@@ -314,7 +316,7 @@ def _is_machine(line: str) -> bool:
     plain = _NAMED.sub("", _BULLET.sub("", bare))
     if len(plain) >= _JUDGED_CHARS and len(_SYMBOLS.findall(plain)) > _SYMBOL_SHARE * len(plain):
         return True
-    return not is_prose(plain)
+    return not (is_prose(plain) or (is_alone and has_english_word(plain)))
 
 
 def _between(lines: list[str], machine: list[bool]) -> Iterator[int]:

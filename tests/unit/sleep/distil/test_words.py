@@ -254,3 +254,17 @@ def test_a_lead_to_what_was_pasted_is_left_out() -> None:
     assert words("We keep it. This is wrong, too:").without_lead().paragraphs == ("We keep it.",)
     assert words("This is wrong, too:").without_lead().paragraphs == ()
     assert words("We keep it.").without_lead().paragraphs == ("We keep it.",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ci runs the ignored ones nightly anyway",
+        "Conventional commits, scope is the package name",
+        "csv delimiter is ;",
+    ],
+)
+def test_a_line_of_few_small_words_that_stands_alone_is_typed(line: str) -> None:
+    """Beside others it may be what a program printed."""
+    assert words(line).paragraphs == (line,)
+    assert words("webpack compiled successfully generating static optimized pages").paragraphs == ()
