@@ -111,11 +111,11 @@ def test_a_report_that_fills_the_window_returns_the_list_to_swap_in(desk: Desk) 
 
 def test_a_nap_is_of_the_project_in_which_its_session_began(desk: Desk) -> None:
     desk.call("session.start", session_id="flat-1", project_id="flat")
-    told = [{"role": "user", "content": "We never paint the hall, the lessor forbids it."}]
-    report = {"source": "own", "session_id": "flat-1", "event": "session_end", "messages": told}
+    messages = [{"role": "user", "content": "We never paint the hall, the lessor forbids it."}]
+    report = {"source": "own", "session_id": "flat-1", "event": "session_end", "messages": messages}
     assert desk.call("usage.report", **report)["consolidated"]["stored"] == 1
     (memory,) = desk.call("memory.list", project_id="flat")["items"]
-    assert memory["content"] == told[0]["content"]
+    assert memory["content"] == messages[0]["content"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText, Exchange
+from memd.sleep.distil.language.marks import MARKS_MAX, find_marks, only_picks
 from memd.sleep.distil.language.moment import only_names, reports, spoken_form
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.prose import things
@@ -26,7 +27,6 @@ from memd.sleep.distil.language.replies import (
     split_asked,
 )
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.marks import MARKS_MAX, find_marks, only_picks
 from memd.text.languages import FUNCTION_WORDS, GOES_ON, SIGN
 from memd.text.words import sentences
 

@@ -47,6 +47,7 @@ from memd.sleep.distil.exchanges import (
     NapKind,
     NapMemory,
 )
+from memd.sleep.distil.language.marks import only_picks
 from memd.sleep.distil.language.moment import only_names, reports, spoken_form
 from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
 from memd.sleep.distil.language.replies import (
@@ -61,7 +62,6 @@ from memd.sleep.distil.language.replies import (
 from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
-from memd.sleep.distil.marks import only_picks
 from memd.sleep.distil.outcomes import conclusion, pasted_error
 from memd.sleep.distil.passages import PASSAGE_CHARS, UserPassage, find_passages, rules
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing

@@ -87,7 +87,7 @@ def with_corrections(
             texts = [_statement(each.candidate.memory.text) for each in near]
             at = find_corrected(sentence, texts)
             if at is not None:
-                made = _merged(made, near[at].at, sentence, place)
+                made = _merge(made, near[at].at, sentence, place)
                 break
     return made
 
@@ -158,8 +158,8 @@ def _subject(correction: str) -> frozenset[str]:
     plain = _SAYS_SO.sub(" ", correction)
     for pattern in _VALUES.values():
         plain = pattern.sub(" ", plain)
-    told = (word.casefold() for word in _WORD.findall(plain))
-    return content_stems(" ".join(word for word in told if word not in _SAYS_NOTHING))
+    words = (word.casefold() for word in _WORD.findall(plain))
+    return content_stems(" ".join(word for word in words if word not in _SAYS_NOTHING))
 
 
 def _corrections(turn: OwnExchange) -> Iterator[str]:
@@ -187,7 +187,7 @@ def _number_of(turns: Sequence[OwnExchange], place: int) -> int:
     return max((at for at, turn in enumerate(turns) if turn.exchange.place <= place), default=0)
 
 
-def _merged(
+def _merge(
     candidates: Sequence[NapCandidate], at: int, correction: str, place: int
 ) -> list[NapCandidate]:
     """Return *candidates* with the one *at* corrected, and the correction not by itself."""

@@ -16,9 +16,8 @@ from __future__ import annotations
 import re
 
 from memd.sleep.distil.language.lasting import NOT_PAST, asks_to_last, is_of_the_moment, lasts
-from memd.sleep.distil.language.manner import says_manner
-from memd.sleep.distil.language.personal import COMPLAINS, SAID_OF_ONESELF
 from memd.sleep.distil.language.signs import FIRST, words
+from memd.sleep.distil.language.wishes import COMPLAINS, SAID_OF_ONESELF, says_manner
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 
 _LANGUAGES = (

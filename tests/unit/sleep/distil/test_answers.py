@@ -160,9 +160,9 @@ def test_a_row_of_names_is_not_what_is_answered() -> None:
     texts = [AgentText(0, f"Django has a Redis backend of its own.\n\n{rows}")]
     assert find_answered("careful, redis db 0 is celery, the rediscache is db 1", texts) is None
     rows += "\n| `redis` cache timeout | the rediscache forgets after 5 minutes |"
-    found = find_answered("redis and rediscache forget too soon", [AgentText(0, rows)])
-    assert found is not None
-    assert "forgets after 5 minutes" in found.text
+    answered = find_answered("redis and rediscache forget too soon", [AgentText(0, rows)])
+    assert answered is not None
+    assert "forgets after 5 minutes" in answered.text
 
 
 def test_without_an_agent_nothing_is_answered() -> None:

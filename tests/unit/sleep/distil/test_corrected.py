@@ -38,9 +38,9 @@ STATED = {
     ],
 )
 def test_a_correction_finds_what_it_corrects(correction: str, corrected: str) -> None:
-    found = find_corrected(correction, list(STATED.values()))
-    assert found is not None
-    assert list(STATED)[found] == corrected
+    place = find_corrected(correction, list(STATED.values()))
+    assert place is not None
+    assert list(STATED)[place] == corrected
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_only_has_a_value_corrects_nothing(other: str) -> None:
     assert find_corrected(other, list(STATED.values())) is None
 
 
-def told(*texts: str) -> list[tuple[NapKind, str]]:
+def memories_of(*texts: str) -> list[tuple[NapKind, str]]:
     messages: list[dict[str, Any]] = []
     for text in texts:
         messages += [
@@ -73,7 +73,7 @@ def told(*texts: str) -> list[tuple[NapKind, str]]:
 
 def test_a_nap_keeps_a_statement_with_its_correction_and_neither_alone() -> None:
     stated = "We decided that the rehearsal is on Wednesdays from now on."
-    [(kind, text)] = told(stated, "What a nice choir!", "Sorry, I meant Thursdays.")
+    [(kind, text)] = memories_of(stated, "What a nice choir!", "Sorry, I meant Thursdays.")
     assert kind is NapKind.CORRECTION
     assert text == f"Sorry, I meant Thursdays.\nCorrects: {stated}"
     assert user_part(text) == "Sorry, I meant Thursdays."
@@ -82,7 +82,7 @@ def test_a_nap_keeps_a_statement_with_its_correction_and_neither_alone() -> None
 
 def test_what_is_corrected_again_has_the_last_word_and_what_was_stated_first() -> None:
     stated = "We decided that the rehearsal is on Wednesdays from now on."
-    [(_, text)] = told(stated, "Sorry, I meant Thursdays.", "Actually no, Fridays.")
+    [(_, text)] = memories_of(stated, "Sorry, I meant Thursdays.", "Actually no, Fridays.")
     assert text == f"Actually no, Fridays.\nCorrects: {stated}"
 
 
@@ -98,10 +98,10 @@ def test_a_correction_keeps_the_place_of_what_it_corrects() -> None:
 
 def test_a_question_corrects_nothing() -> None:
     stated = "We decided that the rehearsal is on Wednesdays from now on."
-    assert [text for _, text in told(stated, "Wait, is it not on Thursdays?")] == [stated]
+    assert [text for _, text in memories_of(stated, "Wait, is it not on Thursdays?")] == [stated]
 
 
 def test_what_was_stated_long_ago_is_not_corrected_in_passing() -> None:
     stated = "We decided that the rehearsal is on Wednesdays from now on."
-    texts = [text for _, text in told(stated, *["Go on."] * 12, "Sorry, I meant Thursdays.")]
+    texts = [text for _, text in memories_of(stated, *["Go on."] * 12, "Sorry, I meant Thursdays.")]
     assert texts == [stated]

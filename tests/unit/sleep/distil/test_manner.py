@@ -10,8 +10,8 @@ from support.distilled import without_digest
 from memd.sleep.distil.acts import WORTH, Act, judge
 from memd.sleep.distil.compose import answers_a_fault
 from memd.sleep.distil.exchanges import AgentText
-from memd.sleep.distil.language.manner import says_manner
 from memd.sleep.distil.language.replies import asks_leave, takes_up
+from memd.sleep.distil.language.wishes import says_manner
 from memd.sleep.distil.language.words import words
 
 
