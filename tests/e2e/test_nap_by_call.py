@@ -109,6 +109,22 @@ def test_a_report_that_fills_the_window_returns_the_list_to_swap_in(desk: Desk) 
     assert (window["consolidated"], window["armed"]) == (None, False)
 
 
+def test_the_list_tells_what_the_user_said_that_lasts_and_no_rule_of_the_documents_sees(
+    desk: Desk,
+) -> None:
+    wish = "I prefer explanations without formulas first, then the formula."
+    messages = []
+    for said in (wish, "The rehearsal is on Wednesdays, always.", "Sorry, I meant Thursdays."):
+        messages += [{"role": "user", "content": said}, {"role": "assistant", "content": "Noted."}]
+    messages += [{"role": "user", "content": "And now?"}, {"role": "assistant", "content": "Well."}]
+    messages += messages[-2:]
+    report = {"source": "own", "session_id": "s", "used_percent": 85, "messages": messages}
+    (summary, *rest) = desk.call("usage.report", **report)["consolidated"]["messages"]
+    assert rest == messages[-4:]
+    assert f"- {wish}" in summary["content"]
+    assert "- Sorry, I meant Thursdays.\nCorrects: The rehearsal is on" in summary["content"]
+
+
 def test_a_nap_is_of_the_project_in_which_its_session_began(desk: Desk) -> None:
     desk.call("session.start", session_id="flat-1", project_id="flat")
     messages = [{"role": "user", "content": "We never paint the hall, the lessor forbids it."}]

@@ -15,17 +15,13 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import CORRECTED_PART, composed_parts, user_part
 from memd.sleep.distil.compose import OwnExchange
-from memd.sleep.distil.exchanges import NapCandidate, NapKind
+from memd.sleep.distil.exchanges import USERS_KINDS, NapCandidate, NapKind
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import content_stems, sentences
 
 _CHARS_MAX = 160  # of a correction; a longer one says itself of what
 _STATEMENT_CHARS_MAX = 300
 _TURNS_BACK = 8
-_CORRECTED = frozenset(
-    {NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE, NapKind.CONSTRAINT}
-    | {NapKind.ENVIRONMENT}
-)
 _SAYS_SO = re.compile(
     r"^\W*(?:no,? )?(?:sorry|actual+y|wait|no wait|correction|scratch that|my mistake)\b"
     r"|\bi (?:meant|was wrong)\b|\b(?:moved|postponed|rescheduled|changed) (?:\w+ )?to\b"
@@ -180,7 +176,7 @@ def _statement(text: str) -> str:
 def _may_be_corrected(candidate: NapCandidate) -> bool:
     memory = candidate.memory
     is_stated = len(composed_parts(memory.text)[0]) <= _STATEMENT_CHARS_MAX
-    return memory.kind in _CORRECTED and is_stated and not memory.gone
+    return memory.kind in USERS_KINDS and is_stated and not memory.gone
 
 
 def _number_of(turns: Sequence[OwnExchange], place: int) -> int:

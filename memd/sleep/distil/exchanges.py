@@ -171,6 +171,13 @@ class NapKind(StrEnum):
     DIGEST = "digest"
 
 
+USERS_KINDS = frozenset(
+    {NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE, NapKind.CONSTRAINT}
+    | {NapKind.ENVIRONMENT}
+)
+"""What users tell; an environment is also what tools show."""
+
+
 class NapMemory(NamedTuple):
     """One memory of a session.
 

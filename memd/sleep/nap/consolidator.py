@@ -97,18 +97,20 @@ class MemoryConsolidator:
         return self.consolidate_spoken(messages, messages)
 
     def consolidate_spoken(
-        self, messages: Sequence[Any], spoken: Sequence[Any]
+        self, messages: Sequence[Any], spoken: Sequence[Any], kept: Iterable[Fact] = ()
     ) -> tuple[list[Any], str]:
-        """Do as :meth:`consolidate`, with a summary of *spoken*.
+        """Do as :meth:`consolidate`, with a summary of *spoken* and of what is *kept* of it.
 
-        These are the same messages, in the same places, without what it must not repeat.
+        *spoken* are the same messages, in the same places, without what it must not repeat. Of
+        *kept* the summary has what stands in the messages that it replaces.
         """
         start = _paired_tail_start(pair_results([parse_turn(message) for message in messages]))
         if not start:
             return list(messages), ""
         turns = [parse_turn(message) for message in spoken]
         facts = rules.extract_from_turns(turns, pair_results(turns), start)
-        summary = render_bullets(self._bullet_texts(spoken, facts, start))
+        all_ = _with_kept(facts, [fact for fact in kept if 0 <= fact.index < start])
+        summary = render_bullets(self._bullet_texts(spoken, all_, start))
         content = f"{HEADER}\n\n{summary}"
         return [{"role": "user", "content": content}, *messages[start:]], summary
 
@@ -185,6 +187,13 @@ def build_messages(
     if summary and consolidated is not None:
         consolidated(len(messages) - len(shorter) + 1, len(summary))
     return shorter
+
+
+def _with_kept(facts: Sequence[Fact], kept: Sequence[Fact]) -> list[Fact]:
+    """Return *facts* with those *kept*, each at its place, for the facts that they repeat."""
+    texts = [fact.text for fact in kept]
+    others = [fact for fact in facts if not any(fact.text in text for text in texts)]
+    return sorted([*others, *kept], key=lambda fact: fact.index)
 
 
 def newest_fitting(texts: Sequence[str], room_chars: int) -> list[str]:

@@ -11,7 +11,7 @@ that says it is one (docs/decisions/0077).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,11 +21,12 @@ from memd.domain.encoding import ChunkingConfig, SentenceLogits, TokenCounter
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.learn import NON_INFERABLE_TAG
-from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
+from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG, user_part
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
 from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import NapKind, NapMemory
+from memd.sleep.distil.environment.commands import ENVIRONMENT_SLOT
+from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory
 from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, USER_ROLES, Fact
@@ -131,7 +132,8 @@ def extract(
     distils = reading.session is not None
     own = reading.heard[len(context.earlier) :]
     # A summary is a message of the user's: memd's own texts would leave their fences in it.
-    shorter, summary = rule.consolidate_spoken(messages, own)
+    memories = _distil(reading, logits)
+    shorter, summary = rule.consolidate_spoken(messages, own, _told_by_user(memories))
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
     facts = rule.facts(own[:start] if last else own)
@@ -141,7 +143,6 @@ def extract(
     plain_facts = (
         () if distils else tuple(f for f in facts if parse_lesson(f.text) not in lesson_texts)
     )
-    memories = _distil(reading, logits)
 
     def is_new(text: str) -> bool:
         return content_hash(text) not in context.known_hashes
@@ -183,6 +184,14 @@ def _distil(
         memory._replace(places=tuple(place - count for place in memory.places))
         for memory in distil(reading.session, logits)
     )
+
+
+def _told_by_user(memories: Iterable[NapMemory]) -> Iterator[Fact]:
+    """Yield the user's words of *memories*: the shorter list has nothing else that tells them."""
+    for memory in memories:
+        if memory.kind in USERS_KINDS and not memory.slot.startswith(ENVIRONMENT_SLOT):
+            text = memory.text if memory.origin is Origin.PERSON else user_part(memory.text)
+            yield Fact(text, "user", None, memory.places[0])
 
 
 SPEAKING_ROLES = frozenset({"user", "human", "assistant"})
