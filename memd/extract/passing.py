@@ -68,6 +68,12 @@ _CLAUSE = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _AROUND = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022>"
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": "'"})
+# What is decided together, by its name: "let's go with cement board".
+_CHOOSES = re.compile(
+    r"(?:let'?s|let us) (?:go with|settle on) (?!(?:option|variant|number|that|this|it"
+    r"|(?:the|your) (?:first|second|third|last|other|suggestion|plan))\b|#?\d)",
+    re.IGNORECASE,
+)
 # Input for the program and not for the assistant: "/review 150", and programs' own marks.
 _COMMAND = re.compile(
     r"\s*+(?:/[a-z][\w:-]*(?:\s+[\w#./@-]+){0,4}\s*\Z|<(?:local-)?command-|\[Request interr)"
@@ -175,6 +181,8 @@ def _classify_clause(clause: str, *, is_asked: bool) -> Passing | None:
     """Return a clause's kind by its first words, None for one without a kind of its own."""
     if ACKNOWLEDGES.fullmatch(clause):
         return Passing.ACKNOWLEDGEMENT
+    if _CHOOSES.match(clause):
+        return None
     if order := ORDERS_NOW.match(clause) or ORDERS_FOREIGN.match(clause):
         verb = FINITE.search(clause, order.end())
         is_told = verb and not SUBORDINATES.search(clause, order.start(), verb.start())

@@ -43,6 +43,12 @@ def test_what_a_turn_does_is_told(does: Passing, text: str) -> None:
     assert passing_kind(text) is does
 
 
+def test_what_is_decided_together_by_its_name_is_a_statement() -> None:
+    assert passing_kind("ok let's go with cement board then, 12 mm") is None
+    assert passing_kind("let's go with option 2") is Passing.REQUEST
+    assert passing_kind("let's look at the parser") is Passing.REQUEST
+
+
 @pytest.mark.parametrize(
     ("text", "does"),
     [
