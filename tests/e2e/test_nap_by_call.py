@@ -114,8 +114,8 @@ def test_the_list_tells_what_the_user_said_that_lasts_and_no_rule_of_the_documen
 ) -> None:
     wish = "I prefer explanations without formulas first, then the formula."
     messages = []
-    for said in (wish, "The rehearsal is on Wednesdays, always.", "Sorry, I meant Thursdays."):
-        messages += [{"role": "user", "content": said}, {"role": "assistant", "content": "Noted."}]
+    for line in (wish, "The rehearsal is on Wednesdays, always.", "Sorry, I meant Thursdays."):
+        messages += [{"role": "user", "content": line}, {"role": "assistant", "content": "Noted."}]
     messages += [{"role": "user", "content": "And now?"}, {"role": "assistant", "content": "Well."}]
     messages += messages[-2:]
     report = {"source": "own", "session_id": "s", "used_percent": 85, "messages": messages}
