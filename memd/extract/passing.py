@@ -47,7 +47,8 @@ from memd.text.words import sentences
 TEXT_CHARS_MAX: Final = 2_000
 _SENTENCE_CHARS_MAX: Final = 400
 _NAME_WORDS_MAX: Final = 2
-"""A first clause with at most so many words may be an address or an interjection."""
+"""A first clause with at most so many words may be an address or an interjection, and an
+assistant's text may be no more."""
 
 _CJK_NAME_CHARS_MAX: Final = 4
 _FRAGMENT_WORDS_MAX: Final = 3
@@ -116,7 +117,7 @@ def _says_little(text: str) -> bool:
     if words > _REPORT_WORDS_MAX or "?" in text or _NAMES.search(text) or CJK.search(text):
         return False
     report = _REPORTS.match(text)
-    is_either = words <= _FRAGMENT_WORDS_MAX or report is not None
+    is_either = words <= _NAME_WORDS_MAX or report is not None
     return is_either and not FINITE.search(text, report.end() if report else 0)
 
 

@@ -81,6 +81,7 @@ def test_what_is_decided_together_by_its_name_is_a_statement() -> None:
         ("Moved to `conf/app.toml`.", None),
         ("Port 8443.", None),
         ("He is asthmatic.", None),
+        ("Ann keeps bees.", None),
         ("Would you like me to go on?", Passing.QUESTION),
         ("The parser reads one line too many.", None),
         ("I found it: the cache is never emptied.", None),
