@@ -29,6 +29,8 @@ _SAYS_SO = re.compile(
     r"|\bnow (?:wants|says|takes|needs)\b",
     re.IGNORECASE,
 )
+_IS_SO_NOW = re.compile(r"\bnow\W*$", re.IGNORECASE)
+"""Says so of a day or a time; of a number it may be a report: "3 of 20 tests fail now"."""
 _OLD_VALUE = re.compile(
     r"(?<!just)(?<!only)(?:,? (?:and )?not|,? instead of|,? rather than) (?:on |at |in |the )?"
     r"(?P<old>[\w'./:-]*\w)\W*$"
@@ -101,10 +103,13 @@ def find_corrected(correction: str, statements: Sequence[str]) -> int | None:
     old = _OLD_VALUE.search(correction)
     named = next(filter(None, old.groups()), "") if old else ""
     values, subject = list(_values(correction)), _subject(correction)
+    if not _SAYS_SO.search(correction):
+        is_now = _IS_SO_NOW.search(correction) is not None
+        values = [each for each in values if is_now and not each[0].startswith(_NUMBER)]
     for at in reversed(range(len(statements))):
         if named and _states(statements[at], named):
             return at
-        if values and _SAYS_SO.search(correction) and _differs(statements[at], values, subject):
+        if values and _differs(statements[at], values, subject):
             return at
     return None
 

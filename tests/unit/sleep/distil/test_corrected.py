@@ -35,6 +35,7 @@ STATED = {
         ("No wait, Malmo, not Lund.", "lives"),
         ("5432, not 5433", "port"),
         ("not 5433, 5432", "port"),
+        ("Ann moved the appointment: the vet sees him on January 9 now.", "vet"),
     ],
 )
 def test_a_correction_finds_what_it_corrects(correction: str, corrected: str) -> None:
@@ -49,6 +50,7 @@ def test_a_correction_finds_what_it_corrects(correction: str, corrected: str) ->
         "Remind me on Thursday.",
         "The dentist is on December 9.",
         "still 3 of the 20 tests fail",
+        "he gets 15 croissants now",
         "Sorry, I was away.",
         "make it 4 columns wide",
         "only the name, not the team",
