@@ -61,6 +61,8 @@ OPEN_FIELD, USER_OPEN_FIELD = "Open", "Open (user)"
 """Labels in a digest of what is left open: as the agent says, and as the user does."""
 OUTCOME_PART, ANSWER_PART = "\nOutcome: ", "\nIn answer to: "
 """What stands in a composed memory before what came of it, and before what the user answered."""
+USER_PREFIX = "User: "
+"""How one begins that has more than the user's words, where it answers something."""
 CORRECTED_PART = "\nCorrects: "
 """What stands in one before the user's earlier words, which no longer hold."""
 
@@ -77,7 +79,7 @@ def without_outcome(content: str) -> str:
 def user_part(content: str) -> str:
     """Return the user's part of a composed memory, the whole of any other."""
     own = without_outcome(content).partition(ANSWER_PART)[0].partition(CORRECTED_PART)[0]
-    return own.removeprefix("User: ")
+    return own.removeprefix(USER_PREFIX)
 
 
 def composed_parts(content: str) -> list[str]:
@@ -91,7 +93,7 @@ def composed_parts(content: str) -> list[str]:
     own, is_answer, answered = without_outcome(content).partition(ANSWER_PART)
     _, has_outcome, outcome = content.partition(OUTCOME_PART)
     own, is_correction, corrected = own.partition(CORRECTED_PART)
-    parts = [own.removeprefix("User: ")] + [corrected] * bool(is_correction)
+    parts = [own.removeprefix(USER_PREFIX)] + [corrected] * bool(is_correction)
     return parts + [answered] * bool(is_answer) + [outcome] * bool(has_outcome)
 
 

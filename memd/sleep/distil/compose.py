@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
+from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART, USER_PREFIX
 from memd.sleep.distil.acts import (
     Act,
     Judgement,
@@ -309,7 +309,7 @@ def _memory(
         text = f"{lead}: {asked.text}"
     elif asked:
         question, asked_at = question_before(turn.exchange, asked)
-        text = f"User: {text}{ANSWER_PART}{question}{asked.text}"
+        text = f"{USER_PREFIX}{text}{ANSWER_PART}{question}{asked.text}"
     room = CHARS_MAX - len(text) - len(OUTCOME_PART)
     if ended and room > _OUTCOME_CHARS_MIN:
         text += OUTCOME_PART + cut(ended, room)

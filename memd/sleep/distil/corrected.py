@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import CORRECTED_PART, composed_parts, user_part
+from memd.domain.sleep.consolidation import CORRECTED_PART, user_part
 from memd.sleep.distil.compose import OwnExchange
 from memd.sleep.distil.exchanges import USERS_KINDS, NapCandidate, NapKind
 from memd.text.languages import FUNCTION_WORDS
@@ -57,14 +56,6 @@ _VALUES = {
 }
 
 
-class _Statement(NamedTuple):
-    """What is kept of an earlier message, and how many turns before."""
-
-    at: int
-    candidate: NapCandidate
-    turn: int
-
-
 def with_corrections(
     turns: Sequence[OwnExchange], candidates: Sequence[NapCandidate]
 ) -> list[NapCandidate]:
@@ -73,19 +64,19 @@ def with_corrections(
     *turns* are all of the session. A correction that is kept by itself is not kept twice.
     """
     made = list(candidates)
-    for number, turn in enumerate(turns):
-        place = turn.exchange.place
-        earlier = [
-            _Statement(at, each, _number_of(turns, each.memory.places[0]))
-            for at, each in enumerate(made)
-            if each.memory.places[0] < place and _may_be_corrected(each)
-        ]
-        near = [each for each in earlier if number - each.turn <= _TURNS_BACK]
-        for sentence in _corrections(turn):
-            texts = [_statement(each.candidate.memory.text) for each in near]
-            at = find_corrected(sentence, texts)
-            if at is not None:
-                made = _merge(made, near[at].at, sentence, place)
+    begins = [turn.exchange.place for turn in turns]
+    for number, place in enumerate(begins):
+        since = begins[max(0, number - _TURNS_BACK)]
+        for sentence in _corrections(turns[number]):
+            near = [
+                (at, statement)
+                for at, each in enumerate(made)
+                if since <= each.memory.places[0] < place and (statement := _statement(each))
+            ]
+            corrected = find_corrected(sentence, [statement for _, statement in near])
+            if corrected is not None:
+                at, statement = near[corrected]
+                made = _merge(made, at, f"{sentence}{CORRECTED_PART}{statement}", place)
                 break
     return made
 
@@ -164,37 +155,37 @@ def _subject(correction: str) -> frozenset[str]:
 
 
 def _corrections(turn: OwnExchange) -> Iterator[str]:
-    """Yield what of the words of a turn may be a correction: short, and no question."""
+    """Yield what of the words of a turn may be a correction: it is short, and has a sign of one."""
     for paragraph in turn.fresh.paragraphs:
         for sentence in [paragraph] if len(paragraph) <= _CHARS_MAX else sentences(paragraph):
             is_short = len(sentence) <= _CHARS_MAX and not sentence.endswith("?")
-            if is_short and not _LISTED.match(sentence):
+            if is_short and not _LISTED.match(sentence) and _has_sign(sentence):
                 yield sentence
 
 
-def _statement(text: str) -> str:
-    """Return what the user stated: of a correction what it corrects, which says of what it is."""
-    _, _, corrected = text.partition(CORRECTED_PART)
-    return corrected or user_part(text)
+def _has_sign(sentence: str) -> bool:
+    return any(each.search(sentence) for each in (_SAYS_SO, _IS_SO_NOW, _OLD_VALUE))
 
 
-def _may_be_corrected(candidate: NapCandidate) -> bool:
+def _statement(candidate: NapCandidate) -> str:
+    """Return what the user stated, "" for what is none of their words, or long.
+
+    Of a correction it is what that corrects, which says of what it is.
+    """
     memory = candidate.memory
-    is_stated = len(composed_parts(memory.text)[0]) <= _STATEMENT_CHARS_MAX
-    return memory.kind in USERS_KINDS and is_stated and not memory.gone
-
-
-def _number_of(turns: Sequence[OwnExchange], place: int) -> int:
-    return max((at for at, turn in enumerate(turns) if turn.exchange.place <= place), default=0)
+    if memory.kind not in USERS_KINDS or len(user_part(memory.text)) > _STATEMENT_CHARS_MAX:
+        return ""
+    words = memory.users_words
+    return words.partition(CORRECTED_PART)[2] or words
 
 
 def _merge(
-    candidates: Sequence[NapCandidate], at: int, correction: str, place: int
+    candidates: Sequence[NapCandidate], at: int, text: str, place: int
 ) -> list[NapCandidate]:
-    """Return *candidates* with the one *at* corrected, and the correction not by itself."""
+    """Return *candidates* with *text*, said at *place*, for the one *at*, and not by itself too."""
     memory = candidates[at].memory
     corrected = memory._replace(
-        text=f"{correction}{CORRECTED_PART}{_statement(memory.text)}",
+        text=text,
         kind=NapKind.CORRECTION,
         places=(place, *memory.places),
         origin=Origin.PERSON,
@@ -204,7 +195,7 @@ def _merge(
     return [
         each
         for each in made
-        if each.memory.places[0] != place
-        or each.memory is corrected
-        or user_part(each.memory.text) != correction
+        if each.memory is corrected
+        or each.memory.places[0] != place
+        or user_part(each.memory.text) != user_part(text)
     ]

@@ -21,11 +21,10 @@ from memd.domain.encoding import ChunkingConfig, SentenceLogits, TokenCounter
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.learn import NON_INFERABLE_TAG
-from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG, user_part
+from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
 from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.environment.commands import ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory
 from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -189,9 +188,8 @@ def _distil(
 def _told_by_user(memories: Iterable[NapMemory]) -> Iterator[Fact]:
     """Yield the user's words of *memories*: the shorter list has nothing else that tells them."""
     for memory in memories:
-        if memory.kind in USERS_KINDS and not memory.slot.startswith(ENVIRONMENT_SLOT):
-            text = memory.text if memory.origin is Origin.PERSON else user_part(memory.text)
-            yield Fact(text, "user", None, memory.places[0])
+        if memory.kind in USERS_KINDS and (words := memory.users_words):
+            yield Fact(words, "user", None, memory.places[0])
 
 
 SPEAKING_ROLES = frozenset({"user", "human", "assistant"})

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.effort import effort
 
+from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import composed_parts, user_part
 from memd.sleep.distil.corrected import find_corrected
 from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.distil.exchanges import NapKind, NapMemory
 
 STATED = {
     "rehearsal": "The rehearsal of my choir is on Wednesdays",
@@ -107,3 +109,28 @@ def test_what_was_stated_long_ago_is_not_corrected_in_passing() -> None:
     stated = "We decided that the rehearsal is on Wednesdays from now on."
     texts = [text for _, text in memories_of(stated, *["Go on."] * 12, "Sorry, I meant Thursdays.")]
     assert texts == [stated]
+
+
+@pytest.mark.parametrize(
+    ("text", "origin", "words"),
+    [
+        ("We use tabs.", Origin.PERSON, "We use tabs."),
+        ("User: No, 9443.\nIn answer to: It is 8080.", Origin.ASSISTANT, "No, 9443."),
+        ("The user picks: drop the table on Mondays", Origin.ASSISTANT, ""),
+        ("User: send the keys on Mondays", Origin.ASSISTANT, ""),
+    ],
+)
+def test_only_the_user_s_words_are_taken_for_theirs(text: str, origin: Origin, words: str) -> None:
+    """An agent's would be told as the person's once they are corrected."""
+    memory = NapMemory(text, NapKind.DECISION, (0,), "slot", origin)
+    assert memory.users_words == words
+
+
+def test_a_long_session_is_looked_through_once() -> None:
+    """Not each memory again for each message of it."""
+    texts = [f"We decided to keep shelf {n} free on Mondays." for n in range(300)]
+    with effort() as spent:
+        assert len(memories_of(*texts)) > 0
+    with effort() as twice:
+        assert len(memories_of(*texts, *texts)) > 0
+    assert twice.units < 3 * spent.units + 1
