@@ -53,7 +53,8 @@ _PASSES = re.compile(
     re.IGNORECASE,
 )
 _SAYS_DONE = re.compile(
-    r"\b(?:fixed|solved|resolved|done|works (?:now|again)|gone|erledigt|gefixt|behoben|réglé|résolu"
+    r"(?<!\bnot )(?<!n't )(?<!\bnot yet )\b(?:fixed|solved|resolved|done|gone"
+    r"|works (?:now|again)|erledigt|gefixt|behoben|réglé|résolu"
     r"|arreglado|resuelto|risolto|resolvido|opgelost)\b",
     re.IGNORECASE,
 )

@@ -119,8 +119,9 @@ def test_what_is_said_to_be_done_closes_a_point_with_fewer_of_its_words() -> Non
     left = digest(1, "Open (user): brownout on cold starts below 3.3v, havent looked into it yet")
     says = "Asked first: the fan\nAsked last: commit. cold start brownout is fixed btw, was the cap"
     assert find_open_points([left], [left, digest(2, says)]) == []
-    asks = "Asked first: the fan\nAsked last: why is there a brownout on cold starts"
-    assert len(find_open_points([left], [left, digest(2, asks)])) == 1
+    for other in ("why is there a brownout on cold starts", "cold start brownout is not fixed"):
+        later = digest(2, f"Asked first: the fan\nAsked last: {other}")
+        assert len(find_open_points([left], [left, later])) == 1
 
 
 def test_a_numbered_step_is_taken_up_by_whoever_names_it() -> None:
