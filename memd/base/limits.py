@@ -63,6 +63,7 @@ EMBED_BATCH_TOKENS = 512  # with padding: about 0.1 s, which is what a question 
 EMBED_CUT_CHARS = 65_536  # of texts that are cut into windows before the queue is looked at again
 EMBED_QUEUE_TEXTS_MAX = 4_096
 EMBED_CACHE_TEXTS_MAX = 2_048
+EMBED_TOKEN_VECTORS_MAX = 256  # of one text, 16 kB; what follows is compared by its vector alone
 CLASSIFY_CACHE_MESSAGES_MAX = 1_024
 MODEL_IDLE_MS_MAX = 900_000
 EMBED_CLOSE_MS_MAX = 1_000  # how long a stop waits for the batch under way

@@ -1,7 +1,8 @@
 """Protocols of models that embed, score and count texts; the sizes of chunks.
 
 A vector is ``bytes``: little-endian float32, L2-normalised, ready for the file. So only
-``embedding`` needs an array library.
+``embedding`` needs an array library. Token vectors are ``bytes``, too: ``TOKEN_BYTES`` of int8 for
+each token of content, in the order of the text.
 """
 
 from __future__ import annotations
@@ -31,6 +32,18 @@ class ModelFingerprint:
         return f"{self.weights_sha256[:16]}/{self.window_tokens}/{self.pooling}/{self.dimension}"
 
 
+TOKEN_BYTES = 64
+"""Of one token's vector: as many numbers of 8 bits, of length 127."""
+
+
+class Encoding(NamedTuple):
+    """What a model makes of a text."""
+
+    vector: bytes
+    tokens: bytes = b""
+    """Its token vectors, for late interaction; none of a model that gives none."""
+
+
 class TokenCounter(Protocol):
     """A counter of tokens."""
 
@@ -57,7 +70,11 @@ class Embedder(InstalledModel, Protocol):
     """A model that embeds texts, in its own thread."""
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
-        """Return one vector for each text, in order.
+        """Return one vector for each text, in order; raises as :meth:`encode`."""
+        ...
+
+    async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
+        """Return of each text its vector and its token vectors, in order.
 
         Interactive texts go before *bulk* ones. Loads the model if needed. Raises
         DegradedError if no model is installed, BusyError if the queue is full,

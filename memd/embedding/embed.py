@@ -33,10 +33,11 @@ from memd.base.limits import (
     EMBED_CACHE_TEXTS_MAX,
     EMBED_CUT_CHARS,
     EMBED_QUEUE_TEXTS_MAX,
+    EMBED_TOKEN_VECTORS_MAX,
     MODEL_IDLE_MS_MAX,
 )
-from memd.domain.encoding import ModelFingerprint, SentenceLogits
-from memd.embedding.encoders import FastembedEncoder, OnnxEncoder
+from memd.domain.encoding import TOKEN_BYTES, Encoding, ModelFingerprint, SentenceLogits
+from memd.embedding.encoders import Encoded, FastembedEncoder, OnnxEncoder
 from memd.embedding.model_files import FINGERPRINT, INSTALL_HINT, Manifest, check_hashes
 from memd.embedding.model_thread import (
     ModelKind,
@@ -61,12 +62,12 @@ class Encoder(Protocol):
         """Return the parts of *text* that fit the model's window; at least one."""
         ...
 
-    def encode(self, texts: list[str]) -> Rows:
-        """Return one vector for each text that fits the window, in order."""
+    def encode(self, texts: list[str]) -> Encoded:
+        """Return vector and token vectors of each text that fits the window, in order."""
         ...
 
 
-class EmbedRequest(ModelRequest[Encoder, list[bytes]]):
+class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
     """The texts of one request, to be embedded."""
 
     def __init__(self, texts: list[str]) -> None:
@@ -76,15 +77,18 @@ class EmbedRequest(ModelRequest[Encoder, list[bytes]]):
         self._order = deque(sorted(range(len(texts)), key=lambda at: len(texts[at])))
         self._parts: deque[_Part] = deque()
         self._sums: dict[int, Rows] = {}
+        self._tokens: dict[int, bytes] = {}
 
     def step(self, model: Encoder) -> bool:
         if not self._parts:
             self._split_next(model)
         batch = self._next_batch()
-        rows = model.encode([part.window.text for part in batch])
+        rows, tokens = model.encode([part.window.text for part in batch])
         if len(rows) != len(batch):
             raise EmbeddingError(f"the model gave {len(rows)} vectors for {len(batch)} texts")
-        for part, row in zip(batch, rows, strict=True):
+        for part, row, its_tokens in zip(batch, rows, tokens, strict=True):
+            before = self._tokens.get(part.text_index, b"")
+            self._tokens[part.text_index] = (before + its_tokens)[:_TOKENS_BYTES_MAX]
             weighted = row * max(1, part.window.pieces)
             self._sums[part.text_index] = (
                 self._sums[part.text_index] + weighted
@@ -93,9 +97,9 @@ class EmbedRequest(ModelRequest[Encoder, list[bytes]]):
             )
         return not (self._parts or self._order)
 
-    def result(self) -> list[bytes]:
-        """Return the vectors in the order of the texts."""
-        return [_as_bytes(self._sums[at]) for at in range(self.size)]
+    def result(self) -> list[Encoding]:
+        """Return what was made of the texts, in their order."""
+        return [Encoding(_as_bytes(self._sums[at]), self._tokens[at]) for at in range(self.size)]
 
     def _next_batch(self) -> list[_Part]:
         """Take windows while they are few and, each padded to the longest, short together."""
@@ -120,6 +124,9 @@ class EmbedRequest(ModelRequest[Encoder, list[bytes]]):
             indexes.append(self._order.popleft())
         parts = [_Part(at, window) for at in indexes for window in encoder.windows(self._texts[at])]
         self._parts.extend(sorted(parts, key=lambda part: part.window.pieces))
+
+
+_TOKENS_BYTES_MAX = EMBED_TOKEN_VECTORS_MAX * TOKEN_BYTES
 
 
 class _Part(NamedTuple):
@@ -162,7 +169,7 @@ class EmbedderThread(ModelThread[Encoder]):
         queue_texts_max: int = EMBED_QUEUE_TEXTS_MAX,
     ) -> None:
         super().__init__(model_dir, loader, _KIND, idle_ms=idle_ms, waiting_max=queue_texts_max)
-        self._cache: OrderedDict[bytes, bytes] = OrderedDict()
+        self._cache: OrderedDict[bytes, Encoding] = OrderedDict()
         self._cached_for: ModelFingerprint | None = None
         self._logits: dict[tuple[bool, bytes], list[SentenceLogits]] = {}
         self._warming: asyncio.Task[None] | None = None
@@ -173,7 +180,11 @@ class EmbedderThread(ModelThread[Encoder]):
         return manifest.fingerprint if manifest else None
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
-        """Return one vector for each text, in order; equal texts are computed once.
+        """Return one vector for each text, in order; raises as :meth:`encode`."""
+        return [encoding.vector for encoding in await self.encode(texts, bulk=bulk)]
+
+    async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
+        """Return what the model makes of each text, in order; equal texts are computed once.
 
         Raises DegradedError when no model is installed, ModelError when its folder
         is damaged, BusyError when the queue is full, EmbeddingError when the model
@@ -188,16 +199,16 @@ class EmbedderThread(ModelThread[Encoder]):
             self._cache.clear()
             self._cached_for = fingerprint
         keys_by_text = {text: _key(text) for text in texts}
-        vectors = {
+        encodings = {
             text: self._cache[key] for text, key in keys_by_text.items() if key in self._cache
         }
-        missing = [text for text in keys_by_text if text not in vectors]
+        missing = [text for text in keys_by_text if text not in encodings]
         if missing:
             computed = await self._compute(missing, bulk=bulk)
-            vectors.update(zip(missing, computed, strict=True))
+            encodings.update(zip(missing, computed, strict=True))
         if fingerprint == self._cached_for:
-            self._cache_vectors({keys_by_text[text]: vector for text, vector in vectors.items()})
-        return [vectors[text] for text in texts]
+            self._remember({keys_by_text[text]: each for text, each in encodings.items()})
+        return [encodings[text] for text in texts]
 
     async def classify(
         self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
@@ -234,8 +245,8 @@ class EmbedderThread(ModelThread[Encoder]):
             await self._ask(EmbedRequest(["memd"]))
         self._warming = None
 
-    async def _compute(self, texts: list[str], *, bulk: bool) -> list[bytes]:
-        """Return vectors; raises DegradedError when a load takes longer than the caller waits."""
+    async def _compute(self, texts: list[str], *, bulk: bool) -> list[Encoding]:
+        """Return encodings; raises DegradedError when a load takes longer than the caller waits."""
         answer = self._ask(EmbedRequest(texts), bulk=bulk)
         seconds = seconds_left()
         if seconds is None or self.loaded:
@@ -246,9 +257,9 @@ class EmbedderThread(ModelThread[Encoder]):
         except TimeoutError:
             raise DegradedError("the embedding model is being loaded") from None
 
-    def _cache_vectors(self, vectors: dict[bytes, bytes]) -> None:
-        for key, vector in vectors.items():
-            self._cache[key] = vector
+    def _remember(self, encodings: dict[bytes, Encoding]) -> None:
+        for key, encoding in encodings.items():
+            self._cache[key] = encoding
             self._cache.move_to_end(key)
         while len(self._cache) > EMBED_CACHE_TEXTS_MAX:
             self._cache.popitem(last=False)
@@ -287,6 +298,10 @@ class SwitchableEmbedder:
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
         """Return one vector for each text, all of the model in use."""
         return await self.embedder_of(self.name).embed(texts, bulk=bulk)
+
+    async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
+        """Return of each text its vector and its token vectors, all of the model in use."""
+        return await self.embedder_of(self.name).encode(texts, bulk=bulk)
 
     async def classify(
         self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()

@@ -6,19 +6,31 @@ cosine (whether anything answers, whether a text is news) are fitted to a model 
 either effect. So the mean vector, and the directions that separate languages, are
 measured when a model is added, stored beside it and removed from each vector (docs/decisions/0160,
 0183).
+
+memd's own also gives token vectors: the states of the pieces of content, small enough to be kept
+beside the vector. A question that asks for one word of a memory, in another form, is lost in the
+mean of both; late interaction finds it (``recall/ranking/late_interaction.py``,
+docs/decisions/0322). The first 64 numbers of a principal component analysis, its spreads halved on
+a logarithmic scale, tell as much as all 384. ``token_projection.npz`` holds it, made by ``python -m
+tests.bench.token_fit``. Stored token vectors are of this projection: another one needs a step in
+``store/file/migrate.py`` that removes them, and the embedding queue makes them anew.
 """
 
 from __future__ import annotations
 
+import io
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.base.errors import DegradedError, EmbeddingError, ModelError
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import INSTALL_HINT, ONNX_FILE, REPOSITORY, Manifest
 from memd.embedding.model_thread import keep_libraries_quiet, load_fastembed
-from memd.embedding.onnx_graph import STATES_OUTPUT
+from memd.embedding.onnx_graph import LAST_OUTPUT, STATES_OUTPUT
 from memd.text.tokens import TOKENIZER_FILE, TextWindow, model_tokens
+from memd.text.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,12 +39,51 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float32]
 
 CENTRE_FILE = "centre.f32"
-_SPECIAL_TOKENS = 2  # [CLS] and [SEP] share the window with the text
+_CLS, _SEP = 101, 102  # of the vocabulary
+_SPECIAL_TOKENS = 2  # they share the window with the text
+_SIGNS = "?!.,'\"-():;"
+PROJECTION_FILE = "token_projection.npz"
+_TOKEN_LENGTH = 127.0
 _NORM_ERROR_MAX = 1e-3
 
 
+class TokenProjection(NamedTuple):
+    """The mean of all states, and the directions that are kept."""
+
+    mean: Rows
+    """Of shape (384,)."""
+    directions: Rows
+    """Of shape (384, ``TOKEN_BYTES``)."""
+
+    def project(self, states: Rows) -> bytes:
+        """Return the token vectors of pieces with these *states*, of shape (pieces, 384)."""
+        import numpy as np
+
+        rows = (states - self.mean) @ self.directions
+        rows *= _TOKEN_LENGTH / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+        return bytes(np.rint(rows).astype(np.int8).tobytes())
+
+
+@cache
+def token_projection() -> TokenProjection:
+    """Return the projection of the package, read once."""
+    import numpy as np
+
+    raw = resources.files("memd.embedding").joinpath(PROJECTION_FILE).read_bytes()
+    with np.load(io.BytesIO(raw)) as arrays:
+        mean, directions = (arrays[name].astype(np.float32) for name in TokenProjection._fields)
+    return TokenProjection(mean, directions)
+
+
+class Encoded(NamedTuple):
+    """A vector for each text, and its token vectors."""
+
+    vectors: Rows
+    tokens: list[bytes]
+
+
 class FastembedEncoder:
-    """The model run by ``fastembed``: mean pooling, normalised, one thread."""
+    """The model loaded by ``fastembed``: mean pooling, normalised, one thread."""
 
     def __init__(self, folder: Path, fingerprint: ModelFingerprint) -> None:
         keep_libraries_quiet()
@@ -41,30 +92,57 @@ class FastembedEncoder:
         self._dimension = fingerprint.dimension
         self._window = fingerprint.window_tokens - _SPECIAL_TOKENS
         self._tokens = model_tokens(folder / TOKENIZER_FILE)
-        self._model = load_fastembed(
-            fastembed.TextEmbedding, REPOSITORY, folder, "model", INSTALL_HINT
-        )
+        model = load_fastembed(fastembed.TextEmbedding, REPOSITORY, folder, "model", INSTALL_HINT)
+        self._session = model.model.model
+        words = self._tokens.ids([*FUNCTION_WORDS, *_SIGNS])
+        self._function_ids = [ids[0] for ids in words if len(ids) == 1]
 
     def windows(self, text: str) -> list[TextWindow]:
         return self._tokens.windows(text, tokens_max=self._window)
 
-    def encode(self, texts: list[str]) -> Rows:
+    def encode(self, texts: list[str]) -> Encoded:
         import numpy as np
 
-        rows = np.array(list(self._model.embed(texts, batch_size=len(texts))), dtype=np.float32)
-        check_rows(rows, count=len(texts), dimension=self._dimension)
-        return rows
+        ids = self.ids(texts)
+        states = self.last_states(ids)
+        own = [rows[: len(each) + _SPECIAL_TOKENS] for rows, each in zip(states, ids, strict=True)]
+        vectors = _unit(np.stack([rows.mean(0) for rows in own]))
+        check_rows(vectors, count=len(texts), dimension=self._dimension)
+        tokens = [
+            token_projection().project(rows[1:-1][self._content(each)])
+            for rows, each in zip(own, ids, strict=True)
+        ]
+        return Encoded(vectors, tokens)
+
+    def _content(self, ids: list[int]) -> Any:
+        """Return which pieces are neither function words nor signs; all, if none is."""
+        import numpy as np
+
+        content = ~np.isin(ids, self._function_ids)
+        return content if content.any() else ~content
 
     def ids(self, texts: list[str]) -> list[list[int]]:
         """Return the numbers of the pieces of each text, without special ones."""
         return self._tokens.ids(texts)
 
+    def last_states(self, ids: list[list[int]]) -> Rows:
+        """Return the states of the last layer, of shape (texts, longest + 2, 384), padded.
+
+        *ids* are those of :meth:`ids`; [CLS] and [SEP] are added.
+        """
+        return self._run([[_CLS, *each, _SEP] for each in ids], LAST_OUTPUT)
+
     def states(self, windows: list[list[int]]) -> Rows:
         """Return the states of each piece of *windows*, of shape (windows, longest, 384).
 
-        A window is the numbers of its pieces, special ones included. DegradedError for a
-        model file that lacks them.
+        A window is the numbers of its pieces, special ones included. They are those of the
+        fourth layer. DegradedError for a model file that lacks them.
         """
+        if STATES_OUTPUT not in {each.name for each in self._session.get_outputs()}:
+            raise DegradedError("the model file lacks the states of sentences", hint=INSTALL_HINT)
+        return self._run(windows, STATES_OUTPUT)
+
+    def _run(self, windows: list[list[int]], output: str) -> Rows:
         import numpy as np
 
         longest = max(map(len, windows))
@@ -75,10 +153,7 @@ class FastembedEncoder:
             "attention_mask": mask.astype(np.int64),
             "token_type_ids": np.zeros_like(ids),
         }
-        session = self._model.model.model
-        if STATES_OUTPUT not in {each.name for each in session.get_outputs()}:
-            raise DegradedError("the model file lacks the states of sentences", hint=INSTALL_HINT)
-        states: Rows = session.run([STATES_OUTPUT], inputs)[0].astype(np.float32)
+        states: Rows = self._session.run([output], inputs)[0].astype(np.float32, copy=False)
         return states
 
 
@@ -134,13 +209,13 @@ class OnnxEncoder:
         """Return the parts of *text* that fit the model's window; at least one."""
         return self._tokens.windows(text, tokens_max=self._window)
 
-    def encode(self, texts: list[str]) -> Rows:
-        """Return one vector for each text that fits the window, in order."""
+    def encode(self, texts: list[str]) -> Encoded:
+        """Return one vector for each text that fits the window, in order, and no token vectors."""
         rows = self.pool(texts)
-        if self._centre is None:
-            return rows
-        rows = rows - self._centre
-        return _unit(rows - rows @ self._directions.T @ self._directions)
+        if self._centre is not None:
+            rows = rows - self._centre
+            rows = _unit(rows - rows @ self._directions.T @ self._directions)
+        return Encoded(rows, [b""] * len(texts))
 
     def pool(self, texts: list[str]) -> Rows:
         """Return the model's own vectors, of length 1; EmbeddingError for another dimension."""

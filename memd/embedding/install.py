@@ -131,7 +131,7 @@ def verify(folder: Path, manifest: Manifest) -> None:
     encoder = load_encoder(folder, manifest)
     for reference in expected:
         expected_vector = np.frombuffer(reference.vector, dtype="<f4")
-        vector = encoder.encode([reference.text])[0]
+        (vector,) = encoder.encode([reference.text]).vectors
         if float(expected_vector @ vector) < COSINE_MIN:
             raise ModelError("the built model does not give the reference vectors")
 

@@ -2,9 +2,9 @@
 
 The published model is a ``safetensors`` file and onnxruntime runs ONNX, so memd
 writes the graph itself, once, at the installation: a BERT encoder of six
-layers whose first output is one vector for each token (``fastembed`` does mean
-pooling and normalisation). The second one is the state of each token after the fourth
-layer, by which naps judge sentences. The same weights always give the same bytes.
+layers whose first output is one vector for each token, the mean of which is the
+text's. The second one is the state of each token after the fourth layer, by which naps
+judge sentences. The same weights always give the same bytes.
 The proof that the graph is the model are reference vectors of another
 implementation, compared at each installation.
 """
@@ -31,6 +31,7 @@ LAYERS = 6
 STATES_LAYER = 4
 """The layer whose states tell best how something is said (docs/decisions/0282)."""
 STATES_OUTPUT = "sentence_states"
+LAST_OUTPUT = "last_hidden_state"
 HEADS = 12
 NORM_EPSILON = 1e-12
 _OPSET = 17  # the first with LayerNormalization
@@ -86,7 +87,7 @@ def _encoder(graph: _Graph, layers: int) -> None:
         hidden = _feed_forward(graph, prefix, hidden)
         if layer + 1 == STATES_LAYER:
             states = hidden
-    graph.output("Identity", hidden, "last_hidden_state")
+    graph.output("Identity", hidden, LAST_OUTPUT)
     if states is not None:
         # As it is, an inner value that is an output too would keep onnxruntime from its best
         # graph: 10 % slower.

@@ -163,16 +163,18 @@ class _ArrivalWriter:
             if not arrival.distilled:
                 self._refresh(draft, known, row)
             return
-        vector = None if arrival.vectors is None else arrival.vectors[draft.part]
+        encoding = None if arrival.encodings is None else arrival.encodings[draft.part]
+        vector = None if encoding is None else encoding.vector
         row = self._with_importance(row, draft, vector)
         stays = (
             row.importance is None or not arrival.may_turn_away(draft) or is_kept(row.importance)
         )
         key = self._insert(row, draft)
-        if vector is not None and filing.model_key is not None:
-            vectors.store(self.conn, filing.model_key, [(key, vector)])
+        if encoding is not None and filing.model_key is not None:
+            vectors.store(self.conn, filing.model_key, [(key, encoding)])
             if stays and row.passing is None:
-                self.changes.new_vectors.append((filing.agent_key, filing.model_key, vector))
+                new = (filing.agent_key, filing.model_key, encoding.vector)
+                self.changes.new_vectors.append(new)
         if not stays:
             self.changes.turned_away_keys.append(key)
         self._set_preference(draft, row.level, row.importance, key)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.domain.encoding import ModelFingerprint
+from memd.domain.encoding import Encoding, ModelFingerprint
 from memd.domain.enums import MemoryLevel, Passing
 from memd.domain.ingest import IngestRequest
 from memd.domain.trust import STREAMS, TALKS, Screened
@@ -20,18 +20,18 @@ from memd.store.search import vectors
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One incoming text. *vectors* None: still to come; *gated* False: stored unconditionally."""
+    """One incoming text. *encodings* None: to come; *gated* False: stored unconditionally."""
 
     request: IngestRequest
     drafts: Drafts
     level: MemoryLevel
-    vectors: Sequence[bytes] | None = None
+    encodings: Sequence[Encoding] | None = None
     speaker_vector: bytes | None = None
     """The vector of the speaker's name alone, when there is a speaker and a model."""
     batch: str | None = None
     gated: bool = True
     model: ModelFingerprint | None = None
-    """The model of the vectors; those of another model than the store's are recomputed later."""
+    """The model of the encodings; those of another model than the store's are made later."""
     distilled: bool = False
     """Taken from a session's messages: not gated, but texts that the session has are merged."""
     source_key: int | None = None
@@ -141,8 +141,8 @@ class Filings:
 
 
 def _model(conn: Writing, arrival: Arrival) -> int | None:
-    """Return the live model's key if that model made the vectors of *arrival*."""
-    live = None if arrival.vectors is None else vectors.current_cache(conn)
+    """Return the live model's key if that model made the encodings of *arrival*."""
+    live = None if arrival.encodings is None else vectors.current_cache(conn)
     if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
         return None
     return live.model_key

@@ -27,7 +27,7 @@ from memd.base.ids import Ids
 from memd.base.limits import CHUNKS_INLINE_MAX, EVENT_IDS_MAX, WINDOW_TOKENS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.encoding import ChunkingConfig, Embedder, TokenCounter
+from memd.domain.encoding import ChunkingConfig, Embedder, Encoding, TokenCounter
 from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.ingest import (
     IngestManyRequest,
@@ -278,7 +278,7 @@ class Ingest:
     ) -> Arrival:
         self._check(request, drafts, level)
         model = self.embedder.fingerprint  # read first: a model installed meanwhile is another
-        own, speaker = await self._vectors(drafts)
+        own, speaker = await self._encode(drafts)
         if self.embedder.fingerprint != model:
             own, speaker = None, None  # installed meanwhile: the vectors may be either's
         level = request.level or level
@@ -297,18 +297,18 @@ class Ingest:
     async def _level(self, caller: Caller) -> MemoryLevel:
         return await self.db.read(agents.level, caller.agent_id) or self.level
 
-    async def _vectors(self, drafts: Drafts) -> tuple[list[bytes] | None, bytes | None]:
-        """Return the vectors of text and speaker, or None when the queue computes them later."""
+    async def _encode(self, drafts: Drafts) -> tuple[list[Encoding] | None, bytes | None]:
+        """Return the text's encodings and its speaker's vector; None when the queue makes them."""
         tokens = sum(draft.token_count for draft in drafts.items)
         long = len(drafts.items) > CHUNKS_INLINE_MAX or tokens > INLINE_TOKENS_MAX
         if self.embedder.fingerprint is None or long:
             return None, None
         texts = [draft.own for draft in drafts.items]
         try:
-            vectors = await self.embedder.embed([*texts, *speaker_labels([drafts.speaker])])
+            made = await self.embedder.encode([*texts, *speaker_labels([drafts.speaker])])
         except (UnavailableError, ModelError):
             return None, None  # the queue retries
-        return vectors[: len(texts)], None if drafts.speaker is None else vectors[-1]
+        return made[: len(texts)], None if drafts.speaker is None else made[-1].vector
 
     async def _commit(
         self,

@@ -22,7 +22,7 @@ from memd.base.ids import Ids
 from memd.base.limits import EVENT_IDS_MAX
 from memd.base.shared_lock import SharedLock
 from memd.domain.caller import Caller
-from memd.domain.encoding import Embedder, ModelFingerprint, TokenCounter
+from memd.domain.encoding import Embedder, Encoding, ModelFingerprint, TokenCounter
 from memd.domain.enums import ArchiveReason
 from memd.domain.ingest import Receipt
 from memd.domain.values import Emit, EventName, unheard
@@ -39,11 +39,11 @@ BUILD_ROWS = 500  # of a model that was used before, added to its cache in one t
 POLL_SECONDS = 5.0  # how often to look for a model while there is none
 
 
-class _Vectors(NamedTuple):
-    """The rows of a sweep that could be embedded, their vectors, and those of their speakers."""
+class _Sweep(NamedTuple):
+    """The rows that could be embedded, what was made of them, and their speakers' vectors."""
 
     rows: list[PendingRow]
-    own: list[bytes]
+    own: list[Encoding]
     speakers: dict[str, bytes]
 
 
@@ -174,13 +174,13 @@ class EmbeddingQueue:
         """Return *rows* without those whose text the model fails on."""
         return [row for row in rows if (row.memory_key, row.own) not in self._unembeddable]
 
-    async def embed_rows(self, rows: Sequence[PendingRow], model: ModelFingerprint) -> _Vectors:
+    async def embed_rows(self, rows: Sequence[PendingRow], model: ModelFingerprint) -> _Sweep:
         """Embed a sweep; if it fails, halve it until the text that the model fails on is found.
 
         That text is left to search by words, if the model can embed another one.
         """
         if not rows:
-            return _Vectors([], [], {})
+            return _Sweep([], [], {})
         names = speaker_labels(row.speaker for row in rows)
         try:
             embedded = await self._embed([*(row.own for row in rows), *names], model)
@@ -189,24 +189,23 @@ class EmbeddingQueue:
             if half:
                 first = await self.embed_rows(rows[:half], model)
                 rest = await self.embed_rows(rows[half:], model)
-                return _Vectors(
+                return _Sweep(
                     first.rows + rest.rows, first.own + rest.own, first.speakers | rest.speakers
                 )
             await self._embed([f"memory {rows[0].memory_id}"], model)
             self._unembeddable.add((rows[0].memory_key, rows[0].own))
             log.warning("a memory cannot be embedded", memory_id=rows[0].memory_id)
-            return _Vectors([], [], {})
-        return _Vectors(
-            list(rows), embedded[: len(rows)], dict(zip(names, embedded[len(rows) :], strict=True))
-        )
+            return _Sweep([], [], {})
+        speakers = [encoding.vector for encoding in embedded[len(rows) :]]
+        return _Sweep(list(rows), embedded[: len(rows)], dict(zip(names, speakers, strict=True)))
 
-    async def _embed(self, texts: Sequence[str], model: ModelFingerprint) -> list[bytes]:
-        arrays = await self.embedder.embed(texts, bulk=True)
+    async def _embed(self, texts: Sequence[str], model: ModelFingerprint) -> list[Encoding]:
+        encodings = await self.embedder.encode(texts, bulk=True)
         if self.embedder.fingerprint != model:
             raise DegradedError("the model changed while texts were embedded")
-        for vector in arrays:
-            vectors.validate(vector, model.dimension)
-        return arrays
+        for encoding in encodings:
+            vectors.validate(encoding, model.dimension)
+        return encodings
 
     def _score(self, near: float | None, text: str) -> tuple[float, bool]:
         """Return the importance of a stream's text, and whether that is enough to stay."""
@@ -215,7 +214,7 @@ class EmbeddingQueue:
         score = importance(novelty(near), salience(text, self.counter))
         return score, is_kept(score)
 
-    async def _write(self, model_key: int, computed: _Vectors) -> None:
+    async def _write(self, model_key: int, computed: _Sweep) -> None:
         for start in range(0, len(computed.rows), STEP_ROWS):
             step = list(zip(computed.rows, computed.own, strict=True))[start : start + STEP_ROWS]
             turned_away = await self.db.write(
@@ -228,7 +227,7 @@ class EmbeddingQueue:
         self,
         conn: Writing,
         model_key: int,
-        step: Sequence[tuple[PendingRow, bytes]],
+        step: Sequence[tuple[PendingRow, Encoding]],
         speakers: Mapping[str, bytes],
     ) -> list[tuple[str, str]]:
         """Store vectors, score rows without importance, archive those below the gate (SPEC D4).
@@ -239,25 +238,26 @@ class EmbeddingQueue:
         """
         now_us = self.clock.now_us()
         unchanged = pending.find_unchanged(conn, [row for row, _ in step])
-        step = [(row, vector) for row, vector in step if row.memory_key in unchanged]
-        pending.store_vectors(conn, model_key, [(row.memory_key, vector) for row, vector in step])
-        accepted: list[tuple[PendingRow, bytes]] = []
+        step = [(row, encoding) for row, encoding in step if row.memory_key in unchanged]
+        pending.store_vectors(conn, model_key, [(row.memory_key, each) for row, each in step])
+        accepted: list[PendingRow] = []
         turned_away: list[PendingRow] = []
-        for row, vector in step:
+        for row, encoding in step:
             stays = True
             if row.importance is None:
                 known_sum = self._sum_before(conn, model_key, row, unchanged)
                 near = centroids.similarity(
-                    conn, known_sum, vector, speakers.get(f"{row.speaker}:")
+                    conn, known_sum, encoding.vector, speakers.get(f"{row.speaker}:")
                 )
                 score, stays = self._score(near, row.content)
                 pending.set_importance(conn, row.memory_key, score)
             if stays:
-                accepted.append((row, vector))
+                accepted.append(row)
             else:
                 turned_away.append(row)
-        centroids.add_memories(conn, [row.memory_key for row, _ in accepted], model_key)
-        pending.activate(conn, [row.memory_key for row, _ in accepted])
+        accepted_keys = [row.memory_key for row in accepted]
+        centroids.add_memories(conn, accepted_keys, model_key)
+        pending.activate(conn, accepted_keys)
         turned_away_keys = [row.memory_key for row in turned_away]
         removal.archive(
             conn, turned_away_keys, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new
@@ -345,9 +345,11 @@ def emit_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None
         emit(agent_id, EventName.FLAGGED, payload)
 
 
-def _store_renewed(conn: Writing, model_key: int, step: Sequence[tuple[PendingRow, bytes]]) -> None:
+def _store_renewed(
+    conn: Writing, model_key: int, step: Sequence[tuple[PendingRow, Encoding]]
+) -> None:
     """Store vectors of a new model and add them to its running sums."""
     unchanged = pending.find_unchanged(conn, [row for row, _ in step])
-    step = [(row, vector) for row, vector in step if row.memory_key in unchanged]
-    pending.store_vectors(conn, model_key, [(row.memory_key, vector) for row, vector in step])
+    step = [(row, encoding) for row, encoding in step if row.memory_key in unchanged]
+    pending.store_vectors(conn, model_key, [(row.memory_key, each) for row, each in step])
     centroids.add_memories(conn, [row.memory_key for row, _ in step], model_key)

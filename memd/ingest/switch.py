@@ -22,7 +22,7 @@ from memd.base.ids import Ids
 from memd.base.shared_lock import SharedLock
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.encoding import ModelFingerprint, TokenCounter
+from memd.domain.encoding import Encoding, ModelFingerprint, TokenCounter
 from memd.domain.values import EVERYBODY, Emit, EventName, unheard
 from memd.embedding.embed import SwitchableEmbedder
 from memd.embedding.model_files import status
@@ -194,11 +194,9 @@ class ModelSwitch:
         while rows := await self.context.db.read(
             model_switch.list_missing, change, after, STEP_ROWS
         ):
-            vectors = await queue.embed_rows(rows, model)
-            self._unembeddable |= {r.memory_key for r in rows} - {
-                r.memory_key for r in vectors.rows
-            }
-            step = list(zip(vectors.rows, vectors.own, strict=True))
+            sweep = await queue.embed_rows(rows, model)
+            self._unembeddable |= {r.memory_key for r in rows} - {r.memory_key for r in sweep.rows}
+            step = list(zip(sweep.rows, sweep.own, strict=True))
             if not await self._write_if_current(
                 change, partial(_store_step, change=change, step=step)
             ):
@@ -234,7 +232,7 @@ _CALLER = Caller(client="memd", method="model")
 
 
 def _store_step(
-    conn: Writing, change: ModelChange, step: Sequence[tuple[PendingRow, bytes]]
+    conn: Writing, change: ModelChange, step: Sequence[tuple[PendingRow, Encoding]]
 ) -> bool:
     model_switch.store_vectors(conn, change, step)
     return True

@@ -9,7 +9,7 @@ these and of the other teams. Prints for each what the product ranks first, its 
 beside plain cosine and BM25 over the same candidates; what its gate costs, which share of foreign
 questions it answers, and what a default prompt holds.
 
-With ``--cache DIR`` vectors are kept between runs, and for ``bench.fit`` also the samples,
+With ``--cache DIR`` encodings are kept between runs, and for ``bench.fit`` also the samples,
 until a module that they depend on changes.
 """
 
@@ -32,6 +32,7 @@ from bench import bed_samples, locomo, public, teams
 from bench.kept_recall import TEAM
 from bench.samples import Remembered, Sample, collect
 from bench.stage import installed_model, model_dir
+from memd.domain.encoding import Encoding
 from memd.domain.enums import SearchMode
 from memd.embedding.embed import EmbedderThread
 from memd.recall.ranking.rankings import rank, rank_with_gate
@@ -93,8 +94,8 @@ def samples(bed: str, sources: Sources, *, prompts: bool = False) -> list[Sample
     if path.exists() and not prompts:
         loaded: list[Sample] = pickle.loads(path.read_bytes())  # noqa: S301  # written below
         return loaded
-    kept_path = sources.cache / f"vectors-{bed}.pickle"
-    kept: dict[str, bytes] = pickle.loads(kept_path.read_bytes()) if kept_path.exists() else {}  # noqa: S301  # the same
+    kept_path = sources.cache / f"encodings-{bed}.pickle"
+    kept: dict[str, Encoding] = pickle.loads(kept_path.read_bytes()) if kept_path.exists() else {}  # noqa: S301  # the same
     try:
         collected = asyncio.run(_collected(bed, sources, kept, prompts=prompts))
     finally:
@@ -110,7 +111,7 @@ def _write(path: Path, value: object) -> None:
 
 
 async def _collected(
-    bed: str, sources: Sources, kept: dict[str, bytes], *, prompts: bool
+    bed: str, sources: Sources, kept: dict[str, Encoding], *, prompts: bool
 ) -> list[Sample]:
     folder = sources.of(bed)
     if (folder is None and bed != "everyday") or (bed == "coding" and sources.public is None):

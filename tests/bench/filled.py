@@ -1,8 +1,8 @@
 """A store of any size, made through the store's own functions: real texts, drawn vectors.
 
-To embed a hundred thousand texts takes half an hour, so the vectors are drawn: that
-of one of some hundred really embedded texts, with noise, of length 1. A search
-costs the same whatever the numbers are.
+To embed a hundred thousand texts takes half an hour, so the encodings are drawn: the vector
+of one of some hundred really embedded texts, with noise, of length 1, and its token vectors.
+A search costs the same whatever the numbers are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bench.stage import installed_model
 from memd.base.clock import SystemClock
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.domain.encoding import ModelFingerprint
+from memd.domain.encoding import Encoding, ModelFingerprint
 from memd.domain.enums import MemoryCategory
 from memd.embedding.embed import EmbedderThread
 from memd.store.access import names
@@ -42,7 +42,8 @@ AGENT = "default"
 async def fill(path: Path, rows: int) -> list[Made]:
     """Make a store of *rows* memories of one agent at *path*; returns what is in it."""
     texts = made(random.Random(SEED), rows)
-    fingerprint, near = await _really(texts[:REAL_VECTORS])
+    fingerprint, real = await _really(texts[:REAL_VECTORS])
+    near = np.array([np.frombuffer(each.vector, "<f4") for each in real])
     chance = np.random.default_rng(SEED)
     clock = SystemClock()
     ids = Ids(clock)
@@ -52,33 +53,37 @@ async def fill(path: Path, rows: int) -> list[Made]:
             step = texts[start : start + STEP_ROWS]
             noise = chance.standard_normal((len(step), near.shape[1]))
             noise *= NOISE / np.linalg.norm(noise, axis=1, keepdims=True)
-            drawn = near[chance.integers(len(near), size=len(step))] + noise
+            places = chance.integers(len(near), size=len(step))
+            drawn = near[places] + noise
             drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
-            packed = [row.tobytes() for row in drawn.astype("<f4")]
+            encodings = [
+                Encoding(row.tobytes(), real[place].tokens)
+                for row, place in zip(drawn.astype("<f4"), places, strict=True)
+            ]
             work = partial(
-                _put, start=start, step=step, packed=packed, fingerprint=fingerprint, ids=ids
+                _put, start=start, step=step, encodings=encodings, fingerprint=fingerprint, ids=ids
             )
             await db.write(Caller(agent_id=AGENT, method="bench"), work)
         await db.checkpoint(truncate=True)
     return texts
 
 
-async def _really(some: list[Made]) -> tuple[ModelFingerprint, np.ndarray[tuple[int, int]]]:
+async def _really(some: list[Made]) -> tuple[ModelFingerprint, list[Encoding]]:
     thread = EmbedderThread(installed_model())
     try:
         fingerprint = thread.fingerprint
         assert fingerprint is not None
-        vectors_of = await thread.embed([each.text for each in some], bulk=True)
+        encodings = await thread.encode([each.text for each in some], bulk=True)
     finally:
         await thread.close()
-    return fingerprint, np.array([np.frombuffer(vector, "<f4") for vector in vectors_of])
+    return fingerprint, encodings
 
 
 def _put(
     conn: Writing,
     start: int,
     step: list[Made],
-    packed: list[bytes],
+    encodings: list[Encoding],
     fingerprint: ModelFingerprint,
     ids: Ids,
 ) -> None:
@@ -89,7 +94,7 @@ def _put(
         _row(conn, agent_key, start + at, each.text, ids, now_us) for at, each in enumerate(step)
     ]
     keys = memories.insert_bare(conn, rows, now_us)
-    vectors.store(conn, model_key, list(zip(keys, packed, strict=True)))
+    vectors.store(conn, model_key, list(zip(keys, encodings, strict=True)))
     memories.index_new(conn, keys)
 
 

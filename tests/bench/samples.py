@@ -22,7 +22,7 @@ from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
-from memd.domain.encoding import ModelFingerprint
+from memd.domain.encoding import Encoding, ModelFingerprint
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
@@ -59,11 +59,11 @@ class Sample:
 
 
 class Remembered:
-    """The embedder, with every vector kept: the same texts go into three stores."""
+    """The embedder, with every encoding kept: the same texts go into three stores."""
 
-    def __init__(self, thread: EmbedderThread, kept: dict[str, bytes] | None = None) -> None:
+    def __init__(self, thread: EmbedderThread, kept: dict[str, Encoding] | None = None) -> None:
         self._thread = thread
-        self._kept: dict[str, bytes] = {} if kept is None else kept
+        self._kept: dict[str, Encoding] = {} if kept is None else kept
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
@@ -74,8 +74,11 @@ class Remembered:
         return self._thread.loaded
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        return [encoding.vector for encoding in await self.encode(texts, bulk=bulk)]
+
+    async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
         new = [text for text in dict.fromkeys(texts) if text not in self._kept]
-        self._kept.update(zip(new, await self._thread.embed(new, bulk=bulk), strict=True))
+        self._kept.update(zip(new, await self._thread.encode(new, bulk=bulk), strict=True))
         return [self._kept[text] for text in texts]
 
     def serve(self, name: str | None) -> None:
@@ -86,11 +89,11 @@ class Remembered:
 
 
 async def collect(
-    dialogues: Sequence[Dialogue], kept: dict[str, bytes] | None = None
+    dialogues: Sequence[Dialogue], kept: dict[str, Encoding] | None = None
 ) -> list[Sample]:
     """Return the samples of *dialogues*, of the foreign questions, and of the small stores.
 
-    Vectors in *kept* are not made again, and new ones are added to it.
+    Encodings in *kept* are not made again, and new ones are added to it.
     """
     embedder = Remembered(EmbedderThread(installed_model()), kept)
     try:

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,7 +29,9 @@ from bench.filled import main as filled
 from bench.night import DAYS, MovedClock, house
 from bench.scores import p50_p95
 from bench.stage import Stage, new_places, staged, write_result
+from memd.base.limits import EMBED_TOKEN_VECTORS_MAX
 from memd.domain.caller import Caller
+from memd.domain.encoding import TOKEN_BYTES, Encoding
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import build_sleep
@@ -91,15 +93,18 @@ def _embed(conn: Writing) -> int:
     for key in keys:
         rows = conn.execute(
             """
-            SELECT e.vector
+            SELECT e.vector, e.tokens
               FROM derived AS d
                    JOIN embedding AS e ON e.memory_key = d.from_key AND e.model_key = :model_key
              WHERE d.to_key = :key
             """,
             {"model_key": cache.model_key, "key": key},
-        )
-        mean = np.mean([np.frombuffer(vector, "<f4") for (vector,) in rows], axis=0)
-        means.append((key, (mean / np.linalg.norm(mean)).astype("<f4").tobytes()))
+        ).fetchall()
+        sources = cast("list[tuple[bytes, bytes]]", rows)
+        mean = np.mean([np.frombuffer(vector, "<f4") for vector, _ in sources], axis=0)
+        tokens = b"".join(its for _, its in sources)[: EMBED_TOKEN_VECTORS_MAX * TOKEN_BYTES]
+        vector = (mean / np.linalg.norm(mean)).astype("<f4").tobytes()
+        means.append((key, Encoding(vector, tokens)))
     pending.store_vectors(conn, cache.model_key, means)
     pending.activate(conn, keys)
     return len(keys)

@@ -13,6 +13,7 @@ from support.powercut import outcomes
 from support.store import ADA
 
 from memd.archive.archive import archive_memory, restore_memory
+from memd.domain.encoding import Encoding
 from memd.domain.enums import ArchiveReason, TrashReason
 from memd.store.access import changes, names
 from memd.store.file.connect import Writing
@@ -62,9 +63,8 @@ def two_memories(conn: Writing) -> None:
     rows = [a_row(SOURCE, text, agent_key=agent_key) for text in ("Ann keeps bees.", "Bob sails.")]
     keys = memories.insert_bare(conn, rows, 1)
     assert keys == [1, 2]
-    vectors.store(
-        conn, model_key, [(k, hash_vector(r.content)) for k, r in zip(keys, rows, strict=True)]
-    )
+    encodings = [Encoding(hash_vector(row.content)) for row in rows]
+    vectors.store(conn, model_key, list(zip(keys, encodings, strict=True)))
     memories.index_new(conn, keys)
 
 

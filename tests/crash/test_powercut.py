@@ -10,11 +10,12 @@ from pathlib import Path
 import apsw
 import pytest
 from support.builders import a_row, an_id_source
-from support.fakes import fingerprint, hash_vector
+from support.fakes import fingerprint, hash_tokens, hash_vector
 from support.powercut import RecordingVFS, images, leave_as_it_is
 from support.store import ADA, SOURCE_TABLES
 
 from memd.base.errors import MemdError
+from memd.domain.encoding import Encoding
 from memd.store.access import changes, names
 from memd.store.check import check
 from memd.store.file import migrate, scrub
@@ -54,7 +55,7 @@ def insert(conn: Writing, number: int, ids: list[str], word: str = "lamps") -> N
     text = f"Crate {number} holds {word}."
     row = a_row(SOURCE, text, agent_key=agent_key, session_key=session_key, ordinal=number)
     keys = memories.insert_bare(conn, [row], number)
-    vectors.store(conn, model_key, [(keys[0], hash_vector(text))])
+    vectors.store(conn, model_key, [(keys[0], Encoding(hash_vector(text), hash_tokens(text)))])
     memories.index_new(conn, keys)
     changes.record(conn, ADA, number, None)
     conn.execute("COMMIT")

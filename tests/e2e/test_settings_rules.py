@@ -21,9 +21,10 @@ from memd.client import AsyncClient, Client
 from memd.domain.settings.settings import Settings
 from memd.embedding import model_files
 from memd.embedding.embed import EmbedderThread
+from memd.embedding.encoders import Encoded
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 MAPS = Path("/proc/self/maps")
 SAID = "We decided to use PostgreSQL 16 for the billing service, because Jonas knows it."
@@ -117,10 +118,11 @@ async def test_the_file_is_mapped_unless_the_settings_forbid_it(
 class WideEncoder(FakeEncoder):
     """Makes vectors as long as the store's."""
 
-    def encode(self, texts: list[str]) -> NDArray[np.float32]:
-        short = super().encode(texts)
+    def encode(self, texts: list[str]) -> Encoded:
+        short = super().encode(texts).vectors
         times = model_files.DIMENSION // short.shape[1]
-        return np.asarray(np.tile(short, times) / np.sqrt(times), dtype=np.float32)
+        wide = np.asarray(np.tile(short, times) / np.sqrt(times), dtype=np.float32)
+        return Encoded(wide, [b""] * len(texts))
 
 
 @shows("daemon.model_idle_minutes")

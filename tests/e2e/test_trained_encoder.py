@@ -71,7 +71,7 @@ def test_what_is_trained_is_the_model_and_what_is_written_is_what_was_trained(
         ours = encoder.vectors(weights, tokens, texts[:20]).numpy()
     manifest = read_manifest(model_dir)
     assert manifest is not None
-    known = load_encoder(model_dir, manifest).encode(texts[:20])
+    known = load_encoder(model_dir, manifest).encode(texts[:20]).vectors
     assert (ours * known).sum(axis=1).min() > 0.9999
 
     heard: list[float] = []
@@ -81,7 +81,7 @@ def test_what_is_trained_is_the_model_and_what_is_written_is_what_was_trained(
     assert status(tmp_path / "tuned").installed
     made = read_manifest(tmp_path / "tuned")
     assert made is not None
-    after = load_encoder(tmp_path / "tuned", made).encode(texts[:20])
+    after = load_encoder(tmp_path / "tuned", made).encode(texts[:20]).vectors
     nearness = (after * known).sum(axis=1)
     assert 0.5 < nearness.mean() < 0.9999
 
@@ -89,8 +89,8 @@ def test_what_is_trained_is_the_model_and_what_is_written_is_what_was_trained(
         manifest = read_manifest(folder)
         assert manifest is not None
         model = load_encoder(folder, manifest)
-        asked = model.encode([each.question for each in TRIPLES])
-        right = model.encode([each.passage for each in TRIPLES])
+        asked = model.encode([each.question for each in TRIPLES]).vectors
+        right = model.encode([each.passage for each in TRIPLES]).vectors
         return float(np.mean((asked @ right.T).argmax(axis=1) == np.arange(len(TRIPLES))))
 
     assert near(tmp_path / "tuned") > near(model_dir)

@@ -24,6 +24,7 @@ from support.store import ADA, a_house
 from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.caller import Caller
+from memd.domain.encoding import Encoding
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
 from memd.domain.memory import MemoryQuery
 from memd.recall import retrievers
@@ -126,7 +127,7 @@ def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -
         raw = [chance.gauss(0, 1) for _ in range(DIMENSION)]
         length = sum(number * number for number in raw) ** 0.5
         packed.append(struct.pack(f"<{DIMENSION}f", *(number / length for number in raw)))
-    vectors.store(conn, model_key, list(zip(keys, packed, strict=True)))
+    vectors.store(conn, model_key, list(zip(keys, map(Encoding, packed), strict=True)))
     turns = frozenset(key for key in keys if key % 5 == 0)
     for key in turns:
         conn.execute(

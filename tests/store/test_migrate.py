@@ -12,13 +12,14 @@ from pathlib import Path
 import apsw
 import pytest
 from support.clocks import HeldClock
+from support.fakes import HashEmbedder
 from support.store import ADA, a_house, a_writer, source_hash, stored, tampering, visible
 
 from memd.base.errors import DamagedError
 from memd.domain.caller import LOCAL, OPERATOR
 from memd.domain.enums import MemoryCategory
 from memd.domain.ingest import IngestRequest
-from memd.store.file.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
+from memd.store.file.connect import APPLICATION_ID, SCHEMA_VERSION, Reading, Writing
 from memd.store.file.database import open_database
 from memd.store.file.migrate import STEPS
 from memd.store.session import message_index, turns, windows
@@ -31,9 +32,12 @@ UNSEALED = "".join(
     for table in SEALED
 )
 
+WITHOUT_TOKENS = "DROP INDEX embedding_without_tokens; ALTER TABLE embedding DROP COLUMN tokens;"
+
 # As if there had been a version 0: no weights, another name for a column, no index for the trash.
 OLDER = f"""
 {UNSEALED}
+{WITHOUT_TOKENS}
 ALTER TABLE preference DROP COLUMN origin;
 ALTER TABLE preference DROP COLUMN client_key;
 ALTER TABLE preference DROP COLUMN confirmed_at_us;
@@ -145,8 +149,45 @@ def cache_part_of_version_2() -> str:
     return frozen[begin : frozen.index(";", begin)]
 
 
+def to_version_4(conn: apsw.Connection) -> None:
+    conn.execute(WITHOUT_TOKENS)
+    conn.execute("PRAGMA user_version = 4")
+    conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+async def test_memories_of_version_4_get_token_vectors(tmp_path: Path) -> None:
+    path, new = tmp_path / "memd.db", tmp_path / "new.db"
+    embedder = HashEmbedder(with_tokens=True)
+    async with a_house(path, embedder=embedder) as house:
+        await stored(house, "Ann keeps bees in Lisbon.", "Bob sails.", session_id="s")
+        await house.queue.drain()
+        encodings = await house.db.read(encodings_of)
+    with tampering(path) as conn:
+        to_version_4(conn)
+    async with a_house(path, embedder=embedder) as house:
+        assert await house.db.read(encodings_of) == [(*each[:-1], None) for each in encodings]
+        assert await house.queue.drain() == 2
+        assert await house.db.read(encodings_of) == encodings
+        assert await house.queue.drain() == 0
+        assert (await house.upkeep.check(ADA)).problems == ()
+    with a_writer(path) as conn, a_writer(new) as other:
+        assert schema(conn) == schema(other)
+
+
+def encodings_of(conn: Reading) -> list[tuple[object, ...]]:
+    """Return the vectors and token vectors, and the centroid that the vectors are summed up in."""
+    return conn.execute(
+        """
+        SELECT e.memory_key, e.vector, c.vectors, c.total, e.tokens
+          FROM embedding AS e, centroid AS c
+         ORDER BY e.memory_key
+        """
+    ).fetchall()
+
+
 def to_version_3(conn: apsw.Connection) -> None:
     """Rebuild the windows as they were, and fill them: of bob's one ada has the session."""
+    to_version_4(conn)
     frozen = (GOLDEN / "schema-3.sql").read_text("utf-8")
     begin = frozen.index("CREATE TABLE usage_window")
     conn.execute("DROP TABLE usage_window")

@@ -12,6 +12,7 @@ import apsw
 import pytest
 from support.clocks import HeldClock
 from support.entries import NOW
+from support.fakes import HashEmbedder
 from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, tell, visible
 
 from memd.archive import trash
@@ -282,13 +283,14 @@ async def everywhere(house: Rooms) -> str:
 
 
 async def test_what_is_forgotten_leaves_no_trace_in_any_file(path: Path, tmp_path: Path) -> None:
-    async with a_house(path) as house:
+    async with a_house(path, embedder=HashEmbedder(with_tokens=True)) as house:
         secret = await everywhere(house)
-        vector = (await row_of(house, secret))["embedding"][0][-1]
+        vector, tokens = (await row_of(house, secret))["embedding"][0][-2:]
         await house.db.checkpoint()
         raw = bytes_of(tmp_path)
         assert all(trace in raw for trace in TRACES)
         assert vector in raw
+        assert tokens in raw
         forgotten = await house.trash.forget(ADA, ids=[secret])
         assert forgotten.count == 1
         assert forgotten.ids == (secret,)
@@ -296,6 +298,7 @@ async def test_what_is_forgotten_leaves_no_trace_in_any_file(path: Path, tmp_pat
         raw = bytes_of(tmp_path)
         assert not [trace for trace in TRACES if trace in raw]
         assert vector not in raw
+        assert tokens not in raw
         assert await house.recall.retrieve(ADA, MemoryQuery(text=WORD)) == ()
         assert (await house.upkeep.check(ADA)).ok
     assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]

@@ -15,6 +15,7 @@ from support.store import ADA, EVERYTHING, a_writer, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import EmbeddingError
+from memd.domain.encoding import Encoding
 from memd.domain.enums import ArchiveReason, Origin
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
@@ -56,13 +57,13 @@ BAD = {
 @pytest.mark.parametrize("vector", BAD.values(), ids=BAD)
 def test_what_is_no_unit_vector_is_refused(conn: Writing, vector: bytes) -> None:
     with pytest.raises(EmbeddingError):
-        vectors.store(conn, 1, [(1, GOOD), (1, vector)])
+        vectors.store(conn, 1, [(1, Encoding(GOOD)), (1, Encoding(vector))])
     assert conn.execute("SELECT count(*) FROM embedding").get == 0
 
 
 def test_a_unit_vector_is_stored_and_found(conn: Writing) -> None:
     rounded = struct.pack(f"<{DIMENSION}f", *(n * 1.0004 for n in numbers(GOOD)))
-    vectors.store(conn, 1, [(1, rounded)])
+    vectors.store(conn, 1, [(1, Encoding(rounded))])
     vectors.index(conn, [1])
     (near,) = vectors.search(conn, GOOD, [vectors.partition(1, CachePart.SEARCHED, 0)], 10)
     assert near.memory_key == 1

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from memd.base.errors import DegradedError
-from memd.domain.encoding import ModelFingerprint, SentenceLogits
+from memd.domain.encoding import TOKEN_BYTES, Encoding, ModelFingerprint, SentenceLogits
 
 DIMENSION = 32
 
@@ -41,6 +41,13 @@ def _signs(word: str, dimension: int) -> tuple[int, ...]:
     return tuple(1 if bits >> place & 1 else -1 for place in range(dimension))
 
 
+def hash_tokens(text: str) -> bytes:
+    """Return a token vector for each word of *text*: equal words are one, others are far apart."""
+    words = re.findall(r"\w+", text.lower()) or [text]
+    signs = (_signs(f"token {word}", TOKEN_BYTES) for word in words)
+    return array("b", (16 * sign for each in signs for sign in each)).tobytes()
+
+
 def numbers(vector: bytes) -> array[float]:
     """Return a stored vector as numbers."""
     return array("f", vector)
@@ -50,9 +57,15 @@ class HashEmbedder:
     """Embeds by hash, at once. *present* False is a model that is not installed."""
 
     def __init__(
-        self, name: str = "hash", *, dimension: int = DIMENSION, present: bool = True
+        self,
+        name: str = "hash",
+        *,
+        dimension: int = DIMENSION,
+        present: bool = True,
+        with_tokens: bool = False,
     ) -> None:
         self.name = name
+        self.with_tokens = with_tokens
         self.dimension = dimension
         self.present = present
         self.texts: list[str] = []
@@ -71,6 +84,11 @@ class HashEmbedder:
             raise DegradedError("no model is installed")
         self.texts.extend(texts)
         return [hash_vector(text, self.dimension, self.name) for text in texts]
+
+    async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
+        made = await self.embed(texts, bulk=bulk)
+        tokens = [hash_tokens(text) if self.with_tokens else b"" for text in texts]
+        return [Encoding(*each) for each in zip(made, tokens, strict=True)]
 
     async def classify(
         self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()

@@ -15,7 +15,7 @@ from support import store
 from memd.backends.rooms import Rooms
 from memd.base.clock import Clock
 from memd.base.errors import EmbeddingError
-from memd.domain.encoding import Embedder, ModelFingerprint
+from memd.domain.encoding import Embedder, Encoding, ModelFingerprint
 from memd.domain.settings.settings import Settings
 from memd.domain.values import Emit, unheard
 
@@ -45,6 +45,9 @@ class WordsEmbedder:
             raise EmbeddingError("planted")
         self.asked.extend(texts)
         return [vector(text) for text in texts]
+
+    async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
+        return [Encoding(each) for each in await self.embed(texts, bulk=bulk)]
 
     def warm(self) -> None:
         """Nothing has to be loaded."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from memd.extract.times import find_periods
 from memd.recall.question import Question, question
-from memd.recall.ranking.features import Measured, Statistics, measure
+from memd.recall.ranking.features import Measured, Nearness, Statistics, measure
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.store.search.fulltext import Corpus
 
@@ -58,4 +58,5 @@ def measured(
         Corpus(len(candidates), sum(len(words_of(c.own)) for c in candidates), 0),
         {term: sum(term in text for text in texts) for term in terms},
     )
-    return measure(about, candidates, cosines or {}, statistics, words_of, own_count)
+    nearness = Nearness(cosines or {}, {})
+    return measure(about, candidates, nearness, statistics, words_of, own_count)

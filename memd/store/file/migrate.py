@@ -161,7 +161,12 @@ def _from_3(conn: Writing) -> None:
     )
 
 
-STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2, 3: _from_3}
+def _from_4(conn: Writing) -> None:
+    """Add token vectors. The embedding queue makes them for the memories of before."""
+    conn.execute("ALTER TABLE embedding ADD COLUMN tokens BLOB")
+
+
+STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2, 3: _from_3, 4: _from_4}
 """The step from each version to the next. Version 1 is the first."""
 
 

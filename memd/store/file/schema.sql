@@ -354,7 +354,9 @@ CREATE TABLE embedding_model (
     created_at_us INTEGER NOT NULL
 ) STRICT;
 
--- The vectors (float32, little-endian, normalised): the truth from which vec0 is rebuilt.
+-- The vectors (float32, little-endian, normalised): the truth from which vec0 is rebuilt. tokens are
+-- the token vectors (64 x int8 each, for late interaction); NULL until they are made, empty of a model
+-- that gives none. The checksum is the vector's.
 CREATE TABLE embedding (
     embedding_key INTEGER PRIMARY KEY,
     memory_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
@@ -362,8 +364,11 @@ CREATE TABLE embedding (
     kind TEXT NOT NULL CHECK (kind IN ('own', 'window')),
     checksum BLOB NOT NULL,
     vector BLOB NOT NULL,
+    tokens BLOB,
     UNIQUE (memory_key, model_key, kind)
 ) STRICT;
+-- Read by the embedding queue: the vectors of before there were token vectors.
+CREATE INDEX embedding_without_tokens ON embedding (model_key, memory_key) WHERE tokens IS NULL;
 
 -- The running sum of vectors for novelty (SPEC D4), one per agent and model.
 CREATE TABLE centroid (

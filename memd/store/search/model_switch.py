@@ -12,7 +12,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from memd.domain.encoding import ModelFingerprint
+from memd.domain.encoding import Encoding, ModelFingerprint
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search import centroids, pending, vectors
 from memd.store.search.pending import PendingRow
@@ -85,12 +85,12 @@ def list_missing(conn: Reading, change: ModelChange, after: int, limit: int) -> 
 
 
 def store_vectors(
-    conn: Writing, change: ModelChange, vectored: Sequence[tuple[PendingRow, bytes]]
+    conn: Writing, change: ModelChange, encoded: Sequence[tuple[PendingRow, Encoding]]
 ) -> None:
     """Store vectors of the new model, except for memories whose words changed meanwhile."""
     model_key = _key(conn, change)
-    unchanged = pending.find_unchanged(conn, [row for row, _ in vectored])
-    own = [(row.memory_key, vector) for row, vector in vectored if row.memory_key in unchanged]
+    unchanged = pending.find_unchanged(conn, [row for row, _ in encoded])
+    own = [(row.memory_key, each) for row, each in encoded if row.memory_key in unchanged]
     keys = [key for key, _ in own]
     centroids.subtract(conn, keys, model_key)
     vectors.store(conn, model_key, own)

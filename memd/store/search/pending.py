@@ -2,7 +2,7 @@
 
 A row in state ``pending`` waits for its first vector. With ``importance`` NULL it also has yet to
 pass the importance gate (SPEC D4). After a change of model every row, in any state, waits for a
-vector of the new one.
+vector of the new one, and one without token vectors for both anew.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memd.domain.encoding import Encoding
 from memd.domain.enums import MemoryState
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
@@ -70,17 +71,21 @@ def count_pending(conn: Reading) -> int:
 
 
 def list_missing(conn: Reading, model_key: int, after: int, limit: int) -> list[PendingRow]:
-    """Return up to *limit* memories after key *after* without a vector of the model, in order."""
+    """Return up to *limit* memories after key *after* that the model has yet to embed, in order."""
     return conn.list_rows(
         PendingRow,
         f"""
         {_COLUMNS}
          WHERE m.memory_key > :after
            AND m.state <> 'pending'
-           AND NOT EXISTS (SELECT 1
+           AND (NOT EXISTS (SELECT 1
+                              FROM embedding AS e
+                             WHERE e.memory_key = m.memory_key
+                               AND e.model_key = :model_key AND e.kind = 'own')
+                OR EXISTS (SELECT 1
                              FROM embedding AS e
                             WHERE e.memory_key = m.memory_key
-                              AND e.model_key = :model_key AND e.kind = 'own')
+                              AND e.model_key = :model_key AND e.tokens IS NULL))
          ORDER BY m.memory_key
          LIMIT :limit
         """,
@@ -122,14 +127,14 @@ def find_unchanged(conn: Reading, rows: Sequence[PendingRow]) -> frozenset[int]:
     return frozenset(keys)
 
 
-def store_vectors(conn: Writing, model_key: int, vectored: Sequence[tuple[int, bytes]]) -> None:
+def store_vectors(conn: Writing, model_key: int, encoded: Sequence[tuple[int, Encoding]]) -> None:
     """Store vectors of memories, whatever their state is now; erased ones are ignored.
 
     A vector that is replaced is subtracted from the centroid; the caller adds the new one.
     """
     existing = [
-        (key, vector)
-        for key, vector in vectored
+        (key, encoding)
+        for key, encoding in encoded
         if conn.execute("SELECT 1 FROM memory WHERE memory_key = :key", {"key": key}).get
     ]
     keys = [key for key, _ in existing]

@@ -1,5 +1,8 @@
 """Vectors: the ``embedding`` rows are the truth, a vec0 table per generation is their cache.
 
+Beside each vector stand the token vectors of its text, which are read for the candidates of a
+question alone and not indexed.
+
 Distances are L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The owner
 and the part of the cache are the partition key, so the cost of a search grows with the owner's
 vectors, not with the file's, and excludes parts that the search would drop. Each partition is cut
@@ -20,7 +23,7 @@ from typing import NamedTuple, cast
 
 from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
-from memd.domain.encoding import ModelFingerprint
+from memd.domain.encoding import TOKEN_BYTES, Encoding, ModelFingerprint
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search.fulltext import CachePart
 
@@ -138,36 +141,42 @@ def ensure_cache(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> i
     return model_key
 
 
-def store(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> None:
-    """Store vectors as (memory_key, vector), without indexing them (:func:`index`).
+def store(conn: Writing, model_key: int, encoded: Sequence[tuple[int, Encoding]]) -> None:
+    """Store what the model made of memories, by their keys, without indexing it (:func:`index`).
 
     Raises EmbeddingError for anything but a unit vector of the model's dimension: a NaN would come
     first in every search (PROMISES 4).
     """
     dimension = _dimension(conn, model_key)
-    for _, vector in vectors:
-        validate(vector, dimension)
+    for _, encoding in encoded:
+        validate(encoding, dimension)
     conn.executemany(
         """
-        INSERT INTO embedding (memory_key, model_key, kind, checksum, vector)
-        VALUES (:memory_key, :model_key, 'own', :checksum, :vector)
+        INSERT INTO embedding (memory_key, model_key, kind, checksum, vector, tokens)
+        VALUES (:memory_key, :model_key, 'own', :checksum, :vector, :tokens)
             ON CONFLICT (memory_key, model_key, kind)
-            DO UPDATE SET checksum = excluded.checksum, vector = excluded.vector
+            DO UPDATE SET checksum = excluded.checksum,
+                          vector = excluded.vector,
+                          tokens = excluded.tokens
         """,
         (
             {
                 "memory_key": memory_key,
                 "model_key": model_key,
-                "checksum": checksum(vector),
-                "vector": vector,
+                "checksum": checksum(encoding.vector),
+                "vector": encoding.vector,
+                "tokens": encoding.tokens,
             }
-            for memory_key, vector in vectors
+            for memory_key, encoding in encoded
         ),
     )
 
 
-def validate(vector: bytes, dimension: int) -> None:
-    """Raise EmbeddingError unless *vector* is a finite unit vector of *dimension* float32."""
+def validate(encoding: Encoding, dimension: int) -> None:
+    """Raise EmbeddingError for no finite unit vector of *dimension* float32, or half a token's."""
+    vector = encoding.vector
+    if len(encoding.tokens) % TOKEN_BYTES:
+        raise EmbeddingError(f"a token's vector must have {TOKEN_BYTES} numbers")
     if len(vector) != dimension * 4:
         raise EmbeddingError(f"a vector must have {dimension} dimensions")
     numbers = array("f")
@@ -272,6 +281,24 @@ def cosines_of(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, f
         {"keys": keys_array(keys), "vector": vector, "model_key": cache.model_key},
     )
     return {key: cosine(distance) for key, distance in rows}
+
+
+def tokens_of(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return the token vectors of each of *keys* that has some of the live model."""
+    cache = current_cache(conn)
+    if cache is None or not keys:
+        return {}
+    rows = conn.execute(
+        """
+        SELECT e.memory_key, e.tokens
+          FROM carray(:keys) AS k
+               CROSS JOIN embedding AS e
+                  ON e.memory_key = k.value AND e.model_key = :model_key AND e.kind = 'own'
+         WHERE length(e.tokens) > 0
+        """,
+        {"keys": keys_array(keys), "model_key": cache.model_key},
+    )
+    return cast("dict[int, bytes]", dict(rows))
 
 
 def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:

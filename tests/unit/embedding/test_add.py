@@ -43,7 +43,7 @@ def test_a_model_of_another_dimension_is_added_and_its_vectors_lie_around_zero(
     assert manifest.fingerprint.dimension == DIMENSION
     assert manifest.prefix == "query: "
     texts = [each.text for each in references()]
-    rows = load_encoder(folder, manifest).encode(texts)
+    rows = load_encoder(folder, manifest).encode(texts).vectors
     near = rows @ rows.T
     assert rows.shape == (len(texts), DIMENSION)
     assert abs(float(near[~np.eye(len(texts), dtype=bool)].mean())) < 0.2
@@ -67,7 +67,7 @@ def test_that_two_texts_are_in_one_language_makes_them_no_nearer(
     assert manifest is not None
 
     encoder = load_encoder(folder, manifest)
-    rows = {language: encoder.encode(texts) for language, texts in SAID.items()}
+    rows = {language: encoder.encode(texts).vectors for language, texts in SAID.items()}
 
     further = [
         abs(float((rows[one] @ rows[other].T).mean() - (rows[one] @ rows[one].T).mean()))
