@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from memd.domain.enums import SearchMode
 from memd.domain.recall import ExcludedMemory
 from memd.recall.question import Question
-from memd.recall.ranking.features import Statistics, measure
+from memd.recall.ranking.features import Nearness, Statistics, measure
+from memd.recall.ranking.late_interaction import maxsims
 from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
-from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS, Tuned
+from memd.recall.ranking.weights import Tuned, shipped_weights
 from memd.recall.scope import SearchScope
 from memd.store.file.connect import Reading
 from memd.store.search import caches, candidate_rows, fulltext, vectors
@@ -35,6 +36,8 @@ class SearchQuery:
     question: Question
     mode: SearchMode
     vector: bytes | None = None
+    tokens: bytes = b""
+    """Its token vectors; none of a model that gives none."""
     degraded: str | None = None
     tuned: Tuned | None = None
     """The tuning that replaces the shipped weights, where the question has a vector."""
@@ -59,26 +62,47 @@ def rank_candidates(
     if (excluded_key := query.excluded_key) is not None:
         by_scope = [_exclude(conn, excluded_key, scoped) for scoped in by_scope]
     candidates = [candidate for scoped in by_scope for candidate in scoped]
-    with_neighbours = {
-        key
-        for candidate in candidates
-        for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
-        if key is not None
-    }
-    cosines = {} if vector is None else vectors.cosines_of(conn, vector, sorted(with_neighbours))
-    weights = WITHOUT_VECTORS if vector is None else HYBRID
+    nearness = _nearness(conn, query, by_scope)
+    weights = shipped_weights(vector=vector is not None, tokens=bool(nearness.maxsims))
     if query.tuned is not None and vector is not None:
-        cosines, weights = query.tuned.cosines(cosines), query.tuned.weights
+        weights = query.tuned.weights
     owners = [owner for scope in scopes for owner in scope.owners]
     statistics = Statistics(fulltext.corpus(conn, owners), query.frequencies)
     stem = fulltext.stemmer(conn)
-    measured = measure(asked, candidates, cosines, statistics, stem, len(by_scope[0]))
+    measured = measure(asked, candidates, nearness, statistics, stem, len(by_scope[0]))
     project_id = scopes[0].shown.active_project_id
     request_us = scopes[0].shown.now_us if asked.is_request else None
     items, chance = rank_with_gate(measured, weights, mode, project_id, request_us)
     if asked.only_time and mode is SearchMode.HYBRID:
         items, chance = rank_by_time(items, project_id), 1.0
     return RankedCandidates(_show_summaries(conn, scopes[0], items), chance, query.degraded)
+
+
+def _nearness(
+    conn: Reading, query: SearchQuery, by_scope: Sequence[Sequence[SearchCandidate]]
+) -> Nearness:
+    """Return how near the question comes to the candidates of each scope, the own ones first.
+
+    Its tokens are compared only where each candidate with a vector has token vectors, so that all
+    are measured alike.
+    """
+    if query.vector is None:
+        return Nearness({}, {})
+    candidates = [candidate for scoped in by_scope for candidate in scoped]
+    with_neighbours = {
+        key
+        for candidate in candidates
+        for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
+        if key is not None
+    }
+    cosines = vectors.cosines_of(conn, query.vector, sorted(with_neighbours))
+    embedded = [each.memory_key for each in candidates if each.memory_key in cosines]
+    own = sum(each.memory_key in cosines for each in by_scope[0])
+    tokens = vectors.tokens_of(conn, embedded) if query.tokens else {}
+    near: dict[int, float] = {}
+    if len(tokens) == len(set(embedded)):
+        near = maxsims(query.tokens, {key: tokens[key] for key in embedded}, own)
+    return Nearness(cosines if query.tuned is None else query.tuned.cosines(cosines), near)
 
 
 def _exclude(

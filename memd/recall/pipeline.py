@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from memd.base.errors import ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.base.shared_lock import SharedLock
-from memd.domain.encoding import Embedder, ModelFingerprint
+from memd.domain.encoding import Embedder, Encoding, ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.extract.times import find_periods
 from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidates
@@ -88,7 +88,7 @@ class RetrievedKeys(NamedTuple):
     sparse: Sequence[Sequence[int]]
 
 
-EmbeddingTask = asyncio.Task[list[bytes]]
+EmbeddingTask = asyncio.Task[list[Encoding]]
 
 
 class QueryPrefetch:
@@ -106,7 +106,7 @@ class QueryPrefetch:
         """Start to embed *text* if that is likely what is needed; the caller cancels the task."""
         if not self._likely:
             return None
-        task = asyncio.create_task(embedder.embed([text]))
+        task = asyncio.create_task(embedder.encode([text]))
         task.add_done_callback(_retrieve_error)
         return task
 
@@ -218,11 +218,13 @@ class RetrievalPipeline:
             embedding.cancel()  # the model's thread would finish it first
             embedding = None
         try:
-            (vector,) = await (self.embedder.embed([text]) if embedding is None else embedding)
+            (encoding,) = await (self.embedder.encode([text]) if embedding is None else embedding)
         except (UnavailableError, ModelError) as error:
             why = f"the embedding model is not available ({error.kind}): only words are searched"
             return replace(query, degraded=why)
-        return replace(query, vector=vector if query.tuned is None else query.tuned.vector(vector))
+        vector, tokens = encoding
+        vector = vector if query.tuned is None else query.tuned.vector(vector)
+        return replace(query, vector=vector, tokens=tokens)
 
 
 # The reads, in order.

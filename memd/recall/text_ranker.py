@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from memd.base.errors import ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
-from memd.domain.encoding import Embedder
+from memd.domain.encoding import Embedder, Encoding
 from memd.extract.times import find_periods
 from memd.recall.question import Question, question
-from memd.recall.ranking.features import Statistics, measure
+from memd.recall.ranking.features import Nearness, Statistics, measure
+from memd.recall.ranking.late_interaction import maxsims
 from memd.recall.ranking.rankings import gate, rank
-from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
+from memd.recall.ranking.weights import shipped_weights
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.search import fulltext, vectors
@@ -78,34 +79,42 @@ class TextRanker:
         query = query[:QUERY_CHARS_MAX]
         if not texts or not query.strip():
             return TextRanking()
-        embedded = await self._vectors([query, *(text.text for text in texts)])
+        embedded = await self._encode([query, *(text.text for text in texts)])
         return await self.db.read(_rank, query, texts, embedded)
 
-    async def _vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
+    async def _encode(self, texts: Sequence[str]) -> Sequence[Encoding]:
         if self.embedder.fingerprint is None:
             return ()
         try:
-            return await self.embedder.embed(texts)
+            return await self.embedder.encode(texts)
         except (UnavailableError, ModelError):
             return ()
 
 
 def _rank(
-    conn: Reading, query: str, texts: Sequence[RankableText], embedded: Sequence[bytes]
+    conn: Reading, query: str, texts: Sequence[RankableText], embedded: Sequence[Encoding]
 ) -> TextRanking:
     stem = fulltext.stemmer(conn)
     times = find_periods(query, max(text.created_at_us for text in texts))
     asked = question(query, frozenset(), stem, times)
-    cosines = dict(enumerate(vectors.cosines(conn, embedded[0], embedded[1:]))) if embedded else {}
+    nearness = _nearness(conn, embedded[0], embedded[1:]) if embedded else Nearness({}, {})
     candidates = [_candidate(place, text) for place, text in enumerate(texts)]
     statistics = _statistics(asked, [stem(text.text) for text in texts])
-    measured = measure(asked, candidates, cosines, statistics, stem)
-    weights = HYBRID if embedded else WITHOUT_VECTORS
+    measured = measure(asked, candidates, nearness, statistics, stem)
+    weights = shipped_weights(vector=bool(embedded), tokens=bool(nearness.maxsims))
     items = rank(measured, weights)
     return TextRanking(
         tuple(RankedText(item.measured.candidate.memory_id, item.relevance) for item in items),
         gate_open=gate(items, weights) >= weights.quiet,
     )
+
+
+def _nearness(conn: Reading, asked: Encoding, texts: Sequence[Encoding]) -> Nearness:
+    """Return how near *asked* comes to the texts, by their places."""
+    cosines = dict(enumerate(vectors.cosines(conn, asked.vector, [text.vector for text in texts])))
+    tokens = {place: text.tokens for place, text in enumerate(texts) if text.tokens}
+    complete = asked.tokens and len(tokens) == len(texts)
+    return Nearness(cosines, maxsims(asked.tokens, tokens) if complete else {})
 
 
 def _odds(text: RankedText) -> float:

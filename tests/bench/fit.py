@@ -1,7 +1,7 @@
 """Fits the reviewed table: ``python -m tests.bench.fit FILE --transcripts DIR --public DIR``.
 
-With ``--table`` it prints the two tables of ``memd/recall/ranking/weights.py`` ready to paste, and
-says whether they are those in use. Without, it first prints, for each kind of text
+With ``--table`` it prints the tables of ``memd/recall/ranking/weights.py`` ready to paste, and says
+whether they are those in use. Without, it first prints, for each kind of text
 (``bench.beds``), what is lost by a fit on the other kinds (``--judge coding``: that kind alone);
 then, with each dialogue, day and topic left out in turn, what the gate lets through at each
 threshold, what a default prompt would hold at each bar, and how far its relevances can be relied
@@ -23,9 +23,14 @@ from bench import beds
 from bench.fitting import HONEST, Judged, fitted, judge, without_vectors
 from bench.samples import Sample, folds
 from memd.recall.ranking.rankings import GATE_TOP, answer_bar
-from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS, Weights
+from memd.recall.ranking.weights import HYBRID, WITHOUT_TOKENS, WITHOUT_VECTORS, Weights
 from memd.recall.select import ENTRIES_MAX
 
+TABLES = {
+    "HYBRID": HYBRID,
+    "WITHOUT_TOKENS": WITHOUT_TOKENS,
+    "WITHOUT_VECTORS": WITHOUT_VECTORS,
+}
 FITTED = frozenset("HGABOUS")  # what naps composed (C, CX) has a table of its own
 BINS = 10
 BIN_MIN = 50
@@ -54,22 +59,26 @@ def main(argv: Sequence[str] | None = None) -> None:
             print("\n".join(fit_on(samples, bed)))
         if options.judge:
             return
-    for reviewed in (HYBRID, WITHOUT_VECTORS):
-        print("\n".join(report(samples, reviewed, keep=options.keep_ranker)))
+    for name in TABLES:
+        print("\n".join(report(samples, name, keep=options.keep_ranker)))
 
 
 def print_tables(samples: Sequence[Sample]) -> int:
     """Print the tables of a fit; returns 1 where they are not those in use."""
     same = True
-    for name, reviewed, chosen in (
-        ("HYBRID", HYBRID, samples),
-        ("WITHOUT_VECTORS", WITHOUT_VECTORS, [without_vectors(sample) for sample in samples]),
-    ):
-        made = fitted(chosen, dense=reviewed is HYBRID)
+    for name, reviewed in TABLES.items():
+        made = fitted(for_table(samples, reviewed), reviewed)
         print(code(name, made))
         same = same and alike(made, reviewed)
     print(f"# these are {'' if same else 'not '}the tables in use")
     return int(not same)
+
+
+def for_table(samples: Sequence[Sample], reviewed: Weights) -> list[Sample]:
+    """Return *samples* as the table *reviewed* meets them."""
+    if reviewed is WITHOUT_VECTORS:
+        return [without_vectors(sample) for sample in samples]
+    return list(samples)
 
 
 def alike(made: Weights, reviewed: Weights) -> bool:
@@ -90,17 +99,16 @@ def alike(made: Weights, reviewed: Weights) -> bool:
     )
 
 
-def report(samples: Sequence[Sample], reviewed: Weights, *, keep: bool) -> Iterator[str]:
-    """Yield the tables of a fit, left out in turn, those of the *reviewed* table, and its code.
+def report(samples: Sequence[Sample], name: str, *, keep: bool) -> Iterator[str]:
+    """Yield the figures of a fit, left out in turn, those of the reviewed table *name*, and code.
 
     To *keep* is to fit gate and calibration over the reviewed ranker.
     """
+    reviewed = TABLES[name]
     features = reviewed.features if keep else None
-    dense = reviewed is HYBRID
-    name = "HYBRID" if dense else "WITHOUT_VECTORS"
-    chosen = list(samples) if dense else [without_vectors(sample) for sample in samples]
+    chosen = for_table(samples, reviewed)
     judgements = {
-        "left out in turn": left_out(chosen, dense=dense, features=features),
+        "left out in turn": left_out(chosen, reviewed, features),
         "as reviewed": told_by(reviewed, chosen),
     }
     for how, judged in judgements.items():
@@ -108,16 +116,16 @@ def report(samples: Sequence[Sample], reviewed: Weights, *, keep: bool) -> Itera
         yield from table(judged)
         yield from selection(judged, reviewed)
         yield from reliability(judged)
-    yield code(name, fitted(chosen, dense=dense, features=features))
+    yield code(name, fitted(chosen, reviewed, features))
 
 
 def left_out(
-    samples: Sequence[Sample], *, dense: bool, features: Mapping[str, float] | None = None
+    samples: Sequence[Sample], reviewed: Weights, features: Mapping[str, float] | None = None
 ) -> list[Judged]:
     """Return every sample, judged by a table that was fitted without what is like it."""
     judged: list[Judged] = []
     for train, test in folds(samples):
-        judged += told_by(fitted(train, dense=dense, features=features), test)
+        judged += told_by(fitted(train, reviewed, features), test)
     return judged
 
 
@@ -139,7 +147,7 @@ def fit_on(samples: Sequence[Sample], judge_bed: str) -> list[str]:
     small = [sample for sample in samples if sample.kind == "S"]
     rows = {
         "itself": crossed(own, small),
-        "the others": told_by(fitted(others, dense=True), own),
+        "the others": told_by(fitted(others, HYBRID), own),
         "all": crossed(own, others),
         "reviewed": told_by(HYBRID, own),
     }
@@ -151,7 +159,7 @@ def crossed(own: Sequence[Sample], always: Sequence[Sample]) -> list[Judged]:
     """Return *own*, each fold judged by a table fitted on its other folds and on *always*."""
     judged: list[Judged] = []
     for train, test in folds(own):
-        judged += told_by(fitted([*train, *always], dense=True), test)
+        judged += told_by(fitted([*train, *always], HYBRID), test)
     return judged
 
 

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from bench import public
 from bench.samples import Sample
-from memd.recall.ranking.features import NAMES
 from memd.recall.ranking.rankings import GATE_TOP, Ranked, calibration, rank, signals
-from memd.recall.ranking.weights import CALIBRATION, HYBRID, WITHOUT_VECTORS, Weights, logistic
+from memd.recall.ranking.weights import CALIBRATION, WITHOUT_VECTORS, Weights, logistic
 
 Array = NDArray[np.float64]
 
-DENSE = frozenset({"cos", "nlift", "s3lift", "maxcos", "few_maxcos"})
+DENSE = frozenset({"cos", "nlift", "s3lift", "maxsim", "maxcos", "few_maxcos"})
 SIGNALS = (
     *("maxcos", "maxcovx", "sd10", "t1_nterm", "t1_bmxn", "t1_date", "strange"),
     *("few", "few_maxcos", "few_maxcovx", "few_sd10"),
@@ -93,17 +92,19 @@ def without_vectors(sample: Sample) -> Sample:
 
 
 def fitted(
-    samples: Sequence[Sample], *, dense: bool, features: Mapping[str, float] | None = None
+    samples: Sequence[Sample], reviewed: Weights, features: Mapping[str, float] | None = None
 ) -> Weights:
-    """Return the table for *samples*, with a ranker of *features* where those are given.
+    """Return the table for *samples* that would take the place of *reviewed*.
 
-    The thresholds are those in use: they are chosen by eye.
+    Its ranker has the *features* that are given, or weighs those of *reviewed* anew. The thresholds
+    are those in use: they are chosen by eye.
     """
     if features is None:
-        names = [name for name in NAMES if dense or name not in DENSE]
+        names = list(reviewed.features)
         features = dict(zip(names, _ranker(samples, names).tolist(), strict=True))
-    plain = replace(HYBRID if dense else WITHOUT_VECTORS, features=rounded(features, 2))
+    plain = replace(reviewed, features=rounded(features, 2))
     judged = [judge(sample, plain) for sample in samples if sample.candidates]
+    dense = reviewed is not WITHOUT_VECTORS
     gate, offset = fit_gate(judged, [name for name in SIGNALS if dense or name not in DENSE])
     gated = replace(plain, gate=rounded(gate, 2), gate_offset=round(offset, 2))
     return calibrated(judged, gated)

@@ -54,14 +54,16 @@ NAMES = (
     "isq",
     "when",
     "pair",
+    "maxsim",
 )
 """The ranker's features, in the order of its weights. Words count as a share of what the question
 asks for, or of what the best candidate holds, so that a long question weighs as a short one; what
 the neighbours and the session of a memory say counts as far as it is more than the memory's own,
 so that it is 0 without them (decision 0108); the words of its session (``smlift``, ``slift``) also
 only as far as candidates have a speaker, because where nobody is named a session is no talk about
-one thing (decision 0254). ``strange``, the same for all candidates, and ``nterm`` are for the gate,
-``bmx`` is for mode words, ``period`` and ``now``, the same for all, move what the gate let pass."""
+one thing (decision 0254). ``maxsim`` is of late interaction (0322). ``strange``, the same for all
+candidates, and ``nterm`` are for the gate, ``bmx`` is for mode words, ``period`` and ``now``, the
+same for all, move what the gate let pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,15 @@ class Statistics:
     def bm25_idf(self, term: str) -> float:
         """Return the same for BM25, to which a term that no memory holds is worth nothing."""
         return self.idf(term) if self.frequencies.get(term) else 0.0
+
+
+class Nearness(NamedTuple):
+    """How near the question comes to memories, by their keys."""
+
+    cosines: Mapping[int, float]
+    """Of every candidate and neighbour that has a vector."""
+    maxsims: Mapping[int, float]
+    """Of every candidate that has a vector; empty where one of them has no token vectors."""
 
 
 class _Texts(NamedTuple):
@@ -145,15 +156,15 @@ _NO_WORDS = _Words()
 def measure(
     question: Question,
     candidates: Sequence[SearchCandidate],
-    cosines: Mapping[int, float],
+    nearness: Nearness,
     statistics: Statistics,
     stem: Callable[[str], list[str]],
     own_count: int | None = None,
 ) -> list[Measured]:
     """Return the candidates, in their order, with their features.
 
-    *cosines* holds the cosine of every candidate and neighbour that has a vector. The first
-    *own_count* are compared among themselves only: what others share changes nothing among them.
+    The first *own_count* are compared among themselves only: what others share changes nothing
+    among them.
     """
     texts = _texts(question, candidates, stem)
     weighed = _Weighed(question, statistics)
@@ -162,7 +173,7 @@ def measure(
     # Without a session a candidate is a place of its own.
     places = [-c.memory_key if c.session_key is None else c.session_key for c in candidates]
     sessions = _covers(weighed, places, words)
-    near = _nearness(candidates, places, cosines)
+    near = _nearness(candidates, places, nearness.cosines)
     person = question.person
     same = {"strange": _strange(question, texts), "now": float(question.asks_now)}
     dates = fit_times(question.times, candidates)
@@ -190,9 +201,10 @@ def measure(
             "s3lift": session_mean - cos,
             "nterm": min(its.named, TERMS_FULL) / TERMS_FULL,
             "pair": text.pairs / len(question.pairs) if text.pairs else 0.0,
+            "maxsim": nearness.maxsims.get(candidate.memory_key, 0.0),
             **same,
         }
-        has_vector = candidate.memory_key in cosines
+        has_vector = candidate.memory_key in nearness.cosines
         measured.append(Measured(candidate, features, its.covx, its.held, has_vector))
     for some in (measured, measured[:count]):
         best = max((item.features["bmxn"] for item in some), default=0.0)

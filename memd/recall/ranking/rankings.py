@@ -41,10 +41,10 @@ IN_TIME_ENTRIES = 8
 PROJECT_BOOST = 0.5  # added to the score of memories of the active project (SPEC D1)
 LATELY_BOOST = 1.5  # added for a request, to what a nap composed just now in that project
 LATELY_US = 3 * DAY_US  # half-life of that boost
-NOTE_BAR = 0.05
+NOTE_BAR = 0.055
 """The bar of notes, which belong to no session, however sure the gate is.
 
-A note holds its answer whole; a turn is one of several that do (decision 0196).
+A note holds its answer whole; a turn is one of several that do (decisions 0196, 0322).
 """
 
 

@@ -13,19 +13,26 @@ from memd.recall.ranking.weights import (
     CALIBRATION,
     COMPOSED,
     HYBRID,
+    WITHOUT_TOKENS,
     WITHOUT_VECTORS,
     Weights,
     logistic,
 )
 
-DENSE = {"cos", "nlift", "s3lift"}
+DENSE = {"cos", "nlift", "s3lift", "maxsim"}
 TABLES = pytest.mark.parametrize(
-    "weights", [HYBRID, COMPOSED, WITHOUT_VECTORS], ids=["hybrid", "composed", "words"]
+    "weights",
+    [HYBRID, WITHOUT_TOKENS, COMPOSED, WITHOUT_VECTORS],
+    ids=["hybrid", "without tokens", "composed", "words"],
 )
 
 
 def test_with_vectors_every_feature_has_a_weight() -> None:
     assert tuple(HYBRID.features) == NAMES
+
+
+def test_without_token_vectors_none_of_theirs_has_one() -> None:
+    assert set(WITHOUT_TOKENS.features) == set(NAMES) - {"maxsim"}
 
 
 def test_without_vectors_no_dense_feature_has_one() -> None:

@@ -1,0 +1,43 @@
+"""Late interaction: how near each token of a question comes to a token of a memory. Pure.
+
+The vectors of two texts say whether they are about the same; this says whether what the question
+asks for stands in the memory, in whatever form (docs/decisions/0322).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memd.domain.encoding import TOKEN_BYTES
+
+_SQUARE = 127.0**2  # of a token vector's length
+_USUAL = 0.35
+"""The greatest cosine of a token with those of a memory about something else, and its weight
+below: among few memories nobody knows which of the question's tokens is rare."""
+_USUAL_MEMORIES = 10
+
+
+def maxsims(
+    asked: bytes, memories: Mapping[int, bytes], own: int | None = None
+) -> dict[int, float]:
+    """Return of each memory the mean over the question's tokens of their greatest cosine in it.
+
+    *asked* and each of *memories* are token vectors (``Encoding.tokens``), none of them empty. A
+    token weighs more the fewer memories come near it: by the square of what is missing to 1 on
+    average over the first *own* of them, by default all.
+    """
+    if not memories:
+        return {}
+    import numpy as np  # the model that made the question's vectors has loaded it
+
+    question = np.frombuffer(asked, np.int8).reshape(-1, TOKEN_BYTES).astype(np.float32)
+    tokens = np.frombuffer(b"".join(memories.values()), np.int8).reshape(-1, TOKEN_BYTES)
+    sizes = [len(each) // TOKEN_BYTES for each in memories.values()]
+    cosines = question @ tokens.astype(np.float32).T / _SQUARE
+    best = np.maximum.reduceat(cosines, np.cumsum([0, *sizes[:-1]]), axis=1)
+    known = best[:, :own] if own else best
+    prior = _USUAL * _USUAL_MEMORIES
+    usual = (known.sum(1) + prior) / (known.shape[1] + _USUAL_MEMORIES)
+    weights = (1.0 - usual) ** 2
+    result = weights @ best / weights.sum()
+    return dict(zip(memories, result.tolist(), strict=True))
