@@ -77,7 +77,8 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
         self._order = deque(sorted(range(len(texts)), key=lambda at: len(texts[at])))
         self._parts: deque[_Part] = deque()
         self._sums: dict[int, Rows] = {}
-        self._tokens: dict[int, bytes] = {}
+        self._tokens: dict[int, dict[int, bytes]] = {}
+        """Of each text the token vectors of its windows, by their places."""
 
     def step(self, model: Encoder) -> bool:
         if not self._parts:
@@ -87,8 +88,7 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
         if len(rows) != len(batch):
             raise EmbeddingError(f"the model gave {len(rows)} vectors for {len(batch)} texts")
         for part, row, its_tokens in zip(batch, rows, tokens, strict=True):
-            before = self._tokens.get(part.text_index, b"")
-            self._tokens[part.text_index] = (before + its_tokens)[:_TOKENS_BYTES_MAX]
+            self._tokens.setdefault(part.text_index, {})[part.place] = its_tokens
             weighted = row * max(1, part.window.pieces)
             self._sums[part.text_index] = (
                 self._sums[part.text_index] + weighted
@@ -99,7 +99,13 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
 
     def result(self) -> list[Encoding]:
         """Return what was made of the texts, in their order."""
-        return [Encoding(_as_bytes(self._sums[at]), self._tokens[at]) for at in range(self.size)]
+        return [
+            Encoding(_as_bytes(self._sums[at]), self._join_tokens(at)) for at in range(self.size)
+        ]
+
+    def _join_tokens(self, text_index: int) -> bytes:
+        by_place = self._tokens[text_index]
+        return b"".join(by_place[place] for place in sorted(by_place))[:_TOKENS_BYTES_MAX]
 
     def _next_batch(self) -> list[_Part]:
         """Take windows while they are few and, each padded to the longest, short together."""
@@ -122,7 +128,11 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
             if chars > EMBED_CUT_CHARS:
                 break
             indexes.append(self._order.popleft())
-        parts = [_Part(at, window) for at in indexes for window in encoder.windows(self._texts[at])]
+        parts = [
+            _Part(at, place, window)
+            for at in indexes
+            for place, window in enumerate(encoder.windows(self._texts[at]))
+        ]
         self._parts.extend(sorted(parts, key=lambda part: part.window.pieces))
 
 
@@ -131,6 +141,7 @@ _TOKENS_BYTES_MAX = EMBED_TOKEN_VECTORS_MAX * TOKEN_BYTES
 
 class _Part(NamedTuple):
     text_index: int
+    place: int
     window: TextWindow
 
 

@@ -278,9 +278,10 @@ class EmbeddingQueue:
         return self._known_cache[1]
 
     async def _new_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
-        """Embed rows that only have a vector of another model; looked for after a change only.
+        """Embed rows that the model has yet to embed; looked for after a change only.
 
-        The look reads every row, too much for every few seconds of an idle day.
+        The look reads every row, too much for every few seconds of an idle day. Rows that arrive
+        meanwhile go first.
         """
         state = (model_key, await self.db.read(changes.last_link))
         if state == self._complete:
@@ -292,9 +293,13 @@ class EmbeddingQueue:
                 self._complete = state
                 return done
             computed = await self.embed_rows(self.filter_embeddable(rows), fingerprint)
-            step = list(zip(computed.rows, computed.own, strict=True))
-            await self.db.write(_CALLER, partial(_store_renewed, model_key=model_key, step=step))
-            done, after = done + len(step), rows[-1].memory_key
+            made = list(zip(computed.rows, computed.own, strict=True))
+            for start in range(0, len(made), STEP_ROWS):
+                step = made[start : start + STEP_ROWS]
+                work = partial(_store_renewed, model_key=model_key, step=step)
+                await self.db.write(_CALLER, work)
+            done, after = done + len(made), rows[-1].memory_key
+            done += await self._first_vectors(model_key, fingerprint)
 
     async def settle(self) -> None:
         """Wait until no row waits for a vector that could have one now."""
@@ -348,7 +353,7 @@ def emit_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None
 def _store_renewed(
     conn: Writing, model_key: int, step: Sequence[tuple[PendingRow, Encoding]]
 ) -> None:
-    """Store vectors of a new model and add them to its running sums."""
+    """Store vectors of memories of before and add them to the model's running sums."""
     unchanged = pending.find_unchanged(conn, [row for row, _ in step])
     step = [(row, encoding) for row, encoding in step if row.memory_key in unchanged]
     pending.store_vectors(conn, model_key, [(row.memory_key, each) for row, each in step])

@@ -14,7 +14,7 @@ from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import Tuned, shipped_weights
 from memd.recall.scope import SearchScope
 from memd.store.file.connect import Reading
-from memd.store.search import caches, candidate_rows, fulltext, vectors
+from memd.store.search import caches, candidate_rows, fulltext, token_vectors, vectors
 from memd.store.search.candidate_rows import SearchCandidate
 
 
@@ -65,7 +65,7 @@ def rank_candidates(
     nearness = _nearness(conn, query, by_scope)
     weights = shipped_weights(vector=vector is not None, tokens=bool(nearness.maxsims))
     if query.tuned is not None and vector is not None:
-        weights = query.tuned.weights
+        weights = query.tuned.weights_for(tokens=bool(nearness.maxsims))
     owners = [owner for scope in scopes for owner in scope.owners]
     statistics = Statistics(fulltext.corpus(conn, owners), query.frequencies)
     stem = fulltext.stemmer(conn)
@@ -83,8 +83,8 @@ def _nearness(
 ) -> Nearness:
     """Return how near the question comes to the candidates of each scope, the own ones first.
 
-    Its tokens are compared only where each candidate with a vector has token vectors, so that all
-    are measured alike.
+    Its tokens are compared only where none of the candidates with a vector waits for token vectors,
+    so that all are measured alike.
     """
     if query.vector is None:
         return Nearness({}, {})
@@ -97,11 +97,13 @@ def _nearness(
     }
     cosines = vectors.cosines_of(conn, query.vector, sorted(with_neighbours))
     embedded = [each.memory_key for each in candidates if each.memory_key in cosines]
-    own = sum(each.memory_key in cosines for each in by_scope[0])
-    tokens = vectors.tokens_of(conn, embedded) if query.tokens else {}
+    compared = query.mode is SearchMode.HYBRID and query.tokens
+    tokens = token_vectors.tokens_of(conn, embedded) if compared else {}
     near: dict[int, float] = {}
     if len(tokens) == len(set(embedded)):
-        near = maxsims(query.tokens, {key: tokens[key] for key in embedded}, own)
+        with_tokens = {key: tokens[key] for key in embedded if tokens[key]}
+        own = sum(each.memory_key in with_tokens for each in by_scope[0])
+        near = maxsims(query.tokens, with_tokens, own)
     return Nearness(cosines if query.tuned is None else query.tuned.cosines(cosines), near)
 
 

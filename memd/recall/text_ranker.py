@@ -113,8 +113,7 @@ def _nearness(conn: Reading, asked: Encoding, texts: Sequence[Encoding]) -> Near
     """Return how near *asked* comes to the texts, by their places."""
     cosines = dict(enumerate(vectors.cosines(conn, asked.vector, [text.vector for text in texts])))
     tokens = {place: text.tokens for place, text in enumerate(texts) if text.tokens}
-    complete = asked.tokens and len(tokens) == len(texts)
-    return Nearness(cosines, maxsims(asked.tokens, tokens) if complete else {})
+    return Nearness(cosines, maxsims(asked.tokens, tokens) if asked.tokens else {})
 
 
 def _odds(text: RankedText) -> float:

@@ -130,7 +130,7 @@ async def trained(stages: Stages, fit: Sequence[LabelledQuestion]) -> dict[str, 
     adapter = await stages.train_adapter(fit, weigh, negatives, request, _unheard)
     some = weigh[:: max(1, -(-len(weigh) // FIT_PAIRS_MAX))]
     ruled = await stages.fit_bar(some, adapter, _unheard)
-    weights = await stages.fit_weights(some, Tuned(adapter.fingerprint), _unheard)
+    weights = await stages.fit_weights(some, await stages.shipped_tuning(), _unheard)
     both = await stages.fit_weights(some, adapter, _unheard)
     return {"adapter": ruled, "weights": weights, "both": both}
 

@@ -90,6 +90,33 @@ async def _bed(tmp_path: Path) -> AsyncIterator[Bed]:
         yield bed
 
 
+async def test_a_switch_goes_on_where_all_vectors_wait_for_token_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a migration in the middle of it: memories are embedded again that are filled."""
+    monkeypatch.setattr(model_switch, "BUILD_ROWS", 40)
+    async with a_bed(tmp_path) as bed:
+        db = bed.house.db
+        await stored(bed.house, *TEXTS)
+        await bed.switch.use(ADA, "B")
+        change = await db.read(model_switch.current_switch)
+        assert change is not None
+        model = bed.model("B").fingerprint
+        assert model is not None
+        await bed.switch._embed(change, model)
+        for _ in range(3):
+            await db.write(ADA, lambda conn: model_switch.step(conn, change))
+        await db.write(ADA, lambda conn: conn.execute("UPDATE embedding SET tokens = NULL"))
+        assert (await db.read(model_switch.progress, change))[0] == 0
+    async with a_bed(tmp_path) as bed:
+        running = asyncio.create_task(bed.switch.run())
+        while bed.chosen.name != "B":
+            assert not running.done()
+            await asyncio.sleep(0.01)
+        running.cancel()
+        assert await bed.dense(TEXTS[3]) == await bed.brute(TEXTS[3], "B")
+
+
 async def test_the_old_vectors_answer_until_the_new_ones_are_complete(bed: Bed) -> None:
     await stored(bed.house, *TEXTS)
     before = await bed.dense("hive 7 honey")

@@ -20,10 +20,10 @@ from memd.domain.enums import ArchiveReason
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryUpdate
 from memd.domain.recall import RecallRequest
-from memd.ingest.queue import EmbeddingQueue
+from memd.ingest.queue import SWEEP_ROWS, EmbeddingQueue
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal
-from memd.store.search import pending, vectors
+from memd.store.search import pending, token_vectors, vectors
 
 
 class _Interrupted(HashEmbedder):
@@ -178,6 +178,33 @@ async def test_what_was_embedded_while_the_model_changed_is_embedded_again(tmp_p
         embedder.name = "A"
         await stored(house, "two texts")
         assert (await house.db.read(_vectors))[-1] == ("two texts", "pending", None, None)
+
+
+async def test_a_new_memory_does_not_wait_until_all_of_before_have_token_vectors(
+    tmp_path: Path,
+) -> None:
+    embedder = _Interrupted(with_tokens=True)
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        await stored(house, *(f"text {number}" for number in range(SWEEP_ROWS + 2)))
+        await house.queue.drain()
+        await house.db.write(ADA, lambda conn: conn.execute("UPDATE embedding SET tokens = NULL"))
+        house.queue._complete = None
+        embedder.texts.clear()
+
+        async def comes() -> None:
+            await house.db.write(ADA, pend)
+
+        embedder.meanwhile = comes
+        await house.queue.drain()
+        assert embedder.texts.index("text 0") < embedder.texts.index(f"text {SWEEP_ROWS + 1}")
+        assert embedder.texts[SWEEP_ROWS] == "text 0"
+        assert await house.db.read(token_vectors.has_tokens)
+
+
+def pend(conn: Writing) -> None:
+    """Leave the first memory as one that has just arrived."""
+    conn.execute("DELETE FROM embedding WHERE memory_key = 1")
+    conn.execute("UPDATE memory SET state = 'pending' WHERE memory_key = 1")
 
 
 async def test_a_damaged_model_refuses_no_write(tmp_path: Path) -> None:

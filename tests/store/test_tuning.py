@@ -20,7 +20,7 @@ from memd.domain.recall import RecallRequest
 from memd.learn.tuning import stages, tuning
 from memd.learn.tuning.stages import Stages
 from memd.learn.tuning.tuning import Tuning
-from memd.recall.ranking.weights import HYBRID, Tuned, TuningTrial
+from memd.recall.ranking.weights import WITHOUT_TOKENS, Tuned, TuningTrial
 from memd.store.file.connect import Reading
 
 PAIRS = 90
@@ -73,7 +73,7 @@ async def test_the_weights_are_fitted_only_when_that_is_asked_for(
     await run_of(room, TuneRequest(weights=True))
 
     assert [sorted(one["made"]) for one in made] == [["adapter"], ["adapter", "both", "weights"]]
-    shipped = dict(HYBRID.features)
+    shipped = dict(WITHOUT_TOKENS.features)  # the model gives no token vectors
     assert made[0]["made"]["adapter"]["features"] == shipped
     assert made[0]["made"]["adapter"]["matrix"] is not None
     assert made[1]["made"]["weights"]["features"] != shipped
@@ -157,7 +157,7 @@ async def test_a_worse_result_is_not_put_to_use(
 async def test_what_is_as_good_as_before_is_not_put_to_use_either(
     house: Rooms, room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    same = Tuned(str(house.embedder.fingerprint))
+    same = Tuned(str(house.embedder.fingerprint), WITHOUT_TOKENS)
     monkeypatch.setattr(Stages, "_train", made_by(same))
 
     run = await run_of(room)
@@ -293,8 +293,8 @@ async def test_a_pair_whose_memory_is_forgotten_meanwhile_is_passed_over(
 
 def bare() -> Any:
     """Return the shipped weights less one, so that scores tell which are in use."""
-    features = {**HYBRID.features, "isq": HYBRID.features["isq"] - 0.5}
-    return replace(HYBRID, features=MappingProxyType(features))
+    features = {**WITHOUT_TOKENS.features, "isq": WITHOUT_TOKENS.features["isq"] - 0.5}
+    return replace(WITHOUT_TOKENS, features=MappingProxyType(features))
 
 
 def scores(result: Any) -> list[tuple[str, float]]:

@@ -18,7 +18,7 @@ from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.learn import TuneRequest, TuneRun
 from memd.domain.values import unheard
 from memd.learn.tuning.tuning import Tuning
-from memd.recall.ranking.weights import HYBRID, Tuned
+from memd.recall.ranking.weights import WITHOUT_TOKENS, Tuned
 
 
 def turns(pairs: int) -> list[dict[str, Any]]:
@@ -62,5 +62,5 @@ async def run_of(room: Tuning, request: TuneRequest | None = None, **more: Any) 
 
 def worse(fingerprint: object) -> Tuned:
     """Return a tuning that puts the wrong memories first."""
-    features = {name: -weight for name, weight in HYBRID.features.items()}
-    return Tuned(str(fingerprint), replace(HYBRID, features=MappingProxyType(features)))
+    features = {name: -weight for name, weight in WITHOUT_TOKENS.features.items()}
+    return Tuned(str(fingerprint), replace(WITHOUT_TOKENS, features=MappingProxyType(features)))

@@ -22,11 +22,12 @@ from memd.embedding.embed import SwitchableEmbedder
 from memd.learn.tuning.evaluation import LabelledQuestion, compare_ranks, label_questions
 from memd.learn.tuning.ranker import RankedQuestion
 from memd.recall.question import name_candidates, without_names
-from memd.recall.ranking.weights import HYBRID, Tuned, TuningTrial, parse_tuning
+from memd.recall.ranking.weights import Tuned, TuningTrial, parse_tuning, shipped_weights
 from memd.recall.recall import Recall
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.learn import tunings
+from memd.store.search import token_vectors
 
 MEMORIES_MAX = 5_000
 """The latest are read, for pairs and as passages."""
@@ -131,7 +132,7 @@ class Stages:
         sample = weigh[:: max(1, -(-len(weigh) // FIT_PAIRS_MAX))]
         results = {"adapter": await self.fit_bar(sample, matrix, lambda _share: progress(part))}
         if request.weights:
-            shipped = Tuned(matrix.fingerprint)
+            shipped = await self.shipped_tuning()
             results["weights"] = await self.fit_weights(
                 sample, shipped, lambda _share: progress(0.6)
             )
@@ -171,8 +172,14 @@ class Stages:
         vectors = await self.recall.db.read(tunings.vectors_of, sorted(keys))
         others = await self._embed(unseen, progress)
         pairs = adapter.TrainingPairs(fit, question_vectors, vectors, negatives, others)
-        shipped = Tuned(str(self.embedder.fingerprint))
+        shipped = await self.shipped_tuning()
         return await self.work.run(adapter.train_adapter, pairs, shipped, request, progress)
+
+    async def shipped_tuning(self) -> Tuned:
+        """Return the shipped weights for the model in use, as a tuning that changes nothing."""
+        tokens = await self.recall.db.read(token_vectors.has_tokens)
+        weights = shipped_weights(vector=True, tokens=tokens)
+        return Tuned(str(self.embedder.fingerprint), weights)
 
     async def fit_weights(
         self, questions: Sequence[LabelledQuestion], tuned: Tuned, progress: Progress
@@ -181,7 +188,7 @@ class Stages:
         from memd.learn.tuning import ranker
 
         ranked = await self.rank_questions(questions, tuned, progress)
-        weights = await self.work.run(ranker.fit, ranked, HYBRID.features, progress)
+        weights = await self.work.run(ranker.fit, ranked, tuned.weights.features, progress)
         fitted = replace(tuned.weights, features=MappingProxyType(weights))
         return await self.fit_bar(questions, replace(tuned, weights=fitted), progress)
 
@@ -191,7 +198,7 @@ class Stages:
         """Return *tuned* with the bar that keeps answers as long as the shipped one does."""
         from memd.learn.tuning import ranker
 
-        before = await self.rank_questions(questions, Tuned(tuned.fingerprint), progress)
+        before = await self.rank_questions(questions, await self.shipped_tuning(), progress)
         after = await self.rank_questions(questions, tuned, progress)
         bar = ranker.bar_for(after, tuned.weights, ranker.mean_entries(before))
         return replace(tuned, weights=replace(tuned.weights, bar=bar))

@@ -100,7 +100,7 @@ class Nearness(NamedTuple):
     cosines: Mapping[int, float]
     """Of every candidate and neighbour that has a vector."""
     maxsims: Mapping[int, float]
-    """Of every candidate that has a vector; empty where one of them has no token vectors."""
+    """Of every candidate with a vector and a token; empty where one waits for token vectors."""
 
 
 class _Texts(NamedTuple):

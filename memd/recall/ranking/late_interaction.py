@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from memd.domain.encoding import TOKEN_BYTES
 
+_ASKED_MAX = 64  # tokens of a question; the rest of a pasted one is compared by its vector alone
 _SQUARE = 127.0**2  # of a token vector's length
 _USUAL = 0.35
 """The greatest cosine of a token with those of a memory about something else, and its weight
@@ -30,10 +31,11 @@ def maxsims(
         return {}
     import numpy as np  # the model that made the question's vectors has loaded it
 
-    question = np.frombuffer(asked, np.int8).reshape(-1, TOKEN_BYTES).astype(np.float32)
+    question = np.frombuffer(asked, np.int8).reshape(-1, TOKEN_BYTES)[:_ASKED_MAX]
+    scaled = question.astype(np.float32) / _SQUARE
     tokens = np.frombuffer(b"".join(memories.values()), np.int8).reshape(-1, TOKEN_BYTES)
     sizes = [len(each) // TOKEN_BYTES for each in memories.values()]
-    cosines = question @ tokens.astype(np.float32).T / _SQUARE
+    cosines = scaled @ tokens.astype(np.float32).T
     best = np.maximum.reduceat(cosines, np.cumsum([0, *sizes[:-1]]), axis=1)
     known = best[:, :own] if own else best
     prior = _USUAL * _USUAL_MEMORIES

@@ -271,6 +271,12 @@ class Tuned:
     shift: float = 0.0
     scale: float = 1.0
 
+    def weights_for(self, *, tokens: bool) -> Weights:
+        """Return the weights for candidates whose tokens could be compared, or could not."""
+        if tokens or "maxsim" not in self.weights.features:
+            return self.weights
+        return replace(WITHOUT_TOKENS, bar=self.weights.bar)
+
     def vector(self, question: bytes) -> bytes:
         """Return the unit vector to search with for the unit vector *question*."""
         if self.matrix is None:

@@ -50,7 +50,7 @@ def find_damaged_vectors(conn: Reading) -> list[int]:
 def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
     """Restore the damaged vectors of *keys* from the cache, and delete those it does not have.
 
-    Their memories are without a vector then, as after a change of model, and the queue finds them.
+    Their memories are without token vectors or without a vector then, and the queue finds them.
     The centroids of their agents are rebuilt, because a damaged vector cannot be subtracted.
     """
     cache = vectors.current_cache(conn)
@@ -73,7 +73,7 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
         changes.touch(conn, b"vector made anew", checksum)
         if spare is not None and vectors.checksum(spare) == checksum:
             conn.execute(
-                "UPDATE embedding SET vector = :vector WHERE embedding_key = :key",
+                "UPDATE embedding SET vector = :vector, tokens = NULL WHERE embedding_key = :key",
                 {"vector": spare, "key": embedding_key},
             )
         else:

@@ -70,9 +70,13 @@ def cancel(conn: Writing) -> None:
 
 
 def progress(conn: Reading, change: ModelChange) -> tuple[int, int]:
-    """Return how many memories have a vector of the new model, and how many there are."""
+    """Return how many memories the new model has embedded, and how many there are."""
     done = conn.get_count(
-        "SELECT count(*) FROM embedding WHERE model_key = :key AND kind = 'own'",
+        """
+        SELECT count(*)
+          FROM embedding
+         WHERE model_key = :key AND kind = 'own' AND tokens IS NOT NULL
+        """,
         {"key": _key(conn, change)},
     )
     total = conn.get_count("SELECT count(*) FROM memory")
@@ -80,7 +84,7 @@ def progress(conn: Reading, change: ModelChange) -> tuple[int, int]:
 
 
 def list_missing(conn: Reading, change: ModelChange, after: int, limit: int) -> list[PendingRow]:
-    """Return up to *limit* memories after key *after* without a vector of the new model."""
+    """Return up to *limit* memories after key *after* that the new model has yet to embed."""
     return pending.list_missing(conn, _key(conn, change), after, limit)
 
 
@@ -169,7 +173,9 @@ def _fill_building(conn: Writing, model_key: int, keys: Sequence[int]) -> None:
     """Add memories whose vectors have just come to the model's cache, as far as it is built."""
     building = vectors.current_build(conn)
     if building is not None and building[0].model_key == model_key:
-        vectors.fill(conn, building[0], [key for key in keys if key <= building[1]])
+        filled = [key for key in keys if key <= building[1]]
+        vectors.empty(conn, building[0], filled)  # of those embedded once more for token vectors
+        vectors.fill(conn, building[0], filled)
 
 
 def _drop_build(conn: Writing, model_key: int) -> None:

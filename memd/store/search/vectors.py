@@ -1,7 +1,6 @@
 """Vectors: the ``embedding`` rows are the truth, a vec0 table per generation is their cache.
 
-Beside each vector stand the token vectors of its text, which are read for the candidates of a
-question alone and not indexed.
+Beside each vector stand the token vectors of its text (:mod:`memd.store.search.token_vectors`).
 
 Distances are L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The owner
 and the part of the cache are the partition key, so the cost of a search grows with the owner's
@@ -220,7 +219,12 @@ def fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
     """Remove the memories from the caches; those that are not there are ignored."""
     for cache, targeted in _targets(conn, keys):
-        conn.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", ((key,) for key in targeted))
+        empty(conn, cache, targeted)
+
+
+def empty(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
+    """Remove the memories from *cache*; those that are not there are ignored."""
+    conn.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", ((key,) for key in keys))
 
 
 def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[VectorCache, Sequence[int]]]:
@@ -281,24 +285,6 @@ def cosines_of(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, f
         {"keys": keys_array(keys), "vector": vector, "model_key": cache.model_key},
     )
     return {key: cosine(distance) for key, distance in rows}
-
-
-def tokens_of(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
-    """Return the token vectors of each of *keys* that has some of the live model."""
-    cache = current_cache(conn)
-    if cache is None or not keys:
-        return {}
-    rows = conn.execute(
-        """
-        SELECT e.memory_key, e.tokens
-          FROM carray(:keys) AS k
-               CROSS JOIN embedding AS e
-                  ON e.memory_key = k.value AND e.model_key = :model_key AND e.kind = 'own'
-         WHERE length(e.tokens) > 0
-        """,
-        {"keys": keys_array(keys), "model_key": cache.model_key},
-    )
-    return cast("dict[int, bytes]", dict(rows))
 
 
 def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:

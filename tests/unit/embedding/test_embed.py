@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support.daemon import WAIT_S
 from support.encoders import FakeEncoder, a_model_folder, the_vector
+from support.fakes import hash_tokens
 
 from memd.base.errors import BusyError, DegradedError, EmbeddingError, ModelError, StoppingError
 from memd.base.limits import (
@@ -170,6 +171,14 @@ async def test_a_long_text_is_the_normalised_mean_of_its_windows_by_length(folde
         [vector] = await thread.embed(["a b c d e f"])
     mean = 4 * the_vector("a b c d") + 2 * the_vector("e f")
     assert np.allclose(numbers(vector), mean / np.linalg.norm(mean), atol=1e-6)
+
+
+async def test_token_vectors_of_a_long_text_are_in_its_order_whatever_its_windows(
+    folder: Path,
+) -> None:
+    async with a_thread(folder, FakeEncoder(window=4)) as thread:
+        [encoding] = await thread.encode(["a b c d e f"])
+    assert encoding.tokens == hash_tokens("a b c d e f")
 
 
 async def test_a_full_queue_is_busy_at_once(encoder: FakeEncoder, folder: Path) -> None:

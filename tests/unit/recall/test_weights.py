@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from support.measured import a_candidate, asked, measured
@@ -15,8 +16,10 @@ from memd.recall.ranking.weights import (
     HYBRID,
     WITHOUT_TOKENS,
     WITHOUT_VECTORS,
+    Tuned,
     Weights,
     logistic,
+    parse_tuning,
 )
 
 DENSE = {"cos", "nlift", "s3lift", "maxsim"}
@@ -38,6 +41,21 @@ def test_without_token_vectors_none_of_theirs_has_one() -> None:
 def test_without_vectors_no_dense_feature_has_one() -> None:
     assert set(WITHOUT_VECTORS.features) == set(NAMES) - DENSE
     assert not {"maxcos", "few_maxcos"} & set(WITHOUT_VECTORS.gate)
+
+
+def test_a_tuning_does_without_what_cannot_be_compared() -> None:
+    tuned = Tuned("model", replace(HYBRID, bar=0.1))
+
+    assert tuned.weights_for(tokens=True) is tuned.weights
+    assert tuned.weights_for(tokens=False) == replace(WITHOUT_TOKENS, bar=0.1)
+
+
+def test_a_tuning_of_before_there_were_token_vectors_keeps_to_the_table_without() -> None:
+    before = Tuned("model", WITHOUT_TOKENS)
+
+    assert parse_tuning(before.body()) == before
+    assert before.weights_for(tokens=True) is WITHOUT_TOKENS
+    assert parse_tuning(Tuned("model").body()) == Tuned("model")
 
 
 @TABLES
