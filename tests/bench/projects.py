@@ -5,6 +5,10 @@ as ``memd import`` does it, and the questions of ``labels/others/questions.jsonl
 client that prepares each prompt, in the project that they are about and in a new one; then twenty
 everyday requests of a developer, in the new one. Printed is how many prompts hold the answer in
 one memory of its project, and how many entries are of that project and of others.
+
+``--kept`` has the first sessions of ten other projects (``labels/others/asked.jsonl``), and asks
+for single memories that naps kept of them, in other words and as requests that these would change,
+then for what nothing there answers, all in their own project.
 """
 
 from __future__ import annotations
@@ -18,22 +22,24 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.daemon import wait_until
 
 from bench.kept_scores import holds
-from bench.readings import Item
+from bench.readings import LABELS, Item
 from bench.stage import installed_model, running_with_model
 from bench.teams import HISTORY, QUESTIONS, SOURCES
 from memd.base.paths import Paths
 from memd.client import Client
 from memd.domain.memory import MemoryEntry
 
+KEPT = LABELS / "others" / "asked.jsonl"
+KEPT_SESSIONS = 25  # of each project, in the order of their names
 NEW = "a-new-project"
 REQUESTS = (
     *("how do we run the tests?", "how do I deploy?", "which port does the dev server use?"),
@@ -57,26 +63,26 @@ class Prompt(NamedTuple):
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.projects", description=__doc__)
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args(argv).folder.resolve()
+    parser.add_argument("--kept", action="store_true", help="ask for what naps keep")
+    options = parser.parse_args(argv)
+    folder, measured = options.folder.resolve(), measure_kept if options.kept else measure
     model = installed_model()  # of the person's home, not of the one that is made here
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         os.environ["MEMD_HOME"] = made
-        for line in asyncio.run(_measured(Path(made), model, folder)):
+        for line in asyncio.run(_with_daemon(Path(made), model, folder, measured)):
             print(line)
 
 
-async def _measured(home: Path, model: Path, folder: Path) -> list[str]:
+async def _with_daemon(
+    home: Path, model: Path, folder: Path, measured: Callable[[Paths, Path], list[str]]
+) -> list[str]:
     async with running_with_model(home, model) as paths:
-        return await asyncio.to_thread(measure, paths, folder)
+        return await asyncio.to_thread(measured, paths, folder)
 
 
 def measure(paths: Paths, folder: Path) -> list[str]:
     """Import all projects below *folder*, ask, and return a line for each way of asking."""
-    from memd.cli.cli import run
-
-    for name in SOURCES:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-            run(["import", str(folder / name / HISTORY)])
+    _import(folder / name / HISTORY for name in SOURCES)
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     with Client(paths.socket, timeout=60, key=paths.operator_key) as client:
         wait_until(lambda: client.call("system.status")["pending"] == 0, "all vectors are there")
@@ -89,13 +95,45 @@ def measure(paths: Paths, folder: Path) -> list[str]:
     return [f"{way}: {_figures(prompts)}" for way, prompts in ways.items()]
 
 
+def measure_kept(paths: Paths, folder: Path) -> list[str]:
+    """Import the projects of ``KEPT`` below *folder*, ask, and return a line for each way."""
+    rows = [json.loads(line) for line in KEPT.read_text("utf-8").splitlines()]
+    for repo in dict.fromkeys(row["repo"] for row in rows):
+        pages = sorted((folder / _name(repo) / HISTORY).glob("*.md"))
+        if not pages:
+            raise SystemExit(f"no checkout of {repo} in {folder / _name(repo)}")
+        _import(pages[:KEPT_SESSIONS])
+    with Client(paths.socket, timeout=60, key=paths.operator_key) as client:
+        wait_until(lambda: client.call("system.status")["pending"] == 0, "all vectors are there")
+        asker = _Asker(client, str(folder))
+        asked = [asker.answer(row, own=True) for row in rows if "asked" in row]
+        foreign = [
+            asker.ask(row["foreign"], _name(row["repo"]), _name(row["repo"]))
+            for row in rows
+            if "foreign" in row
+        ]
+    return [f"kept: {_figures(asked)}", f"nothing answers: {_figures(foreign)}"]
+
+
+def _import(paths: Iterable[Path]) -> None:
+    from memd.cli.cli import run
+
+    for path in paths:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            run(["import", str(path)])
+
+
+def _name(repo: str) -> str:
+    return repo.rpartition("/")[2]
+
+
 class _Asker(NamedTuple):
     client: Client
     folder: str
 
-    def answer(self, row: dict[str, str], *, own: bool) -> Prompt:
+    def answer(self, row: dict[str, Any], *, own: bool) -> Prompt:
         """Ask a labelled question, and see whether a memory of its project holds the answer."""
-        name = row["repo"].rpartition("/")[2]
+        name = _name(row["repo"])
         prompt = self.ask(row["asked"], name if own else NEW, name)
         keys = tuple(tuple(group) for group in row["keys"])
         item = Item("", "", 1, frozenset(), "", keys, row["asked"])
