@@ -12,9 +12,12 @@ from memd.domain.encoding import TOKEN_BYTES
 
 _ASKED_MAX = 64  # tokens of a question; the rest of a pasted one is compared by its vector alone
 _SQUARE = 127.0**2  # of a token vector's length
+_COMMON = 0.75
+"""The quantile of memories by which a token is common. A mean would move with each text on
+everything that somebody puts in, and the order of near-ties with it."""
 _USUAL = 0.35
-"""The greatest cosine of a token with those of a memory about something else, and its weight
-below: among few memories nobody knows which of the question's tokens is rare."""
+"""How near an average token comes to a memory about something else, and its weight below: among few
+memories nobody knows which of the question's tokens is rare."""
 _USUAL_MEMORIES = 10
 
 
@@ -24,8 +27,8 @@ def maxsims(
     """Return of each memory the mean over the question's tokens of their greatest cosine in it.
 
     *asked* and each of *memories* are token vectors (``Encoding.tokens``), none of them empty. A
-    token weighs more the fewer memories come near it: by the square of what is missing to 1 on
-    average over the first *own* of them, by default all.
+    token weighs more the fewer memories come near it: by the square of what the nearest quarter of
+    the first *own* of them, by default of all, lacks to 1.
     """
     if not memories:
         return {}
@@ -38,8 +41,8 @@ def maxsims(
     cosines = scaled @ tokens.astype(np.float32).T
     best = np.maximum.reduceat(cosines, np.cumsum([0, *sizes[:-1]]), axis=1)
     known = best[:, :own] if own else best
-    prior = _USUAL * _USUAL_MEMORIES
-    usual = (known.sum(1) + prior) / (known.shape[1] + _USUAL_MEMORIES)
+    size, common = known.shape[1], np.quantile(known, _COMMON, axis=1)
+    usual = (common * size + _USUAL * _USUAL_MEMORIES) / (size + _USUAL_MEMORIES)
     weights = (1.0 - usual) ** 2
     result = weights @ best / weights.sum()
     return dict(zip(memories, result.tolist(), strict=True))
