@@ -37,7 +37,7 @@ from memd.base.limits import (
     MODEL_IDLE_MS_MAX,
 )
 from memd.domain.encoding import TOKEN_BYTES, Encoding, ModelFingerprint, SentenceLogits
-from memd.embedding.encoders import Encoded, FastembedEncoder, OnnxEncoder
+from memd.embedding.encoders import EncodedBatch, FastembedEncoder, OnnxEncoder
 from memd.embedding.model_files import FINGERPRINT, INSTALL_HINT, Manifest, check_hashes
 from memd.embedding.model_thread import (
     ModelKind,
@@ -62,7 +62,7 @@ class Encoder(Protocol):
         """Return the parts of *text* that fit the model's window; at least one."""
         ...
 
-    def encode(self, texts: list[str]) -> Encoded:
+    def encode(self, texts: list[str]) -> EncodedBatch:
         """Return vector and token vectors of each text that fits the window, in order."""
         ...
 

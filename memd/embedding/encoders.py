@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float32]
 
 CENTRE_FILE = "centre.f32"
-_CLS, _SEP = 101, 102  # of the vocabulary
+CLS, SEP = 101, 102  # of the vocabulary
 _SPECIAL_TOKENS = 2  # they share the window with the text
 _SIGNS = "?!.,'\"-():;"
 PROJECTION_FILE = "token_projection.npz"
@@ -75,7 +75,7 @@ def token_projection() -> TokenProjection:
     return TokenProjection(mean, directions)
 
 
-class Encoded(NamedTuple):
+class EncodedBatch(NamedTuple):
     """A vector for each text, and its token vectors."""
 
     vectors: Rows
@@ -100,7 +100,7 @@ class FastembedEncoder:
     def windows(self, text: str) -> list[TextWindow]:
         return self._tokens.windows(text, tokens_max=self._window)
 
-    def encode(self, texts: list[str]) -> Encoded:
+    def encode(self, texts: list[str]) -> EncodedBatch:
         import numpy as np
 
         ids = self.ids(texts)
@@ -112,7 +112,7 @@ class FastembedEncoder:
             token_projection().project(rows[1:-1][self._content(each)])
             for rows, each in zip(own, ids, strict=True)
         ]
-        return Encoded(vectors, tokens)
+        return EncodedBatch(vectors, tokens)
 
     def _content(self, ids: list[int]) -> Any:
         """Return which pieces are neither function words nor signs; all, if none is."""
@@ -130,7 +130,7 @@ class FastembedEncoder:
 
         *ids* are those of :meth:`ids`; [CLS] and [SEP] are added.
         """
-        return self._run([[_CLS, *each, _SEP] for each in ids], LAST_OUTPUT)
+        return self._run([[CLS, *each, SEP] for each in ids], LAST_OUTPUT)
 
     def states(self, windows: list[list[int]]) -> Rows:
         """Return the states of each piece of *windows*, of shape (windows, longest, 384).
@@ -209,13 +209,13 @@ class OnnxEncoder:
         """Return the parts of *text* that fit the model's window; at least one."""
         return self._tokens.windows(text, tokens_max=self._window)
 
-    def encode(self, texts: list[str]) -> Encoded:
+    def encode(self, texts: list[str]) -> EncodedBatch:
         """Return one vector for each text that fits the window, in order, and no token vectors."""
         rows = self.pool(texts)
         if self._centre is not None:
             rows = rows - self._centre
             rows = _unit(rows - rows @ self._directions.T @ self._directions)
-        return Encoded(rows, [b""] * len(texts))
+        return EncodedBatch(rows, [b""] * len(texts))
 
     def pool(self, texts: list[str]) -> Rows:
         """Return the model's own vectors, of length 1; EmbeddingError for another dimension."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memd.base.errors import DegradedError
 from memd.base.limits import EMBED_BATCH_TEXTS, EMBED_BATCH_TOKENS, EMBED_CUT_CHARS
 from memd.domain.encoding import SentenceLogits
-from memd.embedding.encoders import FastembedEncoder
+from memd.embedding.encoders import CLS, SEP, FastembedEncoder
 from memd.embedding.model_files import INSTALL_HINT
 from memd.embedding.model_thread import ModelRequest
 from memd.embedding.sentence_head import sentence_head
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float32]
 
-_CLS, _SEP = 101, 102  # of the vocabulary
 _WINDOW_PIECES = 249  # with [CLS]; [SEP] follows
 _SENTENCE_PIECES = 120  # of one sentence; the rest of it is not read
 _SENTENCE_CHARS = 2_000  # a paste without a full stop is not cut into pieces as a whole
@@ -108,20 +107,20 @@ def windows_of(message: int, sentences: Sequence[Sequence[int]]) -> Iterator[Sen
     >>> [window.ids for window in windows_of(0, [[5, 6], [7]])]
     [[101, 5, 6, 7, 102]]
     """
-    ids, spans = [_CLS], list[SentenceSpan]()
+    ids, spans = [CLS], list[SentenceSpan]()
     before: Sequence[int] = ()
     for at, pieces in enumerate(sentences):
         own = pieces[:_SENTENCE_PIECES]
         if spans and len(ids) + len(own) > _WINDOW_PIECES:
-            yield SentenceWindow([*ids, _SEP], spans)
-            ids, spans = [_CLS, *before[-_BEFORE_PIECES:]], []
+            yield SentenceWindow([*ids, SEP], spans)
+            ids, spans = [CLS, *before[-_BEFORE_PIECES:]], []
         start = len(ids)
         ids += own
         # A sentence without pieces has the state of what follows it.
         spans.append(SentenceSpan(message, at, start, max(len(ids), start + 1)))
         before = own
     if spans:
-        yield SentenceWindow([*ids, _SEP], spans)
+        yield SentenceWindow([*ids, SEP], spans)
 
 
 def judge(

@@ -21,7 +21,7 @@ from memd.client import AsyncClient, Client
 from memd.domain.settings.settings import Settings
 from memd.embedding import model_files
 from memd.embedding.embed import EmbedderThread
-from memd.embedding.encoders import Encoded
+from memd.embedding.encoders import EncodedBatch
 
 if TYPE_CHECKING:
     pass
@@ -118,11 +118,11 @@ async def test_the_file_is_mapped_unless_the_settings_forbid_it(
 class WideEncoder(FakeEncoder):
     """Makes vectors as long as the store's."""
 
-    def encode(self, texts: list[str]) -> Encoded:
+    def encode(self, texts: list[str]) -> EncodedBatch:
         short = super().encode(texts).vectors
         times = model_files.DIMENSION // short.shape[1]
         wide = np.asarray(np.tile(short, times) / np.sqrt(times), dtype=np.float32)
-        return Encoded(wide, [b""] * len(texts))
+        return EncodedBatch(wide, [b""] * len(texts))
 
 
 @shows("daemon.model_idle_minutes")

@@ -11,7 +11,7 @@ import numpy as np
 from support.daemon import WAIT_S
 from support.fakes import hash_tokens
 
-from memd.embedding.encoders import Encoded
+from memd.embedding.encoders import EncodedBatch
 from memd.embedding.model_files import ONNX_FILE, Manifest, write_manifest
 from memd.text.tokens import TextWindow
 
@@ -62,11 +62,11 @@ class FakeEncoder:
         parts = [words[at : at + self._window] for at in range(0, len(words), self._window)]
         return [TextWindow(" ".join(part), len(part)) for part in parts]
 
-    def encode(self, texts: list[str]) -> Encoded:
+    def encode(self, texts: list[str]) -> EncodedBatch:
         self.entered.set()
         assert self.gate.wait(WAIT_S)
         self.batches.append(texts)
         if self._fails_at in texts:
             raise RuntimeError("planted")
         vectors = np.stack([the_vector(text) for text in texts])
-        return Encoded(vectors, [hash_tokens(text) for text in texts])
+        return EncodedBatch(vectors, [hash_tokens(text) for text in texts])
