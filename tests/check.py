@@ -10,7 +10,8 @@
 
 Steps run in the order of their price and stop at the first that fails, with its
 whole output. Tests run on all cores, those of one file on the same, as they may share
-a daemon; each of those that kill has its own. Their files lie in memory where the system has
+a daemon. All that open a store or start a daemon are one step, ``integration``: what waits for
+a process leaves its core to what computes. Their files lie in memory where the system has
 room for them there: stores are synced to the disk thousands of times. Nothing is read from the
 person's own settings.
 
@@ -38,10 +39,12 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 SHORT = ("-m", "not long")
 LONG = ("--hypothesis-profile=long",)
-FOLDERS = ("house", "poison", "examples", "unit", "store", "property", "crash", "e2e")
+PURE = ("house", "unit")
+INTEGRATION = ("property", "poison", "examples", "store", "crash", "e2e")
+"""The folders of one step of the gate; by name each is a step of its own."""
 BESIDE = "types"
 """It computes on one core: beside the steps after it, and told when it is done."""
-QUICK = ("format", "lint", "imports", "types", "house", "unit")
+QUICK = ("format", "lint", "imports", "types", *PURE)
 """What ``quick`` stands for: no daemon and no store, so that it fits between two edits."""
 SUITES = {
     "fences": (
@@ -57,8 +60,8 @@ SUITES = {
     "torch": ("tests/e2e/test_trained_encoder.py", "tests/unit/embedding/test_sentence_reader.py"),
 }
 """What is run when it is named: parts of the folders, and what a gate must not wait for."""
-WORKERS_MORE = {"e2e": 2, "store": 1, "crash": 1}
-"""Steps that wait for disks and processes a fifth of their time: more workers fill it."""
+WORKERS_MORE = 2
+"""Where tests wait for disks and processes, a fifth of their time: more workers fill it."""
 NO_TESTS = 5  # pytest's code for an empty folder
 WORKERS_MAX = 4  # each may load a model and start daemons
 MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own in it, made by tempfile
@@ -89,30 +92,23 @@ def steps(*, long: bool) -> Iterator[Step]:
     yield Step("imports", "import-linter", (str(BIN / "lint-imports"),))
     yield Step("types", "mypy, strict", (str(BIN / "mypy"),))
     chosen = LONG if long else SHORT
-    for folder in FOLDERS:
-        if not any((ROOT / "tests" / folder).rglob("test_*.py")):
-            continue
-        where = [f"tests/{folder}"]
-        if folder == "unit":
-            where += [
-                "memd",
-                *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("tests/test_*.py")),
-            ]
-        yield _pytest(folder, where, chosen)
+    yield _pytest("house", ["tests/house"], chosen)
+    yield _pytest("unit", ["tests/unit", "memd"], chosen)
+    yield _pytest("integration", [f"tests/{folder}" for folder in INTEGRATION], chosen)
 
 
 def suites(*, long: bool) -> Iterator[Step]:
     """Yield the steps that are run by name only."""
-    for name, where in SUITES.items():
+    by_name = {folder: (f"tests/{folder}",) for folder in INTEGRATION} | SUITES
+    for name, where in by_name.items():
         yield _pytest(name, where, LONG if long else SHORT)
 
 
 def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
-    workers = str(min(os.cpu_count() or 1, WORKERS_MAX) + WORKERS_MORE.get(name, 0))
+    workers = min(os.cpu_count() or 1, WORKERS_MAX) + (0 if name in PURE else WORKERS_MORE)
     options = ("-q", "--no-header", "-p", "no:cacheprovider", "--durations=3")
     # The longest files begin first (conftest.py), not those with the most tests.
-    files = ("loadfile", "--no-loadscope-reorder")
-    spread = ("-n", workers, "--dist", *(("load",) if name == "crash" else files))
+    spread = ("-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder")
     command = (sys.executable, "-m", "pytest", *options, *spread, *chosen, *where)
     return Step(name, f"pytest {' '.join(where)}", command)
 
@@ -139,9 +135,7 @@ def main(argv: list[str] | None = None) -> int:
 def _all(
     chosen: Sequence[str], known: Sequence[Step], environ: dict[str, str], place: Path | None
 ) -> int:
-    if not chosen or {"model", "unit", "examples", "e2e", "crash", "poison", "clients"} & set(
-        chosen
-    ):
+    if not chosen or {"model", "unit", "integration", *INTEGRATION, *SUITES} & set(chosen):
         code = _report("model", "the embedding model", lambda: _model(environ))
         if code:
             return code
