@@ -30,7 +30,7 @@ from memd.embedding.model_files import INSTALL_HINT, ONNX_FILE, REPOSITORY, Mani
 from memd.embedding.model_thread import keep_libraries_quiet, load_fastembed
 from memd.embedding.onnx_graph import LAST_OUTPUT, STATES_OUTPUT
 from memd.text.tokens import TOKENIZER_FILE, TextWindow, model_tokens
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,7 +94,7 @@ class FastembedEncoder:
         self._tokens = model_tokens(folder / TOKENIZER_FILE)
         model = load_fastembed(fastembed.TextEmbedding, REPOSITORY, folder, "model", INSTALL_HINT)
         self._session = model.model.model
-        words = self._tokens.ids([*FUNCTION_WORDS, *_SIGNS])
+        words = self._tokens.ids([*ENGLISH_FUNCTION_WORDS, *_SIGNS])
         self._function_ids = [ids[0] for ids in words if len(ids) == 1]
 
     def windows(self, text: str) -> list[TextWindow]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from memd.domain.enums import LearningOutcome
 from memd.domain.learn import PlaybookEntry
-from memd.text.words import FUNCTION_WORDS, words_of
+from memd.text.words import ENGLISH_FUNCTION_WORDS, words_of
 
 APPROACH_TOOLS = 5
 DIRECT = "direct_response"
@@ -141,7 +141,7 @@ def nearest(
         shared = words & words_of(as_text(entry))
         return -len(shared), -entry.success_count
 
-    content_words = words - FUNCTION_WORDS
+    content_words = words - ENGLISH_FUNCTION_WORDS
     matching = [
         entry
         for entry in entries

@@ -18,7 +18,7 @@ from memd.base.limits import QUERY_TERMS_MAX
 from memd.domain.org.graph import fold_name
 from memd.extract.things import TEAM
 from memd.org.cues import NOUNS, PHRASE_WORDS_MAX, VERBS, WEAK
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 NAME_WORDS_MAX = 8
 MENTIONS_MAX = 4
@@ -142,7 +142,7 @@ def name_candidates(tokens: Sequence[QuestionWord]) -> dict[str, list[tuple[int,
     places: dict[str, list[tuple[int, int]]] = {}
     for first in range(len(tokens)):
         for last in range(first, min(first + NAME_WORDS_MAX, len(tokens))):
-            if first == last and tokens[first].text in FUNCTION_WORDS - _WE:
+            if first == last and tokens[first].text in ENGLISH_FUNCTION_WORDS - _WE:
                 continue
             name = fold_name(" ".join(word.text for word in tokens[first : last + 1]))
             if name:
@@ -237,7 +237,7 @@ def _custom_cues(tokens: Sequence[QuestionWord], covered: Collection[int]) -> li
         )
         for at, word in enumerate(tokens)
         if at not in covered
-        and word.text not in FUNCTION_WORDS
+        and word.text not in ENGLISH_FUNCTION_WORDS
         and word.text not in NOUNS
         and word.text not in _AUXILIARIES
         and word.raw == word.raw.lower()
@@ -383,5 +383,5 @@ def _distance(tokens: Sequence[QuestionWord], mention: Mention, cue: Cue) -> flo
     else:
         between = tokens[cue.last + 1 : mention.first]
     clauses = sum(word.text in _RELATIVE for word in between)
-    words_between = sum(word.text not in FUNCTION_WORDS for word in between)
+    words_between = sum(word.text not in ENGLISH_FUNCTION_WORDS for word in between)
     return words_between + 2 * clauses + (0.0 if cue.noun else 0.5)

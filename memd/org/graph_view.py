@@ -15,7 +15,7 @@ from memd.store.file.connect import Reading
 from memd.store.org import graph
 from memd.store.org.as_of import StatementSpanRow
 from memd.store.org.graph import Edge, StatementRow
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from memd.org.graph_question import Mention, QuestionWord
@@ -100,7 +100,7 @@ def rank_by_words(
     question_words = {
         word.text
         for place, word in enumerate(words)
-        if place not in covered and word.text not in FUNCTION_WORDS
+        if place not in covered and word.text not in ENGLISH_FUNCTION_WORDS
     }
     rows = graph.read_statements(conn, _statement_keys(things))
     scored: list[tuple[float, ReachedThing]] = []

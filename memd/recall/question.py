@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.extract.times import Period
 from memd.text.languages import ASKS_FOR_ALL, FUNCTION_WORDS, capitals_name, is_english
-from memd.text.words import FUNCTION_WORDS as ENGLISH
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 WORD = re.compile(r"[^\W_]+")
 NAME_WORDS_MAX = 3
@@ -95,7 +95,7 @@ def question(
     """
     # Not casefolded: the index folds words itself, in its own way ("ß" is not "ss").
     words = [match.group() for match in WORD.finditer(unicodedata.normalize("NFC", text))]
-    function_words = ENGLISH if is_english(text) else FUNCTION_WORDS
+    function_words = ENGLISH_FUNCTION_WORDS if is_english(text) else FUNCTION_WORDS
     meaning = [word for word in words if word.casefold() not in function_words] or words
     terms = _stem_words(meaning, stem)
     spoken = {word for name in names for word in name.split()}

@@ -29,7 +29,7 @@ from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import jaccard
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import longest_first
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 ALIKE = 0.8  # of their word pairs in common: the same thing said again
 WITHIN_WORDS_MIN = 8  # a shorter text means something else where it is a part of a longer one
@@ -142,7 +142,7 @@ def read_saying(its: SearchCandidate) -> Saying:
     telling = {
         plain
         for at, (word, plain) in enumerate(zip(words, folded, strict=True))
-        if (at and word != plain and word[0].isupper() and plain not in FUNCTION_WORDS)
+        if (at and word != plain and word[0].isupper() and plain not in ENGLISH_FUNCTION_WORDS)
         or (not word.isalpha() and any(map(str.isdigit, word)))
     }
     line = f" {' '.join(folded)} "
@@ -236,7 +236,7 @@ def _are_of_one_session(one: Saying, other: Saying) -> bool:
 
 
 def _says_something(word: str) -> bool:
-    return word in _NOT or not (word in FUNCTION_WORDS or word in _TAKES_UP)
+    return word in _NOT or not (word in ENGLISH_FUNCTION_WORDS or word in _TAKES_UP)
 
 
 def _is_said(word: str, words: Sequence[str]) -> bool:

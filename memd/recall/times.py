@@ -25,7 +25,7 @@ from memd.recall.scope import SearchScope
 from memd.store.file.connect import Reading
 from memd.store.search import candidate_rows, fulltext
 from memd.store.search.candidate_rows import SearchCandidate
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 ROWS = 32  # memories examined, the best by their words
 QUESTION_CHARS_MAX = 300  # a longer text is no question about a time
@@ -51,7 +51,7 @@ def event_periods(
 def _event_period(
     conn: Reading, scopes: Sequence[SearchScope], event: Event, stem: Stem
 ) -> Period | None:
-    content = [word for word in event.words if word.casefold() not in FUNCTION_WORDS]
+    content = [word for word in event.words if word.casefold() not in ENGLISH_FUNCTION_WORDS]
     terms = frozenset(term for word in content for term in stem(word))
     if not terms:
         return None

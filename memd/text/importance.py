@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from memd.domain.encoding import TokenCounter
 from memd.text.languages import is_german
 from memd.text.preference import SIGNAL
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 IMPORTANCE_MIN = 0.3
 _TOLERANCE = 1e-9  # 0.6 * 0.5 must pass despite rounding
@@ -134,7 +134,7 @@ _CJK_NAME = re.compile(
 )
 
 # Ordinary words that open a sentence, or are capitalised for emphasis alone.
-_ORDINARY = FUNCTION_WORDS | frozenset(
+_ORDINARY = ENGLISH_FUNCTION_WORDS | frozenset(
     """
     absolutely actually afternoon agreed ah aha ain alright although always amazing anyway
     apparently aren awesome aw aww back basically beautiful best bet big btw bye care check cheers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memd.text.words import FUNCTION_WORDS as ENGLISH
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 # A text without any is no sentence of these languages but a log, a list of names, a heading.
 _OTHERS = """
@@ -24,7 +24,7 @@ _SPOKEN = """
     yes yeah yep ok okay please don doesn isn wasn won shouldn couldn wouldn
     want need use instead still already must always never every each less often without ever
 """
-FUNCTION_WORDS = ENGLISH | frozenset(_OTHERS.split()) | frozenset(_SPOKEN.split())
+FUNCTION_WORDS = ENGLISH_FUNCTION_WORDS | frozenset(_OTHERS.split()) | frozenset(_SPOKEN.split())
 _HAPPENED = """
     happen happened happening happens go going goes went talk talked discuss discussed say said tell
     told make made new news anything something everything thing things work worked learn learned
@@ -66,7 +66,7 @@ _ALSO_ENGLISH = frozenset((
     "al", "an", "con", "da", "de", "die", "el", "hay", "la", "las", "le", "los", "no", "on", "per",
     "plus", "van", "war",
 ))  # fmt: skip
-_NOT_ENGLISH = (frozenset(_OTHERS.split()) | _GERMAN) - ENGLISH - _ALSO_ENGLISH
+_NOT_ENGLISH = (frozenset(_OTHERS.split()) | _GERMAN) - ENGLISH_FUNCTION_WORDS - _ALSO_ENGLISH
 # They make a text prose, and are too short or too ambiguous to be left out of what it is about.
 _MORE_OTHERS = """
     vor ab jede jedem jeden jeder jedes alle allen alles erst ohne gegen bis mir mich dir dich sich
@@ -86,7 +86,7 @@ PROSE_WORDS = FUNCTION_WORDS | frozenset(_MORE_OTHERS.split())
 """Words of prose: a long text with few of them is a log or a list of names."""
 _ENGLISH_TOO = "so man um ab me son ma ton ta mi sin entre al mag sein ni"
 _FOREIGN = (PROSE_WORDS - FUNCTION_WORDS - frozenset(_ENGLISH_TOO.split())) | _NOT_ENGLISH
-_ENGLISH_ALONE = ENGLISH - frozenset(f"{_OTHERS} {_MORE_OTHERS}".split())
+_ENGLISH_ALONE = ENGLISH_FUNCTION_WORDS - frozenset(f"{_OTHERS} {_MORE_OTHERS}".split())
 # Words of names and of other languages: two of them tell where English has none.
 _IN_NAMES_AND_OTHERS = _ALSO_ENGLISH - {"an", "no", "on", "plus"}
 _SHARED_MIN = 2
@@ -113,7 +113,7 @@ def is_english(text: str) -> bool:
     letters = "".join(words)
     foreign = sum(letter > _LATIN_MAX for letter in letters)
     others = sum(word in _NOT_ENGLISH or max(word) > _ASCII_MAX for word in words)
-    english = sum(word in ENGLISH for word in words)
+    english = sum(word in ENGLISH_FUNCTION_WORDS for word in words)
     return 2 * foreign <= len(letters) and others <= max(1, english)
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from memd.text.words import FUNCTION_WORDS, sentences
+from memd.text.words import ENGLISH_FUNCTION_WORDS, sentences
 
 SHARE = 0.8
 """The share of a sentence's words that one known sentence must have."""
@@ -92,4 +92,4 @@ def _words(text: str) -> list[str]:
 
 
 def _is_content_word(word: str) -> bool:
-    return word.casefold() not in FUNCTION_WORDS
+    return word.casefold() not in ENGLISH_FUNCTION_WORDS

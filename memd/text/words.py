@@ -19,7 +19,7 @@ _END = re.compile(
     re.MULTILINE,
 )
 
-FUNCTION_WORDS = frozenset(
+ENGLISH_FUNCTION_WORDS = frozenset(
     """
     a about after again all also am an and any are as at be because been before being between both
     but by can could did do does doing done down during each few for from further get got had has
@@ -148,7 +148,7 @@ def content_words(text: str) -> list[str]:
     ['deploy', 'production']
     """
     words = dict.fromkeys(match.group().casefold() for match in _WORD.finditer(text))
-    return [word for word in words if word not in FUNCTION_WORDS] or list(words)
+    return [word for word in words if word not in ENGLISH_FUNCTION_WORDS] or list(words)
 
 
 def content_stems(text: str) -> frozenset[str]:
@@ -179,7 +179,7 @@ class BM25Tokenizer:
         ['retry', 'limit', 'http', '3']
         """
         words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-        return [word for word in words if word not in FUNCTION_WORDS]
+        return [word for word in words if word not in ENGLISH_FUNCTION_WORDS]
 
     def encode(self, text: str) -> dict[int, int]:
         """Return each term's frequency by its index: the term's MurmurHash3, 32 bits."""

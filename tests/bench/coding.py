@@ -22,7 +22,7 @@ from bench.kept_scores import holds
 from bench.readings import Item, Reading
 from bench.things import things
 from bench.transcripts import Message
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 PART_PASSAGES = 6
 PASSAGE_CHARS = (40, 900)
@@ -209,7 +209,7 @@ def named(text: str) -> frozenset[str]:
 def words(text: str) -> list[str]:
     """Return the words of *text* that say something."""
     low = (word.casefold() for word in _WORD.findall(text))
-    return [_stem(word) for word in low if len(word) > 2 and word not in FUNCTION_WORDS]
+    return [_stem(word) for word in low if len(word) > 2 and word not in ENGLISH_FUNCTION_WORDS]
 
 
 def _stem(word: str) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 
 from bench import foreign
 from bench.locomo import Asked, Dialogue, Turn
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 SEED = 7
 SCENES_ASKED = 75  # of each half season
@@ -286,7 +286,7 @@ def _channel(folder: Path) -> list[Store]:
 
 
 def _meaning(text: str) -> set[str]:
-    return set(re.findall(r"[^\W_]+", text.casefold())) - FUNCTION_WORDS
+    return set(re.findall(r"[^\W_]+", text.casefold())) - ENGLISH_FUNCTION_WORDS
 
 
 def _with_foreign(dialogues: Sequence[Dialogue]) -> list[Store]:

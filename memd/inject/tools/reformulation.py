@@ -18,7 +18,7 @@ from memd.inject.format import directive, fence
 from memd.inject.isolation import isolate
 from memd.inject.pipeline import Entries
 from memd.recall.question import WORD
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 PROBABILITY_MIN = 0.5
@@ -51,7 +51,7 @@ class WordReformulator:
         Added are the most frequent capitalized words of the best results.
         """
         words = WORD.findall(original_query)
-        content_words = [word for word in words if word.casefold() not in FUNCTION_WORDS]
+        content_words = [word for word in words if word.casefold() not in ENGLISH_FUNCTION_WORDS]
         if content_words and len(content_words) < len(words):
             return " ".join(content_words)
         query_words = {word.casefold() for word in words}
@@ -162,7 +162,7 @@ def _name_words(entry: MemoryEntry) -> Iterator[str]:
     for match in WORD.finditer(entry.content):
         word = match.group()
         folded = word.casefold()
-        if word[0].isupper() and folded not in FUNCTION_WORDS and len(word) > 1:
+        if word[0].isupper() and folded not in ENGLISH_FUNCTION_WORDS and len(word) > 1:
             yield folded
 
 

@@ -27,7 +27,7 @@ from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import count_things
 from memd.sleep.nap.messages import Message, role_of, text_to_store
 from memd.sleep.nap.preparation import NapExtract
-from memd.text.words import FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 WINDOW_CHARS = 24_000
@@ -320,4 +320,4 @@ def _things(text: str) -> set[str]:
 
 
 def _is_content_word(word: str) -> bool:
-    return word not in FUNCTION_WORDS and not word.isdigit()
+    return word not in ENGLISH_FUNCTION_WORDS and not word.isdigit()

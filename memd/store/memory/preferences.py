@@ -126,14 +126,6 @@ def is_confirmed(conn: Reading, agent_key: int | None, name: str) -> bool:
     )
 
 
-def states_confirmed(conn: Reading, key: int) -> bool:
-    """Return whether a memory states a preference that the owner said or confirmed."""
-    return conn.exists(
-        "SELECT 1 FROM preference WHERE memory_key = :key AND confirmed_at_us IS NOT NULL",
-        {"key": key},
-    )
-
-
 def set_origin(
     conn: Writing, key: int, origin: Origin, client_key: int, confirmed_at_us: int | None
 ) -> None:
