@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
-from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.exchanges import Exchange, NapMemory, Run
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.left import LABEL, drop_farewells
 from memd.sleep.distil.language.words import is_interruption, words
@@ -89,14 +90,15 @@ class _CommandRun(NamedTuple):
     failed: bool
 
 
-def digest(exchanges: Sequence[Exchange]) -> str:
+def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) -> str:
     """Return the digest of a session, "" for one of which nothing is known but what was asked.
 
     *exchanges* are those of ``turns``: what a command expands to belongs to it.
-    A question alone would be found by whoever asks it again, and answers nothing.
+    A question alone would be found by whoever asks it again, and answers nothing. Nor does the
+    digest repeat a message that one of the session's *memories* has.
     At most DIGEST_TOKENS_MAX tokens, by four characters to a token and by word pieces.
     """
-    requests = list(_requests(exchanges))
+    requests = _without_memories(list(_requests(exchanges)), memories)
     if not requests:
         return ""
     runs = [run for exchange in exchanges for run in exchange.runs]
@@ -226,6 +228,13 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
             else text,
             _REQUEST_CHARS,
         )
+
+
+def _without_memories(requests: list[str], memories: Iterable[NapMemory]) -> list[str]:
+    """Return *requests* without those that *memories* have whole, all if they have every one."""
+    known = [_content(each.text) for each in memories if each.origin is Origin.PERSON]
+    left = [each for each in requests if not any(_content(each) <= words for words in known)]
+    return left or requests
 
 
 def _more_requests(requests: Sequence[str]) -> list[str]:

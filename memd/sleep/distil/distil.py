@@ -116,7 +116,7 @@ def distil(
         ]
     candidates = with_corrections(exchanges, candidates)
     memories = select_candidates(candidates, session.messages)
-    return (*memories, *_digest([each.exchange for each in exchanges]))
+    return (*memories, *_digest([each.exchange for each in exchanges], memories))
 
 
 def weighed_turns(
@@ -164,12 +164,14 @@ def judged_sentences(
     return [judged[max(bisect(begins, place) - 1, 0)] for place in places]
 
 
-def _digest(split_exchanges: Sequence[Exchange]) -> Iterator[NapMemory]:
+def _digest(
+    split_exchanges: Sequence[Exchange], memories: Sequence[NapMemory]
+) -> Iterator[NapMemory]:
     """Yield the digest of a session, nothing for one of which it would only say what was asked.
 
     It has the words of the user, of the agent and of memd; of what a tool printed paths alone.
     """
-    if text := digest(split_exchanges):
+    if text := digest(split_exchanges, memories):
         places = (split_exchanges[0].place, split_exchanges[-1].end)
         yield NapMemory(text, NapKind.DIGEST, places, "digest", Origin.ASSISTANT)
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from memd.inject.brief_rows import open_texts
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
-from memd.sleep.distil.exchanges import AgentText, Exchange, Run
+from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
 
 BROKEN = "Traceback (most recent call last):\nValueError: QUEUE_URL is not set"
 
@@ -319,3 +320,33 @@ def test_a_digest_does_not_end_with_what_came_long_before_the_last_work() -> Non
     assert "Ended with: importer.py reads rows" in digest([first, *asked[:2], worked])
     talked = _exchange(20, "now the styles of the cards", styled)
     assert "Ended with: importer.py reads rows" in digest([first, *asked, talked])
+
+
+def test_what_a_memory_has_whole_is_not_told_among_the_requests() -> None:
+    lines = (
+        ("user", "Add a retry to the upload client in src/upload.ts, please."),
+        ("assistant", "The upload in src/upload.ts is sent three times now, as the host drops it."),
+        ("user", "always run the tests before you say that you are done"),
+        ("assistant", "I will."),
+        ("user", "Now show how far an upload is in the list of files, please."),
+        ("assistant", "It is shown on http://localhost:8080/files."),
+        ("user", "From now on we deploy with blue-green, never in place."),
+    )
+    messages = [{"role": role, "content": content} for role, content in lines]
+    *memories, last = distil(ReadSession.of(messages))
+    kept = {memory.text for memory in memories}
+    assert {lines[2][1], lines[6][1]} <= kept
+    assert last.kind is NapKind.DIGEST
+    fields = _fields(last.text)
+    assert fields["Asked first"] == lines[0][1]
+    assert fields["Asked last"] == lines[4][1]
+    assert "Also asked" not in fields
+
+
+def test_requests_that_all_are_memories_are_told() -> None:
+    rule = "always run the tests before you say that you are done"
+    answer = "I will. The files are on http://localhost:8080/files."
+    messages = [{"role": "user", "content": rule}, {"role": "assistant", "content": answer}]
+    *_, last = distil(ReadSession.of(messages))
+    assert last.kind is NapKind.DIGEST
+    assert _fields(last.text)["Asked first"] == rule
