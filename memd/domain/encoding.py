@@ -102,6 +102,8 @@ class SentenceLogits(NamedTuple):
     """That it says how somebody wants the work done from now on."""
     answer: float
     """That it plainly tells what is worth remembering, in an answer of the agent's."""
+    everywhere: float
+    """That a wish holds in whatever project; it tells nothing of other sentences."""
 
 
 @runtime_checkable

@@ -1,9 +1,10 @@
-"""The head over the states of a sentence: what eleven numbers tell of it.
+"""The head over the states of a sentence: what twelve numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
-(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last three numbers on messages
-that were written for it (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312). Two of
-these, of what is plain and of wishes, are halves: the reader adds the other (``sentence_reader``).
+(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last four numbers on messages
+that were written for it (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312;
+``tests.bench.reach_fit``, 0323). Two of these, of what is plain and of wishes, are halves: the
+reader adds the other (``sentence_reader``).
 ``sentence_head.json`` holds it: the weights of the states, and those of the signs that only a nap
 knows (:mod:`memd.sleep.distil.speech`), by name.
 """
@@ -49,6 +50,9 @@ class SentenceHead(NamedTuple):
     answers: bytes
     """Those of the states, for what an answer of the agent plainly tells."""
     answer_signs: Mapping[str, float]
+    reach: bytes
+    """Those of the states, for a wish that holds everywhere."""
+    reach_bias: float
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
@@ -57,6 +61,7 @@ class SentenceHead(NamedTuple):
         blocks = [np.frombuffer(each, dtype="<f2") for each in self._blocks]
         weights = np.hstack([each.reshape(2 * DIMENSION, -1) for each in blocks])
         rows: Rows = states @ weights.astype(np.float32)
+        rows[:, -1] += self.reach_bias
         return [
             SentenceLogits(worth, tuple(others[:_KINDS]), *others[_KINDS:])
             for worth, *others in rows.tolist()
@@ -64,7 +69,7 @@ class SentenceHead(NamedTuple):
 
     @property
     def _blocks(self) -> tuple[bytes, ...]:
-        return self.states, self.written, self.answers
+        return self.states, self.written, self.answers, self.reach
 
 
 @cache
@@ -86,4 +91,6 @@ def parse(document: Mapping[str, Any]) -> SentenceHead:
         document["written_signs"],
         base64.b64decode(document["answers"]),
         document["answer_signs"],
+        base64.b64decode(document["reach"]),
+        document["reach_bias"],
     )

@@ -1,8 +1,9 @@
 """Session briefs: context for a session that begins, or whose window was emptied.
 
 A brief has policies and preferences like each prompt; then, fenced, the digest of the last
-session, new facts, memories of the project's latest sessions, and superseded memories. There
-is no question to rank by, so age and kind decide. It costs a few short reads and no embedding.
+session, the project's rules, what the user wished in other projects and holds everywhere, new
+facts, memories of the project's latest sessions, and superseded memories. There is no question to
+rank by, so age and kind decide. It costs a few short reads and no embedding.
 A source that fails is left out and named.
 """
 
@@ -64,8 +65,10 @@ DECIDED_KINDS = RULE_KINDS | {"decision", "correction"}
 REQUEST_LABELS = ("Asked first:", "Asked last:", "Also asked:")
 _WORD = re.compile(r"\w[\w./-]+\w")
 RULES_SHARE = 0.35
-PART_SHARES = (1.0, RULES_SHARE, 0.25, 0.15, 0.15, 1.0)
-"""Shares of the digest, rules, new facts, superseded memories, earlier open points, the others."""
+ELSEWHERE_MAX = 5  # wishes of other projects
+PART_SHARES = (1.0, RULES_SHARE, 0.15, 0.25, 0.15, 0.15, 1.0)
+"""Shares of the digest, rules, wishes of other projects, new facts, superseded memories, earlier
+open points, and the others."""
 
 
 class BriefLine(NamedTuple):
@@ -161,11 +164,16 @@ class _BriefBuilder:
         preferences = tuple(p for p in preferences if p.project_id in {None, self.project_id})
         shown = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
         shown_values = {preferences[place].value for place in shown}
-        rows = [row for row in material.rows if row.content not in shown_values]
+        rows, elsewhere = (
+            [row for row in each if row.content not in shown_values]
+            for each in (material.rows, material.elsewhere)
+        )
         recent = _facts_since(facts, material.since_us)
-        ids = [*(row.memory_id for row in rows), *(fact.id for fact in recent)]
+        ids = [row.memory_id for row in (*rows, *elsewhere)] + [fact.id for fact in recent]
         new = await isolate(self.window.filter_unseen(ids), frozenset(ids), "window")
-        rows = [row for row in rows if row.memory_id in new]
+        rows, elsewhere = (
+            [row for row in each if row.memory_id in new] for each in (rows, elsewhere)
+        )
         if self.request.token_budget is None:
             self.prompt.budget = min(self.prompt.budget, self.prompt.used + BRIEF_TOKENS)
         digest = _digest_lines(rows, material)
@@ -173,12 +181,14 @@ class _BriefBuilder:
         rules = drop_repeats(list(map(_rule_line, rank_rules(rows))), digest)
         rules = rules[: self._count_fitting(rules)]
         rules.sort(key=lambda line: line.at_us, reverse=True)
+        wishes = drop_repeats(list(map(_rule_line, rank_rules(elsewhere))), (*digest, *rules))
         shown_ids = {line.id for line in rules}
         memories = [_cut(_dated_line(row)) for row in rank_rows(rows)]
         memories = [line for line in memories if line.id not in shown_ids]
         memories = drop_repeats(memories, (*digest, *rules, *new_facts))
         open_lines = _open_lines(rows, digest)
-        parts = [digest, rules, new_facts, _superseded_lines(material), open_lines, memories]
+        superseded = _superseded_lines(material)
+        parts = [digest, rules, wishes[:ELSEWHERE_MAX], new_facts, superseded, open_lines, memories]
         fitting = self._pack(parts)
         self.omitted = sum(map(len, parts)) - sum(map(len, fitting.included))
         fitting_memories = [memories[place] for place in fitting.included[-1]]

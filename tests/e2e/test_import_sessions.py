@@ -154,14 +154,16 @@ def test_a_session_that_went_on_adds_what_is_new_and_keeps_one_digest(
 ) -> None:
     desk("import", "session.jsonl")
     rule = "From now on always run make check before a release."
+    request = "Now show the port of the server in the status page."
     with recorded.open("a") as stream:
-        stream.write(json.dumps(line("user", "11:00:00", rule)) + "\n")
+        for at, text in (("11:00:00", rule), ("11:01:00", request)):
+            stream.write(json.dumps(line("user", at, text)) + "\n")
     desk("import", "session.jsonl")
 
     items = listed(desk)
     assert any(rule in item["content"] for item in items)
     assert len(digests(items)) == 1
-    assert rule in digests(items)[0]["content"]
+    assert request in digests(items)[0]["content"]
 
 
 def test_what_was_forgotten_is_not_learnt_again(desk: Desk, recorded: Path) -> None:
@@ -307,3 +309,26 @@ def test_the_recorded_session_of_each_client_reads_as_a_memory(desk: Desk) -> No
             assert any("deploy" in message["text"] for message in page["items"])
     assert desk("search", "--sessions", "deploy", "--json").json["items"]
     assert desk("import", str(CLIENTS), "--json").json["new"] == 0
+
+
+def test_what_is_wished_everywhere_is_in_the_brief_of_another_project(desk: Desk) -> None:
+    wish, of_project = "one question at a time please", "use pnpm here, not npm"
+    for name in ("river", "lake"):
+        (desk.notes.parent / name / ".git").mkdir(parents=True)
+    lines = [
+        line("user", "10:00:00", ASKED, cwd=str(desk.notes.parent / "river")),
+        line("assistant", "10:00:30", CAUSE),
+        line("user", "10:01:00", wish),
+        line("assistant", "10:01:10", "I will."),
+        line("user", "10:02:00", of_project),
+    ]
+    desk.write("session.jsonl", "".join(json.dumps(each) + "\n" for each in lines))
+    assert desk("import", "session.jsonl").code == 0
+    briefs = {
+        name: desk("brief", "--project", str(desk.notes.parent / name)).out
+        for name in ("river", "lake")
+    }
+    assert wish in briefs["river"]
+    assert of_project in briefs["river"]
+    assert f"| of river] {wish}" in briefs["lake"]
+    assert of_project not in briefs["lake"]

@@ -21,7 +21,7 @@ from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.inject import Brief, BriefRequest
 from memd.domain.memory import MemoryQuery, MemoryUpdate
-from memd.inject.brief import BRIEF_TOKENS, Briefs
+from memd.inject.brief import BRIEF_TOKENS, ELSEWHERE_MAX, Briefs
 from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.sleep.distil.exchanges import NapKind
 from memd.store.access import names
@@ -247,6 +247,32 @@ async def test_another_project_s_and_another_agent_s_sessions_are_not_told(room:
     assert (await room.brief("two", "/home/ada/never-heard-of")).items == ()
     assert labels(await room.brief("two", "/home/ada/other")) == ["digest", "preference"]
     assert labels(await room.brief(None, None)) == ["digest", "preference"]
+
+
+async def test_a_wish_that_holds_everywhere_is_told_in_other_projects(room: Room) -> None:
+    plain = Said("Answer in one sentence.", "wish:1", NapKind.PREFERENCE, everywhere=True)
+    lodash = Said("No lodash, please.", "wish:2", NapKind.PREFERENCE)
+    await napped(room.bed, plain, lodash, ENDED, session_id="one", project_id="/home/ada/other")
+    new = await room.brief("two", "/home/ada/new")
+    assert labels(new) == ["preference"]
+    assert "[preference | 2026-03-17 | of other] Answer in one sentence." in text(new)
+    await napped(room.bed, TABS, session_id="three", project_id=PROJECT)
+    assert "Answer in one sentence." in text(await room.brief("four"))
+    assert "of other" not in text(await room.brief("five", "/home/ada/other"))
+    by_bob = await room.briefs.brief(BOB, BriefRequest(project_id="/home/ada/new"))
+    assert by_bob.items == ()
+
+
+async def test_few_wishes_of_other_projects_are_told_and_after_the_rules(room: Room) -> None:
+    wishes = [
+        Said(f"Never {other_words(str(n))}.", f"wish:{n}", NapKind.PREFERENCE, everywhere=True)
+        for n in range(ELSEWHERE_MAX + 2)
+    ]
+    await napped(room.bed, *wishes, session_id="one", project_id="/home/ada/other")
+    await napped(room.bed, RULE, session_id="two", project_id=PROJECT)
+    brief = await room.brief("three", token_budget=4_000)
+    assert text(brief).count("of other") == ELSEWHERE_MAX
+    assert text(brief).index(RULE.text) < text(brief).index("of other")
 
 
 async def test_without_a_project_it_is_the_session_s(room: Room) -> None:

@@ -31,6 +31,7 @@ class Said:
     origin: Origin = Origin.PERSON
     at: str | None = None
     gone: tuple[str, ...] = ()
+    everywhere: bool = False
 
 
 def digest(text: str) -> Said:
@@ -54,7 +55,9 @@ async def napped(
     given = heard if messages is None else messages
     parts = extract(read(given), rule=MemoryConsolidator(mention_share=0.1))
     made = tuple(
-        NapMemory(each.text, each.kind, (place,), each.slot, each.origin, each.gone)
+        NapMemory(
+            each.text, each.kind, (place,), each.slot, each.origin, each.gone, each.everywhere
+        )
         for place, each in enumerate(memories)
     )
     parts = replace(parts, facts=(), lessons=(), known_count=0, distilled=made)

@@ -27,6 +27,7 @@ FILE_TAG = "memory-file"
 COMPRESSED_EXPERIENCE_TAG = "compressed_experience"
 LESSON_TAG = "lesson"
 NAP_TAG = "nap"
+EVERYWHERE_TAG = "everywhere"
 FIX_TAG = "fix"
 COMPOSED_TAGS = frozenset(
     (

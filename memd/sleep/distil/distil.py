@@ -41,6 +41,7 @@ from memd.sleep.distil.outcomes import RatedSentence, statements
 from memd.sleep.distil.reports import SECTION_SLOTS, listed_rules, reports
 from memd.sleep.distil.speech import (
     JudgedSentences,
+    holds_everywhere,
     is_worth_keeping,
     sentences_to_judge,
     weigh_sentences,
@@ -110,7 +111,9 @@ def distil(
     if logits:
         judged = judged_sentences(exchanges, candidates)
         candidates = [
-            each
+            each._replace(
+                memory=each.memory._replace(is_everywhere=holds_everywhere(each.memory, own))
+            )
             for each, own in zip(candidates, judged, strict=True)
             if is_worth_keeping(each, own)
         ]

@@ -13,9 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, log1p
+from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from memd.domain.encoding import SentenceLogits
+from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge_sentence
@@ -36,6 +38,7 @@ from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.outcomes import TOLD_WORTH, RatedSentence
 from memd.text.languages import is_foreign
+from memd.text.preference import is_of_project
 from memd.text.words import sentences
 
 T = TypeVar("T")
@@ -66,6 +69,9 @@ _RATED_MIN, _RATED_MAX = -1.0, 3.0  # of a rule's score as a sign
 _DROPPED_SCORE = 0.3
 AGENT_MEMORY_WORTH, USER_MEMORY_WORTH = 0.0, -0.25
 """The log-odds from which a memory of the agent's words, and of the user's, is worth keeping."""
+EVERYWHERE = 1.0
+"""The log-odds from which a wish is told in other projects, too (docs/decisions/0323)."""
+_EVERYWHERE_CHARS = 200
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
 _PLAIN_WISH = 0.65  # the score of two signs
@@ -79,13 +85,14 @@ class SentenceWorth(NamedTuple):
     """The log-odds that a sentence is *worth* remembering, and what it does if it is.
 
     *plain* are those that it plainly states what lasts, *wish* those that it says how somebody
-    wants the work done from now on.
+    wants the work done from now on, *everywhere* those that a wish holds in whatever project.
     """
 
     worth: float
     act: Act
     plain: float
     wish: float
+    everywhere: float
 
 
 def sentences_to_judge(own: Words) -> list[str]:
@@ -115,7 +122,7 @@ def weigh_sentences(
         worth, *kinds, plain, wish = total
         plain += SHORT_LIFT * max(0, SHORT_CHARS - len(text))
         best = max(range(len(kinds)), key=kinds.__getitem__)
-        worths[text] = SentenceWorth(worth, _KINDS[best], plain, wish)
+        worths[text] = SentenceWorth(worth, _KINDS[best], plain, wish, row.everywhere)
     return worths
 
 
@@ -229,8 +236,7 @@ def statement_signs(
 class JudgedSentences(NamedTuple):
     """The sentences of a turn that a model judged, by their letters."""
 
-    users: Mapping[str, float]
-    """The log-odds that each is worth remembering."""
+    users: Mapping[str, SentenceWorth]
     agents: Mapping[str, tuple[float, float]]
     """The same, and what each adds to the worth of its memory."""
     plain: frozenset[str] = frozenset()
@@ -240,7 +246,7 @@ class JudgedSentences(NamedTuple):
     def of(cls, exchange: Exchange, worths: Mapping[str, SentenceWorth]) -> JudgedSentences:
         """Return those of *exchange*; *worths* are the ones of the user's sentences."""
         return cls(
-            {_letters(text): worth.worth for text, worth in worths.items()},
+            {_letters(text): worth for text, worth in worths.items()},
             {
                 _letters(sentence): (worth, text.in_memory[sentence])
                 for text in exchange.texts
@@ -330,11 +336,29 @@ def user_memory_signs(
     yield "bias", 1.0
     yield "score", candidate.score
     known = _find(own.removeprefix("User: "), judged.users)
-    yield "best", _clip(known)
+    yield "best", _clip([each.worth for each in known])
     yield "question", float("?" in own)
     yield "plan", float(candidate.memory.slot.endswith(PLAN_SLOT))
     yield "answer", float(bool(answered))
     yield "chars", log1p(len(own))
+
+
+def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
+    """Return whether *memory* is a wish of the user that holds in whatever project.
+
+    Its sentences that are wishes decide, all together. A long message tells more than its wish, and
+    what speaks of "this repo" holds there alone.
+    """
+    if memory.kind is not NapKind.PREFERENCE or memory.origin is not Origin.PERSON:
+        return False
+    if len(memory.text) > _EVERYWHERE_CHARS or is_of_project(memory.text):
+        return False
+    known = _find(memory.text, judged.users)
+    if not known:
+        return False
+    wishes = [each for each in known if each.wish >= WISH_KEPT]
+    wishes = wishes or [max(known, key=lambda each: each.wish)]
+    return fmean(each.everywhere for each in wishes) >= EVERYWHERE
 
 
 def _clip(worths: Sequence[float]) -> float:

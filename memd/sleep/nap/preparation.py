@@ -21,7 +21,7 @@ from memd.domain.encoding import ChunkingConfig, SentenceLogits, TokenCounter
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.learn import NON_INFERABLE_TAG
-from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
+from memd.domain.sleep.consolidation import EVERYWHERE_TAG, LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
 from memd.sleep.distil.distil import ReadSession, distil
@@ -328,11 +328,12 @@ def draft_distilled(
     """
     category = _CATEGORIES.get(memory.kind, MemoryCategory.SEMANTIC)
     place = max(memory.places) if memory.kind is NapKind.DIGEST else memory.places[0]
+    everywhere = (EVERYWHERE_TAG,) if memory.is_everywhere else ()
     request = IngestRequest(
         text=clean_text(memory.text),
         session_id=session_id,
         occurred_at=timestamp_of(message_at(place)),
-        tags=(NAP_TAG, memory.kind, *_TAGS.get(memory.kind, ())),
+        tags=(NAP_TAG, memory.kind, *_TAGS.get(memory.kind, ()), *everywhere),
         origin=memory.origin,
     )
     result = draft_text(request, counter, whole=True)

@@ -11,8 +11,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memd.base.limits import BRIEF_LATEST_ITEMS_MAX, BRIEF_RULES_MAX, BRIEF_SESSIONS_MAX
-from memd.domain.sleep.consolidation import COMPOSED_TAGS
+from memd.base.limits import (
+    BRIEF_ELSEWHERE_MAX,
+    BRIEF_LATEST_ITEMS_MAX,
+    BRIEF_RULES_MAX,
+    BRIEF_SESSIONS_MAX,
+)
+from memd.domain.sleep.consolidation import COMPOSED_TAGS, EVERYWHERE_TAG
 from memd.store.access import names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, keys_array
@@ -46,10 +51,12 @@ class BriefMaterial(NamedTuple):
     """What a brief is made from.
 
     *own_key* is the session that asks, *since_us* when the last other one began; *superseded* are
-    texts that no longer hold, the latest first.
+    texts that no longer hold, the latest first. *elsewhere* are wishes of other projects that hold
+    everywhere.
     """
 
     rows: tuple[BriefRow, ...] = ()
+    elsewhere: tuple[BriefRow, ...] = ()
     superseded: tuple[str, ...] = ()
     own_key: int | None = None
     since_us: int = 0
@@ -78,6 +85,7 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
     return BriefMaterial(
         (*_list_composed(conn, place, keys), *_list_stored(conn, {**place, "since_us": since_us})),
+        tuple(_list_elsewhere(conn, place)),
         _list_superseded(conn, keys, since_us),
         own_key,
         since_us,
@@ -188,6 +196,27 @@ def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
         """,
         {**place, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_RULES_MAX},
     )
+
+
+def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
+    """Return the latest wishes of other projects that hold everywhere, none without a project."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_id, 'preference', m.category, m.content, m.origin, m.trust, m.session_key,
+               coalesce(m.occurred_at_us, m.created_at_us), NULL, FALSE, p.project_id
+          FROM memory_tag AS g
+               JOIN memory AS m ON m.memory_key = g.memory_key
+               JOIN project AS p ON p.project_key = m.project_key
+         WHERE g.tag = :everywhere
+           AND m.agent_key = :agent_key AND m.project_key <> :project_key
+           AND m.level = 'persistent' AND m.state IN ('active', 'pending')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+         ORDER BY coalesce(m.occurred_at_us, m.created_at_us) DESC, m.memory_key DESC
+         LIMIT :most
+        """,
+        {**place, "everywhere": EVERYWHERE_TAG, "most": BRIEF_ELSEWHERE_MAX},
+    )
+    return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
 
 
 def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:

@@ -63,13 +63,17 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     states = np.zeros((2, 2 * DIMENSION), dtype=np.float32)
     states[1, 0] = 1.0
     nothing, first = head.logits(states)
-    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0, 0.0)
+    bias = np.float32(head.reach_bias)
+    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0, 0.0, float(bias))
     worth, *kinds, statement, in_memory = np.frombuffer(head.states, dtype="<f2")[:8].astype(float)
     assert len(head.written) == 2 * DIMENSION * 2 * 2
     plain, wish = np.frombuffer(head.written, dtype="<f2")[:2].astype(float)
     assert len(head.answers) == 2 * DIMENSION * 2
     (answer,) = np.frombuffer(head.answers, dtype="<f2")[:1].astype(float)
-    assert first == SentenceLogits(worth, tuple(kinds), statement, in_memory, plain, wish, answer)
+    assert len(head.reach) == 2 * DIMENSION * 2
+    everywhere = float(np.frombuffer(head.reach, dtype="<f2")[0].astype(np.float32) + bias)
+    others = (statement, in_memory, plain, wish, answer, everywhere)
+    assert first == SentenceLogits(worth, tuple(kinds), *others)
     assert set(head.written_signs) == set(head.signs)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)
     names = {name for name, _ in signs}

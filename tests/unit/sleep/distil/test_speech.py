@@ -8,19 +8,23 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
+from memd.sleep.distil.acts import Act
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.outcomes import SHORT_ANSWER
 from memd.sleep.distil.speech import (
+    EVERYWHERE,
     JudgedSentences,
+    SentenceWorth,
     agent_memory_signs,
+    holds_everywhere,
     is_worth_keeping,
     user_memory_signs,
 )
 
-SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0, -30.0, -30.0)
-NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0, -30.0, -30.0)
+SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0, -30.0, -30.0, -30.0)
+NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0, -30.0, -30.0, -30.0)
 PLAIN = NEVER._replace(plain=30.0)
 WISHED = NEVER._replace(wish=30.0)
 TOLD = NEVER._replace(answer=30.0)
@@ -39,6 +43,10 @@ def user(text: str) -> dict[str, str]:
 
 def agent(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
+
+
+def worth_of(worth: float, *, wish: float = 0.0, everywhere: float = 0.0) -> SentenceWorth:
+    return SentenceWorth(worth, Act.ENVIRONMENT, 0.0, wish, everywhere)
 
 
 def kept(messages: list[dict[str, str]], each_logits: SentenceLogits | None) -> list[NapMemory]:
@@ -238,8 +246,8 @@ def test_the_head_weighs_every_sign_of_a_memory() -> None:
 def test_the_words_of_the_user_alone_are_kept_if_they_are_worth_it() -> None:
     decision = candidate(RULED, NapKind.DECISION)
     letters = "".join(filter(str.isalnum, RULED)).casefold()
-    assert is_worth_keeping(decision, JudgedSentences({letters: 3.0}, {}))
-    assert not is_worth_keeping(decision, JudgedSentences({letters: 0.0}, {}))
+    assert is_worth_keeping(decision, JudgedSentences({letters: worth_of(3.0)}, {}))
+    assert not is_worth_keeping(decision, JudgedSentences({letters: worth_of(0.0)}, {}))
 
 
 @pytest.mark.parametrize(
@@ -257,7 +265,7 @@ def test_what_is_said_plainly_is_kept_by_rule_and_model_together(
 ) -> None:
     decision = candidate(MOVED, NapKind.DECISION)._replace(score=score)
     letters = "".join(filter(str.isalnum, MOVED)).casefold()
-    assert is_worth_keeping(decision, JudgedSentences({letters: worth}, {})) is is_kept
+    assert is_worth_keeping(decision, JudgedSentences({letters: worth_of(worth)}, {})) is is_kept
 
 
 @pytest.mark.parametrize(
@@ -273,7 +281,7 @@ def test_a_denial_is_plain_with_what_it_denies_or_by_the_model(
 ) -> None:
     correction = candidate(text, NapKind.CORRECTION)._replace(by_model=True)
     letters = "".join(filter(str.isalnum, WRONG)).casefold()
-    assert is_worth_keeping(correction, JudgedSentences({letters: worth}, {})) is is_kept
+    assert is_worth_keeping(correction, JudgedSentences({letters: worth_of(worth)}, {})) is is_kept
 
 
 def test_a_wish_that_no_rule_sees_is_weighed() -> None:
@@ -340,3 +348,33 @@ def test_of_what_was_said_long_before_the_end_only_reasons_are_judged() -> None:
     messages = [user("why does it stop?"), agent(CURE), agent(CAUSE), *[agent("Let me see.")] * 3]
     _, *answers = ReadSession.of(messages).sentences()
     assert answers == [[], [CAUSE.replace("`", "")], [], [], []]
+
+
+def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
+    logits = {
+        "askbeforerebasing": (9.0, EVERYWHERE),
+        "ilostaday": (0.0, EVERYWHERE - 1),
+        "uselodash": (9.0, EVERYWHERE - 1),
+    }
+    users = {at: worth_of(0.0, wish=wish, everywhere=each) for at, (wish, each) in logits.items()}
+    judged = JudgedSentences(users, {})
+
+    def holds(text: str, kind: NapKind = NapKind.PREFERENCE) -> bool:
+        return holds_everywhere(candidate(text, kind).memory, judged)
+
+    assert holds("Ask before rebasing. I lost a day.")
+    assert not holds("I lost a day.")
+    assert not holds("Ask before rebasing. Use lodash.")
+    assert not holds("Ask before rebasing.", NapKind.CONSTRAINT)
+    assert not holds("Ask before rebasing. It is for this repo.")
+    assert not holds("Ask before rebasing. " + "The branch is old. " * 12)
+    assert not holds("Nobody judged this.")
+    wish = candidate("Ask before rebasing.", NapKind.PREFERENCE).memory
+    assert not holds_everywhere(wish._replace(origin=Origin.ASSISTANT), judged)
+
+
+def test_what_a_session_wishes_everywhere_is_known_of_its_memories() -> None:
+    [everywhere] = kept([user(WISH)], WISHED._replace(everywhere=EVERYWHERE))
+    [of_project] = kept([user(WISH)], WISHED)
+    assert everywhere.is_everywhere
+    assert not of_project.is_everywhere
