@@ -103,7 +103,7 @@ class SentenceLogits(NamedTuple):
     answer: float
     """That it plainly tells what is worth remembering, in an answer of the agent's."""
     everywhere: float
-    """That a wish holds in whatever project; it tells nothing of other sentences."""
+    """That a wish holds in whatever project; great, too, where somebody tells of themselves."""
 
 
 @runtime_checkable

@@ -40,7 +40,7 @@ from memd.store.search.model_switch import model_in_use
 
 if TYPE_CHECKING:
     from memd.domain.inject import Reranker
-    from memd.inject.brief import Briefs
+    from memd.inject.brief.brief import Briefs
     from memd.inject.in_window import SessionWindows
     from memd.inject.inject import Inject
     from memd.inject.knowledge import Knowledge
@@ -346,7 +346,7 @@ class DaemonRooms(Rooms):
     @cached_property
     def briefs(self) -> Briefs:
         """Briefs for the start of a session."""
-        from memd.inject.brief import Briefs
+        from memd.inject.brief.brief import Briefs
 
         level, warm = self.settings.memory.level, self.models.embedder.warm
         return Briefs(self.db, self.clock, self.recall, self.org, self.windows, level, warm)

@@ -29,8 +29,8 @@ from memd.domain.ingest import SessionHit
 from memd.domain.memory import MemoryEntry, MemoryMetadata
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import TRUST, mark, mark_of_preference
-from memd.inject import brief
-from memd.inject.brief import BriefLine
+from memd.inject.brief import lines
+from memd.inject.brief.lines import BriefLine
 from memd.inject.format import (
     directive,
     fence,
@@ -150,7 +150,7 @@ def _block(category: MemoryCategory, text: str) -> str:
 
 
 def _brief(kind: str, text: str) -> str:
-    return fence(brief.render_line(BriefLine("i", kind, text, about=" of session, 2026-01-01")))
+    return fence(lines.render_line(BriefLine("i", kind, text, about=" of session, 2026-01-01")))
 
 
 def _fragment(source: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""A brief over a real file: what a session is told before it asks (``inject/brief.py``)."""
+"""A brief over a real file: what a session is told before it asks (``inject/brief/brief.py``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.inject import Brief, BriefRequest
 from memd.domain.memory import MemoryQuery, MemoryUpdate
-from memd.inject.brief import BRIEF_TOKENS, ELSEWHERE_MAX, Briefs
+from memd.inject.brief.brief import BRIEF_TOKENS, ELSEWHERE_MAX, Briefs
 from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.sleep.distil.exchanges import NapKind
 from memd.store.access import names
@@ -268,7 +268,12 @@ async def test_few_wishes_of_other_projects_are_told_and_after_the_rules(room: R
         Said(f"Never {other_words(str(n))}.", f"wish:{n}", NapKind.PREFERENCE, everywhere=True)
         for n in range(ELSEWHERE_MAX + 2)
     ]
-    await napped(room.bed, *wishes, session_id="one", project_id="/home/ada/other")
+    blind = Said("I am colour-blind.", "me", NapKind.ENVIRONMENT, everywhere=True)
+    await napped(room.bed, *wishes[:2], blind, session_id="one", project_id="/home/ada/other")
+    assert text(await room.brief("nine", "/home/ada/new")).endswith(
+        "[environment | 2026-03-17 | of other] I am colour-blind.\n</memory-entry>"
+    )
+    await napped(room.bed, *wishes[2:], session_id="ten", project_id="/home/ada/other")
     await napped(room.bed, RULE, session_id="two", project_id=PROJECT)
     brief = await room.brief("three", token_budget=4_000)
     assert text(brief).count("of other") == ELSEWHERE_MAX

@@ -20,7 +20,7 @@ from memd.domain.enums import MemoryLevel
 from memd.domain.inject import BriefRequest, PreparedPrompt, PrepareRequest
 from memd.domain.memory import MemoryUpdate
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.inject.brief import Briefs
+from memd.inject.brief.brief import Briefs
 from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.inject.inject import Inject
 from memd.inject.multi.hierarchical import retriever_for

@@ -185,8 +185,8 @@ class NapMemory(NamedTuple):
     *places* are the messages it is made of, the one it is about first. *slot* names what
     it is about within the session: a later nap that says something else of the same slot
     replaces it. *origin* is that of the least trusted of its words. *gone* are the runners
-    of commands that the session showed to be no more. *is_everywhere* says of a wish that it
-    holds in whatever project.
+    of commands that the session showed to be no more. *is_everywhere* says that it holds in
+    whatever project.
     """
 
     text: str

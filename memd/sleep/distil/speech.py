@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, log1p
 from statistics import fmean
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from memd.domain.encoding import SentenceLogits
@@ -69,8 +70,10 @@ _RATED_MIN, _RATED_MAX = -1.0, 3.0  # of a rule's score as a sign
 _DROPPED_SCORE = 0.3
 AGENT_MEMORY_WORTH, USER_MEMORY_WORTH = 0.0, -0.25
 """The log-odds from which a memory of the agent's words, and of the user's, is worth keeping."""
-EVERYWHERE = 1.0
-"""The log-odds from which a wish is told in other projects, too (docs/decisions/0323)."""
+EVERYWHERE: Mapping[NapKind, float] = MappingProxyType(
+    {NapKind.PREFERENCE: 1.0, NapKind.ENVIRONMENT: 2.0}
+)
+"""The log-odds from which a memory is told in other projects, too (docs/decisions/0323)."""
 _EVERYWHERE_CHARS = 200
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
@@ -344,21 +347,21 @@ def user_memory_signs(
 
 
 def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
-    """Return whether *memory* is a wish of the user that holds in whatever project.
+    """Return whether *memory* is a wish of the user, or of them, and holds in whatever project.
 
-    Its sentences that are wishes decide, all together. A long message tells more than its wish, and
-    what speaks of "this repo" holds there alone.
+    Of a wish its sentences that are wishes decide, all together. A long message tells more than
+    that, and what speaks of "this repo" holds there alone.
     """
-    if memory.kind is not NapKind.PREFERENCE or memory.origin is not Origin.PERSON:
+    bar = EVERYWHERE.get(memory.kind)
+    if bar is None or memory.origin is not Origin.PERSON:
         return False
     if len(memory.text) > _EVERYWHERE_CHARS or is_of_project(memory.text):
         return False
     known = _find(memory.text, judged.users)
-    if not known:
-        return False
-    wishes = [each for each in known if each.wish >= WISH_KEPT]
-    wishes = wishes or [max(known, key=lambda each: each.wish)]
-    return fmean(each.everywhere for each in wishes) >= EVERYWHERE
+    if memory.kind is NapKind.PREFERENCE and known:
+        wishes = [each for each in known if each.wish >= WISH_KEPT]
+        known = wishes or [max(known, key=lambda each: each.wish)]
+    return bool(known) and fmean(each.everywhere for each in known) >= bar
 
 
 def _clip(worths: Sequence[float]) -> float:

@@ -51,8 +51,8 @@ class BriefMaterial(NamedTuple):
     """What a brief is made from.
 
     *own_key* is the session that asks, *since_us* when the last other one began; *superseded* are
-    texts that no longer hold, the latest first. *elsewhere* are wishes of other projects that hold
-    everywhere.
+    texts that no longer hold, the latest first. *elsewhere* is what was said in other projects and
+    holds everywhere.
     """
 
     rows: tuple[BriefRow, ...] = ()
@@ -199,10 +199,19 @@ def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
 
 
 def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
-    """Return the latest wishes of other projects that hold everywhere, none without a project."""
+    """Return the latest memories of other projects that hold everywhere.
+
+    They are wishes, and what the user told of themselves; none for a brief of all projects.
+    """
     rows = conn.execute(
         """
-        SELECT m.memory_id, 'preference', m.category, m.content, m.origin, m.trust, m.session_key,
+        SELECT m.memory_id,
+               (SELECT k.tag
+                  FROM memory_tag AS k
+                 WHERE k.memory_key = m.memory_key
+                   AND k.tag IN (SELECT value FROM json_each(:kinds))
+                 LIMIT 1),
+               m.category, m.content, m.origin, m.trust, m.session_key,
                coalesce(m.occurred_at_us, m.created_at_us), NULL, FALSE, p.project_id
           FROM memory_tag AS g
                JOIN memory AS m ON m.memory_key = g.memory_key
@@ -214,7 +223,12 @@ def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
          ORDER BY coalesce(m.occurred_at_us, m.created_at_us) DESC, m.memory_key DESC
          LIMIT :most
         """,
-        {**place, "everywhere": EVERYWHERE_TAG, "most": BRIEF_ELSEWHERE_MAX},
+        {
+            **place,
+            "everywhere": EVERYWHERE_TAG,
+            "kinds": json.dumps(sorted(COMPOSED_TAGS)),
+            "most": BRIEF_ELSEWHERE_MAX,
+        },
     )
     return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
 

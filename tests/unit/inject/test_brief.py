@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memd.inject.brief import BriefLine, drop_repeats, newest_first
-from memd.inject.brief_rows import (
+from memd.inject.brief.lines import BriefLine, drop_repeats, newest_first
+from memd.inject.brief.rows import (
     OPEN_POINTS_MAX,
     find_open_points,
     rank_rows,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.inject.brief_rows import open_texts
+from memd.inject.brief.rows import open_texts
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
 from memd.sleep.distil.distil import ReadSession, distil

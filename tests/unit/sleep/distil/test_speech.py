@@ -32,6 +32,7 @@ UNSEEN = "Endpoints share one schema file here."
 RULED = (
     "We need the port to be 8443 for the staging server, as the proxy before it forwards no other."
 )
+BAR = EVERYWHERE[NapKind.PREFERENCE]
 WISH = "Always run the tests before you commit."
 MOVED = "The cache moves to the home folder."
 WRONG = "No, that is wrong, the cache belongs in the home folder."
@@ -352,9 +353,10 @@ def test_of_what_was_said_long_before_the_end_only_reasons_are_judged() -> None:
 
 def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     logits = {
-        "askbeforerebasing": (9.0, EVERYWHERE),
-        "ilostaday": (0.0, EVERYWHERE - 1),
-        "uselodash": (9.0, EVERYWHERE - 1),
+        "askbeforerebasing": (9.0, BAR),
+        "ilostaday": (0.0, BAR - 1),
+        "uselodash": (9.0, BAR - 1),
+        "iamcolourblind": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
     }
     users = {at: worth_of(0.0, wish=wish, everywhere=each) for at, (wish, each) in logits.items()}
     judged = JudgedSentences(users, {})
@@ -369,12 +371,14 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     assert not holds("Ask before rebasing. It is for this repo.")
     assert not holds("Ask before rebasing. " + "The branch is old. " * 12)
     assert not holds("Nobody judged this.")
+    assert holds("I am colour-blind.", NapKind.ENVIRONMENT)
+    assert not holds("Ask before rebasing.", NapKind.ENVIRONMENT)
     wish = candidate("Ask before rebasing.", NapKind.PREFERENCE).memory
     assert not holds_everywhere(wish._replace(origin=Origin.ASSISTANT), judged)
 
 
 def test_what_a_session_wishes_everywhere_is_known_of_its_memories() -> None:
-    [everywhere] = kept([user(WISH)], WISHED._replace(everywhere=EVERYWHERE))
+    [everywhere] = kept([user(WISH)], WISHED._replace(everywhere=BAR))
     [of_project] = kept([user(WISH)], WISHED)
     assert everywhere.is_everywhere
     assert not of_project.is_everywhere

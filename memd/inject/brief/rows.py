@@ -120,6 +120,11 @@ def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
     return [row for *_, row in sorted(places, key=lambda each: each[:2])]
 
 
+def rank_elsewhere(rows: Sequence[BriefRow]) -> list[BriefRow]:
+    """Return *rows* of other projects: the rules as :func:`rank_rules` does, then the others."""
+    return [*rank_rules(rows), *(row for row in rows if row.kind not in RULE_KINDS)]
+
+
 def drop_continued(superseded: Sequence[str], rows: Sequence[BriefRow]) -> list[str]:
     """Return the *superseded* texts without those that *rows* tell with more: they still hold.
 
