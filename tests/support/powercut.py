@@ -23,6 +23,7 @@ from memd.store.file.connect import Writing, prepare_writer
 from memd.store.search import caches
 
 SECTOR = 512
+STORE = "memd.db"
 
 
 class Op(NamedTuple):
@@ -86,16 +87,20 @@ class Cut(NamedTuple):
     """What had been acknowledged by then."""
     files: dict[str, bytes]
     fresh: bool
-    """Whether these files were not there before with as much acknowledged. After a sync, or
-    with nothing pending, many are: those are not written again, nor need they be judged."""
+    """Whether no cut before left the same with as much acknowledged: the same files, or files in
+    which SQLite reads the same store, byte for byte. Others are not judged again."""
 
 
 class Disk:
-    """The files as they are on the platter, and what is still in the cache above it."""
+    """The files as they are on the platter, and what is still in the cache above it.
+
+    *latest* are those with something in the cache, as they were if all of it were there.
+    """
 
     def __init__(self) -> None:
         self.synced: dict[str, bytearray] = {}
         self.pending: dict[str, list[Op]] = {}
+        self.latest: dict[str, bytearray] = {}
         self.marks: list[str] = []
         self._files: dict[str, bytes] = {}
 
@@ -106,25 +111,31 @@ class Disk:
             case "delete":
                 self.synced.pop(op.name, None)
                 self.pending.pop(op.name, None)
+                self.latest.pop(op.name, None)
                 self._files.pop(op.name, None)
             case "sync":
-                content = self.synced.setdefault(op.name, bytearray())
-                for waiting in self.pending.pop(op.name, []):
-                    _write(content, waiting, len(waiting.data))
-                self._files[op.name] = bytes(content)
+                if op.name in self.pending:
+                    self.synced[op.name] = self.latest.pop(op.name)
+                    self.pending.pop(op.name)
+                self._files[op.name] = bytes(self.synced.setdefault(op.name, bytearray()))
             case _:
                 self.pending.setdefault(op.name, []).append(op)
+                if op.name not in self.latest:
+                    self.latest[op.name] = bytearray(self.synced.get(op.name, b""))
+                _write(self.latest[op.name], op, len(op.data))
 
     def image(self, how: str, chance: random.Random) -> dict[str, bytes]:
         """Return the files after a cut: *how* is all, none, or torn (each write by chance)."""
         files = dict(self._files)
         if how == "none":
             return files
+        if how == "all":
+            return files | {name: bytes(content) for name, content in self.latest.items()}
         for name, waiting in self.pending.items():
             content = bytearray(self.synced.get(name, b""))
             for op in waiting:
                 kept = len(op.data)
-                if how == "torn" and chance.random() < 0.5:
+                if chance.random() < 0.5:
                     if op.kind == "truncate" or chance.random() < 0.5:
                         continue
                     kept = chance.randrange(0, kept + 1, SECTOR) if kept >= SECTOR else 0
@@ -166,11 +177,31 @@ def images(
             left = disk.image(how, chance)
             # Bytes keep their hash: of a file that stayed as it was it is worked out once.
             mark = (len(disk.marks), *sorted((name, hash(raw)) for name, raw in left.items()))
-            cut = Cut(list(disk.marks), left, mark not in known)
+            fresh = mark not in known
             known.add(mark)
-            if cut.fresh:
+            if fresh:
                 put(folder, left)
-            yield cut
+                store = (len(disk.marks), store_hash(folder))
+                fresh = store not in known
+                known.add(store)
+                if fresh:
+                    put(folder, left)  # as the cut left it: SQLite has rolled back a journal
+            yield Cut(list(disk.marks), left, fresh)
+
+
+def store_hash(folder: Path) -> object:
+    """Return what SQLite reads in the store of *folder*, after its own recovery: a hash.
+
+    Of one that it cannot read, or that is no store yet, something that is like no other.
+    """
+    if not (folder / STORE).exists():
+        return object()
+    try:
+        with closing(apsw.Connection(str(folder / STORE))) as conn:
+            leave_as_it_is(conn)
+            return hash(conn.serialize("main"))
+    except apsw.Error:
+        return object()
 
 
 def leave_as_it_is(conn: apsw.Connection) -> None:
