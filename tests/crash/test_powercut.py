@@ -11,7 +11,7 @@ import apsw
 import pytest
 from support.builders import a_row, an_id_source
 from support.fakes import fingerprint, hash_tokens, hash_vector
-from support.powercut import RecordingVFS, images, leave_as_it_is
+from support.powercut import RecordingVFS, images, leave_as_it_is, small_pages
 from support.store import ADA, SOURCE_TABLES
 
 from memd.base.errors import MemdError
@@ -35,7 +35,8 @@ def recorded(path: Path, *, lies: bool = False) -> Iterator[tuple[RecordingVFS, 
     conn = Writing(str(path), vfs="recording")
     try:
         conn.pragma("locking_mode", "exclusive")
-        prepare_writer(conn)
+        with small_pages():
+            prepare_writer(conn)
         caches.ensure(conn)
         yield vfs, conn
     finally:
@@ -197,7 +198,7 @@ def texts(conn: Writing) -> list[apsw.SQLiteValue]:
     return [row[0] for row in conn.execute("SELECT content FROM memory ORDER BY memory_key")]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_power_cut_while_unused_bytes_are_erased_loses_nothing(tmp_path: Path, seed: int) -> None:
     live, image = tmp_path / "live", tmp_path / "image"
     live.mkdir()

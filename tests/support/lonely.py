@@ -18,7 +18,7 @@ import pytest
 from support.clocks import HeldClock
 from support.fakes import HashEmbedder
 from support.nights import Bed
-from support.powercut import RecordingVFS
+from support.powercut import RecordingVFS, small_pages
 from support.store import SOURCE_TABLES, a_house, hash_tables
 
 from memd.backends import rooms as file_rooms
@@ -98,7 +98,8 @@ async def a_recorded_bed(
     conn = Writing(str(folder / "memd.db"), vfs="recording")
     try:
         conn.pragma("locking_mode", "exclusive")
-        prepare_writer(conn)
+        with small_pages():
+            prepare_writer(conn)
         caches.ensure(conn)
         db = OneConnection(conn, clock, vfs)
 

@@ -12,18 +12,22 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
+import pytest
 
 from memd.store.check import check
+from memd.store.file import connect
 from memd.store.file.connect import Writing, prepare_writer
 from memd.store.search import caches
 
 SECTOR = 512
 STORE = "memd.db"
+PAGE_BYTES = 4_096
+"""Of a store that is replayed: as many writes as with pages of 16 KiB, of fewer bytes each."""
 
 
 class Op(NamedTuple):
@@ -204,6 +208,14 @@ def store_hash(folder: Path) -> object:
         return object()
 
 
+@contextmanager
+def small_pages() -> Iterator[None]:
+    """Let a store that is made meanwhile have pages of ``PAGE_BYTES``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connect, "PAGE_BYTES", PAGE_BYTES)
+        yield
+
+
 def leave_as_it_is(conn: apsw.Connection) -> None:
     """Have the close of an image's connection write nothing back: the image is thrown away."""
     conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -256,7 +268,8 @@ def outcomes(
     conn = Writing(str(tmp_path / "live" / "memd.db"), vfs="recording")
     try:
         conn.pragma("locking_mode", "exclusive")
-        prepare_writer(conn)
+        with small_pages():
+            prepare_writer(conn)
         caches.ensure(conn)
         fill(conn)
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
