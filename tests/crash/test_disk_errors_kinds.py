@@ -22,7 +22,7 @@ from memd.store.org.org import Operation
 
 PATH = "/memories/plan.md"
 OPERATIONS = 200  # of one write, at most
-EVERY = 3
+EVERY = 5  # operation is one at which the disk fails; in the long test each is
 WRITES: dict[str, Callable[[Desk], Awaitable[None]]] = {
     "a fact's version": lambda desk: desk.write("web", "The shop uses Litestar."),
     "a file's edit": lambda desk: desk.file("str_replace", path=PATH, old_str="Ann", new_str="Bob"),
@@ -52,15 +52,16 @@ def now(path: Path) -> str:
         return held(conn)
 
 
+@pytest.mark.parametrize("every", [EVERY, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("times", [1, 30])
 @pytest.mark.parametrize("write", WRITES)
 async def test_a_disk_error_within_a_write_leaves_what_was_before(
-    tmp_path: Path, disk: FailingVFS, write: str, times: int
+    tmp_path: Path, disk: FailingVFS, write: str, times: int, every: int
 ) -> None:
     """And mended, the same write again is whole."""
     ids = await filled(tmp_path / "full")
     before, met, refused = now(tmp_path / "full" / "memd.db"), True, 0
-    for number in range(1, OPERATIONS, EVERY):
+    for number in range(1, OPERATIONS, every):
         folder = tmp_path / "live"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(tmp_path / "full", folder)
@@ -102,5 +103,5 @@ async def test_a_fact_whose_statements_came_apart_from_it_would_be_found_out(
     monkeypatch.setattr(temporal, "learn", later)
     with pytest.raises(AssertionError):
         await test_a_disk_error_within_a_write_leaves_what_was_before(
-            tmp_path, disk, "a fact's version", 1
+            tmp_path, disk, "a fact's version", 1, EVERY
         )
