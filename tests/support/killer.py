@@ -95,7 +95,8 @@ class Judge:
         self.kills[self.shared.phase] += 1
 
     def has_found(self) -> bool:
-        """Whether something was lost or is half done: the end of a control."""
+        """Whether something was lost or is half done: the end of a control. No daemon may live."""
+        self.keeper.halves.update(self.keeper.verdict())
         return bool(self.lost or self.sleeper.halves or self.keeper.halves)
 
     def verdict(self) -> dict[str, Any]:
