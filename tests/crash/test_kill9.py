@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from support import forked
 from support.daemon import environment, spawned, wait_until
+from support.gate import seeds
 from support.killer import OPERATIONS
 
 from memd.client import Client
 
-KILLS_MIN = 5  # in each phase, or the test has shown nothing about it
+KILLS_MIN = 3  # in each phase, or the test has shown nothing about it
 KILLS_MIN_LONG = 20
 TOLD = ("ingest", "bulk", "undo", "delete", "forget", "embed", "checkpoint", "any")
 ASLEEP = ("night", "nap", "org", "files", "any")
@@ -61,8 +62,8 @@ def test_every_phase_has_its_kills() -> None:
 @pytest.mark.parametrize(
     ("phases", "cycles", "kills_min"),
     [
-        pytest.param(TOLD, 40, KILLS_MIN, id="told"),
-        pytest.param(ASLEEP, 32, KILLS_MIN, id="asleep"),
+        pytest.param(TOLD, 24, KILLS_MIN, id="told"),
+        pytest.param(ASLEEP, 25, KILLS_MIN, id="asleep"),
         pytest.param(TOLD, 160, KILLS_MIN_LONG, id="told-long", marks=pytest.mark.long),
         pytest.param(ASLEEP, 104, KILLS_MIN_LONG, id="asleep-long", marks=pytest.mark.long),
     ],
@@ -72,7 +73,7 @@ def test_no_acknowledged_write_is_lost_by_kill_9(
 ) -> None:
     more = ("--kills-min", str(kills_min), "--phases", *phases)
     report = killed(tmp_path, cycles, 1, *more)
-    kept_min = 200 if kills_min == KILLS_MIN_LONG else 50
+    kept_min = 10 * kills_min
     met = [one for one in phases if one in OPERATIONS]
     assert_nothing_was_lost(report, met, kills_min=kills_min, kept_min=kept_min)
 
@@ -115,7 +116,7 @@ def naps(client: Client) -> list[dict[str, Any]]:
     return [run for run in runs if run["kind"] == "nap"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(gate=2, long=6))
 def test_a_killed_nap_happens_once_whenever_the_kill_came(tmp_path: Path, seed: int) -> None:
     delay_s = random.Random(seed).uniform(0.08, 0.5)
     (tmp_path / "config").mkdir()
