@@ -7,8 +7,8 @@ an operation on the file within one kind of step: the change is begun, vectors a
 cache is filled, it changes over, old vectors are removed. All the while, and after each start,
 every answer must be, memory by memory, the one that the same store gives under the model that is
 said to be in use; the answers of each model, all different, are noted in a life without a
-kill (that they are those of brute force is tests/store/test_model_switch.py). The report is a
-line of JSON.
+kill (that they are those of brute force is tests/store/test_model_switch.py). With a mutant it ends
+at the first wrong answer. The report is a line of JSON.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STEPS = {  # of each kind of step, at one of whose operations a daemon dies
 }  # fmt: skip
 TEXTS = [
     f"Crate {number} holds {number * 7919 % 10007} lanterns for Ms Fjord-{number % 97}."
-    for number in range(700)
+    for number in range(600)  # the cache takes two steps of 500
 ]
 ASKED = ("crate 17 lanterns", "Ms Fjord-5", "who holds crate 200")
 LIMIT = 10
@@ -138,7 +138,7 @@ class Judge:
             self.meanwhile += self.answers - before
             status = client.call("model.status")
         self._came_about(status["in_use"])
-        for _ in range(20):  # old vectors are removed meanwhile
+        for _ in range(8):  # old vectors are removed meanwhile
             self._ask(client)
 
     def _came_about(self, in_use: str) -> None:
@@ -209,7 +209,7 @@ def main() -> int:
     judge.tell()
     for step, operations in STEPS.items():
         for lives in range(10 * given.kills):
-            if judge.kills[step] >= given.kills:
+            if judge.kills[step] >= given.kills or (given.mutant and judge.wrong):
                 break
             judge.life(step, 1 if lives == 0 else judge.chance.randint(1, operations))
     print(json.dumps(judge.verdict()))
