@@ -392,8 +392,9 @@ def modules() -> list[str]:
 def _read_model(folder: Path, manifest: Manifest) -> None:
     """Have the tests' model in memory for each fork that loads it from the tests' own folder.
 
-    What memd does around it, each fork does: it finds the folder, compares the hashes and
-    checks each vector. Only a file that nobody has touched since is not read again.
+    What memd does around it, each fork does: it finds the folder, which may be a link to
+    theirs, compares the hashes and checks each vector. Only a file that nobody has touched
+    since is not read again.
     """
     import fastembed
 
@@ -407,17 +408,23 @@ def _read_model(folder: Path, manifest: Manifest) -> None:
 
     def reading(*positional: Any, **named: Any) -> Any:
         for arguments, model in kept:
-            if arguments == (positional, named):
+            if arguments == (positional, _real(named)):
                 return model
         return read(*positional, **named)
 
     def keeping(*positional: Any, **named: Any) -> Any:
-        kept.append(((positional, named), read(*positional, **named)))
+        kept.append(((positional, _real(named)), read(*positional, **named)))
         return kept[-1][1]
 
     fastembed.TextEmbedding = keeping
     embed.load_encoder(folder, manifest).windows("a text")
     fastembed.TextEmbedding = reading
+
+
+def _real(named: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments with the real folder in place of a link to it."""
+    folders = ("cache_dir", "specific_model_path")
+    return named | {name: str(Path(named[name]).resolve()) for name in folders if name in named}
 
 
 def _read_once(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
