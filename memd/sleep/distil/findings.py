@@ -115,13 +115,11 @@ def findings(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
 
 
 def _finding_of(exchange: Exchange) -> NapCandidate | None:
-    own = words(exchange.user)
-    asked = own.command or _short_subject((own.paragraphs or ("",))[0])
     for agent_text in reversed(exchange.texts):
         made = find_list(agent_text.text)
         if made is None:
             continue
-        subject = _subject(agent_text.text) or asked
+        subject = _subject(agent_text.text) or _asked(exchange)
         text = list_line(made, subject)
         places = (agent_text.place, exchange.place)
         # A message may say the same as another one, but not with the same list below it.
@@ -130,6 +128,11 @@ def _finding_of(exchange: Exchange) -> NapCandidate | None:
         memory = NapMemory(text, NapKind.OUTCOME, places, slot, Origin.ASSISTANT)
         return NapCandidate(memory, _SCORE)
     return None
+
+
+def _asked(exchange: Exchange) -> str:
+    own = words(exchange.user)
+    return own.command or _short_subject((own.paragraphs or ("",))[0])
 
 
 def _short_subject(asked: str) -> str:
