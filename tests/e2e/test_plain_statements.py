@@ -5,8 +5,10 @@ It stands alone in a message, or beside an order.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from bench import classified
@@ -26,32 +28,77 @@ TOLD_IN_DOCS = (
     "you only ever run plan, I run apply",
     "the csv is semicolon separated, it only LOOKS like one column",
 )
-# Of those in even places, which were looked at, and of those in odd ones, which were not.
-KEPT = {
-    "conventions": (42, 46),
-    "environment": (22, 23),
-    "decisions": (23, 23),
-    "constraints": (19, 20),
-    "people": (20, 19),
-}
-MOMENTS_KEPT = {"conventions, of the moment": (12, 11), "moment": (3, 1)}
-# The same beside an order, in all.
-BESIDE_KEPT = {
-    "conventions": 80,
-    "environment": 48,
-    "decisions": 45,
-    "constraints": 38,
-    "people": 39,
-}
-BESIDE_MOMENTS_KEPT = {"conventions, of the moment": 27, "moment": 14}
+GATE_STEP = 3
+"""The gate naps on every third saying of each list, ``--long`` on all (decision 0153)."""
+
+
+class Figures(NamedTuple):
+    """How many sayings of each list are kept: at least of what lasts, at most of the moment."""
+
+    alone: Mapping[str, tuple[int, int]]
+    """Of those in even places, which were looked at, and of those in odd ones, which were not."""
+    moments_alone: Mapping[str, tuple[int, int]]
+    beside: Mapping[str, int]
+    """The same beside an order, in all."""
+    moments_beside: Mapping[str, int]
+
+
+WHOLE = Figures(
+    {
+        "conventions": (42, 46),
+        "environment": (22, 23),
+        "decisions": (23, 23),
+        "constraints": (19, 20),
+        "people": (20, 19),
+    },
+    {"conventions, of the moment": (12, 11), "moment": (3, 1)},
+    {
+        "conventions": 80,
+        "environment": 48,
+        "decisions": 45,
+        "constraints": 38,
+        "people": 39,
+    },
+    {"conventions, of the moment": 27, "moment": 14},
+)
+THIRD = Figures(
+    {
+        "conventions": (14, 15),
+        "environment": (9, 7),
+        "decisions": (8, 8),
+        "constraints": (6, 7),
+        "people": (7, 7),
+    },
+    {"conventions, of the moment": (2, 5), "moment": (1, 1)},
+    {
+        "conventions": 28,
+        "environment": 16,
+        "decisions": 14,
+        "constraints": 13,
+        "people": 14,
+    },
+    {"conventions, of the moment": 8, "moment": 4},
+)
+PARTS = pytest.mark.parametrize(
+    ("step", "figures"),
+    [
+        pytest.param(GATE_STEP, THIRD, id="a third"),
+        pytest.param(1, WHOLE, id="all", marks=pytest.mark.long),
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def model(model_dir: Path) -> object:
+    """Load the model in *model_dir* once for all naps."""
+    manifest = read_manifest(model_dir)
+    assert manifest is not None
+    return load_encoder(model_dir, manifest)
 
 
 @pytest.fixture(autouse=True)
-def installed(model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judge sentences with the model in *model_dir*."""
-    manifest = read_manifest(model_dir)
-    assert manifest is not None
-    model = load_encoder(model_dir, manifest)
+def installed(model: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge sentences with the *model*."""
     monkeypatch.setattr(classified, "encoder", lambda: model)
 
 
@@ -73,33 +120,45 @@ def test_what_the_changelog_says_is_kept_is(text: str) -> None:
     assert is_kept(text)
 
 
-def test_plain_statements_are_kept_and_few_sayings_that_sound_like_them() -> None:
-    hits = {
-        name.removeprefix(PLAIN): [is_kept(saying) for saying in its if saying]
+@PARTS
+def test_plain_statements_are_kept_and_few_sayings_that_sound_like_them(
+    step: int, figures: Figures
+) -> None:
+    halves = {
+        name.removeprefix(PLAIN): [
+            sum(is_kept(saying) for at, saying in places(its, step) if at % 2 == odd)
+            for odd in (0, 1)
+        ]
         for name, its in SAYINGS.items()
         if name.startswith(PLAIN)
     }
-    halves = {name: (sum(its[::2]), sum(its[1::2])) for name, its in hits.items()}
-    assert set(halves) == {*KEPT, *MOMENTS_KEPT}
-    for name, (even, odd) in KEPT.items():
+    assert set(halves) == {*figures.alone, *figures.moments_alone}
+    for name, (even, odd) in figures.alone.items():
         assert halves[name][0] >= even, name
         assert halves[name][1] >= odd, name
-    for name, (even, odd) in MOMENTS_KEPT.items():
+    for name, (even, odd) in figures.moments_alone.items():
         assert halves[name][0] <= even, name
         assert halves[name][1] <= odd, name
 
 
-def test_plain_statements_are_kept_beside_orders() -> None:
+@PARTS
+def test_plain_statements_are_kept_beside_orders(step: int, figures: Figures) -> None:
     orders = cycle(each for each in SAYINGS["moments typed"] if each and "//" not in each)
     kept = {}
-    for name in (*BESIDE_KEPT, *BESIDE_MOMENTS_KEPT):
-        its = [saying for saying in SAYINGS[PLAIN + name] if saying]
-        mixed = [beside(saying, next(orders), at) for at, saying in enumerate(its)]
-        kept[name] = sum(is_kept(one, text) for one, text in zip(its, mixed, strict=True))
-    for name, least in BESIDE_KEPT.items():
+    for name in (*figures.beside, *figures.moments_beside):
+        its = SAYINGS[PLAIN + name]
+        mixed = [beside(saying, order, at) for at, (saying, order) in enumerate(zip(its, orders))]  # noqa: B905  # orders have no end
+        kept[name] = sum(is_kept(saying, mixed[at]) for at, saying in places(its, step))
+    for name, least in figures.beside.items():
         assert kept[name] >= least, name
-    for name, most in BESIDE_MOMENTS_KEPT.items():
+    for name, most in figures.moments_beside.items():
         assert kept[name] <= most, name
+
+
+def places(sayings: Sequence[str], step: int) -> list[tuple[int, str]]:
+    """Return every *step*-th of *sayings* with its place: of each half as many."""
+    assert all(sayings)
+    return list(enumerate(sayings))[::step]
 
 
 def beside(saying: str, order: str, at: int) -> str:
