@@ -10,6 +10,7 @@ import os
 import resource
 import sys
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,6 @@ class System:
         self._stop = stop
         self.reload = reload
         self._started_us = clock.monotonic_us()
-        self._document: dict[str, Any] | None = None
         self._work = Work("discover")
         self.server: Server | None = None
 
@@ -169,9 +169,7 @@ class System:
 
     async def discover(self) -> dict[str, Any]:
         """Return the OpenRPC document."""
-        if self._document is None:
-            self._document = await self._work.run(document)  # half a second
-        return self._document
+        return await self._work.run(document)  # half a second at first
 
     async def _sleep_status(self) -> SleepStatus | None:
         """Return the state of nights, None when the store fails."""
@@ -230,10 +228,11 @@ _OPENRPC = "1.3.2"
 _REF = "#/components/schemas/{model}"
 
 
+@cache
 def document() -> dict[str, Any]:
     """Return the OpenRPC document: each method with its params, its result, and the errors.
 
-    Schemas that methods share are written once, under ``components``.
+    Schemas that methods share are written once, under ``components``. It is made once in a process.
     """
     routes = [*methods().values(), *records().values()]
     inputs = [(route.params, "validation") for route in routes]

@@ -345,10 +345,12 @@ def _import_commands() -> None:
 
 
 def _import_daemon(model_dir: str) -> None:
-    """Import all of memd, and read the model, before anything is asked."""
+    """Import all of memd, read the model and describe the methods, before anything is asked."""
     from memd.embedding.model_files import read_manifest
+    from memd.serve.status import document
 
     import_memd()
+    document()
     manifest = read_manifest(Path(model_dir)) if model_dir else None
     if manifest is not None:
         _read_model(Path(model_dir), manifest)

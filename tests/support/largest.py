@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from support.planted import NOT_CALLED
+from support.planted import NOT_CALLED, schema_of
 
 from memd.base.limits import FRAME_BYTES_MAX, INGEST_ITEMS_MAX, NAP_MESSAGES_MAX, TEXT_CHARS_MAX
 from memd.serve.routes.routes import methods
@@ -66,7 +66,7 @@ def calls(
 def _by_schema(
     name: str, made: Callable[[int], str], ids: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    schema = methods()[name].params.model_json_schema()
+    schema = schema_of(name)
     fields: dict[str, Any] = schema.get("properties", {})
     needed = set(schema.get("required", ()))
     small = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +86,19 @@ def bytes_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
 # From the schema.
 
 
+@cache
+def schema_of(name: str) -> Mapping[str, Any]:
+    """Return the schema of the params of method *name*, made once: many ask for it."""
+    return methods()[name].params.model_json_schema()
+
+
 def _by_schema(name: str, say: Say, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield one call with all its texts, and one for each field alone beside what is required.
 
     One call may be refused for one bad field; the others still show what that leaves behind.
     """
     del made
-    schema = methods()[name].params.model_json_schema()
+    schema = schema_of(name)
     fields: dict[str, Any] = schema.get("properties", {})
     needed = set(schema.get("required", ()))
     values = {field: _value(field, each, schema, say) for field, each in fields.items()}
