@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from support import foreign_files
+from support import foreign_files, forked
 from support.daemon import ROOT, Spawned, environment
 from support.desk import served
 
@@ -34,9 +34,10 @@ def path_with_memd(home: Path) -> str:
     """Return a PATH on which memd is what is tested."""
     folder = home / "bin"
     folder.mkdir(exist_ok=True)
-    for name, words in ("memd", "-m memd"), ("python", ""):
+    python = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
+    for name, script in ("memd", forked.shell_script()), ("python", python):
         command = folder / name
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        command.write_text(script)
         command.chmod(0o700)
     return os.pathsep.join([str(folder), os.environ["PATH"]])
 

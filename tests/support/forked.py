@@ -16,6 +16,7 @@ import importlib
 import json
 import os
 import select
+import shlex
 import signal
 import socket
 import struct
@@ -154,11 +155,23 @@ def start(
         return _forker(what).start(asked, streams)
 
 
+def shell_script() -> str:
+    """Return a script for a PATH that runs ``memd`` with the words of its line, as ``run`` does.
+
+    A line whose variables are heard at the start of a process must start Python itself.
+    """
+    client = Path(__file__).with_name("shell_command.py")
+    with _ONE:
+        _forker("command")
+    words = (sys.executable, "-I", "-S", str(client), str(_meeting("command")), MEMD)
+    return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+
+
 class Forker:
     """This end of the process that forks; the first worker of a run starts it for all."""
 
     def __init__(self, what: str) -> None:
-        path = _PLACE.with_name(f"{_PLACE.name}.{what}")
+        path = _meeting(what)
         with Path(__file__).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self._ours = socket.socket(socket.AF_UNIX)
@@ -178,6 +191,10 @@ class Forker:
 
     def close(self) -> None:
         self._ours.close()
+
+
+def _meeting(what: str) -> Path:
+    return _PLACE.with_name(f"{_PLACE.name}.{what}")
 
 
 def _start_forker(what: str, path: Path) -> None:
