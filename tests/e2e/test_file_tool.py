@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import Spawned
+from support.daemon import Spawned, spawned
 from support.desk import Desk, a_desk
 
 from memd.base.errors import InvalidError
@@ -98,16 +99,17 @@ def test_a_nul_and_a_path_or_a_text_without_end_are_refused(desk: Desk) -> None:
     assert answered(desk, "view", path="/memories").endswith("0B\t/memories")
 
 
-def test_a_file_outgrows_no_frame_and_is_shown_in_parts(desk: Desk) -> None:
-    answered(desk, "create", path="/memories/a", file_text="y\n" * 300_000)
-    assert "Use view_range" in answered(desk, "view", path="/memories/a")
-    part = answered(desk, "view", path="/memories/a", view_range=[300_000, -1])
-    assert part.endswith("300000\ty\n300001\t")
-    for _ in range(2):
-        refusal = answered(
-            desk, "insert", path="/memories/a", insert_line=0, insert_text="y\n" * 200_000
-        )
-        assert refusal.startswith("refused: The file /memories/a was not changed")
+def test_a_file_outgrows_no_frame_and_is_shown_in_parts(tmp_path: Path) -> None:
+    """In a daemon without the model, which would embed a file this large for seconds."""
+    with spawned(tmp_path) as daemon, a_desk(daemon, "large") as desk:
+        answered(desk, "create", path="/memories/a", file_text="y\n" * 200_000)
+        assert "Use view_range" in answered(desk, "view", path="/memories/a")
+        part = answered(desk, "view", path="/memories/a", view_range=[200_000, -1])
+        assert part.endswith("200000\ty\n200001\t")
+        more = "y\n" * 300_000
+        for _ in range(2):
+            refusal = answered(desk, "insert", path="/memories/a", insert_line=0, insert_text=more)
+            assert refusal.startswith("refused: The file /memories/a was not changed")
 
 
 def test_two_clients_edit_one_file_and_no_edit_is_lost(daemon: Spawned) -> None:
