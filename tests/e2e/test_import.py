@@ -181,7 +181,7 @@ def test_an_import_that_a_kill_ended_is_completed_by_the_next(tmp_path: Path) ->
     """A file of several requests: until then old and new stand beside each other."""
     path = tmp_path / "log.md"
     old = "\n\n".join(f"# Day {n}\nThe {n}th entry of the old log, {n * 7}." for n in range(400))
-    new = "\n\n".join(f"# Day {n}\nThe {n}th entry of the new log, {n * 9}." for n in range(4_000))
+    new = "\n\n".join(f"# Day {n}\nThe {n}th entry of the new log, {n * 9}." for n in range(2_000))
     words = ["import", str(path), "--json"]
     with spawned(tmp_path) as daemon, daemon.client() as client:
         path.write_text(old, "utf-8")
@@ -194,12 +194,12 @@ def test_an_import_that_a_kill_ended_is_completed_by_the_next(tmp_path: Path) ->
         daemon.process.kill()
         assert importing.wait(60) != 0
     with spawned(tmp_path) as daemon, daemon.client() as client:
-        assert 600 < client.call("memory.count") < 4_400
+        assert 600 < client.call("memory.count") < 2_400
         again = forked.run(words, env=environment(tmp_path), check=True)
         report = json.loads(again.stdout)
-        assert (report["new"] + report["kept"], report["replaced"]) == (4_000, 400)
+        assert (report["new"] + report["kept"], report["replaced"]) == (2_000, 400)
         assert report["kept"] > 0
-        assert client.call("memory.count") == 4_000
+        assert client.call("memory.count") == 2_000
 
 
 def test_what_a_file_brought_is_forgotten_by_its_name(desk: Desk) -> None:
