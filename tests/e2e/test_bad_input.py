@@ -10,12 +10,13 @@ import contextlib
 import json
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.daemon import WAIT_S, Spawned
+from support.daemon import WAIT_S, Spawned, spawned
 from support.desk import Desk, a_desk
 from support.effort import effort
 
@@ -213,11 +214,12 @@ SYNTAX = [
 
 
 @pytest.mark.parametrize("query", SYNTAX, ids=range(len(SYNTAX)))
-@pytest.mark.parametrize("mode", ["hybrid", "dense", "words"])
-def test_any_query_is_only_words(daemon: Spawned, desk: Desk, query: str, mode: str) -> None:
+def test_any_query_is_only_words(daemon: Spawned, desk: Desk, query: str) -> None:
+    """All that is asked together takes no more than one question may."""
     with effort(daemon.process.pid) as spent:
-        answer = desk.recall(query, search_mode=mode)
-        assert isinstance(answer["memories"], list)
+        for mode in ("hybrid", "dense", "words"):
+            answer = desk.recall(query, search_mode=mode)
+            assert isinstance(answer["memories"], list)
         assert isinstance(desk.call("memory.retrieve", text=query), list)
         assert desk.call("archive.search", text=query) == []
 
@@ -313,8 +315,9 @@ def _line(raw: socket.socket) -> bytes:
     return received
 
 
-def test_a_page_of_long_texts_ends_early_and_says_where_to_go_on(daemon: Spawned) -> None:
-    with a_desk(daemon, "long pages") as desk:
+def test_a_page_of_long_texts_ends_early_and_says_where_to_go_on(tmp_path: Path) -> None:
+    """In a daemon without the model: that all is listed waits for no vector."""
+    with spawned(tmp_path) as daemon, a_desk(daemon, "long pages") as desk:
         ids = {desk.store(f"{number} {'a' * (TEXT_CHARS_MAX // 2)}") for number in range(3)}
         listed: list[str] = []
         pages, after = 0, None
