@@ -124,13 +124,13 @@ async def test_pages_follow_one_another_even_over_deleted_rows(records: Records,
 
 
 @EVERY
-@pytest.mark.parametrize("after", ["", "no", "W10=", "WzFd", "W251bGwsbnVsbCxudWxsXQ==", "é"])
-async def test_what_is_no_cursor_is_refused(records: Records, name: str, after: str) -> None:
+async def test_what_is_no_cursor_is_refused(records: Records, name: str) -> None:
     await saved(records, name)
-    if after == "WzFd" and len(ENTITIES[name].order + ENTITIES[name].key) == 1:
-        return  # it is a place
-    with pytest.raises(InvalidError, match="not a page's next"):
-        await records.page(ME, ENTITIES[name], {}, after=after)
+    for after in ("", "no", "W10=", "WzFd", "W251bGwsbnVsbCxudWxsXQ==", "é"):
+        if after == "WzFd" and len(ENTITIES[name].order + ENTITIES[name].key) == 1:
+            continue  # it is a place
+        with pytest.raises(InvalidError, match="not a page's next"):
+            await records.page(ME, ENTITIES[name], {}, after=after)
 
 
 @EVERY

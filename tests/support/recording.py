@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from support.clocks import HeldClock
+from support.store import copy_empty_store
 
 from memd.base.ids import Ids
 from memd.client import Client
@@ -110,6 +111,7 @@ def save(client: Client, name: str, /, **changes: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def some_records(folder: Path) -> AsyncIterator[Records]:
     """Yield the records of a new file."""
+    copy_empty_store(folder / "memd.db")
     clock = HeldClock()
     async with open_database(folder / "memd.db", clock) as db:
         yield Records(db, Ids(clock))

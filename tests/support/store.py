@@ -60,9 +60,7 @@ async def a_house(
     Tokens are counted by the rule of four characters. *emit* is told of events. A new file is a
     copy of an empty store: to make its tables is a third of what opening takes.
     """
-    if not path.exists():
-        path.write_bytes(empty_store())
-        path.chmod(0o600)
+    copy_empty_store(path)
     async with AsyncExitStack() as stack:
         yield await open_rooms(
             settings or Settings(),
@@ -73,6 +71,13 @@ async def a_house(
             model_dir=path.parent / "no model",
             emit=emit,
         )
+
+
+def copy_empty_store(path: Path) -> None:
+    """Put an empty store at *path* unless there is a file."""
+    if not path.exists():
+        path.write_bytes(empty_store())
+        path.chmod(0o600)
 
 
 @functools.cache
