@@ -9,7 +9,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from support.store import ADA, a_house, source_hash, stored, tampering, tell, visible
+import pytest_asyncio
+from support.store import ADA, StoredFile, a_house, source_hash, stored, tampering, tell, visible
 
 from memd.backends.rooms import Rooms
 from memd.domain.ingest import IngestManyRequest, IngestRequest
@@ -20,8 +21,10 @@ MANY = IngestManyRequest(items=(IngestRequest(text="Dora paints boats in Hove.")
 LONG = "The lighthouse of Skagen was lit in 1747. " * 60
 
 
-async def a_furnished_file(path: Path) -> list[str]:
-    """Write a file with something in every source table that carries a hash; returns ids."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def furnished(tmp_path_factory: pytest.TempPathFactory) -> StoredFile:
+    """Return a file with something in every source table that carries a hash."""
+    path = tmp_path_factory.mktemp("furnished") / "memd.db"
     async with a_house(path) as house:
         ids = await stored(
             house,
@@ -37,7 +40,7 @@ async def a_furnished_file(path: Path) -> list[str]:
         await house.ingest.update(ADA, ids[2], MemoryUpdate(content="Cid repairs watches."))
         await house.queue.drain()
         assert (await house.upkeep.check(ADA)).problems == ()
-    return ids
+    return StoredFile.of(path, ids)
 
 
 async def problems_of(path: Path) -> str:
@@ -86,8 +89,10 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("table", "column"), PLACES)
-async def test_a_flipped_bit_is_found(path: Path, table: str, column: str) -> None:
-    await a_furnished_file(path)
+async def test_a_flipped_bit_is_found(
+    path: Path, furnished: StoredFile, table: str, column: str
+) -> None:
+    furnished.copy_to(path)
     chance = random.Random(f"{table}.{column}")
     with tampering(path) as conn:
         conn.pragma("ignore_check_constraints", True)
@@ -107,9 +112,9 @@ async def test_a_flipped_bit_is_found(path: Path, table: str, column: str) -> No
     assert "lighthouse" not in problems  # it names the row, never its text
 
 
-async def test_a_bit_flipped_in_the_file_itself_is_found(path: Path) -> None:
+async def test_a_bit_flipped_in_the_file_itself_is_found(path: Path, furnished: StoredFile) -> None:
     """Past SQLite: in the bytes of a text and of a vector, as a failing disk would."""
-    await a_furnished_file(path)
+    furnished.copy_to(path)
     whole = path.read_bytes()
     for word in (b"hives of bees", b"sails to Faro"):
         at = whole.index(word)
@@ -134,9 +139,9 @@ CACHE_FAULTS = {
 
 @pytest.mark.parametrize("fault", CACHE_FAULTS)
 async def test_a_cache_that_lies_is_found_and_rebuilt_without_touching_a_row(
-    path: Path, fault: str
+    path: Path, furnished: StoredFile, fault: str
 ) -> None:
-    ids = await a_furnished_file(path)
+    furnished.copy_to(path)
     with tampering(path) as conn:
         conn.execute(CACHE_FAULTS[fault])
         before = source_hash(conn)
@@ -149,11 +154,13 @@ async def test_a_cache_that_lies_is_found_and_rebuilt_without_touching_a_row(
         assert (await house.upkeep.check(ADA)).problems == ()
         assert told_of[-1][0] == told_of[-1][1]
         (bees,) = await house.recall.retrieve(ADA, MemoryQuery(text="hives of bees", limit=1))
-        assert bees.id == ids[0]
+        assert bees.id == furnished.ids[0]
 
 
-async def test_a_rebuild_that_is_killed_half_way_is_begun_afresh(path: Path) -> None:
-    await a_furnished_file(path)
+async def test_a_rebuild_that_is_killed_half_way_is_begun_afresh(
+    path: Path, furnished: StoredFile
+) -> None:
+    furnished.copy_to(path)
     async with a_house(path) as house:
         await house.db.write(ADA, fulltext.start_build)
         await house.db.write(ADA, lambda conn: fulltext.step_build(conn, 1))
@@ -214,8 +221,8 @@ async def test_a_rebuild_under_writes_ends_sound(
         assert await visible(house) == set(ids)
 
 
-async def test_another_sqlite_finds_the_file_sound(path: Path) -> None:
-    await a_furnished_file(path)
+async def test_another_sqlite_finds_the_file_sound(path: Path, furnished: StoredFile) -> None:
+    furnished.copy_to(path)
     other = sqlite3.connect(path)
     assert other.execute("SELECT count(*) FROM memory").fetchone()[0] >= 3
     assert other.execute("PRAGMA quick_check(1)").fetchone() is not None

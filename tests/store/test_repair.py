@@ -6,10 +6,11 @@ from pathlib import Path
 
 import apsw
 import pytest
+import pytest_asyncio
 from support.damage import a_full_file, chance, has_sums, readable, repaired, texts
 from support.forgetting import Churn
 from support.recording import a_record
-from support.store import ADA, EVERYTHING, a_house, source_hash, tampering, tell
+from support.store import ADA, EVERYTHING, StoredFile, a_house, source_hash, tampering, tell
 
 from memd.base.errors import DamagedError
 from memd.domain.recall import RecallRequest
@@ -19,13 +20,33 @@ from memd.store.check import renewal
 from memd.store.file.connect import PAGE_BYTES, Reading
 from memd.store.search import caches
 
+TEXTS = ("Ann keeps seven hives of bees.", "Bob sails to Faro on Sunday.", "Cid repairs clocks.")
 
-async def test_a_sound_file_is_the_same_after_a_repair(path: Path) -> None:
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def full(tmp_path_factory: pytest.TempPathFactory) -> StoredFile:
+    """Return a store with something in every table that holds texts."""
+    path = tmp_path_factory.mktemp("full") / "memd.db"
     stored_texts = await a_full_file(path)
+    return StoredFile.of(path, texts=stored_texts)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def small(tmp_path_factory: pytest.TempPathFactory) -> StoredFile:
+    """Return a store with three turns of a session."""
+    path = tmp_path_factory.mktemp("small") / "memd.db"
+    async with a_house(path) as house:
+        await tell(house, *TEXTS, session_id="s")
+        await house.queue.drain()
+    return StoredFile.of(path)
+
+
+async def test_a_sound_file_is_the_same_after_a_repair(path: Path, full: StoredFile) -> None:
+    full.copy_to(path)
     done = repaired(path)
-    assert texts(path) == stored_texts
+    assert texts(path) == full.texts
     assert (done.lost, done.remaining) == ((), ())
-    assert texts(Path(done.damaged)) == stored_texts
+    assert texts(Path(done.damaged)) == full.texts
     assert has_sums(path)
     async with a_house(path) as house:
         assert (await house.upkeep.check(ADA)).problems == ()
@@ -33,8 +54,8 @@ async def test_a_sound_file_is_the_same_after_a_repair(path: Path) -> None:
         assert "Bob sails to Faro on Sunday." in {item.content for item in answer.memories}
 
 
-async def test_operational_records_come_along(path: Path) -> None:
-    await a_full_file(path)
+async def test_operational_records_come_along(path: Path, full: StoredFile) -> None:
+    full.copy_to(path)
     async with a_house(path) as house:
         records = Records(house.db, house.ids)
         kept = {
@@ -53,12 +74,14 @@ async def test_operational_records_come_along(path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_every_readable_text_of_a_truncated_file_is_back(path: Path, seed: int) -> None:
-    stored_texts = await a_full_file(path)
+async def test_every_readable_text_of_a_truncated_file_is_back(
+    path: Path, full: StoredFile, seed: int
+) -> None:
+    full.copy_to(path)
     whole = path.read_bytes()
     cut = chance(seed).randrange(len(whole) // 2, len(whole))
     path.write_bytes(whole[:cut])
-    whole_texts = readable(whole, cut, stored_texts)
+    whole_texts = readable(whole, cut, full.texts)
     done = repaired(path)
     assert whole_texts <= set(texts(path))
     assert done.remaining == ()
@@ -70,32 +93,34 @@ async def test_every_readable_text_of_a_truncated_file_is_back(path: Path, seed:
         assert (await house.upkeep.check(ADA)).problems == ()
 
 
-async def test_what_a_damaged_page_held_is_listed_and_the_rest_is_back(path: Path) -> None:
-    stored_texts = await a_full_file(path)
+async def test_what_a_damaged_page_held_is_listed_and_the_rest_is_back(
+    path: Path, full: StoredFile
+) -> None:
+    full.copy_to(path)
     whole = path.read_bytes()
-    (bob,) = (one for one, text in stored_texts.items() if text.startswith("Bob sails"))
+    (bob,) = (one for one, text in full.texts.items() if text.startswith("Bob sails"))
     at = whole.index(b"Bob sails") // PAGE_BYTES * PAGE_BYTES
     path.write_bytes(whole[:at] + bytes(PAGE_BYTES) + whole[at + PAGE_BYTES :])
     done = repaired(path)
     assert bob not in texts(path)
     assert any("memory" in one for one in done.lost)
-    assert set(texts(path).items()) <= set(stored_texts.items())
+    assert set(texts(path).items()) <= set(full.texts.items())
 
 
-async def test_a_flipped_text_is_named_and_not_brought_over(path: Path) -> None:
-    stored_texts = await a_full_file(path)
-    (bob,) = (one for one, text in stored_texts.items() if text.startswith("Bob sails"))
+async def test_a_flipped_text_is_named_and_not_brought_over(path: Path, full: StoredFile) -> None:
+    full.copy_to(path)
+    (bob,) = (one for one, text in full.texts.items() if text.startswith("Bob sails"))
     path.write_bytes(path.read_bytes().replace(b"Bob sails to", b"Bob sails by"))
     done = repaired(path)
     assert any(bob in one for one in done.lost)
-    assert set(texts(path)) == set(stored_texts) - {bob}
+    assert set(texts(path)) == set(full.texts) - {bob}
 
 
 async def test_what_a_log_holds_comes_along_and_what_was_forgotten_does_not(
-    path: Path, tmp_path: Path
+    path: Path, full: StoredFile, tmp_path: Path
 ) -> None:
-    stored_texts = await a_full_file(path)
-    gone = next(iter(stored_texts))
+    full.copy_to(path)
+    gone = next(iter(full.texts))
     kept = tmp_path / "copy"
     async with a_house(path) as house:
         await house.trash.forget(ADA, [gone])
@@ -108,8 +133,8 @@ async def test_what_a_log_holds_comes_along_and_what_was_forgotten_does_not(
     assert gone not in texts(kept / "memd.db")
 
 
-async def test_vectors_that_are_lost_are_made_anew(path: Path) -> None:
-    await a_full_file(path)
+async def test_vectors_that_are_lost_are_made_anew(path: Path, full: StoredFile) -> None:
+    full.copy_to(path)
     whole = path.read_bytes()
     async with a_house(path) as house:
         vector = await house.db.read(
@@ -125,12 +150,14 @@ async def test_vectors_that_are_lost_are_made_anew(path: Path) -> None:
         assert {item.state.value for item in items} == {"active"}
 
 
-async def test_a_file_without_a_header_is_salvaged_by_the_shape_of_its_pages(path: Path) -> None:
-    stored_texts = await a_full_file(path)
+async def test_a_file_without_a_header_is_salvaged_by_the_shape_of_its_pages(
+    path: Path, full: StoredFile
+) -> None:
+    full.copy_to(path)
     whole = path.read_bytes()
     path.write_bytes(bytes(PAGE_BYTES) + whole[PAGE_BYTES:])
     repaired(path)
-    assert readable(whole, len(whole), stored_texts) <= set(texts(path))
+    assert readable(whole, len(whole), full.texts) <= set(texts(path))
 
 
 async def test_a_file_of_nothing_is_left_as_it_is(path: Path, tmp_path: Path) -> None:
@@ -139,9 +166,6 @@ async def test_a_file_of_nothing_is_left_as_it_is(path: Path, tmp_path: Path) ->
         repaired(path)
     assert path.read_bytes() == b"\x07" * 5 * PAGE_BYTES
     assert [one.name for one in tmp_path.iterdir()] == ["memd.db"]
-
-
-TEXTS = ("Ann keeps seven hives of bees.", "Bob sails to Faro on Sunday.", "Cid repairs clocks.")
 
 
 DAMAGED = "UPDATE embedding SET vector = zeroblob(length(vector)) WHERE memory_key = 2"
@@ -154,12 +178,6 @@ FAULTS = {
     "WHERE memory_key = 1",
     "a context that is missing": "DELETE FROM memory_context WHERE memory_key = 1",
 }
-
-
-async def a_file(path: Path) -> None:
-    async with a_house(path) as house:
-        await tell(house, *TEXTS, session_id="s")
-        await house.queue.drain()
 
 
 def state(path: Path) -> dict[str, list[tuple[apsw.SQLiteValue, ...]]]:
@@ -176,8 +194,10 @@ def state(path: Path) -> dict[str, list[tuple[apsw.SQLiteValue, ...]]]:
 
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_what_follows_from_rows_is_made_anew(path: Path, fault: str, cached: bool) -> None:
-    await a_file(path)
+async def test_what_follows_from_rows_is_made_anew(
+    path: Path, small: StoredFile, fault: str, cached: bool
+) -> None:
+    small.copy_to(path)
     before = state(path)
     with tampering(path) as conn:
         conn.execute(FAULTS[fault])
@@ -191,8 +211,8 @@ async def test_what_follows_from_rows_is_made_anew(path: Path, fault: str, cache
     assert state(path) == before
 
 
-async def test_an_index_that_lies_is_made_anew(path: Path) -> None:
-    await a_file(path)
+async def test_an_index_that_lies_is_made_anew(path: Path, small: StoredFile) -> None:
+    small.copy_to(path)
     with tampering(path) as conn:
         conn.pragma("writable_schema", True)
         sql = conn.execute("SELECT sql FROM sqlite_schema WHERE name = 'memory_by_time'").get

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 from support.clocks import HeldClock
@@ -77,6 +77,26 @@ def copy_empty_store(path: Path) -> None:
     """Put an empty store at *path* unless there is a file."""
     if not path.exists():
         path.write_bytes(empty_store())
+        path.chmod(0o600)
+
+
+class StoredFile(NamedTuple):
+    """The bytes of a closed store, and the ids or texts of what it holds."""
+
+    raw: bytes
+    ids: list[str]
+    texts: dict[str, str]
+
+    @classmethod
+    def of(
+        cls, path: Path, ids: Sequence[str] = (), texts: Mapping[str, str] | None = None
+    ) -> StoredFile:
+        """Read the file at *path*."""
+        return cls(path.read_bytes(), list(ids), dict(texts or {}))
+
+    def copy_to(self, path: Path) -> None:
+        """Write the file to *path*."""
+        path.write_bytes(self.raw)
         path.chmod(0o600)
 
 
