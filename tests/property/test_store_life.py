@@ -13,7 +13,15 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    precondition,
+    rule,
+)
 from support.clocks import HeldClock
 from support.gate import drawn
 from support.store import ADA, BOB, a_house, stored, visible
@@ -191,10 +199,12 @@ class Lives(RuleBasedStateMachine):
     def embed(self) -> None:
         self.run(self.house.queue.drain())
 
+    @precondition(lambda self: self.lives)
     @rule()
     def rebuild(self) -> None:
         self.run(self.house.upkeep.rebuild(ADA))
 
+    @precondition(lambda self: self.lives)  # of a store without memories it shows nothing
     @rule()
     def restart(self) -> None:
         self.run(self.stack.aclose())
@@ -242,7 +252,7 @@ class Lives(RuleBasedStateMachine):
 
 # Shrinking restarts the rooms thousands of times; the steps that failed are printed as they were.
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
-Lives.TestCase.settings = settings(drawn(gate=15, long=25), stateful_step_count=30, phases=UNSHRUNK)
+Lives.TestCase.settings = settings(drawn(gate=12, long=25), stateful_step_count=30, phases=UNSHRUNK)
 TestLives = Lives.TestCase
 
 
