@@ -17,9 +17,10 @@ REPRESENTATIVES = 40
 def _changed() -> Iterator[int]:
     """Yield every changed point below the planes that hold nothing else, and samples of all."""
     seen: dict[tuple[str, bool], int] = {}
+    hidden = hidden_characters("".join(map(chr, range(sys.maxunicode + 1))))
     for point in range(sys.maxunicode + 1):
         letter = chr(point)
-        kind = (unicodedata.category(letter), bool(hidden_characters(letter)))
+        kind = (unicodedata.category(letter), letter in hidden)
         seen[kind] = seen.get(kind, 0) + 1
         many = kind[0] in {"Cn", "Co", "Cs"} or not kind[1]
         if not many or seen[kind] <= REPRESENTATIVES or letter in "\n\r\x0b\x0c\x85\u2028\u2029":
