@@ -199,10 +199,23 @@ _WORD = re.compile(r"[^\W_][\w'-]*")
 
 
 class _Entry(NamedTuple):
+    """A candidate, with what each later one is compared with."""
+
     candidate: NapCandidate
+    own: str
+    """The user's part."""
     words: frozenset[str]
     users: frozenset[str]
     """Those that the user wrote."""
+    takes_back: bool
+    """Whether the user says in it that something is no more."""
+
+    @classmethod
+    def of(cls, candidate: NapCandidate) -> _Entry:
+        text = candidate.memory.text
+        own = user_part(text)
+        takes_back = TAKES_BACK.search(own) is not None
+        return cls(candidate, own, _content_words(text), _content_words(own), takes_back)
 
     @property
     def memory(self) -> NapMemory:
@@ -294,8 +307,7 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
     """
     settled: list[_Entry] = []
     for candidate in candidates:
-        text = candidate.memory.text
-        mine = _Entry(candidate, _content_words(text), _content_words(user_part(text)))
+        mine = _Entry.of(candidate)
         lately = range(max(0, len(settled) - _BACK_MAX), len(settled))
         back = [at for at in lately if _takes_back(mine, settled[at])]
         alike = [at for at in lately if _is_alike(mine, settled[at])]
@@ -329,22 +341,19 @@ def _is_alike(one: _Entry, other: _Entry) -> bool:
 
 def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user says of what *earlier* says that it is no more."""
-    mine, before = user_part(later.memory.text), user_part(earlier.memory.text)
-    if later.memory.origin is Origin.PERSON and moves(mine, before):
+    if later.memory.origin is Origin.PERSON and moves(later.own, earlier.own):
         return True
     if _undoes(later, earlier):
         return True
-    if later.memory.kind not in _TAKEN_BACK or earlier.memory.kind not in _TAKEN_BACK:
+    if not later.takes_back or not {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK:
         return False
     shared = len(later.users & earlier.users)
-    if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
-        return False
-    return TAKES_BACK.search(mine) is not None
+    return shared >= max(_WORDS_MIN, _OF_EARLIER * len(earlier.users))
 
 
 def _undoes(later: _Entry, earlier: _Entry) -> bool:
     is_any = later.memory.kind in _TAKEN_BACK and earlier.memory.kind in _UNDONE
-    return is_any and gives_up(user_part(later.memory.text), earlier.memory.text)
+    return is_any and gives_up(later.own, earlier.memory.text)
 
 
 def _content_words(text: str) -> frozenset[str]:
