@@ -11,6 +11,7 @@ import base64
 import random
 import re
 import string
+from functools import cache
 
 _ALPHABETS = {
     "hex": "0123456789abcdef",
@@ -157,11 +158,13 @@ zendesk: zendesk_secret = |{low:40}
 """
 
 
+@cache
 def formats() -> dict[str, str]:
     """Return the template of each format, by its name."""
     return dict(line.split(": ", 1) for line in _ROWS.strip().splitlines())
 
 
+@cache
 def token(name: str, seed: int) -> tuple[str, str]:
     """Return a text with a token of format *name*, and the token in it."""
     chance = random.Random(f"{name} {seed}")  # nothing here is to be kept secret
