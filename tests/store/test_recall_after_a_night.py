@@ -297,7 +297,7 @@ async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
         assert set(mine) <= may
 
 
-@drawn(gate=4, long=6)
+@drawn(gate=2, long=6)
 @given(st.integers(0, 2**32))
 @example(9007)  # a tagged memory that stood beside one summary and then behind another
 @example(108)
