@@ -119,8 +119,7 @@ def _finding_of(exchange: Exchange) -> NapCandidate | None:
         made = find_list(agent_text.text)
         if made is None:
             continue
-        subject = _subject(agent_text.text) or _asked(exchange)
-        text = list_line(made, subject)
+        text = list_line(made, _subject(agent_text.text) or _read_subject(exchange.user))
         places = (agent_text.place, exchange.place)
         # A message may say the same as another one, but not with the same list below it.
         mark = hashlib.sha256(f"{exchange.user}:{made.heading}".encode(errors="replace"))
@@ -130,8 +129,9 @@ def _finding_of(exchange: Exchange) -> NapCandidate | None:
     return None
 
 
-def _asked(exchange: Exchange) -> str:
-    own = words(exchange.user)
+def _read_subject(user: str) -> str:
+    """Return what a message of the user asks for, as a subject."""
+    own = words(user)
     return own.command or _short_subject((own.paragraphs or ("",))[0])
 
 

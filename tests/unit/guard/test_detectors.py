@@ -312,14 +312,14 @@ def test_no_text_costs_all_of_them_together_three_times_a_plain_one() -> None:
     }
     # Nothing makes a text cheaper than it is: one that is within bounds needs no other look.
     dear = [text for text in costs if costs[text] > FACTOR_MAX * plain_s]
-    found = [""] * TRIES
+    ratio_texts = [""] * TRIES
     for turn in range(TRIES if dear else 0):
         rounds = [(_cost_of_all_s(plain), max(map(_cost_of_all_s, dear))) for _ in range(2)]
         plain_s, dearest_s = map(min, zip(*rounds, strict=True))
         if dearest_s <= FACTOR_MAX * plain_s:
             return
-        found[turn] = f"{dearest_s / plain_s:.1f}"
-    assert not dear, f"{', '.join(found)} times"
+        ratio_texts[turn] = f"{dearest_s / plain_s:.1f}"
+    assert not dear, f"{', '.join(ratio_texts)} times"
 
 
 def _cost_of_all_s(text: str) -> float:
