@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib
 import io
+import itertools
 import os
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -42,6 +43,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # As it was before any test, because the fixture below takes it away.
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR")
+_HOMES = itertools.count()
 
 
 LONGEST = (
@@ -154,11 +156,23 @@ def log_output() -> Iterator[io.StringIO]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Point MEMD_HOME at an empty folder and hide every other MEMD_ setting but the model's."""
+def _own_home(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Point MEMD_HOME at a folder of the test's own and hide every other MEMD_ setting.
+
+    It is its ``tmp_path`` where it has one. Otherwise it is not there yet: to make and to remove
+    thousands of folders that nothing is written into takes longer than most unit tests.
+    """
     for name in [name for name in os.environ if name.startswith("MEMD_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMD_HOME", str(tmp_path))
+    if "tmp_path" in request.fixturenames:
+        home = Path(request.getfixturevalue("tmp_path"))
+    else:
+        home = tmp_path_factory.getbasetemp() / f"home-{next(_HOMES)}"
+    monkeypatch.setenv("MEMD_HOME", str(home))
     if _MODEL_DIR:
         monkeypatch.setenv("MEMD_MODEL_DIR", _MODEL_DIR)
 
