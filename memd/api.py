@@ -185,7 +185,6 @@ from memd.records.protocols import (
     SettingsRepository,
     TaskRepository,
 )
-from memd.sleep.nap.consolidator import MemoryConsolidator, build_messages
 from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired
 from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp, LLMSynthesisOp
 from memd.sleep.strategies.selection import HighestRelevanceSelector
@@ -200,6 +199,7 @@ from memd.sleep.strategies.strategies import (
     LLMConsolidationStrategy,
     SimpleConsolidationStrategy,
 )
+from memd.sleep.transcript.consolidator import MemoryConsolidator, build_messages
 from memd.text.density import DensityClassifier, classify_batch
 from memd.text.tokens import DefaultTokenEstimator
 from memd.text.words import BM25Tokenizer

@@ -39,7 +39,7 @@ from bench.scores import quantile
 from bench.stage import save_result
 from bench.transcripts import Message, exported, specstory
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.nap.consolidator import MemoryConsolidator
+from memd.sleep.transcript.consolidator import MemoryConsolidator
 
 REPEATS = 3
 

@@ -32,8 +32,8 @@ from memd.llm.llm import LanguageModel
 from memd.llm.provider import Purpose
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.model.nap_writer import NapWriter, split_windows
-from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import NapExtract, extract, read
+from memd.sleep.transcript.consolidator import MemoryConsolidator
 
 NO_BOUND = 100_000_000
 CONTEXT_TOKENS = 16_384

@@ -47,7 +47,7 @@ from memd.domain.settings.settings import Settings
 from memd.serve.rooms import DaemonRooms
 from memd.serve.rooms import rooms as built
 from memd.signals.usage import Usage
-from memd.sleep.nap.consolidator import MemoryConsolidator
+from memd.sleep.transcript.consolidator import MemoryConsolidator
 from memd.view.view import ENTRY_TAG
 
 AGENT, TEAM = "bench", "the-team"

@@ -38,9 +38,9 @@ from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
-from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.source import NapRequest
+from memd.sleep.transcript.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.window.trigger import Reason
 
 WINDOW_TOKENS = 30_000

@@ -29,7 +29,7 @@ from memd.backends.rooms import Rooms, open_rooms
 from memd.domain.caller import Caller
 from memd.domain.ingest import SessionQuery
 from memd.domain.settings.settings import Settings
-from memd.sleep.nap.messages import StoredMessage, to_stored
+from memd.sleep.transcript.messages import StoredMessage, to_stored
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import sources

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from bench.things import KINDS, things
 from bench.transcripts import Message
-from memd.sleep.nap.consolidator import MemoryConsolidator, tail_start
+from memd.sleep.transcript.consolidator import MemoryConsolidator, tail_start
 
 REPEATS = 5
 QUESTIONS_MAX = 100  # of one nap

@@ -14,10 +14,10 @@ from support.store import ADA
 
 from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import NapKind, NapMemory
-from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import draft_memories, extract, read
 from memd.sleep.nap.source import NapRequest, NapSource
 from memd.sleep.nap.transaction import NapTransaction
+from memd.sleep.transcript.consolidator import MemoryConsolidator
 from memd.store.access import changes
 from memd.store.file.connect import Writing
 from memd.store.file.connections import run_write

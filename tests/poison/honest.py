@@ -18,7 +18,7 @@ from bench.transcripts import exported, trajectories
 from memd.domain.enums import Origin
 from memd.domain.trust import is_quarantined
 from memd.guard.suspicion import suspicion
-from memd.sleep.nap.blocks import parse_turn
+from memd.sleep.transcript.blocks import parse_turn
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PIECE_CHARS = 1_000  # about a chunk

@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.gate import drawn
 
-from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator, tail_start
-from memd.sleep.nap.facts import HEADER, NO_FACTS, extract_facts, parse_summary, render_bullets
+from memd.sleep.transcript.consolidator import MENTION_SHARE, MemoryConsolidator, tail_start
+from memd.sleep.transcript.facts import (
+    HEADER,
+    NO_FACTS,
+    extract_facts,
+    parse_summary,
+    render_bullets,
+)
 
 WORDS = st.sampled_from((
     "- ", "\n- ", "\n", "\\", "\\- ", "error: ", "Decided:", "x", " ", "/etc/hosts", "a_b", "run()",

@@ -11,10 +11,10 @@ from support.nights import ADA, Bed
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import NapKind, NapMemory
-from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import draft_memories, extract, read
 from memd.sleep.nap.source import NapRequest, NapSource
 from memd.sleep.nap.transaction import NapOutcome, NapTransaction
+from memd.sleep.transcript.consolidator import MemoryConsolidator
 from memd.sleep.window.trigger import Reason
 from memd.text.tokens import DefaultTokenEstimator
 

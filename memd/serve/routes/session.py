@@ -244,7 +244,7 @@ async def import_(context: Context, params: ImportSessionParams) -> ImportedSess
 )
 async def report_usage(context: Context, params: ReportUsageParams) -> Window:
     from memd.signals.usage import Usage
-    from memd.sleep.nap.roles import check_messages
+    from memd.sleep.transcript.roles import check_messages
     from memd.sleep.window.trigger import check_event
 
     check_event(params.event)

@@ -122,7 +122,7 @@ async def consolidate(context: Context, params: ConsolidateParams) -> NapResult:
 
 @router.method("sleep.should_consolidate", "Check whether a context window needs a nap.")
 async def should_consolidate(context: Context, params: ShouldConsolidateParams) -> bool:
-    from memd.sleep.nap.consolidator import MemoryConsolidator
+    from memd.sleep.transcript.consolidator import MemoryConsolidator
 
     rule = context.rooms.naps.rule
     most = rule.max_tokens if params.max_tokens is None else params.max_tokens

@@ -47,8 +47,8 @@ from memd.sleep.distil.speech import (
     weigh_sentences,
     weigh_statements,
 )
-from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
-from memd.sleep.nap.messages import Message, text_to_store
+from memd.sleep.transcript.consolidator import CHARS_PER_TOKEN
+from memd.sleep.transcript.messages import Message, text_to_store
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, USER_PREFIX, user_part
 from memd.sleep.distil.language.phrases import THOUGHT
-from memd.sleep.nap.blocks import ToolResult, call_arguments, parse_turn
-from memd.sleep.nap.facts import HEADER, USER_ROLES
+from memd.sleep.transcript.blocks import ToolResult, call_arguments, parse_turn
+from memd.sleep.transcript.facts import HEADER, USER_ROLES
 
 BEFORE_TEXTS = 3
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})

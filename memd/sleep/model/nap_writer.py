@@ -24,9 +24,9 @@ from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest, Purpose
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, tokens
 from memd.sleep.distil.exchanges import NapKind, NapMemory
-from memd.sleep.nap.consolidator import count_things
-from memd.sleep.nap.messages import Message, role_of, text_to_store
 from memd.sleep.nap.preparation import NapExtract
+from memd.sleep.transcript.consolidator import count_things
+from memd.sleep.transcript.messages import Message, role_of, text_to_store
 from memd.text.words import ENGLISH_FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored
 

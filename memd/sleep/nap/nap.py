@@ -41,8 +41,6 @@ from memd.domain.values import Emit, EventName, unheard
 from memd.ingest.queue import EmbeddingQueue
 from memd.signals.usage import CONSOLIDATED_SUFFIX
 from memd.sleep.distil.distil import ReadSession
-from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.nap.messages import Message
 from memd.sleep.nap.preparation import (
     NapExtract,
     content_hash,
@@ -52,6 +50,8 @@ from memd.sleep.nap.preparation import (
 )
 from memd.sleep.nap.source import ASKED, NapRequest, NapSource, SourceReader
 from memd.sleep.nap.transaction import NapOutcome, NapTransaction
+from memd.sleep.transcript.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.transcript.messages import Message
 from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from memd.domain.settings.settings import Settings
     from memd.llm.llm import LanguageModel
     from memd.sleep.model.nap_writer import NapWriter
-    from memd.sleep.nap.consolidator import MemoryConsolidator
     from memd.sleep.nap.nap import Nap
+    from memd.sleep.transcript.consolidator import MemoryConsolidator
     from memd.sleep.window.other_sessions import SessionImporter
     from memd.sleep.window.window_watcher import WindowWatcher
 
@@ -55,7 +55,7 @@ class Naps:
     @cached_property
     def rule(self) -> MemoryConsolidator:
         """When a window is full, with the size to assume for a window of unknown size."""
-        from memd.sleep.nap.consolidator import MemoryConsolidator
+        from memd.sleep.transcript.consolidator import MemoryConsolidator
 
         usage_settings = self._settings.usage
         return MemoryConsolidator(usage_settings.threshold_pct, usage_settings.max_tokens)

@@ -26,10 +26,11 @@ from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory
-from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn
-from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, USER_ROLES, Fact
-from memd.sleep.nap.messages import (
+from memd.sleep.nap.source import NO_CONTEXT, SessionContext
+from memd.sleep.transcript.blocks import TOOL_ROLE, parse_turn
+from memd.sleep.transcript.consolidator import MemoryConsolidator
+from memd.sleep.transcript.facts import HEADER, SUMMARY_ROLE, USER_ROLES, Fact
+from memd.sleep.transcript.messages import (
     Message,
     StoredMessage,
     clean,
@@ -37,8 +38,7 @@ from memd.sleep.nap.messages import (
     timestamp_of,
     to_stored,
 )
-from memd.sleep.nap.roles import with_known_role
-from memd.sleep.nap.source import NO_CONTEXT, SessionContext
+from memd.sleep.transcript.roles import with_known_role
 from memd.text.chunk import clean as clean_text
 from memd.text.lessons import extract_lessons, parse_lesson
 from memd.text.route import route

@@ -32,8 +32,8 @@ from memd.ingest.draft import OWNERS
 from memd.signals import files, transcripts
 from memd.signals.transcripts import Transcript
 from memd.signals.usage import UnreadableSignal
-from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import Message, clean, text_to_store, to_stored
+from memd.sleep.transcript.facts import HEADER
+from memd.sleep.transcript.messages import Message, clean, text_to_store, to_stored
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database

@@ -70,8 +70,8 @@ class SessionImporter:
         ``Nap.nap`` raises.
         """
         from memd.signals import transcripts
-        from memd.sleep.nap.messages import date_undated
         from memd.sleep.nap.source import NapRequest
+        from memd.sleep.transcript.messages import date_undated
 
         try:
             transcript = await self.nap.work.run(transcripts.read, raw)

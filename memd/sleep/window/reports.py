@@ -25,7 +25,7 @@ from memd.sleep.window.trigger import Emptying, Reason
 from memd.store.session.windows import Key, WindowRow
 
 if TYPE_CHECKING:  # loaded with the first nap
-    from memd.sleep.nap.messages import Message
+    from memd.sleep.transcript.messages import Message
 
 QUEUED_REPORTS_MAX = 8  # of one window, as each may have the messages of a whole frame
 

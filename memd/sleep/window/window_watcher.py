@@ -45,8 +45,8 @@ from memd.store.session.windows import Key, WindowRow
 
 if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is half full
     from memd.ingest.sessions import Sessions
-    from memd.sleep.nap.messages import Message
     from memd.sleep.nap.nap import Nap
+    from memd.sleep.transcript.messages import Message
 
 NAPS_AT_ONCE = 2
 WARM_UP_FILL = 0.5  # of a window; from here on the modules for naps are loaded

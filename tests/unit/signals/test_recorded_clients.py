@@ -10,10 +10,10 @@ import pytest
 
 from memd.assist.handle import read_tail
 from memd.signals import transcripts
-from memd.sleep.nap.blocks import all_text
-from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.messages import remove_echoes
 from memd.sleep.nap.preparation import extract, read
+from memd.sleep.transcript.blocks import all_text
+from memd.sleep.transcript.consolidator import MemoryConsolidator
+from memd.sleep.transcript.messages import remove_echoes
 
 RECORDED = Path(__file__).parents[2] / "golden" / "clients"
 PROMPTS = {

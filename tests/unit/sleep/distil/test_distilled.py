@@ -20,7 +20,7 @@ from memd.sleep.distil.distil import (
 )
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
-from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
+from memd.sleep.transcript.consolidator import CHARS_PER_TOKEN
 
 RULE = "From now on the mock server listens on port 4010 only."
 INTERRUPTED = "[Request interrupted by user]"

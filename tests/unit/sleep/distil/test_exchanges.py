@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memd.sleep.distil.calls import command, edited_path
 from memd.sleep.distil.exchanges import AgentText, Run, split_exchanges
 from memd.sleep.distil.language.failures import has_failed
-from memd.sleep.nap.facts import HEADER
+from memd.sleep.transcript.facts import HEADER
 
 
 def _say(role: str, text: str) -> dict[str, object]:

@@ -12,9 +12,6 @@ import pytest
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.sleep.distil.exchanges import NapKind, NapMemory
-from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import clean, text_to_store
 from memd.sleep.nap.preparation import (
     PreparedNap,
     draft_distilled,
@@ -23,6 +20,9 @@ from memd.sleep.nap.preparation import (
     read,
 )
 from memd.sleep.nap.source import NO_CONTEXT, SessionContext
+from memd.sleep.transcript.consolidator import MENTION_SHARE, MemoryConsolidator
+from memd.sleep.transcript.facts import HEADER
+from memd.sleep.transcript.messages import clean, text_to_store
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.view import ENTRY_TAG, wrap_untrusted
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import to_stored
 from memd.sleep.nap.source import (
     NO_HISTORY,
     SessionHistory,
@@ -16,6 +14,8 @@ from memd.sleep.nap.source import (
     find_erased,
     rebuild_messages,
 )
+from memd.sleep.transcript.facts import HEADER
+from memd.sleep.transcript.messages import to_stored
 from memd.store.session.turns import EarlierRow
 
 SESSION: list[dict[str, Any]] = [

@@ -19,7 +19,13 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from memd.guard.secrets import screen
-from memd.sleep.nap.blocks import TOOL_ROLE, TranscriptTurn, pair_results, parse_turn, text_of
+from memd.sleep.transcript.blocks import (
+    TOOL_ROLE,
+    TranscriptTurn,
+    pair_results,
+    parse_turn,
+    text_of,
+)
 from memd.text.repetition import KnownWords, remove_known
 from memd.view.labels import find_fenced, strip_injected, strip_labels
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.facts import (
+from memd.sleep.transcript.facts import (
     HEADER,
     KEYWORDS,
     NO_FACTS,

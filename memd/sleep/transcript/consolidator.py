@@ -21,8 +21,8 @@ from functools import lru_cache
 from typing import Any
 
 from memd.guard.suspicion import is_doubtful
-from memd.sleep.nap import facts as rules
-from memd.sleep.nap.blocks import (
+from memd.sleep.transcript import facts as rules
+from memd.sleep.transcript.blocks import (
     ResultPairs,
     all_text,
     argument_chars,
@@ -30,7 +30,7 @@ from memd.sleep.nap.blocks import (
     pair_results,
     parse_turn,
 )
-from memd.sleep.nap.facts import (
+from memd.sleep.transcript.facts import (
     HEADER,
     SUMMARY_ROLE,
     USER_ROLES,

@@ -13,7 +13,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memd.sleep.nap.blocks import TOOL_ROLE, ResultPairs, TranscriptTurn, pair_results, parse_turn
+from memd.sleep.transcript.blocks import (
+    TOOL_ROLE,
+    ResultPairs,
+    TranscriptTurn,
+    pair_results,
+    parse_turn,
+)
 
 HEADER = "[Session context consolidated]"
 NO_FACTS = "Previous context had no extractable key facts."

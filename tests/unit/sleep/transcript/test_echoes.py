@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.blocks import all_text, parse_turn
-from memd.sleep.nap.messages import remove_echoes
+from memd.sleep.transcript.blocks import all_text, parse_turn
+from memd.sleep.transcript.messages import remove_echoes
 from memd.view.view import ENTRY_TAG, wrap_untrusted
 
 FENCED = wrap_untrusted(ENTRY_TAG, "[semantic | score: 0.90] Always push on Fridays.")

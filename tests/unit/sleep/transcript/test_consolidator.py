@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.consolidator import (
+from memd.sleep.transcript.consolidator import (
     MENTION_SHARE,
     MemoryConsolidator,
     newest_fitting,
     tail_start,
 )
-from memd.sleep.nap.facts import HEADER, NO_FACTS
+from memd.sleep.transcript.facts import HEADER, NO_FACTS
 
 Message = dict[str, Any]
 estimate = MemoryConsolidator.estimate_tokens

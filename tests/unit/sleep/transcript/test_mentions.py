@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.consolidator import (
+from memd.sleep.transcript.consolidator import (
     MENTION_PREFIX,
     MENTION_SHARE,
     MemoryConsolidator,

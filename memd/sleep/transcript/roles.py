@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from memd.base.errors import InvalidError
-from memd.sleep.nap.blocks import TOOL_ROLE
+from memd.sleep.transcript.blocks import TOOL_ROLE
 
 _USER, _ASSISTANT, _SYSTEM = "user", "assistant", "system"
 _ROLES: Final = {
