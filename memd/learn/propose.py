@@ -241,7 +241,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-# The format of sleep/distil/fixes.py; a text that was too long ends after a sentence.
+# The format of sleep/distil/agent/fixes.py; a text that was too long ends after a sentence.
 _FIX = re.compile(
     r"(?P<command>.+?) failed: (?P<error>.+?)"
     r"(?: Changed (?P<changed>.+?)\.)?(?: Ran (?P<ran>.+?)\.)?"

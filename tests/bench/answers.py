@@ -31,9 +31,9 @@ from bench.statements import CLEAR
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import parse
 from memd.embedding.sentence_states import pool, windows_of
+from memd.sleep.distil.agent.outcomes import statements
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.exchanges import NapKind, split_exchanges
-from memd.sleep.distil.outcomes import statements
 from memd.sleep.distil.speech import statement_signs
 
 Array = NDArray[np.float64]

@@ -25,7 +25,7 @@ from bench.stage import Stage, staged
 from bench.transcripts import Message, exported, trajectories
 from memd.learn.propose import kind_of_error
 from memd.learn.tiers import sanitise_error
-from memd.sleep.distil.calls import command, is_noise
+from memd.sleep.distil.agent.calls import command, is_noise
 from memd.sleep.distil.exchanges import split_exchanges
 from memd.sleep.distil.language.failures import error_line, has_failed
 

@@ -23,9 +23,9 @@ from bench.kept_scores import stands_in
 from bench.readings import LABELS
 from bench.sentences import read_messages
 from bench.transcripts import Message
+from memd.sleep.distil.agent.outcomes import RatedSentence, rate_sentences, words_asked
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.exchanges import Exchange, NapKind, split_exchanges
-from memd.sleep.distil.outcomes import RatedSentence, rate_sentences, words_asked
 
 CLEAR = 2
 """The worth of what is clearly worth it; 1 may be argued about, 0 is what nobody asks for."""

@@ -25,6 +25,8 @@ from memd.sleep.distil.acts import (
     judge,
     kind_of,
 )
+from memd.sleep.distil.agent.calls import command, edited_path, shorten
+from memd.sleep.distil.agent.outcomes import conclusion, pasted_error
 from memd.sleep.distil.answers import (
     QUOTED_CHARS,
     AnsweredLines,
@@ -38,7 +40,6 @@ from memd.sleep.distil.answers import (
     settles_nothing,
     short_question,
 )
-from memd.sleep.distil.calls import command, edited_path, shorten
 from memd.sleep.distil.exchanges import (
     PLAN_SLOT,
     AgentText,
@@ -62,7 +63,6 @@ from memd.sleep.distil.language.replies import (
 from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
-from memd.sleep.distil.outcomes import conclusion, pasted_error
 from memd.sleep.distil.passages import PASSAGE_CHARS, UserPassage, find_passages, rules
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing
 from memd.text.words import sentences

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD
+from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
+from memd.sleep.distil.agent.outcomes import is_worth_it, outcome, pasted_error
+from memd.sleep.distil.agent.unfinished import OpenPoint, find_unfinished
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, NapMemory, Run
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.left import LABEL, drop_farewells
 from memd.sleep.distil.language.words import is_interruption, words
-from memd.sleep.distil.outcomes import is_worth_it, outcome, pasted_error
-from memd.sleep.distil.unfinished import OpenPoint, find_unfinished
 from memd.text.languages import FUNCTION_WORDS, SIGNS
 from memd.text.words import sentences
 

@@ -22,6 +22,8 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge_sentence
+from memd.sleep.distil.agent.findings import LIST_SLOT
+from memd.sleep.distil.agent.outcomes import TOLD_WORTH, RatedSentence
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.environment.places import states_place
 from memd.sleep.distil.exchanges import (
@@ -32,12 +34,10 @@ from memd.sleep.distil.exchanges import (
     NapKind,
     NapMemory,
 )
-from memd.sleep.distil.findings import LIST_SLOT
 from memd.sleep.distil.language import phrases, prose
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.outcomes import TOLD_WORTH, RatedSentence
 from memd.text.languages import is_foreign
 from memd.text.preference import is_of_project
 from memd.text.words import sentences

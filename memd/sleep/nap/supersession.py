@@ -35,6 +35,7 @@ from memd.domain.trust import TALKS
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
+from memd.sleep.distil.agent.fixes import CURED
 from memd.sleep.distil.environment.commands import (
     ENVIRONMENT_SLOT,
     RUNNER_SLOTS,
@@ -43,7 +44,6 @@ from memd.sleep.distil.environment.commands import (
     runners,
 )
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.fixes import CURED
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.nap.preparation import NapDraft

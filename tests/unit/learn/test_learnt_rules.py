@@ -24,8 +24,8 @@ from memd.learn.playbook import (
 )
 from memd.learn.propose import proposal_of
 from memd.learn.tiers import as_tiers, sanitise_error, tiers_of
+from memd.sleep.distil.agent.fixes import FIX_CHARS_MAX, fixes
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
-from memd.sleep.distil.fixes import FIX_CHARS_MAX, fixes
 from memd.sleep.distil.language.failures import ERROR_CHARS_MAX
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.calls import (
+from memd.sleep.distil.agent.calls import (
     WHOLE_PATH,
     Command,
     about,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memd.sleep.distil.calls import command
+from memd.sleep.distil.agent.calls import command
 from memd.sleep.distil.exchanges import Run
 
 ERROR_CHARS_MAX = 160

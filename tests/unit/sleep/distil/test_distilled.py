@@ -11,15 +11,10 @@ from support.distilled import without_digest
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX
-from memd.sleep.distil.distil import (
-    STRETCH_MEMORIES,
-    STRETCH_TOKENS,
-    ReadSession,
-    distil,
-    select_candidates,
-)
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.select import STRETCH_MEMORIES, STRETCH_TOKENS, select_candidates
 from memd.sleep.transcript.consolidator import CHARS_PER_TOKEN
 
 RULE = "From now on the mock server listens on port 4010 only."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.calls import command, edited_path
+from memd.sleep.distil.agent.calls import command, edited_path
 from memd.sleep.distil.exchanges import AgentText, Run, split_exchanges
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.transcript.facts import HEADER

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.calls import COMMAND_CHARS_MAX, about, command, edited_path
+from memd.sleep.distil.agent.calls import COMMAND_CHARS_MAX, about, command, edited_path
 from memd.sleep.distil.exchanges import Run
 
 

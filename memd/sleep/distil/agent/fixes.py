@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
+from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
+from memd.sleep.distil.agent.outcomes import plain_reason, reason
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
 from memd.sleep.distil.language.failures import error_line, has_failed
-from memd.sleep.distil.outcomes import plain_reason, reason
 
 FIX_CHARS_MAX = 480
 CURED = "cure:"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memd.sleep.distil.agent.findings import FINDINGS_CHARS_MAX, find_list, findings
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind
-from memd.sleep.distil.findings import FINDINGS_CHARS_MAX, find_list, findings
 
 REVIEW = """# Review of the importer
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
+from memd.sleep.distil.agent.fixes import FIX_CHARS_MAX, fixes
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
-from memd.sleep.distil.fixes import FIX_CHARS_MAX, fixes
 
 ERROR = "Exit code 1\nconnecting\nError: connect ECONNREFUSED 127.0.0.1:5433"
 WHY = "The tests expect Postgres on port `5433`, and `compose.yml` only maps `5432`."

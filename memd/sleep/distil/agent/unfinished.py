@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+from memd.sleep.distil.agent.calls import edited_path
+from memd.sleep.distil.agent.findings import find_list, find_lists
+from memd.sleep.distil.agent.outcomes import outcome
 from memd.sleep.distil.answers import cut, fold_words
-from memd.sleep.distil.calls import edited_path
 from memd.sleep.distil.exchanges import Exchange, Run
-from memd.sleep.distil.findings import find_list, find_lists
 from memd.sleep.distil.language.left import (
     ALL_DONE,
     LABEL,
@@ -36,7 +37,6 @@ from memd.sleep.distil.language.left import (
 )
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption, words
-from memd.sleep.distil.outcomes import outcome
 from memd.text.words import content_stems
 
 OPEN_MAX = 4

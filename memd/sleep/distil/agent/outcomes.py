@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from memd.sleep.distil.agent.findings import find_list
 from memd.sleep.distil.exchanges import NOTHING_JUDGED, AgentText, Exchange
-from memd.sleep.distil.findings import find_list
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth

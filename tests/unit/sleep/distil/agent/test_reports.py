@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from memd.sleep.distil.agent.reports import approved_plan, reports, sections, written_page
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
-from memd.sleep.distil.reports import approved_plan, reports, sections, written_page
 
 REPORT = """# Gap analysis
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from memd.sleep.distil.agent.unfinished import find_unfinished
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
-from memd.sleep.distil.unfinished import find_unfinished
 
 LIST = """## What is left
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.exchanges import AgentText, Exchange, Run
-from memd.sleep.distil.outcomes import (
+from memd.sleep.distil.agent.outcomes import (
     CAUSE_CHARS_MAX,
     OUTCOME_CHARS_MAX,
     cause,
@@ -16,6 +15,7 @@ from memd.sleep.distil.outcomes import (
     pasted_error,
     trust_in_conclusion,
 )
+from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 
 BUILT = (
     "Let me check the importer.",
