@@ -26,8 +26,8 @@ from memd.sleep.distil.language.replies import (
     is_denial,
     split_asked,
 )
-from memd.sleep.distil.language.words import Words
-from memd.text.languages import FUNCTION_WORDS, GOES_ON, SIGN
+from memd.sleep.distil.language.words import Words, content_words
+from memd.text.languages import GOES_ON, SIGN
 from memd.text.words import sentences
 
 CHARS_MAX = 440
@@ -91,7 +91,6 @@ _ASKS_WHICH = re.compile(
     r"|wie (?:viele?|lange|oft)|quel\w*|combien|cuál\w*|cuánt\w*|qual\w*|quant\w*|welke?)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_][\w'-]+")
 _SENTENCE_ENDS = (". ", "; ", "? ", "! ", "\u3002", "\uff1f", "\uff01")
 
 
@@ -290,8 +289,7 @@ def _is_line(line: str) -> bool:
 
 
 def _content(text: str) -> frozenset[str]:
-    words = (word.casefold() for word in _WORD.findall(text))
-    return frozenset(w for w in words if len(w) >= _WORD_CHARS and w not in FUNCTION_WORDS)
+    return frozenset(word for word in content_words(text) if len(word) >= _WORD_CHARS)
 
 
 def question_before(exchange: Exchange, asked: AnsweredLines) -> tuple[str, list[int]]:

@@ -21,8 +21,8 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, NapMemory, Run
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.left import LABEL, drop_farewells
-from memd.sleep.distil.language.words import is_interruption, words
-from memd.text.languages import FUNCTION_WORDS, SIGNS
+from memd.sleep.distil.language.words import content_words, is_interruption, words
+from memd.text.languages import SIGNS
 from memd.text.words import sentences
 
 DIGEST_TOKENS_MAX = 300
@@ -62,7 +62,6 @@ _LEAST_FIRST = (
 _BETWEEN = "; "  # open points; a brief parts them there
 _POINT_SHARE = 3  # of the room of another field: a later brief tells what is open, and no more
 _SAID_SHARE = 0.72
-_CONTENT = re.compile(r"[^\W_][\w'-]*")
 _PIECE = re.compile(rf"[{SIGNS}]|[^\W{SIGNS}]+|[^\w\s]")
 _LOCAL = re.compile(
     r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d{2,5})?(?:/[\w./-]{0,60})?"
@@ -127,19 +126,21 @@ def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
     no more than that is not told of the end, nor an agent's that repeats a point of the user.
     """
     own = [point.text for point in left if point.by_user]
-    own_words = list(map(_content, own))
+    own_words = list(map(content_words, own))
     others = [
         point.text
         for point in left
-        if not (point.by_user or any(_covers(its, _content(point.text)) for its in own_words))
+        if not (point.by_user or any(_covers(its, content_words(point.text)) for its in own_words))
     ]
-    titles = [_content(title) for title in (*own, *others)]
+    titles = [content_words(title) for title in (*own, *others)]
     every = frozenset(word for title in titles for word in title)
     kept = [
         sentence
         for sentence in sentences(ended)
-        if not _covers(every, _content(sentence))
-        and not (LABEL.match(sentence) and any(_covers(_content(sentence), its) for its in titles))
+        if not _covers(every, content_words(sentence))
+        and not (
+            LABEL.match(sentence) and any(_covers(content_words(sentence), its) for its in titles)
+        )
     ]
     open_fields = {USER_OPEN_FIELD: _join_points(own), OPEN_FIELD: _join_points(others)}
     return {"Ended with": " ".join(kept), **open_fields}
@@ -153,10 +154,6 @@ def _join_points(points: Iterable[str]) -> str:
 def _covers(terms: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether the words of one text say what the *other* does."""
     return bool(other) and len(terms & other) >= _SAID_SHARE * len(other)
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(map(str.casefold, _CONTENT.findall(text))) - FUNCTION_WORDS
 
 
 def _fit(fields: dict[str, str]) -> str:
@@ -232,8 +229,8 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
 
 def _without_memories(requests: list[str], memories: Iterable[NapMemory]) -> list[str]:
     """Return *requests* without those that *memories* have whole, all if they have every one."""
-    known = [_content(each.text) for each in memories if each.origin is Origin.PERSON]
-    left = [each for each in requests if not any(_content(each) <= words for words in known)]
+    known = [content_words(each.text) for each in memories if each.origin is Origin.PERSON]
+    left = [each for each in requests if not any(content_words(each) <= words for words in known)]
     return left or requests
 
 
@@ -251,7 +248,7 @@ def _is_empty(text: str) -> bool:
 
 
 def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if _CONTENT.match(line.strip())), "")
+    return next((line for line in map(str.strip, text.splitlines()) if line[:1].isalnum()), "")
 
 
 def _title(text: str) -> str:

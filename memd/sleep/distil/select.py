@@ -7,7 +7,6 @@ long the session becomes. Pure.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -23,9 +22,9 @@ from memd.sleep.distil.environment.given_up import gives_up
 from memd.sleep.distil.environment.places import moves
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.replies import TAKES_BACK
+from memd.sleep.distil.language.words import content_words
 from memd.sleep.transcript.consolidator import CHARS_PER_TOKEN
 from memd.sleep.transcript.messages import Message, text_to_store
-from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 
 STRETCH_TOKENS = 30_000
@@ -43,8 +42,6 @@ _WORDS_MIN = 3
 _BACK_MAX = 200
 _TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE})
 _UNDONE = frozenset({NapKind.DECISION, NapKind.FIX, NapKind.OUTCOME})
-
-_WORD = re.compile(r"[^\W_][\w'-]*")
 
 
 class _Entry(NamedTuple):
@@ -64,7 +61,7 @@ class _Entry(NamedTuple):
         text = candidate.memory.text
         own = user_part(text)
         takes_back = TAKES_BACK.search(own) is not None
-        return cls(candidate, own, _content_words(text), _content_words(own), takes_back)
+        return cls(candidate, own, content_words(text), content_words(own), takes_back)
 
     @property
     def memory(self) -> NapMemory:
@@ -131,7 +128,7 @@ def _cut_repeated(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
             yield candidate
             continue
         head, _, body = memory.text.rpartition("\n")  # an error that was shown stands above
-        parts = [(part, _content_words(part)) for part in sentences(body)]
+        parts = [(part, content_words(part)) for part in sentences(body)]
         left = [part for part, words in parts if not _is_repeated(words, lately)]
         lately.extend(words for _, words in parts)
         if len(left) == len(parts):
@@ -203,7 +200,3 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
 def _undoes(later: _Entry, earlier: _Entry) -> bool:
     is_any = later.memory.kind in _TAKEN_BACK and earlier.memory.kind in _UNDONE
     return is_any and gives_up(later.own, earlier.memory.text)
-
-
-def _content_words(text: str) -> frozenset[str]:
-    return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS

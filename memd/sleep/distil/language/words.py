@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.sleep.distil.language.pasted_answers import answer_span
 from memd.sleep.distil.language.prose import is_printed_line
 from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
-from memd.text.languages import PROSE_WORDS, has_english_word
+from memd.text.languages import FUNCTION_WORDS, PROSE_WORDS, has_english_word
 from memd.text.words import sentences
 
 TEXT_CHARS_MAX = 200_000
@@ -149,6 +149,7 @@ _NAMED = re.compile(
 )
 _SYMBOLS = re.compile(r"[{}\[\]()<>=|;$&*#@\\/_^~%\"+]")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_CONTENT = re.compile(r"[^\W_][\w'-]*")
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
 
@@ -230,6 +231,15 @@ def words(text: str) -> Words:
         paragraphs, rules = paragraphs[:1], ()
     own_words = Words(tuple(paragraphs), pasted.strip(), plan=plan, is_brief=is_brief, rules=rules)
     return own_words._replace(is_answer=answer is not None)
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Return the words of *text*, folded, without the function words of any language.
+
+    >>> sorted(content_words("Delete the web-app's v2"))
+    ['delete', 'v2', "web-app's"]
+    """
+    return frozenset(map(str.casefold, _CONTENT.findall(text))) - FUNCTION_WORDS
 
 
 def is_interruption(text: str) -> bool:
