@@ -60,6 +60,29 @@ def test_a_forked_command_is_as_one_of_a_new_interpreter(tmp_path: Path, words: 
     )
 
 
+@pytest.mark.parametrize("words", ["memd version", "memd nonsense", "memd add < note", "memd path"])
+def test_a_command_of_a_shell_script_is_as_one_of_a_new_interpreter(
+    tmp_path: Path, words: str
+) -> None:
+    (tmp_path / "note").write_text("a note")
+    python = f'#!/bin/sh\nexec "{sys.executable}" -m memd "$@"\n'
+    outputs = []
+    for script in (python, forked.shell_script()):
+        (tmp_path / "memd").write_text(script)
+        (tmp_path / "memd").chmod(0o700)
+        done = subprocess.run(
+            ["sh", "-c", words],
+            env=environment(tmp_path, {"PATH": f"{tmp_path}:{os.environ['PATH']}"}),
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        outputs.append((done.returncode, done.stdout, done.stderr))
+    assert outputs[0] == outputs[1]
+
+
 def test_a_forked_daemon_has_a_pid_and_an_end_of_its_own(tmp_path: Path) -> None:
     with spawned(tmp_path) as daemon, daemon.client() as client:
         assert client.call("system.status")["pid"] == daemon.process.pid != os.getpid()
