@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.builders import a_row, an_id_source
 from support.clocks import HeldClock
@@ -270,6 +270,7 @@ def scope_of(conditions: dict[str, Any], caller: Caller) -> SearchScope:
     seed=st.integers(0, 10**6),
     rows=st.sampled_from([1, 20, 100]),
 )
+@example(conditions={}, caller=ADA, seed=9_000, rows=100)  # near to rows of both shards
 def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
     world: World, conditions: dict[str, Any], caller: Caller, seed: int, rows: int
 ) -> None:
