@@ -118,7 +118,8 @@ def test_the_assistant_of_the_page_learns_from_one_session_for_the_next(
     asked = next(place for place, message in enumerate(second) if message["role"] == "user")
     given = "\n".join(message["content"] for message in second[:asked])
     assert "What the user prefers:\n- I prefer short answers." in given
-    assert "Asked first: We deploy with blue-green since March." in given  # the brief
+    assert "] We deploy with blue-green since March." in given  # the brief
+    assert "[digest of session" in given
     assert "Went wrong: python -m unittest billing failed" in given
     # What was said is told once, be it in the brief or with the question.
     assert given.count("] We deploy with blue-green since March.") == 1

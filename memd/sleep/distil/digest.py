@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD
+from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD, user_part
 from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.agent.outcomes import is_worth_it, outcome, pasted_error
 from memd.sleep.distil.agent.unfinished import OpenPoint, find_unfinished
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import Exchange, NapMemory, Run
+from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory, Run
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.left import LABEL, drop_farewells
 from memd.sleep.distil.language.words import content_words, is_interruption, words
@@ -229,7 +228,7 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
 
 def _without_memories(requests: list[str], memories: Iterable[NapMemory]) -> list[str]:
     """Return *requests* without those that *memories* have whole, all if they have every one."""
-    known = [content_words(each.text) for each in memories if each.origin is Origin.PERSON]
+    known = [content_words(user_part(m.text)) for m in memories if m.kind in USERS_KINDS]
     left = [each for each in requests if not any(content_words(each) <= words for words in known)]
     return left or requests
 
