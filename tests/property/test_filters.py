@@ -218,6 +218,8 @@ CALLERS = st.builds(
     st.sampled_from([None, None, "s1"]),
     st.sampled_from([None, None, "p1"]),
 )
+BROAD = {"namespaces": frozenset(NAMESPACES[:3])}
+"""A filter that keeps more rows than are listed, a fifth of all."""
 SOME = drawn(gate=25, long=40)
 
 
@@ -271,6 +273,8 @@ def scope_of(conditions: dict[str, Any], caller: Caller) -> SearchScope:
     rows=st.sampled_from([1, 20, 100]),
 )
 @example(conditions={}, caller=ADA, seed=9_000, rows=100)  # near to rows of both shards
+@example(conditions=BROAD, caller=ADA, seed=9_000, rows=100)  # too few among the first
+@example(conditions=BROAD, caller=ADA, seed=9_000, rows=1_000)  # more than are fetched at once
 def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
     world: World, conditions: dict[str, Any], caller: Caller, seed: int, rows: int
 ) -> None:
