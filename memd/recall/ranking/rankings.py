@@ -41,6 +41,7 @@ IN_TIME_ENTRIES = 8
 PROJECT_BOOST = 0.5  # added to the score of memories of the active project (SPEC D1)
 LATELY_BOOST = 1.5  # added for a request, to what a nap composed just now in that project
 LATELY_US = 3 * DAY_US  # half-life of that boost
+OTHERS_MIN = 0.02  # of the share that the others have, in a relevance
 NOTE_BAR = 0.055
 """The bar of notes, which belong to no session, however sure the gate is.
 
@@ -264,7 +265,11 @@ def calibration(
         "sd10": sd10,
         "unsaid_sd10": unsaid * sd10,
     }
-    return [{"share": score - best - total, **common} for score in scores]
+    shares = [score - best - total for score in scores]
+    return [
+        {"share": share, "alone": -math.log(max(1 - math.exp(share), OTHERS_MIN)), **common}
+        for share in shares
+    ]
 
 
 def _lift(candidate: SearchCandidate, project_id: str, request_us: int | None) -> float:

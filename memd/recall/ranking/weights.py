@@ -25,12 +25,13 @@ from typing import Any, NamedTuple
 
 from memd.domain.encoding import ModelFingerprint
 
-CALIBRATION = ("share", "gate", "few", "few_gate", "unsaid", "sd10", "unsaid_sd10")
+CALIBRATION = ("share", "gate", "few", "few_gate", "unsaid", "sd10", "unsaid_sd10", "alone")
 """What a relevance is made of: the logarithm of the share that the candidate has of all (a softmax
 over their scores), which tells one that stands alone from one of many; the gate's logit; how
 small the store is, alone and times that logit; of the ten best, how many nobody is named as
-the speaker of, how far they lie apart, and both times each other (decisions 0210, 0225, 0246,
-0254). What a table does not name weighs nothing."""
+the speaker of, how far they lie apart, and both times each other; and how little is left for the
+others, as a logarithm (decisions 0210, 0225, 0246, 0254, 0324). What a table does not name weighs
+nothing."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ HYBRID = Weights(
             "unsaid": -0.38,
             "sd10": -0.25,
             "unsaid_sd10": 0.45,
+            "alone": 0.09,
         }
     ),
     offset=0.74,

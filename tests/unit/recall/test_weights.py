@@ -9,7 +9,7 @@ import pytest
 from support.measured import a_candidate, asked, measured
 
 from memd.recall.ranking.features import NAMES
-from memd.recall.ranking.rankings import calibration, rank, signals
+from memd.recall.ranking.rankings import OTHERS_MIN, calibration, rank, signals
 from memd.recall.ranking.weights import (
     CALIBRATION,
     COMPOSED,
@@ -81,6 +81,21 @@ def test_a_higher_score_is_more_probable(weights: Weights) -> None:
     )
 
     assert weights.probability(high) > weights.probability(low)
+
+
+@TABLES
+def test_of_one_answer_the_better_is_more_probable_and_most_if_it_stands_alone(
+    weights: Weights,
+) -> None:
+    items = rank(measured(asked("red kite"), [a_candidate(1, "a red kite")]), weights)
+    several = calibration([3.0, 2.0, 1.0], signals(items), weights)
+    chances = [weights.probability(evidence) for evidence in several]
+    (alone,) = calibration([3.0], signals(items), weights)
+
+    assert chances == sorted(set(chances), reverse=True)
+    assert weights.probability(alone) > chances[0]
+    assert alone["alone"] == pytest.approx(-math.log(OTHERS_MIN))
+    assert several[0]["alone"] == pytest.approx(-math.log(1 - math.exp(several[0]["share"])))
 
 
 @TABLES
