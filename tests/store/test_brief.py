@@ -25,8 +25,9 @@ from memd.inject.brief.brief import BRIEF_TOKENS, ELSEWHERE_MAX, Briefs
 from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.sleep.distil.exchanges import NapKind
 from memd.store.access import names
-from memd.store.file.connect import Writing
+from memd.store.file.connect import Reading, Writing
 from memd.store.session import injections
+from memd.store.session.briefs import BriefScope, read_material
 from memd.store.session.injections import WindowContent, WindowKey
 
 PROJECT = "/home/ada/hives"
@@ -261,6 +262,68 @@ async def test_a_wish_that_holds_everywhere_is_told_in_other_projects(room: Room
     assert "of other" not in text(await room.brief("five", "/home/ada/other"))
     by_bob = await room.briefs.brief(BOB, BriefRequest(project_id="/home/ada/new"))
     assert by_bob.items == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "level = 'session'",
+        "level = 'project'",
+        "state = 'quarantined'",
+        "expires_at_us = 1",
+        "origin = 'assistant'",
+        "row_hash = x'00'",
+    ],
+)
+async def test_what_is_not_to_be_seen_is_told_in_no_other_project(room: Room, change: str) -> None:
+    plain = Said("Answer in one sentence.", "wish:1", NapKind.PREFERENCE, everywhere=True)
+    await napped(room.bed, plain, session_id="one", project_id="/home/ada/other")
+
+    def work(conn: Writing) -> None:
+        conn.execute(f"UPDATE memory SET {change}")
+
+    assert len((await room.brief("two", "/home/ada/new")).items) == 1
+    await room.bed.house.db.write(ADA, work)
+    assert (await room.brief("three", "/home/ada/new")).items == ()
+
+
+async def test_no_tag_of_a_client_tells_a_text_in_other_projects(room: Room) -> None:
+    by = replace(ADA, project_id="/home/ada/other")
+    request = IngestRequest(text="All uploads go to the mirror first.", tags=("everywhere",))
+    await room.bed.house.ingest.ingest(by, request)
+    await room.bed.house.queue.drain()
+    assert (await room.brief("two", "/home/ada/new")).items == ()
+
+
+async def test_what_is_known_everywhere_is_told_once_in_its_project_and_found_by_its_tag(
+    room: Room,
+) -> None:
+    plain = Said("Answer in one sentence.", "wish:1", NapKind.PREFERENCE, everywhere=True)
+    await napped(room.bed, plain, session_id="one", project_id="/home/ada/other")
+    await napped(room.bed, replace(plain, text="Call me Ada."), session_id="two")
+    of_other = await room.brief("three", "/home/ada/other")
+    assert text(of_other).count("Answer in one sentence.") == 1
+    assert "Call me Ada." in text(of_other)  # said in no project
+    plans = await room.bed.house.db.read(_plan_of_elsewhere)
+    assert plans[0].startswith("SEARCH g USING PRIMARY KEY (tag=?)")
+
+
+def _plan_of_elsewhere(conn: Reading) -> list[str]:
+    made: list[str] = []
+
+    def note(_cursor: object, statement: str, _bindings: object) -> bool:
+        made.append(statement)
+        return True
+
+    conn.exec_trace = note
+    read_material(conn, BriefScope("ada", None, "/home/ada/other"), 1)
+    conn.exec_trace = None
+    [query] = [each for each in made if ":everywhere" in each]
+    names_of = {"everywhere": "", "kinds": "[]", "agent_key": 1, "project_key": 1}
+    return [
+        row[3]
+        for row in conn.execute(f"EXPLAIN QUERY PLAN {query}", {**names_of, "now_us": 1, "most": 1})
+    ]
 
 
 async def test_few_wishes_of_other_projects_are_told_and_after_the_rules(room: Room) -> None:

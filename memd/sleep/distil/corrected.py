@@ -189,6 +189,7 @@ def _merge(
         kind=NapKind.CORRECTION,
         places=(place, *memory.places),
         origin=Origin.PERSON,
+        is_everywhere=False,
     )
     made = list(candidates)
     made[at] = candidates[at]._replace(memory=corrected)

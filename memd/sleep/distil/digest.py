@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD, user_part
@@ -227,10 +227,31 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
 
 
 def _without_memories(requests: list[str], memories: Iterable[NapMemory]) -> list[str]:
-    """Return *requests* without those that *memories* have whole, all if they have every one."""
-    known = [content_words(user_part(m.text)) for m in memories if m.kind in USERS_KINDS]
-    left = [each for each in requests if not any(content_words(each) <= words for words in known)]
-    return left or requests
+    """Return *requests* without those whose sentences *memories* have, all if they have every one.
+
+    Of a request that was cut the last sentence need only begin like one of theirs.
+    """
+    known = {
+        _letters(sentence)
+        for memory in memories
+        if memory.kind in USERS_KINDS
+        for line in user_part(memory.text).splitlines()
+        for sentence in sentences(line)
+    }
+    return [each for each in requests if not _is_known(each, known)] or requests
+
+
+def _is_known(request: str, known: Collection[str]) -> bool:
+    *first, last = map(_letters, sentences(request) or [request])
+    if request.endswith("…"):
+        is_last = any(each.startswith(last) for each in known)
+    else:
+        is_last = last in known
+    return is_last and all(each in known for each in first)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _more_requests(requests: Sequence[str]) -> list[str]:

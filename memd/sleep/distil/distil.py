@@ -151,6 +151,11 @@ def judged_sentences(
     return [judged[max(bisect(begins, place) - 1, 0)] for place in places]
 
 
+def whole_digest(messages: Sequence[Message]) -> str:
+    """Return the digest of *messages* by rule, with those that memories would have."""
+    return digest([each.turn.exchange for each in ReadSession.of(messages).turns])
+
+
 def _digest(
     split_exchanges: Sequence[Exchange], memories: Sequence[NapMemory]
 ) -> Iterator[NapMemory]:

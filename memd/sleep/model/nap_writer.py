@@ -23,7 +23,8 @@ from memd.domain.values import PlainText, Value
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest, Purpose
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, tokens
-from memd.sleep.distil.exchanges import NapKind, NapMemory
+from memd.sleep.distil.distil import whole_digest
+from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory
 from memd.sleep.nap.preparation import NapExtract
 from memd.sleep.transcript.consolidator import count_things
 from memd.sleep.transcript.messages import Message, role_of, text_to_store
@@ -256,10 +257,17 @@ def _join_lines(lines_by_label: dict[str, str]) -> str:
 def merge(
     draft: NapExtract, facts: Sequence[NapMemory], places_read: set[int], digest: NapMemory | None
 ) -> NapExtract:
-    """Return *draft* with *facts* in place of those by rule in the turns *places_read*."""
-    by_rule = [
-        memory for memory in draft.distilled if not _is_replaced(memory, places_read, digest)
-    ]
+    """Return *draft* with *facts* in place of those by rule in the turns *places_read*.
+
+    A digest by rule leaves to memories what they have: it tells that again where they go.
+    """
+    replaced = [memory for memory in draft.distilled if _is_replaced(memory, places_read, digest)]
+    by_rule = [memory for memory in draft.distilled if memory not in replaced]
+    if digest is None and any(memory.kind in USERS_KINDS for memory in replaced):
+        whole = whole_digest([*draft.earlier, *draft.spoken])
+        by_rule = [
+            each._replace(text=whole) if each.kind is NapKind.DIGEST else each for each in by_rule
+        ]
     memories = tuple(_order([*by_rule, *facts, *([digest] if digest else [])]))
     if memories == draft.distilled:
         return draft

@@ -328,12 +328,11 @@ def draft_distilled(
     """
     category = _CATEGORIES.get(memory.kind, MemoryCategory.SEMANTIC)
     place = max(memory.places) if memory.kind is NapKind.DIGEST else memory.places[0]
-    everywhere = (EVERYWHERE_TAG,) if memory.is_everywhere else ()
     request = IngestRequest(
         text=clean_text(memory.text),
         session_id=session_id,
         occurred_at=timestamp_of(message_at(place)),
-        tags=(NAP_TAG, memory.kind, *_TAGS.get(memory.kind, ()), *everywhere),
+        tags=(NAP_TAG, memory.kind, *_TAGS.get(memory.kind, ())),
         origin=memory.origin,
     )
     result = draft_text(request, counter, whole=True)
@@ -342,6 +341,9 @@ def draft_distilled(
         replace(item, category=category, preference=item.preference if prefers else None)
         for item in result.items
     )
+    # What has a name is in every prompt as long as it holds.
+    if memory.is_everywhere and not any(item.preference for item in items):
+        result = replace(result, tags=(*result.tags, EVERYWHERE_TAG))
     return NapDraft(request, replace(result, items=items), memory.places, memory.slot, memory.gone)
 
 

@@ -186,7 +186,7 @@ def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
         """
         SELECT m.memory_key
           FROM memory_tag AS g
-               JOIN memory AS m ON m.memory_key = g.memory_key
+               CROSS JOIN memory AS m ON m.memory_key = g.memory_key
          WHERE g.tag IN (SELECT value FROM json_each(:kinds))
            AND m.agent_key = :agent_key AND m.project_key = :project_key
            AND m.state IN ('active', 'pending')
@@ -201,7 +201,9 @@ def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
 def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
     """Return the latest memories of other projects that hold everywhere.
 
-    They are wishes, and what the user told of themselves; none for a brief of all projects.
+    They are wishes, and what the user told of themselves, as a nap wrote them: no client's tag
+    tells a text in other projects. None for a brief of all projects. The tags are read first
+    (CROSS JOIN): an agent has many memories, and few have this one.
     """
     rows = conn.execute(
         """
@@ -214,11 +216,15 @@ def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
                m.category, m.content, m.origin, m.trust, m.session_key,
                coalesce(m.occurred_at_us, m.created_at_us), NULL, FALSE, p.project_id
           FROM memory_tag AS g
-               JOIN memory AS m ON m.memory_key = g.memory_key
-               JOIN project AS p ON p.project_key = m.project_key
+               CROSS JOIN memory AS m ON m.memory_key = g.memory_key
+               LEFT JOIN project AS p ON p.project_key = m.project_key
          WHERE g.tag = :everywhere
-           AND m.agent_key = :agent_key AND m.project_key <> :project_key
+           AND :project_key IS NOT NULL AND m.project_key IS NOT :project_key
+           AND m.agent_key = :agent_key AND m.origin = 'person'
            AND m.level = 'persistent' AND m.state IN ('active', 'pending')
+           AND EXISTS (SELECT 1
+                         FROM nap_slot AS t
+                        WHERE t.memory_key = m.memory_key AND t.row_hash IS m.row_hash)
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
          ORDER BY coalesce(m.occurred_at_us, m.created_at_us) DESC, m.memory_key DESC
          LIMIT :most

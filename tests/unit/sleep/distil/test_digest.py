@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memd.domain.enums import Origin
 from memd.inject.brief.rows import open_texts
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
 from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, NapMemory, Run
 
 BROKEN = "Traceback (most recent call last):\nValueError: QUEUE_URL is not set"
 
@@ -340,6 +341,25 @@ def test_what_a_memory_has_whole_is_not_told_among_the_requests() -> None:
     fields = _fields(last.text)
     assert fields["Asked first"] == lines[0][1]
     assert fields["Asked last"] == lines[4][1]
+    assert "Also asked" not in fields
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    ["why not?", "Always run the tests", "Run the tests before you say so.", "/run the tests"],
+)
+def test_what_only_shares_words_with_a_memory_is_told(request_text: str) -> None:
+    rule = NapMemory(
+        "Always run the tests before you say that you are done. Say so.",
+        NapKind.PREFERENCE,
+        (0,),
+        "rule",
+        Origin.PERSON,
+    )
+    asked = _exchange(20, request_text, "It is on http://localhost:8080/files.")
+    repeated = _exchange(22, "always run the tests before you say that you are done.", "Yes.")
+    fields = _fields(digest([SESSION[0], repeated, asked], [rule]))
+    assert fields["Asked last"] == request_text
     assert "Also asked" not in fields
 
 

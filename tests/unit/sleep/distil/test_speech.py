@@ -382,3 +382,10 @@ def test_what_a_session_wishes_everywhere_is_known_of_its_memories() -> None:
     [of_project] = kept([user(WISH)], WISHED)
     assert everywhere.is_everywhere
     assert not of_project.is_everywhere
+
+
+def test_what_is_corrected_is_of_its_project() -> None:
+    talk = [user("I'm off at 22:00 on every evening."), agent("OK."), user("Sorry, I meant 23:00.")]
+    memories = kept(talk, SURE._replace(everywhere=9.0, wish=9.0))
+    [corrected] = [memory for memory in memories if memory.kind is NapKind.CORRECTION]
+    assert not corrected.is_everywhere

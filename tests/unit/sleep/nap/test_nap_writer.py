@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.digest import FIELDS
-from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.model.nap_writer import (
     REPLY_TOKENS,
     SCHEMA_FACT_CHARS_MAX,
@@ -15,7 +15,10 @@ from memd.sleep.model.nap_writer import (
     WrittenLine,
     WrittenNap,
     _origin,
+    merge,
 )
+from memd.sleep.nap.preparation import extract, read
+from memd.sleep.transcript.consolidator import MemoryConsolidator
 from memd.text.tokens import DefaultTokenEstimator
 
 WORDS = "the server of the staging site listens on port 8443 behind the proxy "
@@ -57,3 +60,21 @@ def test_results_of_tools_are_not_the_persons_words() -> None:
 
     assert _origin({"role": "user", "content": results}) is Origin.TOOL
     assert _origin({"role": "user", "content": [typed]}) is Origin.PERSON
+
+
+def test_a_digest_by_rule_tells_what_the_model_took_from_the_memories() -> None:
+    rule = "From now on we deploy with blue-green, never in place."
+    lines = (
+        ("user", "Add a retry to the upload client in src/upload.ts, please."),
+        ("assistant", "The upload in src/upload.ts is sent three times now."),
+        ("user", rule),
+        ("assistant", "It is shown on http://localhost:8080/files."),
+    )
+    messages = [{"role": role, "content": content} for role, content in lines]
+    draft = extract(read(messages, distils=True), rule=MemoryConsolidator())
+    *_, by_rule = draft.distilled
+    assert rule not in by_rule.text
+    fact = NapMemory(lines[1][1], NapKind.OUTCOME, (1,), "written", Origin.ASSISTANT)
+    *memories, last = merge(draft, [fact], {0, 1, 2, 3}, None).distilled
+    assert memories == [fact]
+    assert f"Asked last: {rule}" in last.text

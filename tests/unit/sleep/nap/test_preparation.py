@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
+from memd.domain.sleep.consolidation import EVERYWHERE_TAG
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.preparation import (
     PreparedNap,
@@ -276,3 +277,7 @@ def test_only_a_preference_in_its_owners_words_has_a_name(
     memory = NapMemory(text, kind, (0,), "s", origin)
     made_of = draft_distilled(memory, [{}].__getitem__, DefaultTokenEstimator(), "s")
     assert made_of.drafts.items[0].preference == name
+    everywhere = memory._replace(is_everywhere=True)
+    tagged = draft_distilled(everywhere, [{}].__getitem__, DefaultTokenEstimator(), "s")
+    assert (EVERYWHERE_TAG in tagged.drafts.tags) == (name is None)
+    assert EVERYWHERE_TAG not in made_of.drafts.tags
