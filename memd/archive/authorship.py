@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from memd.base.errors import DeniedError
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin
-from memd.store.file.connect import Reading
+from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal
+from memd.store.memory.preferences import StatingMemory
 
 
 def check_may_change(
@@ -20,10 +21,7 @@ def check_may_change(
     that of new words. Others store a memory of their own instead. A summary is nobody's words, and
     its sources are behind it.
     """
-    if caller.is_owner:
-        return
-    client = caller.client if origin in {None, Origin.PERSON} else None
-    if removal.are_stated_by_others(conn, keys, client, is_known=caller.is_known):
+    if not _may_change(conn, caller, keys, origin):
         raise DeniedError(
             "this memory was stated by a person; only that person can change it"
             if len(keys) == 1
@@ -31,3 +29,32 @@ def check_may_change(
             field="id",
             hint='store a memory of your own, or ask the owner to use "memd edit" or "memd delete"',
         )
+
+
+def supersede_stated(
+    conn: Writing,
+    caller: Caller,
+    stating: Iterable[StatingMemory],
+    now_us: int,
+    *,
+    new_id: Callable[[], str],
+) -> None:
+    """Archive the memories that state a preference which *caller* has replaced or removed.
+
+    Recall would go on telling what no longer holds. Whoever may replace the preference may hide
+    the memory that it came with; another memory of the same text only who may change it.
+    """
+    keys = [
+        memory.memory_key
+        for memory in stating
+        if (memory.has_set_it and caller.is_known)
+        or _may_change(conn, caller, [memory.memory_key], None)
+    ]
+    removal.supersede(conn, keys, now_us, new_id=new_id)
+
+
+def _may_change(conn: Reading, caller: Caller, keys: Sequence[int], origin: Origin | None) -> bool:
+    if caller.is_owner:
+        return True
+    client = caller.client if origin in {None, Origin.PERSON} else None
+    return not removal.are_stated_by_others(conn, keys, client, is_known=caller.is_known)

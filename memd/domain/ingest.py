@@ -134,6 +134,11 @@ class Receipt(Value):
     redacted: tuple[str, ...] = ()
     """Kinds of secrets that were replaced before storing."""
 
+    @property
+    def new_ids(self) -> list[str]:
+        """The ids of the memories that were stored and not turned away."""
+        return [item.id for item in (*self.stored, *self.pending, *self.quarantined)]
+
 
 class Receipts(Value):
     """The receipts of a bulk ingest, one for each item, in order."""

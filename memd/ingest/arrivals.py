@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from memd.archive.authorship import supersede_stated
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.base.limits import BURST_ITEMS_MAX, BURST_MS
@@ -31,7 +32,7 @@ from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival, Filing, Filings
 from memd.store.file.connect import Writing
 from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
-from memd.store.memory.preferences import NewPreference
+from memd.store.memory.preferences import NewPreference, StatingMemory
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, pending, vectors
 from memd.store.session.sessions import IDLE_US
@@ -49,6 +50,7 @@ PASSING_REASONS = {
     )
 }
 QUARANTINE_REASON = "it looks like an attack; out of sight until its owner releases it"
+_RESTORABLE = frozenset({ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP, ArchiveReason.SUPERSEDED})
 
 
 @dataclass(slots=True)
@@ -78,6 +80,8 @@ class _Changes:
     new_vectors: list[tuple[int, int, bytes]] = field(default_factory=list)
     promoted_keys: list[int] = field(default_factory=list)
     """Turns in passing that were told again on purpose."""
+    replaced: dict[int, StatingMemory] = field(default_factory=dict)
+    """By key, the memories that state what a preference no longer says."""
 
 
 def store_arrivals(
@@ -102,12 +106,8 @@ def store_arrivals(
     memories.index_new(conn, changes.row_keys)
     if changes.promoted_keys:
         removal.promote(conn, changes.promoted_keys)
+    supersede_stated(conn, caller, changes.replaced.values(), now_us, new_id=ids.new)
     return receipts
-
-
-def new_ids(receipt: Receipt) -> list[str]:
-    """Return the ids of the memories that a call has stored and not turned away."""
-    return [item.id for item in (*receipt.stored, *receipt.pending, *receipt.quarantined)]
 
 
 @dataclass(slots=True)
@@ -220,22 +220,19 @@ class _ArrivalWriter:
     def _revive(self, draft: Draft, known: StoredMemory) -> StoredMemory:
         """Return the *known* memory, made visible and permanent if it is told on purpose now.
 
-        A memory archived by the gate or the cap is restored; one that still waits for the
-        gate skips it.
+        A memory archived by the gate, the cap or what superseded it is restored; one that still
+        waits for the gate skips it.
         """
         conn, key = self.conn, known.memory_key
         if known.passing is not None and self.arrival.passing(draft) is None:
             self.changes.promoted_keys.append(key)
             known = known._replace(passing=None)
-        if self.arrival.has_gate:
+        if self.arrival.has_gate and draft.preference is None:
             return known
         if known.importance is None:
             pending.set_importance(conn, key, importance(novelty(None), draft.salience))
         archived_row = archive_rows.rows_of(conn, [key]).get(key)
-        if archived_row is None or archived_row.reason not in {
-            ArchiveReason.LOW_IMPORTANCE,
-            ArchiveReason.CAP,
-        }:
+        if archived_row is None or archived_row.reason not in _RESTORABLE:
             return known
         self.changes.restored_keys.append(key)
         return known._replace(state=MemoryState.ACTIVE)
@@ -264,6 +261,7 @@ class _ArrivalWriter:
     ) -> None:
         """Set the preference that the chunk states, if any; told again, its row is updated.
 
+        The memory that stated another value of it is superseded.
         The owner's preference stays where a program without a key states another value, which is
         stored as a memory.
         """
@@ -283,8 +281,11 @@ class _ArrivalWriter:
             filing.client_key,
             filing.now_us if filing.is_known else None,
         )
-        if preferences.put(self.conn, filing.agent_key, new, filing.now_us):
+        replaced = preferences.put(self.conn, filing.agent_key, new, filing.now_us)
+        if replaced is not None:
             self.outcomes.preferences.append(name)
+            self.changes.replaced |= {memory.memory_key: memory for memory in replaced}
+            self.changes.replaced.pop(key, None)
 
     def _add_outcome(self, row: MemoryRow, draft: Draft, *, stays: bool) -> None:
         kind = row.passing

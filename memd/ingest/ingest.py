@@ -43,7 +43,7 @@ from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.guard.redaction import redact_entry
 from memd.guard.secrets import refuse_kinds, screen
-from memd.ingest.arrivals import new_ids, store_arrivals
+from memd.ingest.arrivals import store_arrivals
 from memd.ingest.draft import Drafts, draft_text, mark_repeats, strip_fences, turn_of
 from memd.ingest.filing import Arrival
 from memd.ingest.queue import EmbeddingQueue, emit_flagged, emit_turned_away, speaker_labels
@@ -179,7 +179,7 @@ class Ingest:
         arrival = (await self.draft_whole(caller, request)).with_source(source)
         receipt = await self._commit(caller, [arrival], lambda done: done[0], Receipt, on_store)
         self._notify(caller, [receipt])
-        return new_ids(receipt)[0]
+        return receipt.new_ids[0]
 
     async def draft_whole(self, caller: Caller, request: MemoryStoreRequest) -> Arrival:
         """Return a text as one arrival: screened, checked, and embedded if possible.
@@ -326,7 +326,7 @@ class Ingest:
                 vectors.ensure_cache(conn, fingerprint, now_us)
             receipts = store_arrivals(conn, caller, arrivals, self.ids, now_us)
             if on_store is not None:
-                for memory_id in new_ids(receipts[0]):
+                for memory_id in receipts[0].new_ids:
                     on_store(conn, memory_id)
             return answer(receipts)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memd.archive.authorship import supersede_stated
 from memd.base.clock import Clock
 from memd.base.errors import ConflictError, DeniedError
 from memd.base.ids import Ids
@@ -60,8 +61,10 @@ class PreferenceWriter:
                 client_key=names.ensure_client(conn, caller.client, now_us),
                 confirmed_at_us=now_us if caller.is_owner else None,
             )
-            if not preferences.put(conn, agent_key, row, now_us):
+            replaced = preferences.put(conn, agent_key, row, now_us)
+            if replaced is None:
                 raise _owners_error(row.name)
+            supersede_stated(conn, caller, replaced, now_us, new_id=self.ids.new)
 
         await self.db.write(caller, work, reply=type(None))
 
@@ -87,7 +90,7 @@ class PreferenceWriter:
         return await self.db.write(caller, work, reply=bool)
 
     async def delete(self, caller: Caller, name: str) -> bool:
-        """Remove a preference; False when there was none. The memory it came from stays.
+        """Remove a preference; False when there was none. Memories that state it are archived.
 
         Raises DeniedError where it is the owner's and the caller is not the owner.
         """
@@ -96,6 +99,11 @@ class PreferenceWriter:
             agent_key = names.find_agent(conn, caller.agent_id)
             if not caller.is_owner and preferences.is_confirmed(conn, agent_key, name):
                 raise _owners_error(name)
+            stating, now_us = (
+                preferences.list_stating(conn, agent_key, name),
+                self.clock.now_us(),
+            )
+            supersede_stated(conn, caller, stating, now_us, new_id=self.ids.new)
             return preferences.delete(conn, agent_key, name)
 
         return await self.db.write(caller, work, reply=bool)

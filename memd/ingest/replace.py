@@ -17,7 +17,7 @@ from memd.archive.authorship import check_may_change
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState
+from memd.domain.enums import ArchiveReason, MemoryState
 from memd.domain.ingest import Receipt, ReplaceResult, ReplaceSourceRequest
 from memd.guard.secrets import screen_name
 from memd.ingest.arrivals import store_arrivals
@@ -25,7 +25,7 @@ from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import memories, removal, sources
+from memd.store.memory import removal, sources
 from memd.store.memory.sources import SourceRow
 
 RESTORABLE = frozenset({ArchiveReason.SUPERSEDED, ArchiveReason.LOW_IMPORTANCE})
@@ -83,7 +83,7 @@ def replace(
     diff = _compare(conn, caller, request, arrivals, now_us)
     superseded = [row.memory_key for row in diff.superseded]
     check_may_change(conn, caller, superseded)
-    supersede(conn, superseded, ids, now_us)
+    removal.supersede(conn, superseded, now_us, new_id=ids.new)
     for row in diff.restored:
         removal.restore(conn, row.memory_key, now_us)
     receipts = store_arrivals(conn, caller, diff.new, ids, now_us)
@@ -153,23 +153,6 @@ def _is_visible(row: SourceRow) -> bool:
     if row.state == MemoryState.QUARANTINED:
         return False  # out of sight already, unlike the archive
     return row.reason not in {*RESTORABLE, ArchiveReason.CAP}
-
-
-def supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None:
-    """Archive memories and what a nap made of them; summaries that include them are erased.
-
-    The other sources of such a summary are restored, so nothing is lost with it.
-    """
-    if not keys:
-        return
-    derived_keys = removal.restore_sources(conn, keys, now_us)
-    rows = memories.by_keys(conn, derived_keys)
-    nap_keys = [key for key, row in rows.items() if not row.is_summary]
-    removal.erase(conn, [key for key in derived_keys if key not in nap_keys], now_us)
-    visible_nap_keys = [key for key in nap_keys if rows[key].state in VISIBLE]
-    removal.archive(
-        conn, [*keys, *visible_nap_keys], ArchiveReason.SUPERSEDED, now_us, new_id=ids.new
-    )
 
 
 def _result(

@@ -18,7 +18,7 @@ from memd.domain.enums import MemoryLevel, MemoryState, Origin, TrashReason
 from memd.domain.ingest import Receipt
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.values import RESERVED_AGENT
-from memd.ingest.arrivals import new_ids, store_arrivals
+from memd.ingest.arrivals import store_arrivals
 from memd.ingest.filing import Arrival
 from memd.ingest.ingest import Ingest, check_agent
 from memd.ingest.queue import emit_flagged
@@ -68,7 +68,7 @@ class Sharing:
             if fingerprint is not None:
                 vectors.ensure_cache(conn, fingerprint, now_us)
             receipts[:] = store_arrivals(conn, shared_caller, [arrival], ingest.ids, now_us)
-            memory_id = new_ids(receipts[0])[0]
+            memory_id = receipts[0].new_ids[0]
             memory_key = memories.find_key(conn, memory_id)
             assert memory_key is not None
             publisher_key = names.ensure_agent(conn, caller.agent_id, now_us)

@@ -9,6 +9,8 @@ from support.commands import Memd
 from support.daemon import wait_until
 from support.desk import Desk, text_of
 
+from memd.client import Client
+
 pytestmark = pytest.mark.model
 
 
@@ -82,6 +84,26 @@ def test_a_changed_mind_changes_the_preference(desk: Desk) -> None:
         assert desk.preferences() == {"favorite_editor": text}
 
 
+def test_what_a_newer_preference_replaced_is_told_no_more(desk: Desk) -> None:
+    tabs, spaces = "I prefer tabs over spaces.", "I prefer spaces over tabs."
+    for session, (text, archived) in enumerate([(tabs, 0), (tabs, 0), (spaces, 2), (tabs, 3)]):
+        desk.ingest(text, session_id=f"{session}")
+        assert desk.contents("Are tabs used, or spaces?") == [text]
+        assert desk.archived() == archived
+
+    desk.call("preference.set", name="prefer_spaces_or_tabs", value="Tabs in Go, else spaces.")
+    assert desk.contents("Are tabs used, or spaces?") == ["Tabs in Go, else spaces."]
+
+
+def test_a_change_of_mind_within_one_call_leaves_the_last_word(desk: Desk) -> None:
+    tabs, spaces = "I prefer tabs over spaces.", "I prefer spaces over tabs."
+    desk.call("memory.ingest_many", items=[{"text": text} for text in (tabs, spaces, tabs)])
+    desk.settle()
+
+    assert desk.contents("Are tabs used, or spaces?") == [tabs]
+    assert desk.archived() == 1
+
+
 def test_a_preference_told_again_in_bulk_is_not_lost(desk: Desk) -> None:
     desk.ingest("i prefer tea", session_id="one")
 
@@ -98,6 +120,26 @@ def test_a_preference_goes_with_its_memory(desk: Desk) -> None:
 
     assert desk.preferences() == {}
     assert desk.contents("tea") == []
+
+
+def test_a_memory_goes_with_its_preference(desk: Desk) -> None:
+    desk.ingest("I prefer tea over coffee.")
+    desk.call("preference.delete", name="prefer_coffee_or_tea")
+
+    assert desk.contents("Is it tea or coffee?") == []
+    (archived,) = desk.call("archive.search", text="tea")
+    desk.call("archive.restore_to_hot", id=archived["archival_id"])
+    assert desk.contents("Is it tea or coffee?") == ["I prefer tea over coffee."]
+    assert desk.preferences() == {}
+
+
+def test_nobody_hides_the_owners_words_behind_a_preference_of_the_same_text(desk: Desk) -> None:
+    desk.store("The backups are kept for a year.")
+    with Client(desk.client.path) as program:
+        program.call("preference.set", {"name": "x", "value": "The backups are kept for a year."})
+        assert program.call("preference.delete", {"name": "x"})
+
+    assert desk.contents("How long are backups kept?") == ["The backups are kept for a year."]
 
 
 def test_preferences_need_the_category_procedural(desk: Desk) -> None:

@@ -98,7 +98,7 @@ def confirm(name: PreferenceName, agent: options.Agent = None, json: options.Jso
 
 @options.examples("memd preference delete editor")
 def delete(name: PreferenceName, agent: options.Agent = None, json: options.Json = False) -> None:
-    """Delete a preference. Memories that it was found in stay."""
+    """Delete a preference. Memories that state it are archived, and no longer told."""
     done = call("preference.delete", name=name, agent_id=agent)
     if json:
         say.print_json({"deleted": done})

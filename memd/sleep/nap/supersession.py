@@ -34,7 +34,6 @@ from memd.domain.sleep.consolidation import NAP_TAG
 from memd.domain.trust import TALKS
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
-from memd.ingest.replace import supersede
 from memd.sleep.distil.agent.fixes import CURED
 from memd.sleep.distil.environment.commands import (
     ENVIRONMENT_SLOT,
@@ -313,7 +312,7 @@ def archive_superseded(target: NapTarget, ids: Ids, outcome: DraftOutcome) -> No
     """Archive the memories that *outcome* supersedes, and record it for the run's undo."""
     if outcome.supersedes:
         with _record_moves(target, outcome.supersedes):
-            supersede(target.conn, outcome.supersedes, ids, target.now_us)
+            removal.supersede(target.conn, outcome.supersedes, target.now_us, new_id=ids.new)
 
 
 def _find_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:

@@ -58,11 +58,22 @@ class NewPreference(NamedTuple):
     confirmed_at_us: int | None = None
 
 
-def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> bool:
+class StatingMemory(NamedTuple):
+    """A memory whose text is the value of a preference; *has_set_it* when it came with it."""
+
+    memory_key: int
+    has_set_it: bool
+
+
+def put(
+    conn: Writing, agent_key: int, new: NewPreference, now_us: int
+) -> list[StatingMemory] | None:
     """Set a preference; replaces the value of the same name and keeps its creation time.
 
-    Returns False and changes nothing when the current value is confirmed and *new* is not.
+    Returns the memories that state another value, which was replaced. Returns None and changes
+    nothing when the current value is confirmed and *new* is not.
     """
+    replaced = list_stating(conn, agent_key, new.name, new.value)
     conn.execute(
         """
         INSERT INTO preference (agent_key, name, value, confidence, token_count, memory_key,
@@ -81,9 +92,9 @@ def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> bool:
         {**new._asdict(), "agent_key": agent_key, "now_us": now_us},
     )
     if not conn.changes():
-        return False
+        return None
     changes.touch(conn, new.salt, _audit_hash(agent_key, new.name, new.value))
-    return True
+    return replaced
 
 
 def confirm(
@@ -111,6 +122,29 @@ def value_of(conn: Reading, agent_key: int | None, name: str) -> str | None:
     return conn.get_text(
         "SELECT value FROM preference WHERE agent_key = :agent_key AND name = :name",
         {"agent_key": agent_key, "name": name},
+    )
+
+
+def list_stating(
+    conn: Reading, agent_key: int | None, name: str, new_value: str | None = None
+) -> list[StatingMemory]:
+    """Return the visible memories whose text is the value of a preference, if not *new_value*."""
+    return conn.list_rows(
+        StatingMemory,
+        """
+        SELECT m.memory_key, m.memory_key IS p.memory_key
+          FROM preference AS p
+               CROSS JOIN memory AS m INDEXED BY memory_by_content
+                  ON m.agent_key = p.agent_key AND m.content_hash = :content_hash
+         WHERE p.agent_key = :agent_key AND p.name = :name AND p.value IS NOT :new_value
+           AND m.state IN ('active', 'pending')
+        """,
+        {
+            "agent_key": agent_key,
+            "name": name,
+            "new_value": new_value,
+            "content_hash": _content_hash(value_of(conn, agent_key, name)),
+        },
     )
 
 
@@ -171,7 +205,7 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
 
 
 def delete(conn: Writing, agent_key: int | None, name: str) -> bool:
-    """Remove a preference; False when there was none. Its memory, if any, stays."""
+    """Remove a preference; False when there was none."""
     row = conn.execute(
         """
         DELETE FROM preference
@@ -194,6 +228,10 @@ def erase_of(conn: Writing, keys: Sequence[int]) -> None:
             "DELETE FROM preference WHERE memory_key IN (SELECT value FROM carray(:keys))",
             {"keys": keys_array(keys)},
         )
+
+
+def _content_hash(value: str | None) -> bytes | None:
+    return None if value is None else hashlib.sha256(value.encode()).digest()
 
 
 def _audit_hash(agent_key: int | None, name: str, value: str, *extra: str) -> bytes:

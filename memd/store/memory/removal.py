@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
-from memd.domain.enums import ArchiveReason, MemoryState, TrashReason
+from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState, TrashReason
 from memd.store.access import names, replies
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import lineage, memories, preferences, sources
@@ -285,6 +285,23 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     sources.erase(conn, list(source_keys))
     for session_key in session_keys:
         names.set_compressed(conn, session_key)
+
+
+def supersede(
+    conn: Writing, keys: Sequence[int], now_us: int, *, new_id: Callable[[], str]
+) -> None:
+    """Archive memories and what a nap made of them; summaries that include them are erased.
+
+    The other sources of such a summary are restored, so nothing is lost with it.
+    """
+    if not keys:
+        return
+    derived_keys = restore_sources(conn, keys, now_us)
+    rows = memories.by_keys(conn, derived_keys)
+    nap_keys = [key for key, row in rows.items() if not row.is_summary]
+    erase(conn, [key for key in derived_keys if key not in nap_keys], now_us)
+    visible_nap_keys = [key for key in nap_keys if rows[key].state in VISIBLE]
+    archive(conn, [*keys, *visible_nap_keys], ArchiveReason.SUPERSEDED, now_us, new_id=new_id)
 
 
 def are_stated_by_others(

@@ -143,7 +143,7 @@ def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOu
         ensure_client(target.conn, record.client, created_us),
         to_us(record.confirmed_at),
     )
-    if not preferences.put(target.conn, agent_key, new, updated_us):
+    if preferences.put(target.conn, agent_key, new, updated_us) is None:
         return "known"
     target.conn.execute(
         """
