@@ -15,6 +15,8 @@ from memd.cli.say import CommandExit, Exit, report_error
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended, by convention of shells."""
 
+_VERSION_OPTIONS = (["--version"], ["-V"], ["-v"])
+
 
 def run(argv: Sequence[str]) -> int:
     """Run the command in *argv* (without the program's name) and return its exit code.
@@ -23,7 +25,7 @@ def run(argv: Sequence[str]) -> int:
     a bug and is raised.
     """
     try:
-        _run(list(argv))
+        _run(_normalize(argv))
         sys.stdout.flush()
     except MemdError as error:
         return report_error(error)
@@ -41,12 +43,23 @@ def run(argv: Sequence[str]) -> int:
     return Exit.OK
 
 
+def _normalize(argv: Sequence[str]) -> list[str]:
+    """Return *argv* with what other programs call help and version in memd's own words.
+
+    >>> _normalize(["help", "trash", "list"]), _normalize(["-V"])
+    (['trash', 'list', '--help'], ['version'])
+    """
+    if argv[:1] == ["help"]:
+        return [*argv[1:], HELP_OPTIONS[-1]]
+    return ["version"] if list(argv) in _VERSION_OPTIONS else list(argv)
+
+
 def _run(argv: list[str]) -> None:
     line = os.environ.get("_MEMD_COMPLETE")
     if line:
         _print_completions(line)
         return
-    invocation = find(["version"] if argv == ["--version"] else argv)
+    invocation = find(argv)
     if invocation is None:
         _run_without_command(argv)
         return
@@ -83,6 +96,10 @@ def _run_without_command(argv: list[str]) -> None:
 
         say.out_lines(group_help(GROUPS[first]))
         return
+    if first.startswith("-") and any(word in COMMANDS or word in GROUPS for word in argv[1:]):
+        raise InvalidError(
+            f"options follow the command: {first}", hint="Usage: memd COMMAND [OPTIONS] [ARGUMENTS]"
+        )
     group, word, names, listing = "", first, [*COMMANDS, *GROUPS], ""
     if first in GROUPS:
         group, word = f"{first} ", second

@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_ori
 
 from memd.base.errors import InvalidError
 from memd.base.paths import DEFAULT_PROFILE, Paths
+from memd.domain.enums import MemoryCategory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -83,11 +84,26 @@ def filters(category: str | None, namespace: str | None, tag: list[str] | None) 
     if category in NAP_KINDS:
         tags += ["nap", category]
         category = None
+    elif category and category not in frozenset(MemoryCategory):
+        raise InvalidError(
+            f"--category should be {_enumerate(MemoryCategory)}, or a kind of what naps keep:"
+            f" {_enumerate(sorted(NAP_KINDS))}"
+        )
     return {
         "categories": [category] if category else None,
         "namespaces": [namespace] if namespace else None,
         "tags": tags or None,
     }
+
+
+def _enumerate(names: Iterable[str]) -> str:
+    """Return *names* as a sentence lists them.
+
+    >>> _enumerate(["a", "b", "c"])
+    "'a', 'b' or 'c'"
+    """
+    *first, last = (f"'{name}'" for name in names)
+    return f"{', '.join(first)} or {last}"
 
 
 def text_or_stdin(word: str) -> str:
@@ -279,6 +295,9 @@ def _store(parameter: Parameter, word: str, label: str, values: dict[str, Any]) 
 _BEGINNING_CHARS = 4  # "prefs" is short for preference
 _OTHER_WORDS = {
     "show": ["get", "why"],
+    "find": ["search"],
+    "query": ["search"],
+    "ask": ["search", "recall"],
     "remember": ["add"],
     "remove": ["delete", "forget"],
     "rm": ["delete", "forget"],
@@ -359,6 +378,9 @@ Since = Annotated[
 Until = Annotated[str | None, "--until TIME", "Before this time; formats as for --since."]
 Budget = Annotated[int | None, "--budget TOKENS", "Maximum number of tokens.", 1]
 Session = Annotated[str | None, "--session ID", "Session id."]
+SessionToRead = Annotated[
+    str | None, "--session ID", "Session id, or its last six or more characters."
+]
 Project = Annotated[str | None, "--project PROJECT", "Project: its folder's name, path or id."]
 PromptProject = Annotated[
     str | None,

@@ -26,7 +26,7 @@ JSON_VERSION = 1
 
 
 _COLOURS = re.compile(r"(\x1b\[[012]m)")
-_ID_BEGINS = re.compile(r"[0-9a-f]{6,8}(?:-[0-9a-f-]{0,27})?")
+_ID_BEGINS = re.compile(r"[0-9a-f]{3,8}(?:-[0-9a-f-]{0,27})?")
 _SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
 _BREAKS = frozenset("\x85\u2028\u2029")
 

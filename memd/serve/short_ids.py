@@ -49,7 +49,7 @@ class ShortIds:
     async def expand(self, caller: Caller, kind: IdKind, ends: Sequence[str]) -> Mapping[str, str]:
         """Return the id of each of *ends*; an end that matches nothing is left out.
 
-        Raises InvalidError, naming the ids, for an end that matches more than one.
+        Raises InvalidError, naming the ids, for an end that matches more than one and is none.
         """
         ids = await self.db.read(self._ids, caller, kind, ends)
         return {end: _only(end, fits) for end in ends if (fits := _fitting(end, ids))}
@@ -73,6 +73,8 @@ class ShortIds:
                 return stored.of_facts(
                     conn, readable_categories([self.org.read_access], caller), ends
                 )
+            case "session":
+                return stored.of_sessions(conn, caller.agent_id, ends)
             case "run":
                 return stored.of_runs(conn, ends)
 
@@ -82,8 +84,8 @@ def _fitting(end: str, ids: Sequence[str]) -> list[str]:
 
 
 def _only(end: str, fits: Sequence[str]) -> str:
-    if len(fits) == 1:
-        return fits[0]
+    if len(fits) == 1 or end in fits:
+        return end if end in fits else fits[0]
     named = ", ".join(sorted(fits)[:IDS_SHOWN_MAX])
     more = f" and {len(fits) - IDS_SHOWN_MAX} more" if len(fits) > IDS_SHOWN_MAX else ""
     raise InvalidError(

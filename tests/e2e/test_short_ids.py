@@ -58,6 +58,21 @@ def test_fewer_than_six_characters_are_no_end(client: Client) -> None:
     assert client.call("memory.get", {"id": memory_id[-5:]}) is None
 
 
+def test_a_session_is_read_by_its_end(client: Client) -> None:
+    session_id = "7b0c1f52-9d1a-4e6b-8a35-11ee22334455"
+    for whole in (session_id, "334455"):  # a name of one's own is no end of another's
+        client.ingest(f"The boiler of {whole} is serviced in May", session_id=whole)
+
+    def sessions(method: str, session: str) -> set[str]:
+        answer = client.call(method, {"session_id": session, "query": "boiler"})
+        return {memory["session_id"] for memory in answer["memories"]}
+
+    listed = client.call("memory.list", {"session_id": "22334455"})["items"]
+    assert {memory["session_id"] for memory in listed} == {session_id}
+    assert sessions("memory.recall", "22334455") == {session_id}
+    assert sessions("memory.recall", "334455") == {"334455"}
+
+
 def test_an_end_of_two_ids_is_refused_and_both_are_named(tmp_path: Path) -> None:
     with spawned(tmp_path) as daemon, daemon.client() as client:
         first = client.add("One of two")

@@ -265,6 +265,8 @@ def test_of_several_ids_the_one_that_is_unknown_is_named(daemon: Spawned, memd: 
     [
         ("search x --top 0", "--top should be greater than or equal to 1"),
         ("search x --category chair", "--category should be 'working',"),
+        ("list --category decisions", "--category should be 'working',"),
+        ("--json status", "options follow the command: --json"),
         ("recall x --budget 0", "--budget must be at least 1, not 0"),
         ("list --limit 0", "--limit should be greater than or equal to 1"),
         ("add x --category chair", "--category should be 'working',"),

@@ -41,9 +41,9 @@ line of at most 1 MiB. [Write an assistant](writing-an-assistant.md) shows the c
 assistant. Times are RFC 3339 with a zone. Lists return `{items, next}`; `next` is the `after` of
 the following call. A write with an `idempotency_key` happens once, however often it is sent within
 7 days; the same key with another request is an error of kind `conflict`. Long work with a
-`progress_token` sends `$/progress`; `$/cancelRequest` cancels. An id of a memory, fact or run may
-be shortened to its last six or more characters; an ambiguous one is an error of kind `invalid` that
-names the candidates.
+`progress_token` sends `$/progress`; `$/cancelRequest` cancels. An id of a memory, fact or run,
+and of a session that is read, may be shortened to its last six or more characters; an ambiguous one
+is an error of kind `invalid` that names the candidates.
 
 `rpc.discover` returns this page as an OpenRPC document: of each method the types, defaults and
 bounds of its params, its result, the scope that it needs (`x-scope`) and whether it writes

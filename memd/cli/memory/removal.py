@@ -38,7 +38,7 @@ def delete(
     "memd forget 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
     "memd forget --source notes/2025.md --dry-run",
     "memd forget --source notes/2025.md --yes",
-    "memd forget --session 7f3a --dry-run",
+    "memd forget --session planning-2026 --dry-run",
 )
 def forget(
     memory_ids: Annotated[list[str] | None, "[ID...]", "Ids, as printed by search or list."] = None,

@@ -51,6 +51,7 @@ from memd.serve.routes.routes import (
 router = Router()
 
 _ID = ShortId("id", "memory")
+_SESSION_ID = ShortId("session_id", "session")
 _ANY_AGENTS_ID = ShortId("id", "any agent's")
 
 
@@ -160,7 +161,7 @@ async def store(context: Context, params: StoreParams) -> Name:
     return await context.rooms.ingest.store(context.caller, params)
 
 
-@router.method("memory.recall", "Find the memories that answer a question.")
+@router.method("memory.recall", "Find the memories that answer a question.", short_id=_SESSION_ID)
 async def recall(context: Context, params: RecallParams) -> RecallResult:
     return await context.rooms.recall.recall(context.caller, params)
 
@@ -203,7 +204,9 @@ async def update(context: Context, params: UpdateParams) -> MemoryEntry:
     return await context.rooms.ingest.update(context.caller, params.id, params)
 
 
-@router.method("memory.list", "List memories that match the filters, page by page.")
+@router.method(
+    "memory.list", "List memories that match the filters, page by page.", short_id=_SESSION_ID
+)
 async def list_(context: Context, params: ListParams) -> Page[MemoryEntry]:
     async def page_of(limit: int) -> Page[MemoryEntry]:
         items, after = await context.rooms.recall.list(context.caller, params, params.after, limit)

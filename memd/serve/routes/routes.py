@@ -210,7 +210,7 @@ Most writes are one transaction, which stores it. A write of many transactions s
 *when done*. An idempotent write, which returns the current state, is done *anew*.
 """
 
-IdKind = Literal["memory", "forgettable", "archived", "any agent's", "fact", "run"]
+IdKind = Literal["memory", "forgettable", "archived", "any agent's", "fact", "run", "session"]
 
 
 class ProgressCallback(Protocol):

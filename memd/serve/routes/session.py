@@ -21,6 +21,7 @@ from memd.serve.routes.routes import (
     Page,
     PageParams,
     Router,
+    ShortId,
     WriteParams,
     fitting_page,
 )
@@ -37,6 +38,7 @@ def _check_absolute(path: str) -> str:
 Messages = Annotated[tuple[dict[str, Any], ...], Field(max_length=NAP_MESSAGES_MAX)]
 Path = Annotated[NotBlankStr, Field(max_length=SIGNAL_PATH_CHARS_MAX)]
 AbsolutePath = Annotated[Path, AfterValidator(_check_absolute)]
+_SESSION_ID = ShortId("session_id", "session")
 Tokens = Annotated[int, Field(ge=0, le=2**53)]
 
 
@@ -198,7 +200,11 @@ async def move_project(context: Context, params: MoveProjectParams) -> MovedProj
     return await sessions.move_project(context.caller, params.project_id, params.new_project_id)
 
 
-@router.method("session.messages", "List the messages that naps kept of a session.")
+@router.method(
+    "session.messages",
+    "List the messages that naps kept of a session.",
+    short_id=_SESSION_ID,
+)
 async def messages(context: Context, params: SessionMessagesParams) -> SessionMessages:
     """Return one page, shortened so that its texts fit into a frame."""
 
@@ -211,7 +217,7 @@ async def messages(context: Context, params: SessionMessagesParams) -> SessionMe
     return await fitting_page(page_of, params.limit)
 
 
-@router.method("session.search", "Search the messages that naps kept.")
+@router.method("session.search", "Search the messages that naps kept.", short_id=_SESSION_ID)
 async def search(context: Context, params: SearchSessionsParams) -> Page[SessionHit]:
     return Page[SessionHit](items=await context.rooms.sessions.search(context.caller, params))
 

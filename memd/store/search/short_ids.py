@@ -75,6 +75,15 @@ def of_facts(
     return _find(conn, ends, "f.fact_id", source, {"categories": json.dumps(sorted(categories))})
 
 
+def of_sessions(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
+    """Return the ids of the agent's sessions that end in one of *ends*."""
+    source = """
+          FROM session AS s
+         WHERE s.agent_key = (SELECT agent_key FROM agent WHERE agent_id = :agent_id)
+    """
+    return _find(conn, ends, "s.session_id", source, {"agent_id": agent_id})
+
+
 def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
     """Return the ids of runs that end in one of *ends*."""
     return _find(conn, ends, "run_id", "FROM run WHERE true", {})
