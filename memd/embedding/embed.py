@@ -325,8 +325,10 @@ class SwitchableEmbedder:
         self.embedder_of(self.name).warm()
 
     def serve(self, name: str | None) -> None:
-        """Use the model in the folder *name* from now on; None for memd's own."""
-        self.name = name or self._default.name
+        """Use the model in the folder *name* from now on, None for memd's own; release the last."""
+        before, self.name = self.name, name or self._default.name
+        if before != self.name and before in self._threads:
+            self._threads[before].release()
 
     def embedder_of(self, name: str) -> EmbedderThread:
         """Return the embedder of the model in the folder *name*, in use or not."""

@@ -19,6 +19,7 @@ tests.bench.token_fit``. Stored token vectors are of this projection: another on
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -177,7 +178,6 @@ class OnnxEncoder:
         keep_libraries_quiet()
         import numpy as np
         import onnxruntime
-        from tokenizers import Tokenizer
 
         model = manifest.fingerprint
         self._prefix, self._cls = manifest.prefix, model.pooling.startswith("cls")
@@ -187,16 +187,14 @@ class OnnxEncoder:
         options.intra_op_num_threads = 1  # two threads compete on a small machine
         options.log_severity_level = 4
         try:
-            self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
             self._session = onnxruntime.InferenceSession(
                 str(folder / ONNX_FILE), options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # both raise bare Exceptions
+        except Exception as error:  # onnxruntime raises bare Exceptions
             raise ModelError(f"{folder.name} cannot be loaded: {type(error).__name__}") from error
-        self._tokenizer.enable_padding()
-        self._tokenizer.enable_truncation(model.window_tokens)
-        prefix_tokens = len(self._tokenizer.encode(self._prefix, add_special_tokens=False))
-        self._window = max(1, model.window_tokens - _SPECIAL_TOKENS - prefix_tokens)
+        self._tokens_max = model.window_tokens
+        (prefix,) = self._tokens.ids([self._prefix])
+        self._window = max(1, model.window_tokens - _SPECIAL_TOKENS - len(prefix))
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._centre: Rows | None = None
         if (folder / CENTRE_FILE).exists():
@@ -221,11 +219,11 @@ class OnnxEncoder:
         """Return the model's own vectors, of length 1; EmbeddingError for another dimension."""
         import numpy as np
 
-        encodings = self._tokenizer.encode_batch([self._prefix + text for text in texts])
-        inputs: dict[str, Any] = {
-            "input_ids": np.array([each.ids for each in encodings], dtype=np.int64),
-            "attention_mask": np.array([each.attention_mask for each in encodings], dtype=np.int64),
-            "token_type_ids": np.array([each.type_ids for each in encodings], dtype=np.int64),
+        encodings = self._tokens.encodings([self._prefix + text for text in texts])
+        inputs = {
+            "input_ids": self._pad([each.ids for each in encodings]),
+            "attention_mask": self._pad([each.attention_mask for each in encodings]),
+            "token_type_ids": self._pad([each.type_ids for each in encodings]),
         }
         output = self._session.run(
             None, {name: inputs[name] for name in self._inputs & inputs.keys()}
@@ -239,6 +237,17 @@ class OnnxEncoder:
                 f"not {(len(texts), self._dimension)}"
             )
         return _unit(output.astype(np.float32))
+
+    def _pad(self, rows: Sequence[list[int]]) -> NDArray[np.int64]:
+        """Return *rows* as one array, each cut to the window before its last, special piece."""
+        import numpy as np
+
+        longest = min(max(map(len, rows)), self._tokens_max)
+        padded = np.zeros((len(rows), longest), dtype=np.int64)
+        for at, row in enumerate(rows):
+            end = min(len(row), longest)
+            padded[at, :end] = [*row[: end - 1], row[-1]]
+        return padded
 
 
 def _unit(rows: Rows) -> Rows:

@@ -118,6 +118,7 @@ class ModelThread(Generic[Model]):
         self._bulk: deque[ModelRequest[Model, Any]] = deque()
         self._waiting = 0
         self._closing = False
+        self._is_needed = True
         self._on_end: Callable[[], object] = bool  # replaced by close
         self._thread: threading.Thread | None = None
         self._model: Model | None = None
@@ -143,6 +144,12 @@ class ModelThread(Generic[Model]):
         if is_running:
             with suppress(TimeoutError):
                 await asyncio.wait_for(thread_ended.wait(), EMBED_CLOSE_MS_MAX / 1_000)
+
+    def release(self) -> None:
+        """Release the model after the requests that wait; a later one loads it again."""
+        with self._condition:
+            self._is_needed = False
+            self._condition.notify()
 
     # For subclasses.
 
@@ -207,9 +214,12 @@ class ModelThread(Generic[Model]):
         with self._condition:
             idle_s = self._idle_s if self.loaded else None
             self._condition.wait_for(
-                lambda: self._closing or self._interactive or self._bulk, idle_s
+                lambda: self._closing or self._interactive or self._bulk or not self._is_needed,
+                idle_s,
             )
             waiting = self._interactive or self._bulk
+            if not waiting:
+                self._is_needed = True  # until it is released again
             return waiting[0] if waiting and not self._closing else None
 
     def _refuse_waiting(self) -> None:

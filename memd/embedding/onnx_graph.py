@@ -22,16 +22,19 @@ from memd.base.errors import ModelError
 from memd.embedding.model_files import DIMENSION, INSTALL_HINT
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    Tensors = Mapping[str, NDArray[np.float32]]
+    Tensors = Mapping[str, NDArray[Any]]
 
 LAYERS = 6
 STATES_LAYER = 4
 """The layer whose states tell best how something is said (docs/decisions/0282)."""
 STATES_OUTPUT = "sentence_states"
 LAST_OUTPUT = "last_hidden_state"
+WORDS = "embeddings.word_embeddings.weight"
+WORDS_SCALES = f"{WORDS}.scales"
+"""With this tensor, of shape (words, blocks), the rows of the words are whole numbers of one byte,
+and each block of a row is to be multiplied by its scale: a quarter of the memory."""
 HEADS = 12
 NORM_EPSILON = 1e-12
 _OPSET = 17  # the first with LayerNormalization
@@ -96,7 +99,7 @@ def _encoder(graph: _Graph, layers: int) -> None:
 
 def _embeddings(graph: _Graph) -> str:
     """Add the sum of word, position and segment embeddings, normalised."""
-    words = graph.node("Gather", [graph.weight("embeddings.word_embeddings.weight"), "input_ids"])
+    words = _words(graph)
     kinds = graph.node(
         "Gather", [graph.weight("embeddings.token_type_embeddings.weight"), "token_type_ids"]
     )
@@ -109,6 +112,21 @@ def _embeddings(graph: _Graph) -> str:
     )
     total = graph.node("Add", [graph.node("Add", [words, kinds]), position])
     return _norm(graph, "embeddings.LayerNorm", total)
+
+
+def _words(graph: _Graph) -> str:
+    """Add the rows of the words; of packed ones, each block of numbers times its scale."""
+    rows = graph.node("Gather", [graph.weight(WORDS), "input_ids"])
+    if not graph.has(WORDS_SCALES):
+        return rows
+    blocks = graph.shape(WORDS_SCALES)[1]
+    packed = graph.integers([0, 0, blocks, DIMENSION // blocks])
+    numbers = graph.node("Reshape", [graph.node("Cast", [rows], to=graph.FLOAT), packed])
+    scales = graph.node("Gather", [graph.weight(WORDS_SCALES), "input_ids"])
+    scales = graph.node("Cast", [scales], to=graph.FLOAT)
+    scales = graph.node("Unsqueeze", [scales, graph.integers([3])])
+    product = graph.node("Mul", [numbers, scales])
+    return graph.node("Reshape", [product, graph.integers([0, 0, DIMENSION])])
 
 
 def _mask(graph: _Graph) -> str:
@@ -190,6 +208,14 @@ class _Graph:
         tensor = self._tensors[name]
         self._constants[name] = tensor.T if transposed else tensor
         return name
+
+    def has(self, name: str) -> bool:
+        """Return whether the model has a tensor of that name."""
+        return name in self._tensors
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a tensor of the model."""
+        return self._tensors[name].shape
 
     def number(self, value: float) -> str:
         import numpy as np

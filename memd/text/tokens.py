@@ -116,6 +116,10 @@ class ModelTokens:
         encodings = self._load_tokenizer().encode_batch(texts, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
+    def encodings(self, texts: list[str]) -> list[Encoding]:
+        """Return the pieces of each text with the special ones, of its own length each."""
+        return self._load_tokenizer().encode_batch(texts)
+
     def _pieces(self, text: str) -> int:
         return len(self._encode(text))
 

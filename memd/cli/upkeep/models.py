@@ -135,7 +135,7 @@ def fetch_multilingual(default: Path, source: Path | None = None) -> Path:
     folder = default.with_name(NAME)
     if look(folder).installed:
         return folder
-    say.note(f"downloading multilingual-e5-small (91 MB, once; unpacked 490 MB) to {folder}")
+    say.note(f"downloading multilingual-e5-small (91 MB, once; unpacked 200 MB) to {folder}")
     default.parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix=".memd-model-", dir=default.parent) as work,

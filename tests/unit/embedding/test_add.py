@@ -49,6 +49,24 @@ def test_a_model_of_another_dimension_is_added_and_its_vectors_lie_around_zero(
     assert abs(float(near[~np.eye(len(texts), dtype=bool)].mean())) < 0.2
 
 
+def test_a_text_has_the_same_vector_beside_longer_ones_and_past_the_window(
+    source: Path, tmp_path: Path
+) -> None:
+    folder = add(tmp_path / "models" / "own", source)
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    model = load_encoder(folder, manifest)
+    window = manifest.fingerprint.window_tokens
+    short, long = WORDS[0], " ".join(WORDS[:40])
+    endless, cut = (" ".join([WORDS[1]] * length) for length in (3 * window, 2 * window))
+
+    each = [model.encode([text]).vectors[0] for text in (short, long, endless)]
+    together = model.encode([short, long, endless]).vectors
+
+    assert np.allclose(together, each, atol=1e-6)
+    assert np.allclose(model.encode([cut]).vectors[0], each[-1], atol=1e-6)
+
+
 def test_that_two_texts_are_in_one_language_makes_them_no_nearer(
     source: Path, tmp_path: Path
 ) -> None:

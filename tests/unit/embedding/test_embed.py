@@ -276,6 +276,33 @@ async def test_an_idle_model_is_given_back_and_loaded_again_when_needed(
         assert encoder.loads == 2
 
 
+async def test_a_model_that_was_released_is_loaded_again_when_needed_and_stays(
+    encoder: FakeEncoder, folder: Path
+) -> None:
+    async with a_thread(folder, encoder) as thread:
+        await thread.embed(["one"])
+        thread.release()
+        await until(lambda: not thread.loaded)
+        await thread.embed(["two"])
+        await thread.embed(["three"])
+        assert thread.loaded
+        assert encoder.loads == 2
+
+
+async def test_who_waits_for_a_model_that_is_released_is_answered_first(
+    encoder: FakeEncoder, folder: Path
+) -> None:
+    encoder.gate.clear()
+    async with a_thread(folder, encoder) as thread:
+        waiting = [asyncio.create_task(thread.embed([f"text {at}"])) for at in range(3)]
+        await until(encoder.entered.is_set)
+        thread.release()
+        encoder.gate.set()
+        await asyncio.gather(*waiting)
+        await until(lambda: not thread.loaded)
+        assert encoder.loads == 1
+
+
 async def test_closing_ends_the_thread_and_refuses_who_waits(
     encoder: FakeEncoder, folder: Path
 ) -> None:

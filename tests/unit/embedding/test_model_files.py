@@ -104,6 +104,23 @@ class Made:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.released = 0
+
+    def release(self) -> None:
+        self.released += 1
+
+
+def test_a_model_is_released_when_another_one_is_used(tmp_path: Path) -> None:
+    chosen = SwitchableEmbedder(tmp_path / "default", cast("Any", Made))
+    default, other = (cast("Any", chosen.embedder_of(name)) for name in ("default", "other"))
+
+    chosen.serve("default")
+    chosen.serve(None)
+    assert (default.released, other.released) == (0, 0)
+    chosen.serve("other")
+    assert (default.released, other.released) == (1, 0)
+    chosen.serve(None)
+    assert (default.released, other.released) == (1, 1)
 
 
 def test_the_folder_that_a_person_chose_may_be_called_anything(tmp_path: Path) -> None:
