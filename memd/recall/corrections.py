@@ -6,8 +6,9 @@ it. Where that statement is worth a place in an answer, its correction has one, 
 likely. Nothing is hidden, since a correction that is none costs one entry, not a memory.
 
 A correction says so (:data:`_CORRECTS`), shares its subject with an older memory, and is trusted no
-less. What is foreign corrects nothing, and turns of a dialogue, which stand beside what they
-correct, do not count.
+less. "My manager is now Tom" names its subject before its verb, as "My manager is Priya" does.
+What is foreign corrects nothing, and turns of a dialogue, which stand beside what they correct, do
+not count.
 """
 
 from __future__ import annotations
@@ -50,6 +51,10 @@ _MARKS = tuple(
 _LEAD = r"\W*(?:(?:user|note|fyi|no|nope|nein|non|ok|okay|oh|sorry|oops|wait)\b\W+)*"
 _OPENS = re.compile(rf"{_LEAD}(?:{any_of(_OPENINGS)})\b\W*", re.IGNORECASE)
 _CORRECTS = re.compile(rf"\b(?:{any_of(_ANYWHERE)})\b|\bnow\W*$", re.IGNORECASE)
+_IS = re.compile(
+    rf"{_LEAD}(?P<subject>[^.!?;\n]{{2,60}}?)\s(?:is|are|was|were|ist|sind|war|waren)\b",
+    re.IGNORECASE,
+)
 
 
 def corrects(text: str) -> bool:
@@ -106,7 +111,7 @@ def _find_correction(
     its = item.measured.candidate
     if len(its.own) > CORRECTED_CHARS_MAX:
         return None
-    words = content_stems(its.own)
+    words, stated = content_stems(its.own), _stated_subject(its.own)
     for correction, subject in subjects:
         other = correction.measured.candidate
         if other.memory_key in placed or other.memory_key == its.memory_key:
@@ -115,7 +120,8 @@ def _find_correction(
             continue
         if other.project_id not in {None, its.project_id}:
             continue
-        if len(words & subject) >= max(1, _SHARED * len(subject)):
+        is_shared = len(words & subject) >= max(1, _SHARED * len(subject))
+        if is_shared or (stated and stated == _stated_subject(other.own)):
             return correction
     return None
 
@@ -138,3 +144,13 @@ def _subject(text: str) -> frozenset[str]:
     plain = _CORRECTS.sub(" ", _OPENS.sub("", text))
     words = (word for word in content_stems(plain) if not word.isdecimal())
     return frozenset(word for word in words if len(word) >= _WORD_CHARS_MIN)
+
+
+def _stated_subject(text: str) -> frozenset[str]:
+    """Return the stems of what *text* says that it is something; none where that is not plain.
+
+    >>> sorted(_stated_subject("My manager is now Tom Fischer"))
+    ['manage']
+    """
+    match = _IS.match(text)
+    return content_stems(match["subject"]) if match else frozenset()

@@ -37,6 +37,13 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 
+# What somebody always does against their will is no wish: "I always forget my umbrella".
+_BEFALLS = re.compile(
+    r"\bI\s+always\s+(?:seem\s+to\s+|manage\s+to\s+)?(?:forget|los[et]|mis|mix|confus|wonder|struggle|end\s"
+    r"|get\s+(?:it|them|this|confused|lost|stuck|wrong|nervous|sick)|fail|fall|oversle|run\s+out)",
+    re.IGNORECASE,
+)
+
 # The patterns below match one sentence in lower case with single spaces, from
 # its beginning: "when I travel, my favourite food is ..." differs from
 # "my favourite food is ...".
@@ -78,6 +85,8 @@ def is_preference(text: str) -> bool:
     """Return whether *text* states a preference; asking for one is not stating it.
 
     >>> is_preference("I prefer tea."), is_preference("What is my favourite tea?")
+    (True, False)
+    >>> is_preference("I always ask first"), is_preference("I always forget my umbrella")
     (True, False)
     """
     if not SIGNAL.search(text):
@@ -153,6 +162,7 @@ def _statements(text: str) -> list[str]:
         for line in filter(SIGNAL.search, text.split("\n"))
         for sentence in sentences(line)
         if not (sentence.endswith("?") and _ASKS.match(sentence))
+        if not _BEFALLS.search(sentence)
         for _ in SIGNAL.findall(sentence)
     ]
 

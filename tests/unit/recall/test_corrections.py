@@ -28,6 +28,7 @@ def texts_of(correction: Ranked, *others: Ranked) -> list[str]:
         ("Redis holds the sessions", "We no longer use Redis for sessions, Valkey has them"),
         ("The API listens on port 8080", "the API moved to 8443"),
         ("Der Zug fährt um 8 Uhr ab", "Korrektur: der Zug fährt um 9 Uhr"),
+        ("My manager is Priya Shah", "My manager is now Tom Fischer"),
         ("Le serveur est à Lyon", "En fait le serveur est à Nantes"),
     ],
 )
@@ -85,6 +86,13 @@ def test_what_is_no_correction_of_it_stays_where_it_is(text: str, fields: dict[s
     new = an_entry(0.03, text, **{"created_at_us": 2, **fields})
 
     assert texts_of(new, old) == [TIMEOUT]
+
+
+def test_what_something_else_is_now_corrects_nothing() -> None:
+    old = an_entry(0.9, "My manager is Priya Shah", created_at_us=1)
+    new = an_entry(0.03, "My sister's manager is now Tom Fischer", created_at_us=2)
+
+    assert texts_of(new, old) == ["My manager is Priya Shah"]
 
 
 def test_what_is_not_worth_a_place_brings_no_correction() -> None:

@@ -157,7 +157,7 @@ _STYLE = words(
     r" (?:easier|harder|hard|more readable|less readable|annoying|confusing|distracting)",
     r"it(?:'s| is) (?:really |so |very )?annoying (?:when|that|if)",
     r"i (?:can't|cannot) stand",
-    r"(?:drives|driving) me",
+    r"(?:drives|(?<!that )(?<!this )(?<!it )(?:is|are) driving) me",
     r"we (?:also |only |mostly )?(?:focus|favou?r|avoid|value|follow)",
     r"better (?:to )?(?:not )?(?:to )?\w+ .* than",
     r"(?:this|it) is (?:just |only )?(?:a |an )?(?:prototyp\w+|experiment|proof of concept)",
