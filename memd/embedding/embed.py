@@ -190,6 +190,12 @@ class EmbedderThread(ModelThread[Encoder]):
         manifest = self._manifest()
         return manifest.fingerprint if manifest else None
 
+    @property
+    def has_states(self) -> bool:
+        """Whether the installed model judges sentences."""
+        manifest = self._manifest()
+        return manifest is not None and manifest.has_states
+
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
         """Return one vector for each text, in order; raises as :meth:`encode`."""
         return [encoding.vector for encoding in await self.encode(texts, bulk=bulk)]
@@ -317,8 +323,11 @@ class SwitchableEmbedder:
     async def classify(
         self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
     ) -> list[list[SentenceLogits]]:
-        """Return of each message what the model in use tells of each of its sentences."""
-        return await self.embedder_of(self.name).classify(messages, agents)
+        """Return of each message what memd's own model tells of each of its sentences.
+
+        No other judges them; it is loaded beside the model in use until it is idle.
+        """
+        return await self._classifier().classify(messages, agents)
 
     def warm(self) -> None:
         """Start to load the model for the next caller, without waiting."""
@@ -335,6 +344,10 @@ class SwitchableEmbedder:
         if name not in self._threads:
             self._threads[name] = self._create(folder_of(self._default, name))
         return self._threads[name]
+
+    def _classifier(self) -> EmbedderThread:
+        in_use = self.embedder_of(self.name)
+        return in_use if in_use.has_states else self.embedder_of(self._default.name)
 
     def folder(self, name: str) -> Path:
         """Return the folder of the model *name*, which may not exist; InvalidError for no name."""

@@ -109,6 +109,25 @@ class Made:
     def release(self) -> None:
         self.released += 1
 
+    @property
+    def has_states(self) -> bool:
+        return self.folder.name == "default"
+
+    async def classify(self, *_messages: object) -> list[str]:
+        return [self.folder.name]
+
+
+@pytest.mark.parametrize(
+    ("default", "in_use"), [("default", "default"), ("default", "other"), ("other", "default")]
+)
+async def test_the_model_that_can_judges_sentences_in_use_or_not(
+    default: str, in_use: str, tmp_path: Path
+) -> None:
+    chosen = SwitchableEmbedder(tmp_path / default, cast("Any", Made))
+    chosen.serve(in_use)
+
+    assert await cast("Any", chosen).classify([["No sudo, please."]]) == ["default"]
+
 
 def test_a_model_is_released_when_another_one_is_used(tmp_path: Path) -> None:
     chosen = SwitchableEmbedder(tmp_path / "default", cast("Any", Made))
