@@ -50,7 +50,8 @@ PASSING_REASONS = {
     )
 }
 QUARANTINE_REASON = "it looks like an attack; out of sight until its owner releases it"
-_RESTORABLE = frozenset({ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP, ArchiveReason.SUPERSEDED})
+_TURNED_AWAY = frozenset({ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP})
+_RESTORABLE = _TURNED_AWAY | {ArchiveReason.SUPERSEDED}
 
 
 @dataclass(slots=True)
@@ -232,7 +233,9 @@ class _ArrivalWriter:
         if known.importance is None:
             pending.set_importance(conn, key, importance(novelty(None), draft.salience))
         archived_row = archive_rows.rows_of(conn, [key]).get(key)
-        if archived_row is None or archived_row.reason not in _RESTORABLE:
+        # A nap restores what it has superseded by itself, so that it can be undone.
+        reasons = _TURNED_AWAY if self.arrival.distilled else _RESTORABLE
+        if archived_row is None or archived_row.reason not in reasons:
             return known
         self.changes.restored_keys.append(key)
         return known._replace(state=MemoryState.ACTIVE)
@@ -259,9 +262,8 @@ class _ArrivalWriter:
     def _set_preference(
         self, draft: Draft, level: MemoryLevel, importance: float | None, key: int
     ) -> None:
-        """Set the preference that the chunk states, if any; told again, its row is updated.
+        """Set the preference that the chunk states, if any; another value's memory is superseded.
 
-        The memory that stated another value of it is superseded.
         The owner's preference stays where a program without a key states another value, which is
         stored as a memory.
         """

@@ -96,8 +96,15 @@ class HashEmbedder:
         del agents
         raise DegradedError(f"of {len(messages)} messages this model judges none")
 
+    @property
+    def has_states(self) -> bool:
+        return False
+
     def warm(self) -> None:
         """Nothing has to be loaded."""
+
+    def release(self) -> None:
+        """Nothing was loaded."""
 
     async def close(self) -> None:
         """Nothing was opened."""

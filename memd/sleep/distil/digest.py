@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD, user_part
 from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
-from memd.sleep.distil.agent.outcomes import is_worth_it, outcome, pasted_error
+from memd.sleep.distil.agent.outcomes import OUTCOME_CHARS_MAX, is_worth_it, outcome, pasted_error
 from memd.sleep.distil.agent.unfinished import OpenPoint, find_unfinished
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory, Run
 from memd.sleep.distil.language.failures import has_failed
-from memd.sleep.distil.language.left import LABEL, drop_farewells
+from memd.sleep.distil.language.left import LABEL, SUMS_UP, drop_farewells
 from memd.sleep.distil.language.words import content_words, is_interruption, words
 from memd.text.languages import SIGNS
 from memd.text.words import sentences
@@ -363,13 +363,15 @@ def _last_failure(ran: Sequence[_CommandRun]) -> str:
 def _last_outcome(exchanges: Sequence[Exchange]) -> str:
     """Return the last outcome that is worth it, without one the last of all.
 
-    Where work followed for more than _RECENT exchanges, of which less is told, that is how it
-    ended.
+    An agent that sums up in the end says it itself. Where work followed for more than _RECENT
+    exchanges, of which less is told, that is how it ended.
     """
     following, last, worked = "", "", ""
     worked_at = 0
     asked = [each for each in exchanges if each.user]
     for at, exchange in enumerate(reversed(asked)):
+        if not at and (summary := _last_summary(exchange)):
+            return summary
         text = outcome(exchange, following)
         if is_worth_it(text, exchange):
             return worked if worked and at - worked_at > _RECENT else text
@@ -380,3 +382,13 @@ def _last_outcome(exchanges: Sequence[Exchange]) -> str:
         if not is_interruption(exchange.user) and words(exchange.user).paragraphs:
             following = exchange.user
     return last
+
+
+def _last_summary(exchange: Exchange) -> str:
+    """Return the sentence in which the agent sums up in its last words, "" without one."""
+    text = exchange.texts[-1].text if exchange.texts else ""
+    for line in text.splitlines():
+        for sentence in sentences(line):
+            if (label := SUMS_UP.match(sentence)) and len(sentence) <= OUTCOME_CHARS_MAX:
+                return sentence[label.end() :]
+    return ""

@@ -30,7 +30,6 @@ from memd.text.words import sentences
 STRETCH_TOKENS = 30_000
 STRETCH_MEMORIES = 12
 _STRETCH_CHARS = STRETCH_TOKENS * CHARS_PER_TOKEN
-_BEGUN = 0.75
 _FILLED = 5  # of a stretch, up to which what only fills is kept
 ALIKE = 0.72
 """The share of words from which two memories say the same."""
@@ -74,7 +73,7 @@ def select_candidates(
     """Return what is kept of *candidates*, those of *messages*, in the order of their places.
 
     What an earlier stretch has not used is room for the later ones; a session that has
-    just begun has most of a stretch's.
+    just begun has a whole stretch's.
     """
     chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
@@ -84,7 +83,7 @@ def select_candidates(
         by_stretch.setdefault(stretch, []).append(candidate)
     kept: list[NapCandidate] = []
     for stretch, each in by_stretch.items():
-        length = min(max(chars[-1] / _STRETCH_CHARS, _BEGUN), stretch + 1)
+        length = min(max(chars[-1] / _STRETCH_CHARS, 1.0), stretch + 1)
         used = len({_place_in_stretch(candidate) for candidate in kept if not candidate.fills})
         kept += _select_best(each, ceil(length * STRETCH_MEMORIES) - used)
     return tuple(candidate.memory for candidate in kept)

@@ -32,6 +32,14 @@ _HEADING = re.compile(
 )
 LABEL = re.compile(rf"^\W*{_LEFT}\W*:\s*(?=\S)", re.IGNORECASE)
 """What stands in front of what is left, in a sentence."""
+SUMS_UP = re.compile(
+    r"^\W*(?:in )?(?:summary|short|recap|to (?:sum up|summari[sz]e|recap)"
+    r"|(?:current )?stat(?:e|us)|where (?:we|things) (?:are|stand)|so far"
+    r"|zusammenfassung|kurz(?: gesagt)?|stand|(?:en )?résumé|(?:en )?resumen|riassunto|resumo"
+    r"|samenvatting)\b\W*[:\u2013\u2014]\W*(?=\w+\W+\w+)",
+    re.IGNORECASE,
+)
+"""What stands in front of what an agent sums up with in a sentence."""
 OFFERED = re.compile(
     r"\b(?:optional\w*|recommend\w*|suggest\w*|ideas?|future|enhancements?|improvements?|if you"
     r"|when(?:ever)? (?:you|ready)|you (?:can|could|may|might)|possible|potential|consider"

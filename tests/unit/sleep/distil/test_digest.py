@@ -125,6 +125,18 @@ def test_points_that_the_last_answer_lists_are_open_and_not_told_of_the_end() ->
     )
 
 
+@pytest.mark.parametrize(
+    "label", ["Summary: ", "**In short:** ", "So far: ", "State: ", "Zusammenfassung: "]
+)
+def test_an_agent_that_sums_up_says_itself_how_it_ended(label: str) -> None:
+    done = "the importer waits for the queue, the pool has 20 places, the docs are new"
+    ending = _exchange(9, "ok, bye", f"Fine. {label}{done}. Still open: a test of the queue.")
+
+    fields = _fields(digest([*SESSION, ending]))
+
+    assert fields["Ended with"] == f"{done}."
+
+
 def test_what_the_user_says_is_open_stands_apart_from_what_the_agent_says() -> None:
     own = "we still need to rotate the staging key"
     fields = _fields(digest([*SESSION, _exchange(6, f"Thanks, {own}", "See you.")]))

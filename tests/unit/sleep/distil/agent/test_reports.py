@@ -5,6 +5,7 @@ from __future__ import annotations
 from memd.sleep.distil.agent.reports import approved_plan, reports, sections, written_page
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
+from memd.sleep.distil.select import STRETCH_MEMORIES
 
 REPORT = """# Gap analysis
 
@@ -107,7 +108,7 @@ def test_sections_only_fill_what_others_leave() -> None:
     assert kinds.count(NapKind.OUTCOME) >= 2
     many = [
         {"role": "user", "content": f"We never put module {n} behind flag-{n} in prod-{n}."}
-        for n in range(9)
+        for n in range(STRETCH_MEMORIES)
     ]
     assert NapKind.OUTCOME not in [
         each.kind for each in distil(ReadSession.of([*many, messages[1]]))
