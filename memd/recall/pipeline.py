@@ -20,6 +20,7 @@ from memd.domain.encoding import Embedder, Encoding, ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.extract.times import find_periods
 from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidates
+from memd.recall.last_session import find_last_digests
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.ranking.weights import ActiveTuning, TuningTrial
 from memd.recall.retrievers import (
@@ -251,7 +252,10 @@ def parse_search(
     times = find_periods(text, resolved[0].shown.now_us) or event_periods(
         conn, resolved, text, stem
     )
-    asked = question(text, speakers, stem, times)
+    asked = replace(
+        question(text, speakers, stem, times),
+        last_digests=find_last_digests(conn, resolved[0], text),
+    )
     tuning = tunings.read_active(conn) if load_tuning else None
     targets = search_targets(conn, resolved, asked)
     return ParsedSearch(asked, resolved, targets, vectors_match, tuning)
@@ -276,6 +280,7 @@ def rank_and_finish(
     if (person := query.question.person) is not None and rows > search.rows:
         dense = [person_first(conn, its_keys, person, search.rows) for its_keys in dense]
     keys = [merge_keys(scope, retrieved.targets, dense, retrieved.sparse) for scope in scopes]
+    keys[0] = list(dict.fromkeys([*keys[0], *query.question.last_digests]))
     candidates = rank_candidates(conn, scopes, query, keys)
     if len(candidates.items) < search.minimum:  # counted as shown: a summary may stand for many
         fill = [memories.find_keys(conn, scope.visible, search.minimum) for scope in scopes]

@@ -58,6 +58,8 @@ class Question:
     """Whether it asks for the current or most recent state."""
     only_time: bool = False
     """Whether it names nothing but a time: "what happened last week?"."""
+    last_digests: tuple[int, ...] = ()
+    """The digests that alone answer where the work stopped (``last_session``)."""
 
     @property
     def person(self) -> str | None:

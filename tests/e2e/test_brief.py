@@ -80,6 +80,27 @@ def test_the_next_session_of_a_project_is_told_what_the_last_one_left(desk: Desk
     assert desk("brief", cwd=project / ".git").out == shown.out
 
 
+def test_where_the_work_stopped_is_told_by_the_digest_of_the_projects_last_session(
+    desk: Desk,
+) -> None:
+    for name, session, day in (("hives", "one", 2), ("hives", "two", 5), ("lamps", "three", 9)):
+        project = desk.notes.parent / name
+        (project / ".git").mkdir(parents=True, exist_ok=True)
+        ending = ("assistant", f"Summary: staging is moved, step {day} is done and tested.")
+        desk.write(f"{session}.jsonl", recorded(project, (*SAID, ending), session=session, day=day))
+        assert desk("import", f"{session}.jsonl").code == 0
+
+    def answer(*words: str) -> list[str]:
+        memories = desk("search", "--json", *words).json["memories"]
+        assert all("Ended with" in memory["content"] for memory in memories)
+        return [memory["session_id"] for memory in memories]
+
+    for question in ("Where did we leave off?", "what is still to do", "Wo waren wir?"):
+        assert answer(question, "--project", "hives") == ["two"]
+        assert answer(question) == ["three", "two", "one"]
+    assert answer("Where did we leave the keys?", "--project", "hives") == []
+
+
 @pytest.mark.parametrize("query", ["", "  \n"])
 def test_a_prompt_without_a_question_is_told_of_the_brief(desk: Desk, query: str) -> None:
     with (

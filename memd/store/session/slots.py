@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from memd.domain.enums import VISIBLE, MemoryState
 from memd.store.file.connect import Reading, Writing, keys_array
+from memd.store.memory.filters import BoundFilter
 
 DIGEST = "digest"
 """The slot of a session's digest, which is one memory for as long as the session lives."""
@@ -58,6 +59,25 @@ _COLUMNS = """
   FROM nap_slot AS t
 """
 # ruff: noqa: S608  # constants of this module only
+
+
+def list_digests(
+    conn: Reading, condition: BoundFilter, limit: int, *, project_id: str | None = None
+) -> list[int]:
+    """Return the latest matching digests, newest first; those of one project if one is given."""
+    return conn.list_ints(
+        f"""
+        SELECT m.memory_key
+          FROM nap_slot AS t INDEXED BY nap_slot_by_name
+               CROSS JOIN memory AS m ON m.memory_key = t.memory_key
+               LEFT JOIN project AS p ON p.project_key = m.project_key
+         WHERE t.slot = '{DIGEST}' AND {condition.where}
+           AND (:of_project IS NULL OR p.project_id = :of_project)
+         ORDER BY coalesce(m.occurred_at_us, m.created_at_us) DESC, m.memory_key DESC
+         LIMIT :limit
+        """,
+        {**condition.params, "of_project": project_id, "limit": limit},
+    )
 
 
 def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
