@@ -49,6 +49,7 @@ def recorded(
 def test_the_next_session_of_a_project_is_told_what_the_last_one_left(desk: Desk) -> None:
     empty = desk("brief")
     assert (empty.code, empty.out) == (0, "")
+    assert "memd list --category" not in desk("preference", "list").err
     project = desk.notes.parent / "hives"
     (project / ".git").mkdir(parents=True)
     desk.write("one.jsonl", recorded(project))
@@ -78,6 +79,8 @@ def test_the_next_session_of_a_project_is_told_what_the_last_one_left(desk: Desk
     answer = desk("brief", "--project", str(project), "--json").json
     assert {item["id"] for item in answer["items"]} == given
     assert desk("brief", cwd=project / ".git").out == shown.out
+    assert "memd list --category preference" in desk("preference", "list").err
+    assert RULE in desk("list", "--category", "preference").out
 
 
 def test_where_the_work_stopped_is_told_by_the_digest_of_the_projects_last_session(

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from memd.base.errors import NotFoundError
 from memd.cli import options, say
+from memd.cli.memory.memories import list_ as list_memories
 from memd.cli.reach import call, daemon
 from memd.cli.tables import table, text_column, time_column, word_column
 
@@ -45,7 +46,11 @@ def set_(
 
 @options.examples("memd preference list", "memd preference list --json")
 def list_(agent: options.Agent = None, json: options.Json = False) -> None:
-    """List preferences, newest first: those set by name and those found in texts."""
+    """List preferences, newest first: those set by name and those found in texts.
+
+    What somebody wishes of an assistant in a session is kept by its nap: memd list --category
+    preference.
+    """
     page = call("preference.list", agent_id=agent)
     if json:
         say.print_json(page)
@@ -63,6 +68,10 @@ def list_(agent: options.Agent = None, json: options.Json = False) -> None:
         say.note("prompts fence a preference until you confirm it: memd preference confirm NAME")
     if not page["items"]:
         say.note('no preferences; to set one: memd preference set editor "I use Neovim"')
+    filters = options.filters("preference", None, None)
+    if call("memory.list", limit=1, agent_id=agent, **filters)["items"]:
+        command = options.command_line("list", list_memories, category="preference", agent=agent)
+        say.note(f"wishes that naps kept of sessions: {command}")
 
 
 @options.examples("memd preference get editor")
