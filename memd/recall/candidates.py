@@ -75,7 +75,7 @@ def rank_candidates(
     request_us = scopes[0].shown.now_us if asked.is_request else None
     items, chance = rank_with_gate(measured, weights, mode, project_id, request_us)
     if asked.only_time and mode is SearchMode.HYBRID:
-        items, chance = rank_by_time(items, project_id), 1.0
+        items, chance = rank_by_time(items, asked, project_id), 1.0
     if asked.last_digests and mode is SearchMode.HYBRID:
         items, chance = put_first(items, asked.last_digests), 1.0
     return RankedCandidates(_show_summaries(conn, scopes[0], items), chance, query.degraded)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.extract.times import Period
-from memd.text.languages import ASKS_FOR_ALL, FUNCTION_WORDS, capitals_name, is_english
+from memd.text.languages import ASKS_FOR_ALL, DECIDED, FUNCTION_WORDS, capitals_name, is_english
 from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 WORD = re.compile(r"[^\W_]+")
@@ -58,6 +58,8 @@ class Question:
     """Whether it asks for the current or most recent state."""
     only_time: bool = False
     """Whether it names nothing but a time: "what happened last week?"."""
+    asks_decided: bool = False
+    """Whether it asks for what was decided."""
     last_digests: tuple[int, ...] = ()
     """The digests that alone answer where the work stopped (``last_session``)."""
 
@@ -117,6 +119,7 @@ def question(
         asks_when=_ASKS_WHEN.search(text) is not None,
         asks_now=_ASKS_NOW.search(text) is not None,
         only_time=_is_only_time(times, text),
+        asks_decided=not DECIDED.isdisjoint(word.casefold() for word in words),
     )
 
 

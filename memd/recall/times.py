@@ -14,6 +14,7 @@ effect.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -173,6 +174,20 @@ def _fit(asked: Sequence[Period], candidate: SearchCandidate) -> Fit:
         times = find_periods(candidate.own[:TEXT_CHARS], moment_us)
         inside = max([inside, *(_overlap(period, time) for period in asked for time in times)])
     return Fit(date, inside)
+
+
+def contain_moment(asked: Sequence[Period], moment_us: int) -> bool:
+    """Return whether a moment lies in one of the times *asked* about."""
+    spans = [span for period in asked for span in ((period.from_us, period.to_us), period.other)]
+    return any(span is not None and _contains(*span, moment_us, moment_us) for span in spans)
+
+
+def names_time(asked: Sequence[Period], fit: float) -> bool:
+    """Return whether a memory whose period fits so well lies in a time *asked*, not just near it.
+
+    It tells of that time where it did not happen then.
+    """
+    return fit > NEAR_FIT * max(map(_full_fit, asked), default=math.inf)
 
 
 def _inside(asked: Period, begin_us: int, end_us: int) -> float:

@@ -51,7 +51,16 @@ _HAPPENED = """
     wat gebeurd gebeurde gedaan gewerkt werkte werkten heb hebben hebt heeft had hadden gezegd
     besproken gepraat geleerd bereikt nieuws alles was waren er waaraan waarmee waarover bezig
 """
-ASKS_FOR_ALL = FUNCTION_WORDS | frozenset(_HAPPENED.split())
+DECIDED = frozenset(
+    """
+    decide decided decision decisions agree agreed entschieden entscheiden entscheidung
+    entscheidungen beschlossen vereinbart décidé décision décisions convenu decidido decidimos
+    decisión decisiones acordado deciso decisione decisioni decisão decisões besloten beslist
+    afgesproken
+    """.split()  # noqa: SIM905
+)
+"""Words that ask for what was decided."""
+ASKS_FOR_ALL = FUNCTION_WORDS | DECIDED | frozenset(_HAPPENED.split())
 """A question of only these words asks for everything."""
 
 _GERMAN_ONLY = """

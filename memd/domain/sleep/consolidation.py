@@ -29,6 +29,7 @@ LESSON_TAG = "lesson"
 NAP_TAG = "nap"
 EVERYWHERE_TAG = "everywhere"
 FIX_TAG = "fix"
+DIGEST_TAG = "digest"
 COMPOSED_TAGS = frozenset(
     (
         "decision",
@@ -38,7 +39,7 @@ COMPOSED_TAGS = frozenset(
         "environment",
         FIX_TAG,
         "outcome",
-        "digest",
+        DIGEST_TAG,
     )
 )
 """Tags, besides NAP_TAG, of a memory that a nap composed of an exchange; a nap's fact has none."""

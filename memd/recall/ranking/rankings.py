@@ -11,9 +11,12 @@ from operator import itemgetter
 
 from memd.base.clock import DAY_US
 from memd.domain.enums import SearchMode
+from memd.domain.sleep.consolidation import DIGEST_TAG
+from memd.recall.question import Question
 from memd.recall.ranking.features import Measured
 from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
 from memd.recall.retrievers import RETRIEVED_ROWS
+from memd.recall.times import contain_moment, names_time
 from memd.store.search.candidate_rows import SearchCandidate
 
 GATE_TOP = 10
@@ -38,6 +41,8 @@ class Ranked:
 NOW_BOOST = 1.0  # added to the score of the newest of the best, for a question about now
 IN_TIME = 0.5  # relevance of what lies within a time when the question names nothing else
 IN_TIME_ENTRIES = 8
+_THEN, _NAMED = 3.0, 2.0
+DECIDES = frozenset(("decision", "correction", "constraint", "preference"))
 PROJECT_BOOST = 0.5  # added to the score of memories of the active project (SPEC D1)
 LATELY_BOOST = 1.5  # added for a request, to what a nap composed just now in that project
 LATELY_US = 3 * DAY_US  # half-life of that boost
@@ -108,31 +113,46 @@ def rank_with_gate(
     return items, best
 
 
-def rank_by_time(items: Sequence[Ranked], project_id: str | None = None) -> list[Ranked]:
+def rank_by_time(
+    items: Sequence[Ranked], asked: Question, project_id: str | None = None
+) -> list[Ranked]:
     """Rank *items* for a question that names only a time: what lies within it answers.
 
-    What lies beside the time answers where nothing lies in it, and what is not of *project_id*
-    where nothing of that project does. Of each session the first, then the second, and so on:
-    memories composed by naps first, then the important, then the newest. Nothing else tells them
-    apart, so each of the few gets the same relevance.
+    First what happened then, after it what names that time. What lies beside it answers where
+    nothing lies in it, and what is not of *project_id* where nothing of that project does; so does
+    what decides nothing where decisions are asked for. Of each session the first, then the second,
+    and so on: its digest first, then what naps composed, then the important, then the newest.
+    Nothing else tells them apart, so each of the few gets the same relevance.
     """
-    inside = [item for item in items if _time_fit(item) >= IN_TIME]
+    fits = [(_time_fit(item, asked), item) for item in items]
+    inside = [(fit, item) for fit, item in fits if fit >= IN_TIME]
     if project_id is not None:
-        own = [item for item in inside if item.measured.candidate.project_id == project_id]
+        own = [each for each in inside if each[1].measured.candidate.project_id == project_id]
         inside = own or inside
-    fit = max(map(_time_fit, inside), default=0.0)
-    inside = [item for item in inside if _time_fit(item) == fit]
-    inside.sort(key=lambda item: _time_priority(item.measured.candidate), reverse=True)
-    answers = _session_by_session(inside)[:IN_TIME_ENTRIES]
+    nearest = min(max((fit for fit, _ in inside), default=0.0), _NAMED)
+    inside = [each for each in inside if each[0] >= nearest]
+    if asked.asks_decided:
+        decided = [each for each in inside if each[1].measured.candidate.kind in DECIDES]
+        inside = decided or inside
+    inside.sort(key=lambda each: _time_priority(each[1].measured.candidate), reverse=True)
+    then = _session_by_session([item for fit, item in inside if fit == _THEN])
+    others = _session_by_session([item for fit, item in inside if fit != _THEN])
+    answers = [*then, *others][:IN_TIME_ENTRIES]
     keys = {item.measured.candidate.memory_key for item in answers}
-    others = [item for item in items if item.measured.candidate.memory_key not in keys]
+    left = [item for item in items if item.measured.candidate.memory_key not in keys]
     return [replace(item, relevance=IN_TIME, passes=True, bar=0.0) for item in answers] + [
-        replace(item, passes=False, relevance=min(item.relevance, IN_TIME)) for item in others
+        replace(item, passes=False, relevance=min(item.relevance, IN_TIME)) for item in left
     ]
 
 
-def _time_fit(item: Ranked) -> float:
-    return max(item.measured.features["date"], item.measured.features["period"])
+def _time_fit(item: Ranked, asked: Question) -> float:
+    """Return _THEN for what happened in a time *asked* about, _NAMED for what names it."""
+    features = item.measured.features
+    if contain_moment(asked.times, item.measured.candidate.moment_us):
+        return _THEN
+    if names_time(asked.times, features["period"]):
+        return _NAMED
+    return max(features["date"], features["period"])
 
 
 def _session_by_session(items: Sequence[Ranked]) -> list[Ranked]:
@@ -147,8 +167,9 @@ def _session_by_session(items: Sequence[Ranked]) -> list[Ranked]:
     return [item for _, item in sorted(zip(places, items, strict=True), key=itemgetter(0))]
 
 
-def _time_priority(candidate: SearchCandidate) -> tuple[int, float, int]:
-    return candidate.is_composed, candidate.importance or 0.0, candidate.moment_us
+def _time_priority(candidate: SearchCandidate) -> tuple[bool, bool, float, int]:
+    is_digest = candidate.kind == DIGEST_TAG
+    return is_digest, candidate.is_composed, candidate.importance or 0.0, candidate.moment_us
 
 
 def _score_all(

@@ -37,8 +37,13 @@ class SearchCandidate(NamedTuple):
     reference: str | None = None
     is_burst: int = 0
     """One of very many that arrived at once (``flagged``)."""
-    is_composed: int = 0
-    """Composed by a nap from an exchange (``COMPOSED_TAGS``)."""
+    kind: str | None = None
+    """What it is of those that naps compose of an exchange (``COMPOSED_TAGS``), None for others."""
+
+    @property
+    def is_composed(self) -> bool:
+        """Whether a nap composed it of an exchange."""
+        return self.kind is not None
 
     @property
     def moment_us(self) -> int:
@@ -56,11 +61,12 @@ _COLUMNS = f"""
        EXISTS (SELECT 1
                  FROM flagged AS f
                 WHERE f.memory_key = m.memory_key AND f.flags LIKE '%"burst"%'),
-       EXISTS (SELECT 1
-                 FROM memory_tag AS n
-                      JOIN memory_tag AS d USING (memory_key)
-                WHERE n.memory_key = m.memory_key AND n.tag = '{NAP_TAG}'
-                  AND d.tag IN ({", ".join(f"'{tag}'" for tag in sorted(COMPOSED_TAGS))}))
+       (SELECT d.tag
+          FROM memory_tag AS n
+               JOIN memory_tag AS d USING (memory_key)
+         WHERE n.memory_key = m.memory_key AND n.tag = '{NAP_TAG}'
+           AND d.tag IN ({", ".join(f"'{tag}'" for tag in sorted(COMPOSED_TAGS))})
+         LIMIT 1)
 """
 _JOINED_PROJECT = "LEFT JOIN project AS p ON p.project_key = m.project_key"
 _JOINED = f"""

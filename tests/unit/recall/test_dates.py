@@ -66,9 +66,48 @@ def test_what_lies_beside_a_time_answers_only_where_nothing_lies_in_it(
     candidates = [a_candidate(at, day, occurred_at_us=us(day)) for at, day in enumerate(days)]
     about = asked("What happened last week?", now_us=NOW)
 
-    ranked = rank_by_time(rank_with_gate(measured(about, candidates), HYBRID)[0])
+    ranked = rank_by_time(rank_with_gate(measured(about, candidates), HYBRID)[0], about)
 
     assert [item.measured.candidate.own for item in ranked if item.passes] == answers
+
+
+def ranked_by_time(question: str, *candidates: Any) -> list[str]:
+    """Return what answers a question that names only a time, in order."""
+    about = asked(question, now_us=NOW)
+    assert about.only_time
+    ranked = rank_by_time(rank_with_gate(measured(about, candidates), HYBRID)[0], about)
+    return [item.measured.candidate.own for item in ranked if item.passes]
+
+
+@pytest.mark.parametrize("date", ["10 November", "10 November 2026"])
+def test_what_happened_on_a_day_answers_before_what_names_it_and_no_neighbour_does(
+    date: str,
+) -> None:
+    assert ranked_by_time(
+        f"What happened on {date}?",
+        a_candidate(1, "the day before", occurred_at_us=us("2026-11-09T10:00")),
+        a_candidate(
+            2, "party on 10 November 2026", occurred_at_us=us("2026-10-01"), importance=0.9
+        ),
+        a_candidate(3, "on the day", occurred_at_us=us("2026-11-10T09:00"), importance=0.1),
+    ) == ["on the day", "party on 10 November 2026"]
+
+
+def test_of_a_session_the_digest_is_told_first_and_decisions_where_these_are_asked_for() -> None:
+    its = {"occurred_at_us": us("2026-11-10T09:00"), "session_key": 7}
+    candidates = (
+        a_candidate(1, "a turn", importance=0.9, **its),
+        a_candidate(2, "a decision", kind="decision", importance=0.8, **its),
+        a_candidate(3, "the digest", kind="digest", importance=0.2, **its),
+    )
+
+    assert ranked_by_time("What happened last week?", *candidates) == [
+        "the digest", "a decision", "a turn",
+    ]  # fmt: skip
+    assert ranked_by_time("What did we decide last week?", *candidates) == ["a decision"]
+    assert ranked_by_time("What did we decide last week?", *candidates[::2]) == [
+        "the digest", "a turn",
+    ]  # fmt: skip
 
 
 def test_what_fits_all_since_then_fits_less() -> None:

@@ -59,7 +59,7 @@ def test_the_words_of_a_session_lift_as_far_as_somebody_speaks() -> None:
     candidates = [
         a_candidate(1, "red kite", session_key=7, speaker="Ann"),
         a_candidate(2, "kite", session_key=7, speaker="Bob"),
-        a_candidate(3, "a nap's kite", is_composed=1),
+        a_candidate(3, "a nap's kite", kind="outcome"),
         a_candidate(4, "a page on kites"),
         a_candidate(5, "another page"),
     ]

@@ -122,7 +122,7 @@ def test_without_vectors_shared_words_open_the_gate() -> None:
 def _mixed(cosines: dict[int, float], own: str = "the red kite hangs there") -> list[Measured]:
     """Return three memories that somebody told, 1 to 3, and three that naps composed, 11 to 13."""
     turns = [a_candidate(key, own) for key in (1, 2, 3)]
-    composed = [a_candidate(key, "a flying toy", is_composed=1) for key in (11, 12, 13)]
+    composed = [a_candidate(key, "a flying toy", kind="outcome") for key in (11, 12, 13)]
     every = dict.fromkeys((1, 2, 3, 11, 12, 13), 0.0) if cosines else {}
     return measured(ABOUT, [*turns, *composed], every | cosines)
 
@@ -134,7 +134,7 @@ def _passing(items: list[Measured]) -> set[int]:
 
 def test_what_naps_composed_is_ordered_by_its_meaning_before_its_words() -> None:
     words, meaning = (
-        a_candidate(key, own, is_composed=1)
+        a_candidate(key, own, kind="outcome")
         for key, own in ((1, "red kite paint"), (2, "our flying toy"))
     )
     items = measured(ABOUT, [words, meaning], {1: 0.25, 2: 0.6})
@@ -162,7 +162,9 @@ def test_what_naps_composed_has_a_gate_of_its_own(
 
 def test_what_naps_composed_stands_among_the_others_by_its_relevance() -> None:
     cosines = {key: 0.7 - key / 300 for key in range(2 * MANY)}
-    candidates = [a_candidate(key, "a flying toy", is_composed=key % 2) for key in cosines]
+    candidates = [
+        a_candidate(key, "a flying toy", kind="outcome" if key % 2 else None) for key in cosines
+    ]
 
     ranked, chance = rank_with_gate(measured(ABOUT, candidates, cosines), HYBRID)
 
@@ -176,7 +178,7 @@ def test_what_naps_composed_stands_among_the_others_by_its_relevance() -> None:
 
 def test_a_few_notes_among_much_that_naps_composed_are_no_small_store() -> None:
     notes = [a_candidate(key, "soup for lunch") for key in (1, 2, 3)]
-    composed = [a_candidate(key, "a car", is_composed=1) for key in range(4, 4 + MANY)]
+    composed = [a_candidate(key, "a car", kind="outcome") for key in range(4, 4 + MANY)]
     cosines = dict.fromkeys((1, 2, 3), 0.25) | {each.memory_key: 0.3 for each in composed}
 
     alone, _ = rank_with_gate(measured(ABOUT, notes, cosines), HYBRID)
@@ -256,7 +258,7 @@ def test_who_says_how_to_search_gets_no_gate(mode: SearchMode) -> None:
 def test_what_naps_composed_of_the_project_that_asks_passes_its_gate_a_little_sooner() -> None:
     items = measured(
         ABOUT,
-        [a_candidate(key, "a flying toy", is_composed=1, project_id="kites") for key in range(90)],
+        [a_candidate(key, "a flying toy", kind="outcome", project_id="kites") for key in range(90)],
         dict.fromkeys(range(90), 0.285),
     )
 
@@ -288,7 +290,7 @@ def test_a_request_lifts_what_naps_composed_of_its_project_lately(
     request_us: int | None, project: str | None, first: int
 ) -> None:
     days = {1: 10, 2: 99}
-    its = {"is_composed": 1, "project_id": "kites"}
+    its = {"kind": "outcome", "project_id": "kites"}
     items = measured(
         ABOUT,
         [a_candidate(key, "x", occurred_at_us=DAY_US * day, **its) for key, day in days.items()],

@@ -143,7 +143,7 @@ ASSISTED = {
     "origin": Origin.ASSISTANT,
     "trust": int(Trust.ASSISTED),
 }
-COMPOSED = {**ASSISTED, "is_composed": 1}
+COMPOSED = {**ASSISTED, "kind": "outcome"}
 
 
 def person(relevance: float, own: str, **fields: Any) -> Ranked:
@@ -205,7 +205,7 @@ def test_a_turn_that_says_more_than_a_nap_quotes_of_it_is_told_too() -> None:
     "fields",
     [
         {"session_key": OTHER_SESSION},
-        {"is_composed": 0},
+        {"kind": None},
         {"origin": Origin.WEB, "trust": int(Trust.UNTRUSTED)},
     ],
     ids=["of another session", "not composed", "foreign"],
