@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from memd.base.errors import DeniedError
 from memd.domain.caller import Caller
-from memd.domain.enums import Origin
+from memd.domain.enums import VISIBLE, ArchiveReason, Origin
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import removal
+from memd.store.memory import memories, removal
 from memd.store.memory.preferences import StatingMemory
+
+RecordMoves = Callable[[Sequence[int]], AbstractContextManager[object]]
+"""Records, for who can undo it, how a block changes the memories of these keys."""
 
 
 def check_may_change(
@@ -36,13 +40,14 @@ def supersede_stated(
     caller: Caller,
     stating: Iterable[StatingMemory],
     now_us: int,
-    *,
     new_id: Callable[[], str],
+    record_moves: RecordMoves = nullcontext,
 ) -> None:
     """Archive the memories that state a preference which *caller* has replaced or removed.
 
     Recall would go on telling what no longer holds. Whoever may replace the preference may hide
-    the memory that it came with; another memory of the same text only who may change it.
+    the memory that it came with; another memory of the same text only who may change it. What was
+    made of them, such as a session's digest, stays.
     """
     keys = [
         memory.memory_key
@@ -50,7 +55,9 @@ def supersede_stated(
         if (memory.has_set_it and caller.is_known)
         or _may_change(conn, caller, [memory.memory_key], None)
     ]
-    removal.supersede(conn, keys, now_us, new_id=new_id)
+    if keys := memories.filter_states(conn, keys, VISIBLE):
+        with record_moves(keys):
+            removal.archive(conn, keys, ArchiveReason.SUPERSEDED, now_us, new_id=new_id)
 
 
 def _may_change(conn: Reading, caller: Caller, keys: Sequence[int], origin: Origin | None) -> bool:

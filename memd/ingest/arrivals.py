@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from memd.archive.authorship import supersede_stated
+from memd.archive.authorship import RecordMoves, supersede_stated
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.base.limits import BURST_ITEMS_MAX, BURST_MS
@@ -86,12 +87,10 @@ class _Changes:
 
 
 def store_arrivals(
-    conn: Writing, caller: Caller, arrivals: Sequence[Arrival], ids: Ids, now_us: int
-) -> list[Receipt]:
-    """Store arrivals and return their receipts, valid once the transaction is committed.
-
-    The indexes and caches are updated together, at the end.
-    """
+    conn: Writing, caller: Caller, arrivals: Sequence[Arrival], ids: Ids, now_us: int,
+    record_moves: RecordMoves = nullcontext,
+) -> list[Receipt]:  # fmt: skip
+    """Store arrivals, the indexes at the end; the receipts are valid after the commit."""
     changes = _Changes()
     filings = Filings(conn, caller, ids, now_us)
     receipts = [
@@ -107,7 +106,7 @@ def store_arrivals(
     memories.index_new(conn, changes.row_keys)
     if changes.promoted_keys:
         removal.promote(conn, changes.promoted_keys)
-    supersede_stated(conn, caller, changes.replaced.values(), now_us, new_id=ids.new)
+    supersede_stated(conn, caller, changes.replaced.values(), now_us, ids.new, record_moves)
     return receipts
 
 

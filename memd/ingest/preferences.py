@@ -64,7 +64,7 @@ class PreferenceWriter:
             replaced = preferences.put(conn, agent_key, row, now_us)
             if replaced is None:
                 raise _owners_error(row.name)
-            supersede_stated(conn, caller, replaced, now_us, new_id=self.ids.new)
+            supersede_stated(conn, caller, replaced, now_us, self.ids.new)
 
         await self.db.write(caller, work, reply=type(None))
 
@@ -103,7 +103,7 @@ class PreferenceWriter:
                 preferences.list_stating(conn, agent_key, name),
                 self.clock.now_us(),
             )
-            supersede_stated(conn, caller, stating, now_us, new_id=self.ids.new)
+            supersede_stated(conn, caller, stating, now_us, self.ids.new)
             return preferences.delete(conn, agent_key, name)
 
         return await self.db.write(caller, work, reply=bool)

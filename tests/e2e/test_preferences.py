@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -102,6 +103,62 @@ def test_a_change_of_mind_within_one_call_leaves_the_last_word(desk: Desk) -> No
 
     assert desk.contents("Are tabs used, or spaces?") == [tabs]
     assert desk.archived() == 1
+    desk.call("memory.ingest_many", items=[{"text": text} for text in (spaces, tabs)])
+    desk.settle()
+    assert desk.contents("Are tabs used, or spaces?") == [tabs]
+    assert desk.archived() == 1
+
+
+def test_what_others_say_in_the_same_words_stays(desk: Desk) -> None:
+    tabs = "I prefer tabs over spaces."
+    desk.ingest(tabs, session_id="one", speaker="Ann")
+    desk.store(tabs, session_id="two", origin="web")
+    desk.ingest(tabs, session_id="three")
+    desk.ingest("I prefer spaces over tabs.", session_id="three")
+
+    sessions = [each["session_id"] for each in desk.call("memory.list")["items"]]
+    assert sorted(sessions) == ["one", "three", "two"]
+    assert desk.archived() == 1
+
+
+def test_what_another_preference_states_stays_with_it(desk: Desk) -> None:
+    tabs = "In this repo I prefer tabs over spaces."
+    for project in ("/home/ada/hives", "/home/ada/shop"):
+        desk.ingest(tabs, project_id=project)
+    names = {each["project_id"]: each["name"] for each in desk.call("preference.list")["items"]}
+    desk.call("preference.delete", name=names["/home/ada/shop"])
+
+    (left,) = desk.call("preference.list")["items"]
+    assert left["project_id"] == "/home/ada/hives"
+    assert desk.contents("Tabs or spaces?", project_id="/home/ada/hives") == [tabs]
+    assert desk.contents("Tabs or spaces?", project_id="/home/ada/shop") == []
+
+    desk.ingest("I prefer tea.")
+    desk.call("preference.set", name="drink", value="I prefer tea.")
+    desk.call("preference.delete", name="drink")
+    assert desk.contents("Which drink?") == ["I prefer tea."]
+
+
+def test_the_digest_of_the_session_that_stated_it_stays_and_a_nap_is_undone(desk: Desk) -> None:
+    tabs, spaces = "I prefer tabs over spaces.", "I prefer spaces over tabs."
+    for session, text in (("one", tabs), ("two", spaces)):
+        ending = f"Summary: part {session} of the importer is done, its 12 tests pass now."
+        transcript = "".join(
+            json.dumps({"role": role, "content": content}) + "\n"
+            for role, content in (("user", text), ("assistant", ending))
+        )
+        desk.call("session.import", text=transcript, session_id=session)
+    desk.settle()
+
+    digests = desk.call("memory.list", tags=["digest"])["items"]
+    assert {each["session_id"] for each in digests} == {"one", "two"}
+    assert desk.contents("tabs or spaces?")[0] == spaces
+    assert tabs not in desk.contents("tabs or spaces?")
+    (name,) = desk.preferences()
+    desk.call("preference.delete", name=name)
+    newest = desk.client.call("sleep.report", {"limit": 1})["items"][0]
+    desk.client.call("sleep.undo", {"run_id": newest["run_id"]})
+    assert tabs in desk.contents("tabs or spaces?")
 
 
 def test_a_preference_told_again_in_bulk_is_not_lost(desk: Desk) -> None:

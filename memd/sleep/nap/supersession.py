@@ -266,13 +266,13 @@ def rewrite(target: NapTarget, draft: NapDraft, row: SlotRow) -> None:
         suspicion(new.content),
         min(_time_us(draft, target.now_us), target.now_us),
     )
-    with _record_moves(target, [row.memory_key]):
+    with record_moves(target, [row.memory_key]):
         update.apply_update(conn, target.caller, row.memory_id, changed_digest, target.now_us)
         slots.fill(conn, target.session_key, DIGEST, row.memory_key)
 
 
 @contextmanager
-def _record_moves(target: NapTarget, keys: Sequence[int]) -> Iterator[None]:
+def record_moves(target: NapTarget, keys: Sequence[int]) -> Iterator[None]:
     """Record in the run's ledger how the block changes the memories *keys*."""
     before = runs.images(target.conn, keys)
     yield
@@ -295,7 +295,7 @@ def fill_slot(
         return
     fills = not receipt.merged
     if not fills and _was_superseded(target.conn, row):
-        with _record_moves(target, [row.memory_key]):
+        with record_moves(target, [row.memory_key]):
             removal.restore(target.conn, row.memory_key, target.now_us)
         fills = True
     elif not fills and _is_turn(draft, row):
@@ -311,7 +311,7 @@ def fill_slot(
 def archive_superseded(target: NapTarget, ids: Ids, outcome: DraftOutcome) -> None:
     """Archive the memories that *outcome* supersedes, and record it for the run's undo."""
     if outcome.supersedes:
-        with _record_moves(target, outcome.supersedes):
+        with record_moves(target, outcome.supersedes):
             removal.supersede(target.conn, outcome.supersedes, target.now_us, new_id=ids.new)
 
 
@@ -343,7 +343,7 @@ def _add_tags(target: NapTarget, draft: NapDraft, row: StoredMemory) -> None:
         origin=Origin(row.origin),
         trust=Trust(row.trust),
     )
-    with _record_moves(target, [row.memory_key]):
+    with record_moves(target, [row.memory_key]):
         versions.replace(target.conn, row.memory_key, version, target.now_us)
 
 
@@ -365,7 +365,7 @@ def archive_repeated_turns(target: NapTarget, ids: Ids, texts: Sequence[str]) ->
     keys = find_repeated(rows, texts)
     if not keys:
         return
-    with _record_moves(target, keys):
+    with record_moves(target, keys):
         # Unlike an owner's archiving, this keeps what was made of a turn, such as this memory.
         removal.archive(target.conn, keys, ArchiveReason.SUPERSEDED, target.now_us, new_id=ids.new)
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from memd.base.clock import to_us
 from memd.base.ids import Ids
@@ -30,6 +31,7 @@ from memd.sleep.nap.supersession import (
     archive_superseded,
     decide_outcomes,
     fill_slot,
+    record_moves,
     rewrite,
 )
 from memd.store.access import changes, names
@@ -110,7 +112,14 @@ class NapTransaction:
             if outcome.is_new
         ]
         arrivals = [self._arrival(draft, source_by_place, target) for draft, _ in new]
-        receipts = store_arrivals(target.conn, target.caller, arrivals, self.ids, target.now_us)
+        receipts = store_arrivals(
+            target.conn,
+            target.caller,
+            arrivals,
+            self.ids,
+            target.now_us,
+            partial(record_moves, target),
+        )
         for (draft, outcome), receipt in zip(new, receipts, strict=True):
             memories = receipt.stored + receipt.pending + receipt.quarantined
             self._link(target.conn, draft, [item.id for item in memories], source_by_place)

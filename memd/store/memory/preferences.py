@@ -128,7 +128,11 @@ def value_of(conn: Reading, agent_key: int | None, name: str) -> str | None:
 def list_stating(
     conn: Reading, agent_key: int | None, name: str, new_value: str | None = None
 ) -> list[StatingMemory]:
-    """Return the visible memories whose text is the value of a preference, if not *new_value*."""
+    """Return the memories that state the value of a preference, if that is not *new_value*.
+
+    That is the one that it came with, and what else the owner said in the same words; not what
+    states another preference, nor what holds in one project alone. In any state.
+    """
     return conn.list_rows(
         StatingMemory,
         """
@@ -137,7 +141,11 @@ def list_stating(
                CROSS JOIN memory AS m INDEXED BY memory_by_content
                   ON m.agent_key = p.agent_key AND m.content_hash = :content_hash
          WHERE p.agent_key = :agent_key AND p.name = :name AND p.value IS NOT :new_value
-           AND m.state IN ('active', 'pending')
+           AND (m.memory_key IS p.memory_key
+                OR m.origin = 'person' AND m.speaker IS NULL AND m.level <> 'project'
+                   AND NOT EXISTS (SELECT 1
+                                     FROM preference AS o
+                                    WHERE o.memory_key = m.memory_key))
         """,
         {
             "agent_key": agent_key,
