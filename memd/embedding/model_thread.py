@@ -148,7 +148,7 @@ class ModelThread(Generic[Model]):
     def release(self) -> None:
         """Release the model after the requests that wait; a later one loads it again."""
         with self._condition:
-            self._is_needed = False
+            self._is_needed = self._thread is None
             self._condition.notify()
 
     # For subclasses.
@@ -180,6 +180,7 @@ class ModelThread(Generic[Model]):
             if self._waiting and self._waiting + request.size > self._waiting_max:
                 raise BusyError(f"{self._waiting} {kind.unit} already wait for the {kind.name}")
             self._waiting += request.size
+            self._is_needed = True
             (self._bulk if bulk else self._interactive).append(request)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=kind.thread, daemon=True)

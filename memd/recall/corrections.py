@@ -21,12 +21,13 @@ from memd.domain.enums import Trust
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import any_of
-from memd.text.words import content_stems
+from memd.text.words import ENGLISH_FUNCTION_WORDS, content_stems
 
 CORRECTION_CHARS_MAX = 240  # a longer text is about more than one thing, and says itself of which
 CORRECTED_CHARS_MAX = 400
 _SHARED = 0.4  # of the correction's words: they say the subject, the others what is new of it
 _WORD_CHARS_MIN = 3
+_ARTICLES = frozenset(("the", "a", "an", "der", "die", "das"))
 
 _OPENINGS = """
     correction, erratum, actually, i was wrong, my mistake, scratch that, not any ?more, on second
@@ -146,11 +147,13 @@ def _subject(text: str) -> frozenset[str]:
     return frozenset(word for word in words if len(word) >= _WORD_CHARS_MIN)
 
 
-def _stated_subject(text: str) -> frozenset[str]:
-    """Return the stems of what *text* says that it is something; none where that is not plain.
+def _stated_subject(text: str) -> tuple[str, ...]:
+    """Return the words of what *text* says that it is something; none where that is not plain.
 
-    >>> sorted(_stated_subject("My manager is now Tom Fischer"))
-    ['manage']
+    >>> _stated_subject("My manager is now Tom Fischer"), _stated_subject("There is a key")
+    (('my', 'manager'), ())
     """
     match = _IS.match(text)
-    return content_stems(match["subject"]) if match else frozenset()
+    words = match["subject"].casefold().split() if match else []
+    words = [word for word in words if word not in _ARTICLES]
+    return () if ENGLISH_FUNCTION_WORDS.issuperset(words) else tuple(words)

@@ -39,8 +39,9 @@ _ASKS = re.compile(
 
 # What somebody always does against their will is no wish: "I always forget my umbrella".
 _BEFALLS = re.compile(
-    r"\bI\s+always\s+(?:seem\s+to\s+|manage\s+to\s+)?(?:forget|los[et]|mis|mix|confus|wonder|struggle|end\s"
-    r"|get\s+(?:it|them|this|confused|lost|stuck|wrong|nervous|sick)|fail|fall|oversle|run\s+out)",
+    r"I\s+always\s+(?:seem\s+to\s+|manage\s+to\s+)?(?:forget|lose|miss|misplace|misread|mistype"
+    r"|mix\s+(?:\w+\s+)?up|confuse|wonder|struggle|end\s+up|fail\s+to|fall\s+asleep|oversleep|run\s+out"
+    r"|get\s+(?:confused|lost|stuck|nervous|sick|distracted))\b",
     re.IGNORECASE,
 )
 
@@ -162,8 +163,8 @@ def _statements(text: str) -> list[str]:
         for line in filter(SIGNAL.search, text.split("\n"))
         for sentence in sentences(line)
         if not (sentence.endswith("?") and _ASKS.match(sentence))
-        if not _BEFALLS.search(sentence)
-        for _ in SIGNAL.findall(sentence)
+        for signal in SIGNAL.finditer(sentence)
+        if not _BEFALLS.match(sentence, signal.start())
     ]
 
 

@@ -60,7 +60,7 @@ def test_fewer_than_six_characters_are_no_end(client: Client) -> None:
 
 def test_a_session_is_read_by_its_end(client: Client) -> None:
     session_id = "7b0c1f52-9d1a-4e6b-8a35-11ee22334455"
-    for whole in (session_id, "334455"):  # a name of one's own is no end of another's
+    for whole in (session_id, "334455", "work-2026-11-29", "home-2026-11-29"):
         client.ingest(f"The boiler of {whole} is serviced in May", session_id=whole)
 
     def sessions(method: str, session: str) -> set[str]:
@@ -70,7 +70,8 @@ def test_a_session_is_read_by_its_end(client: Client) -> None:
     listed = client.call("memory.list", {"session_id": "22334455"})["items"]
     assert {memory["session_id"] for memory in listed} == {session_id}
     assert sessions("memory.recall", "22334455") == {session_id}
-    assert sessions("memory.recall", "334455") == {"334455"}
+    assert sessions("memory.recall", "334455") == {"334455"}  # a name of one's own is no end
+    assert sessions("memory.recall", "2026-11-29") == set()
 
 
 def test_an_end_of_two_ids_is_refused_and_both_are_named(tmp_path: Path) -> None:

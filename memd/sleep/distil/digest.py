@@ -78,6 +78,7 @@ _EMPTY_WORDS = re.compile(
 _LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))
 _SHARE = 0.9  # of the files; the folder in which so many are is their folder
 _PARTS_MAX = 3
+_SUMMARY_WORDS_MIN = 6  # "Status: 200 OK" sums up nothing
 _RECENT = 3  # exchanges: an outcome so long before later work is not how the session ended
 
 
@@ -389,6 +390,7 @@ def _last_summary(exchange: Exchange) -> str:
     text = exchange.texts[-1].text if exchange.texts else ""
     for line in text.splitlines():
         for sentence in sentences(line):
-            if (label := SUMS_UP.match(sentence)) and len(sentence) <= OUTCOME_CHARS_MAX:
+            label = SUMS_UP.match(sentence) if len(sentence) <= OUTCOME_CHARS_MAX else None
+            if label and len(sentence[label.end() :].split()) >= _SUMMARY_WORDS_MIN:
                 return sentence[label.end() :]
     return ""

@@ -289,6 +289,25 @@ async def test_a_model_that_was_released_is_loaded_again_when_needed_and_stays(
         assert encoder.loads == 2
 
 
+async def test_a_model_that_is_asked_for_again_or_never_was_is_not_released(
+    encoder: FakeEncoder, folder: Path
+) -> None:
+    async with a_thread(folder, encoder) as thread:
+        thread.release()
+        await thread.embed(["one"])
+        encoder.gate.clear()
+        asked = asyncio.create_task(thread.embed(["two"]))
+        await until(encoder.entered.is_set)
+        thread.release()
+        again = asyncio.create_task(thread.embed(["three"]))
+        await asyncio.sleep(0)
+        encoder.gate.set()
+        await asyncio.gather(asked, again)
+        await asyncio.sleep(0.02)
+        assert thread.loaded
+        assert encoder.loads == 1
+
+
 async def test_who_waits_for_a_model_that_is_released_is_answered_first(
     encoder: FakeEncoder, folder: Path
 ) -> None:

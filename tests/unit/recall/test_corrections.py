@@ -88,11 +88,20 @@ def test_what_is_no_correction_of_it_stays_where_it_is(text: str, fields: dict[s
     assert texts_of(new, old) == [TIMEOUT]
 
 
-def test_what_something_else_is_now_corrects_nothing() -> None:
-    old = an_entry(0.9, "My manager is Priya Shah", created_at_us=1)
-    new = an_entry(0.03, "My sister's manager is now Tom Fischer", created_at_us=2)
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("My manager is Priya Shah", "My sister's manager is now Tom Fischer"),
+        ("Her manager is Priya Shah", "My manager is now Tom Fischer"),
+        ("There is a spare key under the pot", "There is now a bakery in our street"),
+        ("She is a nurse in Bern", "She is now on the second floor"),
+    ],
+)
+def test_what_something_else_is_now_corrects_nothing(earlier: str, later: str) -> None:
+    old = an_entry(0.9, earlier, created_at_us=1)
+    new = an_entry(0.03, later, created_at_us=2)
 
-    assert texts_of(new, old) == ["My manager is Priya Shah"]
+    assert texts_of(new, old) == [earlier]
 
 
 def test_what_is_not_worth_a_place_brings_no_correction() -> None:

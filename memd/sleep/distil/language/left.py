@@ -30,13 +30,13 @@ _HEADING = re.compile(
     r"(?=\W*$|\s*[(:\u2013\u2014]|\s+-|\s+(?:for|in|after|before|of|on|with)\b)",
     re.IGNORECASE,
 )
-LABEL = re.compile(rf"^\W*{_LEFT}\W*:\s*(?=\S)", re.IGNORECASE)
+LABEL = re.compile(rf"^\W*{_LEFT}[^\w:]*:\s*(?=\S)", re.IGNORECASE)
 """What stands in front of what is left, in a sentence."""
 SUMS_UP = re.compile(
     r"^\W*(?:in )?(?:summary|short|recap|to (?:sum up|summari[sz]e|recap)"
     r"|(?:current )?stat(?:e|us)|where (?:we|things) (?:are|stand)|so far"
     r"|zusammenfassung|kurz(?: gesagt)?|stand|(?:en )?résumé|(?:en )?resumen|riassunto|resumo"
-    r"|samenvatting)\b\W*[:\u2013\u2014]\W*(?=\w+\W+\w+)",
+    r"|samenvatting)\b[^\w:\u2013\u2014]{0,8}[:\u2013\u2014]\W{0,8}(?=\w)",
     re.IGNORECASE,
 )
 """What stands in front of what an agent sums up with in a sentence."""

@@ -42,7 +42,8 @@ _CODE_SHARE = 0.12
 _CODE_CHARS = 40
 # What a test, a linter or a shell prints, and lines that only code has.
 _PRINTED_LINE = re.compile(
-    r"(?:FAILED|PASSED|ERROR|SKIPPED|XFAIL)\s+\S+(?:::|\.\w)|E\s{2,}\S|\S+::\S+\s+[A-Z]{4,}\b"
+    r"(?:FAILED|PASSED|ERROR|SKIPPED|XFAIL)\s+\S+(?:::|\.\w)|E\s{2,}\S"
+    r"|[^\s:]{1,200}(?:::?[^\s:]{1,200}){0,9}::[^\s:]\S{0,200}\s+[A-Z]{4,}\b"
     r"|platform \w+ -- |(?:rootdir|cachedir|configfile|plugins): |collected \d+ items?\b"
     r"|\d+:\d+\s+(?:error|warning)\s|File \".*\", line \d+|={4,}|_{4,}"
     r"|from \S+ import\b|import [\w.]+(?: as \w+)?;?$|(?:async )?def \w+\(|class \w+[(:]"

@@ -76,7 +76,8 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _ENDS_IN_NUMBER = re.compile(r"[\w'(] ?\(?\d{1,2}\.$")
 _DENIES = re.compile(
     r"\W*(?:(?:actually|well|oh|h?m+|sorry|nah)\W+)?(?:no(?:\W+no)?|nope|nah|nein|non|nej|nee|não|нет"
-    r"|(?:wait|hold on)\W+(?:it|that|this|they|these)(?:'s|'re| is| are) not [^,.;:?!]{1,40}"
+    r"|(?:wait|hold on)\W+(?:it|that|this|they|these)(?:'s|'re| is| are) not (?:on |at |in )?"
+    r"\S*\d\S*(?: \w+)?(?=[,;])"
     r"|wrong|incorrect|falsch|stimmt nicht|not (?:quite|right|true|any ?more)"
     r"|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b[\s,.:;!\u2013\u2014-]+(?=\w)",
     re.IGNORECASE,
@@ -219,7 +220,7 @@ def is_denial(user: str) -> bool:
 
     >>> is_denial("No, we moved to canary releases."), is_denial("No, stop, show me the test.")
     (True, False)
-    >>> is_denial("wait, it's not 5 percent, since July it is 8"), is_denial("wait, it's not done")
+    >>> is_denial("wait, it's not 5 percent, since July it is 8"), is_denial("wait, it's not for 5")
     (True, False)
     >>> is_denial("No, staging is stage2"), is_denial("no data is shown")
     (True, False)

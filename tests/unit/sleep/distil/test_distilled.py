@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.distilled import without_digest
+from support.effort import effort
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX
@@ -581,3 +583,14 @@ def test_a_few_words_that_are_corrected_are_told_with_the_question_that_they_ans
 def test_done_is_no_answer_that_is_corrected() -> None:
     session = (user("Run the tests?"), agent("Done."), user("No, the other ones."), agent("Ok."))
     assert not [each for each in without_digest(session) if "In answer to" in each.text]
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_what_is_repeated_costs_no_more_than_its_length(role: str) -> None:
+    with effort() as spent:
+        for unit in (*string.punctuation, "a", "1", " ", "::", "a:", "**", "- ", "a, ", "not "):
+            texts = {"user": "We never push on Fridays.", "assistant": "All is done."}
+            texts[role] = f"Status{unit * 10_000}"
+            messages = [{"role": each, "content": text} for each, text in texts.items()]
+            distil(ReadSession.of(messages))
+    assert spent.units < 150  # 15 to 30; one pattern that tries every beginning takes 300
