@@ -32,6 +32,10 @@ from memd.store.session.injections import WindowContent, WindowKey
 
 REPEATED_US = 60_000_000  # an equal question within this time is a retry
 SESSIONS_MAX = 256  # how many sessions' last questions are kept
+SEEN_SHARE = 0.3
+"""Of the relevance of what the window has, from which a memory is told beside it: what answers is
+there, and the gate that it opened must not let in what has next to nothing to do with the question.
+"""
 TURNS_TO_SEND = 2  # of the event loop, until the answer is sent: ``serve/connection.py``
 
 PromptRequest = PrepareRequest | BriefRequest
@@ -134,6 +138,8 @@ class PromptWindow:
     request: PromptRequest
     left_out: dict[str, None] = field(default_factory=dict)
     """The ids that were left out, in order, as a set."""
+    _best_seen: float = 0.0
+    """The greatest relevance of a memory that was left out."""
     _in_window: WindowContent = field(default_factory=WindowContent)
     _looked_up: set[str] = field(default_factory=set)
 
@@ -160,7 +166,9 @@ class PromptWindow:
         window = await self._look_up([chunk.id for chunk in chunks])
         if not window.own:
             return result
-        self.left_out |= dict.fromkeys(chunk.id for chunk in chunks if chunk.id in window.own)
+        own = [chunk for chunk in chunks if chunk.id in window.own]
+        self.left_out |= dict.fromkeys(chunk.id for chunk in own)
+        self._best_seen = max((chunk.relevance_score or 0.0 for chunk in own), default=0.0)
         others = tuple(
             memory for memory in result.memories if memory.preference or memory.id not in window.own
         )
@@ -169,7 +177,10 @@ class PromptWindow:
     async def drop_seen(
         self, scored: Sequence[ScoredMemory], knowledge: RelevantKnowledge
     ) -> tuple[tuple[ScoredMemory, ...], RelevantKnowledge]:
-        """Return *scored* and *knowledge* without what the session has already."""
+        """Return *scored* and *knowledge* without what the session has already.
+
+        Nor with memories that answer far less likely than what it has.
+        """
         texts = [item.id for kind in knowledge for item in kind]
         window = await self._look_up([*(memory.entry.id for memory in scored), *texts])
 
@@ -182,7 +193,10 @@ class PromptWindow:
         def drop(kind: tuple[KnowledgeItem, ...]) -> tuple[KnowledgeItem, ...]:
             return tuple(item for item in kind if is_new(item.id))
 
-        memories = tuple(memory for memory in scored if is_new(memory.entry.id))
+        new = [memory for memory in scored if is_new(memory.entry.id)]
+        seen = (memory.relevance_score for memory in scored if memory.entry.id in self.left_out)
+        least = SEEN_SHARE * max(self._best_seen, *seen, 0.0)
+        memories = tuple(memory for memory in new if memory.relevance_score >= least)
         return memories, RelevantKnowledge(*map(drop, knowledge))
 
     async def filter_unseen(self, ids: Sequence[str]) -> frozenset[str]:

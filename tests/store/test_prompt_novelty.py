@@ -19,10 +19,11 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel
 from memd.domain.inject import BriefRequest, PreparedPrompt, PrepareRequest
 from memd.domain.memory import MemoryUpdate
-from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.brief.brief import Briefs
-from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
+from memd.inject.in_window import REPEATED_US, PromptRequest, PromptWindow, SessionWindows
 from memd.inject.inject import Inject
+from memd.inject.knowledge import RelevantKnowledge
 from memd.inject.multi.hierarchical import retriever_for
 from memd.inject.own_memories import MemoryRooms
 from memd.store.access import names
@@ -78,6 +79,28 @@ async def test_what_a_prompt_gave_is_not_given_again(port: str, bed: Bed) -> Non
     assert ids(again) == []
     assert (again.in_window, again.left_out.in_window) == ((port,), 1)
     assert again.gate is not None
+
+
+async def test_what_answers_far_less_than_what_the_window_has_is_not_told_beside_it(
+    port: str, bed: Bed
+) -> None:
+    assert ids(await bed.asked()) == [port]
+    [near, far] = await stored(bed.house, "The nginx port of staging is 8081.", "A boat is red.")
+
+    async def new_ids(session: str) -> list[str]:
+        scored = [
+            ScoredMemory(
+                entry=entry, relevance_score=score, recency_score=0.0, combined_score=score
+            )
+            for memory_id, score in ((port, 0.9), (near, 0.3), (far, 0.1))
+            if (entry := await bed.house.recall.get(ADA, memory_id))
+        ]
+        window = PromptWindow(bed.windows, ADA, PrepareRequest(query="x", session_id=session))
+        memories, _ = await window.drop_seen(scored, RelevantKnowledge())
+        return [memory.entry.id for memory in memories]
+
+    assert await new_ids("s") == [near]
+    assert await new_ids("t") == [port, near, far]
 
 
 async def test_another_session_and_none_are_not_told_less(port: str, bed: Bed) -> None:
