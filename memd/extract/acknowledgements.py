@@ -23,14 +23,17 @@ _ACKNOWLEDGEMENTS = rf"""
     ok(?:ay|ie)?, k+, y, n, yes, yeah, yea, yep, yup, ya, no, nope, nah, sure(?: thing)?, thx,
     ty, tysm,
     (?:many )?thanks?(?: you)?(?: so much| a lot| again| very much| a million| man| mate)?, cheers,
-    (?:{_PRAISE})(?: (?:job|work|idea|point|one|call|catch|stuff|luck|morning|night|evening))?,
+    (?:{_PRAISE})(?: (?:job|work|idea|point|one|call|catch|stuff|luck(?: tomorrow
+    | today| tonight)?|morning|night|evening|news|to (?:meet|see|hear from) you(?: too| again)?))?,
+    (?:pleased|delighted) to meet you, (?:hi|hey|hello) (?-i:[A-Z\u00c0-\u00de])[^\W\d_]+,
     wow, (?:ha)+h?, lol, got it, gotcha, i see, understood, i understand, makes sense, will do,
     (?:that )?sounds? (?:so |really |very )?(?:{_PRAISE}),
     (?:that |it )?looks? (?:so )?(?:{_PRAISE}), lgtm,
-    (?:that's|that is|it's|this is|that was|all|how) (?:so |really |very |just |all )?(?:{_PRAISE}),
+    (?:that's|that is|it's|this is|that was|all|how) (?:so |really |very |just |all
+    |)(?:{_PRAISE})(?: news| to hear)?,
     you're welcome, you are welcome, no problem, np, no worries, my pleasure, anytime, well done,
-    congrat(?:s|ulations), agreed, i agree, exactly, absolutely, definitely, of course, indeed,
-    done, (?:duly )?noted,
+    congrat(?:s|ulations)(?: to)?, agreed, i agree, exactly, absolutely, definitely, of course,
+    indeed, done, (?:duly )?noted,
     (?:it |that )?works?(?: for me| now| fine)?, hi(?: there)?, hello(?: there)?,
     hey(?: there)?, bye,
     goodbye, see you(?: soon| later| tomorrow| then| around)?, take care,
@@ -43,6 +46,20 @@ _ACKNOWLEDGEMENTS = rf"""
     the (?:first|second|third|last|former|latter)(?: one)?,
     (?:option |number |choice |no\. ?)?(?:[a-e]|\#?\d{{1,2}}), love it, i love it, so do i,
     me too, same here,
+    (?:i'm |i am )?(?:so |very |really )?(?:sorry|glad|happy|pleased|delighted) to hear (?:that|it
+    |this),
+    happy birthday(?: to)?, get well soon,
+    (?:have|enjoy) (?:a|your|the) (?:(?:good|great|nice|safe|lovely|wonderful) )?(?:trip|flight
+    |dinner|lunch|meal|weekend|evening|day|party|holidays?|vacation|concert|rest|time|walk|break),
+    (?:that's|that is) (?:so |really |very )?(?:terrible|sad|exciting) (?:news|to hear),
+    i'?(?:ll| will) (?:remember|note|keep) (?:that|it|this)(?: in mind| down)?,
+    i (?:really |honestly |just )?(?:don't|do not) (?:know|remember)(?: (?:that|this|it|yet
+    |either))?,
+    not (?:that|as far as|to my) (?:i (?:know|am aware|remember)|knowledge)(?: of)?,
+    (?:i have )?no idea, i'm not sure(?: yet| about (?:that|it|this))?,
+    i (?:can't|cannot) (?:say|tell)(?: yet| for sure)?,
+    i (?:don't|do not) have (?:that|this|any|the)(?: such)? (?:information|info|details?
+    |data)(?: (?:about|on) (?:that|this|it))?, sorry,
     ja, jo, nein, genau, klar, gerne?, danke(?: schön| sehr)?, vielen dank, super, prima, toll,
     passt,
     alles klar, verstanden, in ordnung, stimmt, richtig, gut, sehr gut, mach (?:das|weiter|es),
@@ -179,15 +196,42 @@ _CALLED = "|".join(
             "bye",
             "job",
             "work",
+            "congratulations",
+            "birthday",
+            "later",
+            "tomorrow",
+            "soon",
+            r"meet\syou",
+            r"see\syou",
+            "morning",
+            "evening",
+            "night",
+            r"got\sit",
+            r"keep\sthat",
         ),
         *("great", "awesome", "nice"),
+    )
+)
+_GREETED = "|".join(
+    f"(?<={word})"
+    for word in (
+        "morning",
+        "evening",
+        "night",
+        "thanks",
+        r"thank\syou",
+        "bye",
+        "birthday",
+        r"birthday\sto",
+        "congratulations",
+        r"congratulations\sto",
     )
 )
 _TABLES = ",".join((_ACKNOWLEDGEMENTS.rstrip(), _GERMAN.rstrip(), _ROMANCE.rstrip(), _DUTCH))
 # Atomic groups with the longest first prevent backtracking in long texts.
 ACKNOWLEDGES = re.compile(
     rf"(?>\W*+(?:{longest_first(_TABLES)})(?![\w']))++"
-    rf"(?:(?:{_CALLED}),\s+[^\W\d_]+)?\W*",
+    rf"(?:(?:{_CALLED}),\s+[^\W\d_]+|(?:{_GREETED})\s+(?-i:[A-Z\u00c0-\u00de])[^\W\d_]+)?\W*",
     re.IGNORECASE,
 )
 CJK_ACKNOWLEDGES = re.compile(

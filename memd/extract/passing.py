@@ -126,13 +126,15 @@ def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
     bare = sentence.strip(_AROUND)
     if not _WORD.search(bare):
         return Passing.ACKNOWLEDGEMENT
+    is_asked = _ends_with_question_mark(sentence)
+    if not is_asked and ACKNOWLEDGES.fullmatch(bare):
+        return Passing.ACKNOWLEDGEMENT
     if len(bare) > _SENTENCE_CHARS_MAX or REASONS.search(bare) or INTRODUCES.search(bare):
         return None
     if CJK.search(bare):
         return _classify_cjk(bare)
     rest = _strip_lead(bare)
-    is_asked = _ends_with_question_mark(sentence)
-    if not is_asked and (not rest or ACKNOWLEDGES.fullmatch(bare)):
+    if not is_asked and not rest:
         return Passing.ACKNOWLEDGEMENT
     if by_assistant and REMARKS.match(rest):
         act = None if FINITE.search(rest) else Passing.REMARK

@@ -159,3 +159,28 @@ def test_no_text_takes_long(piece: str) -> None:
         passing_kind(text)
         passing_kind(text, by_assistant=True)
     assert spent.units < 20
+
+
+COURTESIES = """
+    I don't know. | I do not know. | Not that I know. | No idea. | I'm not sure.
+    I don't know, sorry. | Sorry to hear that. | I'm sorry to hear that! | Talk later, Marta!
+    Congratulations to Pieter! | Hi Jonas, got it. | Glad to hear it! | Nice to meet you, Marta!
+    That's great news. | Have a nice trip! | Enjoy your dinner! | Good luck tomorrow! | See you tomorrow, Jonas.
+    I don't have that information. | Not as far as I know. | I can't say. | Good morning Marta!
+    Happy birthday to Lotte! | Get well soon! | Got it, Marta. | Thanks, I'll remember that.
+"""
+STATED = """
+    ASML in Veldhoven. | Postgres 17. | I don't know Rust. | I don't know him. | Sorry, port 8080
+    I don't have that book | Congratulations to Pieter on the job at ASML | I'll note that it is 80
+    I do not have any data in prod | Not to my house | We don't know who broke the build
+"""
+
+
+@pytest.mark.parametrize("by_assistant", [True, False])
+def test_courtesies_and_not_knowing_state_nothing(by_assistant: bool) -> None:
+    def kinds(texts: str) -> dict[str, Passing | None]:
+        each = (text.strip() for line in texts.strip().splitlines() for text in line.split(" | "))
+        return {text: passing_kind(text, by_assistant=by_assistant) for text in each}
+
+    assert {text for text, kind in kinds(COURTESIES).items() if kind is None} == set()
+    assert {text for text, kind in kinds(STATED).items() if kind is not None} == set()
