@@ -9,6 +9,7 @@ from memd.domain.sleep.consolidation import COMPOSED_TAGS, NAP_TAG
 from memd.store.check import intact
 from memd.store.file.connect import Reading, keys_array
 from memd.store.memory.filters import BoundFilter
+from memd.store.search.caches import SIDE_CHARS
 
 # The statements are built from constants of the store only.
 # ruff: noqa: S608
@@ -51,11 +52,19 @@ class SearchCandidate(NamedTuple):
         return self.created_at_us if self.occurred_at_us is None else self.occurred_at_us
 
 
+_TEXT = """
+       iif({0}.speaker IS NULL, '', {0}.speaker || ': ') || {0}.content
+           || iif({0}.caption IS NULL, '', ' [shares photo: ' || {0}.caption || ']')
+"""
+# What is asked after an assistant's answer is the next thing, and says nothing of the answer: who
+# asks it again would get the answer to another question.
 _COLUMNS = f"""
-       m.memory_key, m.session_key, p.project_id, m.speaker,
-       iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
-           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
-       coalesce(c.context, ''), c.before_key, c.after_key, m.importance,
+       m.memory_key, m.session_key, p.project_id, m.speaker, {_TEXT.format("m")},
+       iif(q.memory_key IS NULL, coalesce(c.context, ''),
+           rtrim(substr(c.context, 1, length(c.context) - min({SIDE_CHARS},
+                                                              length({_TEXT.format("a")}))),
+                 char(10))),
+       c.before_key, iif(q.memory_key IS NULL, c.after_key, NULL), m.importance,
        m.created_at_us, m.occurred_at_us, m.token_count, m.memory_id,
        m.state IN ('compressed', 'archived'), m.origin, m.trust, m.client_key, m.reference,
        EXISTS (SELECT 1
@@ -71,6 +80,9 @@ _COLUMNS = f"""
 _JOINED_PROJECT = "LEFT JOIN project AS p ON p.project_key = m.project_key"
 _JOINED = f"""
        LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key
+       LEFT JOIN passing AS q ON q.memory_key = c.after_key AND q.kind = 'question'
+                             AND m.origin = 'assistant'
+       LEFT JOIN memory AS a ON a.memory_key = q.memory_key
        {_JOINED_PROJECT}
 """
 

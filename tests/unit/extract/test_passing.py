@@ -165,9 +165,10 @@ COURTESIES = """
     I don't know. | I do not know. | Not that I know. | No idea. | I'm not sure.
     I don't know, sorry. | Sorry to hear that. | I'm sorry to hear that! | Talk later, Marta!
     Congratulations to Pieter! | Hi Jonas, got it. | Glad to hear it! | Nice to meet you, Marta!
-    That's great news. | Have a nice trip! | Enjoy your dinner! | Good luck tomorrow! | See you tomorrow, Jonas.
-    I don't have that information. | Not as far as I know. | I can't say. | Good morning Marta!
-    Happy birthday to Lotte! | Get well soon! | Got it, Marta. | Thanks, I'll remember that.
+    That's great news. | Have a nice trip! | Enjoy your dinner! | Good luck tomorrow!
+    See you tomorrow, Jonas. | I don't have that information. | Not as far as I know.
+    I can't say. | Good morning Marta! | Happy birthday to Lotte! | Get well soon!
+    Got it, Marta. | Thanks, I'll remember that.
 """
 STATED = """
     ASML in Veldhoven. | Postgres 17. | I don't know Rust. | I don't know him. | Sorry, port 8080
