@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import socket as sockets
+import threading  # noqa: TID251  # a lock, and no thread
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from itertools import count
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Never, Self, cast
 
 from memd.base import errors
 from memd.base.clock import SystemClock
-from memd.base.errors import MemdError, MemoryConnectionError
+from memd.base.errors import MemdError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
 from memd.base.paths import Paths
 from memd.rpc import calling, envelope, framing
@@ -53,7 +54,7 @@ def _load_key(key: Key | None) -> str | None:
 
 
 class Client:
-    """One connection, one call at a time; connects with the first call.
+    """One connection, one call at a time, of any thread; connects with the first call.
 
     With a *key* it is that client, without one ``local``. A *timeout* of None waits for ever.
 
@@ -78,6 +79,7 @@ class Client:
         self._sock: sockets.socket | None = None
         self._splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
         self._frames: list[bytes] = []
+        self._turn = threading.RLock()
 
     def __enter__(self) -> Self:
         return self
@@ -108,11 +110,9 @@ class Client:
         listens, ``memd.base.errors.TimeoutError`` when no answer comes in time.
         """
         request = calling.prepare_params(method, params, named, wants_progress=progress is not None)
-        try:
-            return self._exchange(method, request, progress)
-        except MemoryConnectionError as error:
-            if not isinstance(error, calling.LostError):
-                raise  # an answer of the daemon, about a backend of its own
+        with self._turn:
+            with suppress(calling.LostError):  # no answer of the daemon about a backend of its own
+                return self._exchange(method, request, progress)
             return self._exchange(method, request, progress)
 
     def _exchange(self, method: str, request: dict[str, Any], progress: Progress | None) -> Any:
