@@ -75,6 +75,14 @@ EVERYWHERE: Mapping[NapKind, float] = MappingProxyType(
 )
 """The log-odds from which a memory is told in other projects, too (docs/decisions/0323)."""
 _EVERYWHERE_CHARS = 200
+_PRIVATE = re.compile(
+    r"\b(?:doctors?|physician|hospital|clinic|surgery|therap(?:y|ist)|diagnos\w+|pregnan\w+|medicines?"
+    r"|medication|tablets?|pills?|drops|blood|depress(?:ed|ion)|cancer|diabet\w+|salary|debts?"
+    r"|divorce\w*)\b",
+    re.IGNORECASE,
+)
+"""Whoever is told so in one project need not tell it in all. How somebody reads and writes ("I'm
+colour blind") is of use in each."""
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
 _PLAIN_WISH = 0.65  # the score of two signs
@@ -165,7 +173,8 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     best = max(known)
     plain, wish = max(each.plain for each in known), max(each.wish for each in known)
     if judged.score < STANDING and wish >= WISH_KEPT:
-        return Judgement(Act.PREFERENCE, STANDING)
+        is_told = best.act is Act.ENVIRONMENT and plain > wish  # "My blood type is O negative"
+        return Judgement(Act.ENVIRONMENT if is_told else Act.PREFERENCE, STANDING)
     if plain >= PLAIN_KEPT and may_be_plain(judged):
         return Judgement(_plain_act(judged, best), STANDING)
     if judged.score < WORTH:
@@ -176,10 +185,14 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
 
 
 def _plain_act(judged: Judgement, best: SentenceWorth) -> Act:
-    """Return what a plain statement does: by rule, or as the model has it; it corrects nothing."""
+    """Return what a plain statement does: by rule, or as the model has it.
+
+    It corrects nothing, and is no wish that the model does not take for one.
+    """
     if judged.score >= WORTH and judged.act is not Act.TASK:
         return judged.act
-    return Act.ENVIRONMENT if best.act is Act.CORRECTION else best.act
+    is_no_wish = best.act is Act.PREFERENCE and best.wish < WISH_KEPT
+    return Act.ENVIRONMENT if is_no_wish or best.act is Act.CORRECTION else best.act
 
 
 def answers_nothing(worths: Mapping[str, SentenceWorth]) -> bool:
@@ -350,12 +363,14 @@ def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
     """Return whether *memory* is a wish of the user, or of them, and holds in whatever project.
 
     Of a wish its sentences that are wishes decide, all together. A long message tells more than
-    that, and what speaks of "this repo" holds there alone.
+    that, and what speaks of "this repo", or of somebody's health or money, holds there alone.
     """
     bar = EVERYWHERE.get(memory.kind)
     if bar is None or memory.origin is not Origin.PERSON:
         return False
     if len(memory.text) > _EVERYWHERE_CHARS or is_of_project(memory.text):
+        return False
+    if memory.kind is NapKind.ENVIRONMENT and _PRIVATE.search(memory.text):
         return False
     known = _find(memory.text, judged.users)
     if memory.kind is NapKind.PREFERENCE and known:

@@ -8,19 +8,21 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
-from memd.sleep.distil.acts import Act
+from memd.sleep.distil.acts import STANDING, Act, judge_sentence
 from memd.sleep.distil.agent.outcomes import SHORT_ANSWER
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.speech import (
     EVERYWHERE,
+    WISH_KEPT,
     JudgedSentences,
     SentenceWorth,
     agent_memory_signs,
     holds_everywhere,
     is_worth_keeping,
     user_memory_signs,
+    weigh,
 )
 
 SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0, -30.0, -30.0, -30.0)
@@ -351,12 +353,32 @@ def test_of_what_was_said_long_before_the_end_only_reasons_are_judged() -> None:
     assert answers == [[], [CAUSE.replace("`", "")], [], [], []]
 
 
+@pytest.mark.parametrize(
+    ("worth", "act"),
+    [
+        (SentenceWorth(1.0, Act.ENVIRONMENT, 6.0, 3.0, 0.0), Act.ENVIRONMENT),
+        (SentenceWorth(1.0, Act.ENVIRONMENT, 2.0, 3.0, 0.0), Act.PREFERENCE),
+        (SentenceWorth(1.0, Act.PREFERENCE, 6.0, 3.0, 0.0), Act.PREFERENCE),
+        (SentenceWorth(1.0, Act.PREFERENCE, 2.0, WISH_KEPT - 0.1, 0.0), Act.ENVIRONMENT),
+        (SentenceWorth(1.0, Act.CORRECTION, 2.0, 0.0, 0.0), Act.ENVIRONMENT),
+        (SentenceWorth(1.0, Act.DECISION, 2.0, 0.0, 0.0), Act.DECISION),
+    ],
+)
+def test_what_is_plainly_told_is_no_wish_unless_the_model_takes_it_for_one(
+    worth: SentenceWorth, act: Act
+) -> None:
+    text = "My blood type is O negative."
+    judged = weigh(text, judge_sentence(text), {text: worth})
+    assert (judged.act, judged.score) == (act, STANDING)
+
+
 def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     logits = {
         "askbeforerebasing": (9.0, BAR),
         "ilostaday": (0.0, BAR - 1),
         "uselodash": (9.0, BAR - 1),
         "iamcolourblind": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
+        "mydoctorgavemetablets": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
     }
     users = {at: worth_of(0.0, wish=wish, everywhere=each) for at, (wish, each) in logits.items()}
     judged = JudgedSentences(users, {})
@@ -372,6 +394,7 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     assert not holds("Ask before rebasing. " + "The branch is old. " * 12)
     assert not holds("Nobody judged this.")
     assert holds("I am colour-blind.", NapKind.ENVIRONMENT)
+    assert not holds("My doctor gave me tablets.", NapKind.ENVIRONMENT)
     assert not holds("Ask before rebasing.", NapKind.ENVIRONMENT)
     wish = candidate("Ask before rebasing.", NapKind.PREFERENCE).memory
     assert not holds_everywhere(wish._replace(origin=Origin.ASSISTANT), judged)
