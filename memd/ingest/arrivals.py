@@ -13,7 +13,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from memd.archive.authorship import RecordMoves, supersede_stated
-from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.base.limits import BURST_ITEMS_MAX, BURST_MS
 from memd.domain.caller import Caller
@@ -30,15 +29,14 @@ from memd.domain.enums import (
 from memd.domain.ingest import Receipt, ReceiptItem
 from memd.domain.trust import BURSTING, Flag
 from memd.ingest.draft import Draft
-from memd.ingest.filing import Arrival, Filing, Filings
+from memd.ingest.filing import Arrival, Filing, Filings, new_row
 from memd.store.file.connect import Writing
 from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
 from memd.store.memory.preferences import NewPreference, StatingMemory
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, pending, vectors
-from memd.store.session.sessions import IDLE_US
 from memd.text.importance import importance, is_kept, novelty
-from memd.text.preference import is_of_project, project_preference_name
+from memd.text.preference import project_preference_name, takes_back
 
 BELOW_REASON = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
 PASSING_REASONS = {
@@ -155,7 +153,7 @@ class _ArrivalWriter:
 
     def _store(self, draft: Draft) -> None:
         arrival, filing = self.arrival, self.filing
-        row = _row(arrival, draft, filing)
+        row = new_row(arrival, draft, filing)
         known = self._find_known(row)
         if known is not None:
             known = self._revive(draft, known)
@@ -183,7 +181,7 @@ class _ArrivalWriter:
     def _quarantine(self, draft: Draft) -> None:
         """Store a chunk out of sight: without a vector and untrusted."""
         filing = self.filing
-        row = _row(self.arrival, draft, filing)._replace(
+        row = new_row(self.arrival, draft, filing)._replace(
             state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
         )
         known = flagged.find_duplicate(self.conn, row)
@@ -266,6 +264,8 @@ class _ArrivalWriter:
         The owner's preference stays where a program without a key states another value, which is
         stored as a memory.
         """
+        if draft.takes_back and not self.arrival.distilled:
+            self._take_back_preferences(draft)
         if draft.preference is None:
             return
         filing, name = self.filing, draft.preference
@@ -287,6 +287,19 @@ class _ArrivalWriter:
             self.outcomes.preferences.append(name)
             self.changes.replaced |= {memory.memory_key: memory for memory in replaced}
             self.changes.replaced.pop(key, None)
+
+    def _take_back_preferences(self, draft: Draft) -> None:
+        """Remove the preferences that the owner takes back, with the memories that state them.
+
+        A program without a key takes none back that the owner said or confirmed. A nap takes back
+        none: undoing it could not bring the row back.
+        """
+        conn, agent_key, is_known = self.conn, self.filing.agent_key, self.filing.is_known
+        for name, value in preferences.list_values(conn, agent_key, confirmed=is_known):
+            if takes_back(draft.content, value):
+                stating = preferences.list_stating(conn, agent_key, name)
+                self.changes.replaced |= {memory.memory_key: memory for memory in stating}
+                preferences.delete(conn, agent_key, name)
 
     def _add_outcome(self, row: MemoryRow, draft: Draft, *, stays: bool) -> None:
         kind = row.passing
@@ -313,65 +326,6 @@ def _source(conn: Writing, arrival: Arrival, filing: Filing) -> int | None:
         zlib.compress(raw),
         filing.now_us,
     )
-
-
-def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:
-    """Return the level of a chunk: that of a preference for "this repo" ends with its project."""
-    is_limited = (
-        draft.preference is not None
-        and filing.project_key is not None
-        and arrival.level is MemoryLevel.PERSISTENT
-        and is_of_project(draft.content)
-    )
-    return MemoryLevel.PROJECT if is_limited else arrival.level
-
-
-def _row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
-    request, drafts, ids = arrival.request, arrival.drafts, filing.ids
-    return MemoryRow(
-        memory_id=ids.new(),
-        agent_key=filing.agent_key,
-        client_key=filing.client_key,
-        session_key=filing.session_key,
-        project_key=filing.project_key,
-        source_key=filing.source_key,
-        namespace=drafts.namespace,
-        category=draft.category,
-        level=_level(arrival, draft, filing),
-        origin=drafts.origin,
-        trust=drafts.trust,
-        speaker=drafts.speaker,
-        content=draft.content,
-        caption=drafts.caption,
-        reference=drafts.reference,
-        ordinal=filing.ordinal,
-        part=draft.part,
-        batch=arrival.batch,
-        token_count=draft.token_count,
-        importance=None,
-        confidence=request.confidence,
-        created_at_us=filing.now_us,
-        occurred_at_us=to_us(request.occurred_at),
-        salt=ids.salt(),
-        state=MemoryState.PENDING,
-        expires_at_us=_expiry_us(arrival, draft, filing),
-        tags=drafts.tags,
-        # With a guessed category, as in an import, a memory survives its session's end.
-        as_is=not arrival.gated and not arrival.distilled and request.category is not None,
-        passing=arrival.passing(draft),
-    )
-
-
-def _expiry_us(arrival: Arrival, draft: Draft, filing: Filing) -> int | None:
-    """Return when a memory expires: as requested, or when idle for working ones of no session.
-
-    A requested time may have passed during embedding: then it expires at once.
-    """
-    expires_at = arrival.request.expires_at
-    if expires_at is not None:
-        return max(to_us(expires_at), filing.now_us)
-    working = draft.category is MemoryCategory.WORKING and not arrival.is_lasting
-    return filing.now_us + IDLE_US if working and filing.session_key is None else None
 
 
 def _item(

@@ -25,7 +25,7 @@ from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
 from memd.text.chunk import chunk, clean
 from memd.text.importance import salience
-from memd.text.preference import is_preference, preference_name
+from memd.text.preference import is_preference, may_take_back, preference_name
 from memd.text.repetition import KnownWords, remove_known
 from memd.text.route import route
 from memd.view.labels import strip_injected
@@ -47,6 +47,8 @@ class Draft:
     salience: float
     token_count: int
     preference: str | None
+    takes_back: bool = False
+    """Whether its owner may take a preference back in it."""
     flags: tuple[Flag, ...] = ()
     """Signs of an attack in the piece, in order of name."""
     quarantined: bool = False
@@ -112,6 +114,7 @@ def draft_text(
                 salience=salience(text, counter),
                 token_count=max(1, counter.count(text)),
                 preference=_preference(text, piece, category, hinted=hinted) if by_owner else None,
+                takes_back=by_owner and may_take_back(piece),
             ),
             suspicion.merge(field_suspicion),
             origin,
@@ -119,7 +122,6 @@ def draft_text(
         for part, (piece, text, category, suspicion) in enumerate(parts)
     )
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
-    # Other people's turns are excluded: what they ask says something about them.
     if caption is None and (by_owner or by_assistant):
         items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
     kinds = [kind for part in (screening, caption, heading) if part for kind in part.kinds]
@@ -184,11 +186,15 @@ def _add_flags(draft: Draft, suspicion: Suspicion, origin: Origin) -> Draft:
         flags=tuple(sorted(suspicion.flags)),
         quarantined=quarantined,
         preference=None if quarantined else draft.preference,
+        takes_back=not quarantined and draft.takes_back,
     )
 
 
 def _add_passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
-    """Return *draft* with the kind of its *piece*, if that states nothing."""
+    """Return *draft* with the kind of its *piece*, if that states nothing.
+
+    Other people's turns are never in passing: what they ask says something about them.
+    """
     if draft.preference is not None:
         return draft
     return replace(draft, passing=passing_kind(piece, by_assistant=by_assistant))

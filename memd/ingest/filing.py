@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.encoding import Encoding, ModelFingerprint
-from memd.domain.enums import MemoryLevel, Passing
+from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Passing
 from memd.domain.ingest import IngestRequest
 from memd.domain.trust import STREAMS, TALKS, Screened
 from memd.guard.secrets import screen_name
 from memd.ingest.draft import Draft, Drafts
 from memd.store.access import names
 from memd.store.file.connect import Writing
+from memd.store.memory.rows import MemoryRow
 from memd.store.search import vectors
+from memd.store.session.sessions import IDLE_US
+from memd.text.preference import is_of_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +150,63 @@ def _model(conn: Writing, arrival: Arrival) -> int | None:
     if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
         return None
     return live.model_key
+
+
+def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:
+    """Return the level of a chunk: that of a preference for "this repo" ends with its project."""
+    is_limited = (
+        draft.preference is not None
+        and filing.project_key is not None
+        and arrival.level is MemoryLevel.PERSISTENT
+        and is_of_project(draft.content)
+    )
+    return MemoryLevel.PROJECT if is_limited else arrival.level
+
+
+def new_row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
+    """Return the row of a chunk, as it is before anything is known of its vector."""
+    request, drafts, ids = arrival.request, arrival.drafts, filing.ids
+    return MemoryRow(
+        memory_id=ids.new(),
+        agent_key=filing.agent_key,
+        client_key=filing.client_key,
+        session_key=filing.session_key,
+        project_key=filing.project_key,
+        source_key=filing.source_key,
+        namespace=drafts.namespace,
+        category=draft.category,
+        level=_level(arrival, draft, filing),
+        origin=drafts.origin,
+        trust=drafts.trust,
+        speaker=drafts.speaker,
+        content=draft.content,
+        caption=drafts.caption,
+        reference=drafts.reference,
+        ordinal=filing.ordinal,
+        part=draft.part,
+        batch=arrival.batch,
+        token_count=draft.token_count,
+        importance=None,
+        confidence=request.confidence,
+        created_at_us=filing.now_us,
+        occurred_at_us=to_us(request.occurred_at),
+        salt=ids.salt(),
+        state=MemoryState.PENDING,
+        expires_at_us=_expiry_us(arrival, draft, filing),
+        tags=drafts.tags,
+        # With a guessed category, as in an import, a memory survives its session's end.
+        as_is=not arrival.gated and not arrival.distilled and request.category is not None,
+        passing=arrival.passing(draft),
+    )
+
+
+def _expiry_us(arrival: Arrival, draft: Draft, filing: Filing) -> int | None:
+    """Return when a memory expires: as requested, or when idle for working ones of no session.
+
+    A requested time may have passed during embedding: then it expires at once.
+    """
+    expires_at = arrival.request.expires_at
+    if expires_at is not None:
+        return max(to_us(expires_at), filing.now_us)
+    working = draft.category is MemoryCategory.WORKING and not arrival.is_lasting
+    return filing.now_us + IDLE_US if working and filing.session_key is None else None

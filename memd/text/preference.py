@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import NamedTuple
 
 from memd.text.directives import begins_directive
-from memd.text.words import sentences
+from memd.text.words import content_stems, sentences
 
-SIGNAL = re.compile(r"\b(?:I\s+(?:prefer|always|hate)|my\s+favou?rite)\b", re.IGNORECASE)
-"""The documented signals (SPEC 1.6.5), with both spellings of the last."""
+SIGNAL = re.compile(
+    r"\b(?:I\s+(?:(?:now|still|really|actually|generally|usually)\s+)?(?:prefer|always|hate)"
+    r"|my\s+favou?rite)\b",
+    re.IGNORECASE,
+)
+"""The documented signals (SPEC 1.6.5), with both spellings of the last, and with an adverb."""
 
 _OF_PROJECT = (
     r"\b(?:this (?:very )?(?:repo(?:sitory)?|project|code ?base|workspace|monorepo)|diese[mrs]?"
@@ -59,7 +64,8 @@ _IS_FAVOURITE = re.compile(
 )
 _SIDE = r"[\w+#./-]+(?: [\w+#./-]+){0,2}?"
 _OVER = re.compile(
-    rf"{_LEAD}i prefer (?P<one>{_SIDE}) (?:over|rather than|instead of) (?P<other>{_SIDE})"
+    rf"{_LEAD}i (?:now |still |really |actually )?prefer (?P<one>{_SIDE})"
+    rf" (?:over|rather than|instead of) (?P<other>{_SIDE})"
     r"(?: (?:for|in|when|on|at|with) (?P<where>[\w+#'-]+(?: [\w+#'-]+){0,3}))?$"
 )
 _ALWAYS = re.compile(
@@ -224,3 +230,93 @@ def _name(kind: str, words: list[str]) -> str | None:
 def _hash_name(text: str) -> str:
     folded = " ".join(text.lower().split())
     return "preference_" + hashlib.sha256(folded.encode()).hexdigest()[:12]
+
+
+# Which preference a later sentence takes back. Both must be about the same words, but for those
+# that two such sentences share: what is wanted, and that it is so now. What only sounds like it
+# leaves a preference where it is: one that is told twice is noticed, one that is gone is not.
+
+_CHANGE_CHARS_MAX = 160  # of a sentence; a longer one is about more
+_I = (
+    r"^\W*(?:(?:well|so|and|also|actually|no|yes|ok(?:ay)?|btw|by the way|sorry|from now on),? )*"
+    r"i (?:(?:now|actually|really|just|still|always|also) )*"
+)
+_NOW = r"(?:,? (?:now|any ?more|any longer|after all|again|these days|at all))*(?:\W*$|[,;] )"
+_WANTS = r"(?:prefer|want|need|use|like|love|enjoy|eat|drink|take|read|write)"
+_NOT = r"(?:do not|don't|no longer|never)"
+_FOR = r"(?= (?:over|rather than|instead of|because|since|as|for|when|if|so)\b|[,;]|\W*$)"
+_WANTED = re.compile(rf"{_I}{_WANTS} (?P<what>.+?){_FOR}")
+_HATED = re.compile(rf"{_I}(?:hate|dislike|can't stand) (?P<what>.+?){_FOR}")
+_NOT_WANTED = re.compile(rf"{_I}{_NOT} {_WANTS} (?P<what>.+?){_NOW}")
+_NOT_HATED = re.compile(rf"{_I}{_NOT} (?:hate|dislike) (?P<what>.+?){_NOW}")
+_LIKES = re.compile(rf"{_I}(?:like|love|enjoy|prefer) (?P<what>.+?){_NOW}")
+_HATES = re.compile(rf"{_I}(?:hate|dislike|can't stand) (?P<what>.+?){_NOW}")
+_INSTEAD = re.compile(
+    rf"{_I}(?:prefer|want|use|take) (?P<one>.+?) (?:over|rather than|instead of)"
+    rf" (?P<what>.+?){_NOW}"
+)
+
+
+class _Wish(NamedTuple):
+    """What somebody wants, or hates, by its stems."""
+
+    is_wanted: bool
+    stems: frozenset[str]
+
+
+def may_take_back(text: str) -> bool:
+    """Return whether a sentence of *text* may take a preference back."""
+    return any(_list_withdrawn(sentence) for sentence in _plain_sentences(text))
+
+
+def takes_back(text: str, value: str) -> bool:
+    """Return whether *text* takes the preference *value* back.
+
+    >>> takes_back("I now prefer imperial units instead of metric.", "I prefer metric units")
+    True
+    >>> takes_back("I actually love cilantro now", "I hate cilantro")
+    True
+    >>> takes_back("I don't want short answers any more", "I prefer short answers to mails")
+    False
+    """
+    wishes = [wish for sentence in _plain_sentences(value) if (wish := _parse_wish(sentence))]
+    if len(wishes) != 1:
+        return False
+    return any(
+        _is_same(withdrawn, wishes[0])
+        for sentence in _plain_sentences(text)
+        for withdrawn in _list_withdrawn(sentence)
+    )
+
+
+def _plain_sentences(text: str) -> list[str]:
+    text = text.lower().replace("\u2019", "'")
+    each = (" ".join(sentence.split()) for sentence in sentences(text))
+    return [one for one in each if len(one) <= _CHANGE_CHARS_MAX and not one.endswith("?")]
+
+
+def _parse_wish(sentence: str) -> _Wish | None:
+    for pattern, is_wanted in ((_WANTED, True), (_HATED, False)):
+        if match := pattern.match(sentence):
+            return _Wish(is_wanted, content_stems(match["what"]))
+    return None
+
+
+def _list_withdrawn(sentence: str) -> list[_Wish]:
+    """Return what no longer holds when *sentence* is said."""
+    over = _INSTEAD.match(sentence)
+    if over is not None:
+        # "imperial units instead of metric": what both share is often said once.
+        shared = content_stems(over["one"])
+        what = content_stems(over["what"])
+        return [_Wish(True, what), *(_Wish(True, what | {stem}) for stem in shared)]
+    patterns = ((_NOT_WANTED, True), (_HATES, True), (_NOT_HATED, False), (_LIKES, False))
+    return [
+        _Wish(is_wanted, content_stems(match["what"]))
+        for pattern, is_wanted in patterns
+        if (match := pattern.match(sentence))
+    ]
+
+
+def _is_same(one: _Wish, other: _Wish) -> bool:
+    return one == other and bool(one.stems)

@@ -96,6 +96,23 @@ def test_what_a_newer_preference_replaced_is_told_no_more(desk: Desk) -> None:
     assert desk.contents("Are tabs used, or spaces?") == ["Tabs in Go, else spaces."]
 
 
+def test_what_its_owner_takes_back_is_told_no_more(desk: Desk) -> None:
+    desk.ingest("I prefer metric units.")
+    desk.ingest("I hate cilantro.")
+    desk.ingest("I now prefer imperial units instead of metric.")
+    assert sorted(desk.preferences().values()) == [
+        "I hate cilantro.", "I now prefer imperial units instead of metric.",
+    ]  # fmt: skip
+
+    with Client(desk.client.path) as program:
+        place = {"agent_id": desk.agent_id, "origin": "person"}
+        program.call("memory.ingest", {"text": "I love cilantro now.", **place})
+    assert "I hate cilantro." in desk.preferences().values()
+    desk.ingest("I actually love cilantro now.")
+    assert list(desk.preferences().values()) == ["I now prefer imperial units instead of metric."]
+    assert "I hate cilantro." not in desk.contents("What about cilantro?")
+
+
 def test_a_change_of_mind_within_one_call_leaves_the_last_word(desk: Desk) -> None:
     tabs, spaces = "I prefer tabs over spaces.", "I prefer spaces over tabs."
     desk.call("memory.ingest_many", items=[{"text": text} for text in (tabs, spaces, tabs)])

@@ -156,6 +156,20 @@ def list_stating(
     )
 
 
+def list_values(conn: Reading, agent_key: int, *, confirmed: bool) -> list[tuple[str, str]]:
+    """Return name and value of the agent's preferences, with those *confirmed* or without."""
+    rows = conn.execute(
+        """
+        SELECT name, value
+          FROM preference
+         WHERE agent_key = :agent_key AND (:confirmed OR confirmed_at_us IS NULL)
+         ORDER BY preference_key
+        """,
+        {"agent_key": agent_key, "confirmed": confirmed},
+    )
+    return [(str(name), str(value)) for name, value in rows]
+
+
 def is_confirmed(conn: Reading, agent_key: int | None, name: str) -> bool:
     """Return whether there is a preference of that name which the owner said or confirmed."""
     return conn.exists(

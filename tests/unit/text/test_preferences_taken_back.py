@@ -1,0 +1,43 @@
+"""Which later sentence of its owner takes a preference back."""
+
+from __future__ import annotations
+
+import pytest
+
+from memd.text.preference import may_take_back, takes_back
+
+TAKEN_BACK = [
+    ("I now prefer imperial units instead of metric.", "I prefer metric units."),
+    ("I prefer spaces over tabs", "I prefer tabs"),
+    ("Actually, I prefer spaces over tabs now.", "I prefer tabs"),
+    ("I actually love cilantro now.", "I hate cilantro."),
+    ("I don\u2019t hate cilantro any more", "I hate cilantro"),
+    ("I hate tea now", "I prefer tea"),
+    ("Thanks! I don't want short answers any more, please write more.", "I prefer short answers."),
+    ("I no longer use Vim", "I always use Vim"),
+    ("I don't like dark mode anymore.", "I prefer dark mode"),
+]
+STANDS = [
+    ("I prefer tea over coffee", "I prefer beer"),
+    ("I love Bern", "I hate cilantro"),
+    ("I don't use Vim on servers", "I always use Vim"),
+    ("Do I still prefer tea?", "I prefer tea"),
+    ("I prefer short answers", "I prefer short answers."),
+    ("I like tea", "I prefer tea"),
+    ("I hate Mondays", "I prefer tabs"),
+    ("I don't want it any more", "I prefer tabs over spaces"),
+    ("We no longer use Vim", "I always use Vim"),
+    ("I don't want tea any more", "I prefer tea. I prefer cake."),
+    ("I don't want tea any more", "Answer in German"),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), TAKEN_BACK)
+def test_what_is_said_of_the_same_takes_it_back(text: str, value: str) -> None:
+    assert may_take_back(text)
+    assert takes_back(text, value)
+
+
+@pytest.mark.parametrize(("text", "value"), STANDS)
+def test_what_is_said_of_other_things_takes_nothing_back(text: str, value: str) -> None:
+    assert not takes_back(text, value)
