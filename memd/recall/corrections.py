@@ -30,7 +30,7 @@ _WORD_CHARS_MIN = 3
 _ARTICLES = frozenset(("the", "a", "an", "der", "die", "das"))
 
 _OPENINGS = """
-    correction, erratum, actually, i was wrong, my mistake, scratch that, not any ?more, on second
+    correction, erratum, updated?(?=:), actually, i was wrong, my mistake, scratch that, not any ?more, on second
     thoughts?, korrektur, berichtigung, doch nicht, richtigstellung, en fait, corrección, en
     realidad, correzione, correção, na verdade, correctie, eigenlijk
 """

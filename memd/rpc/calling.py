@@ -131,7 +131,7 @@ def frame(request_id: int, method: str, params: dict[str, Any]) -> bytes:
     if len(encoded) > FRAME_BYTES_MAX:
         raise TooLargeError(
             f"a request may have {FRAME_BYTES_MAX} bytes at most",
-            hint="send a long history in pieces, with memory.ingest_many",
+            hint="send a long history in pieces: memory.ingest_many, or the newest messages",
         )
     return encoded
 

@@ -68,7 +68,7 @@ class Splitter:
         self._pending.clear()
         self.overflow = TooLargeError(
             f"a frame may have {self._bytes_max} bytes at most",
-            hint="send a long history in pieces, with memory.ingest_many",
+            hint="send a long history in pieces: memory.ingest_many, or the newest messages",
         )
         return True
 

@@ -78,6 +78,8 @@ _OTHER_VERBS: Final = {
     **dict.fromkeys(("fetch", "read", "show"), "get"),
     **dict.fromkeys(("erase", "purge"), "forget"),
     "remove": "delete",
+    "get_all": "list",
+    "history": "why",
 }
 """What other programs call the methods of a memory, and memd's verb for it."""
 _NEAR: Final = 0.7  # so that "memory.remove_all" is not taken for "memory.recall"
@@ -98,6 +100,8 @@ def find_nearest(name: str) -> str | None:
 
     >>> find_nearest("memory.add"), find_nearest("Sessions.List"), find_nearest("recall")
     ('memory.ingest', 'session.list', 'memory.recall')
+    >>> find_nearest("memory.get_all"), find_nearest("memory.history")
+    ('memory.list', 'memory.why')
     """
     noun, dot, verb = name.lower().partition(".")
     noun, verb = (noun, verb) if dot else (_NO_NOUN, noun)

@@ -29,6 +29,7 @@ def texts_of(correction: Ranked, *others: Ranked) -> list[str]:
         ("The API listens on port 8080", "the API moved to 8443"),
         ("Der Zug fährt um 8 Uhr ab", "Korrektur: der Zug fährt um 9 Uhr"),
         ("My manager is Priya Shah", "My manager is now Tom Fischer"),
+        ("We go to Lisbon from 14 to 18 May", "Updated: we go to Lisbon from 21 to 25 May"),
         ("Le serveur est à Lyon", "En fait le serveur est à Nantes"),
     ],
 )
