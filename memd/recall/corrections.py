@@ -30,9 +30,9 @@ _WORD_CHARS_MIN = 3
 _ARTICLES = frozenset(("the", "a", "an", "der", "die", "das"))
 
 _OPENINGS = """
-    correction, erratum, updated?(?=:), actually, i was wrong, my mistake, scratch that, not any ?more, on second
-    thoughts?, korrektur, berichtigung, doch nicht, richtigstellung, en fait, corrección, en
-    realidad, correzione, correção, na verdade, correctie, eigenlijk
+    correction, erratum, updated?(?=:), actually, i was wrong, my mistake, scratch that,
+    not any ?more, on second thoughts?, korrektur, berichtigung, doch nicht, richtigstellung,
+    en fait, corrección, en realidad, correzione, correção, na verdade, correctie, eigenlijk
 """
 _ANYWHERE = """
     no longer, any ?more, used to be, (?:is|are|was|were) (?:now|wrong), turned out (?:to be|that),
