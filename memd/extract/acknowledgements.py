@@ -48,7 +48,7 @@ _ACKNOWLEDGEMENTS = rf"""
     me too, same here,
     (?:i'm |i am )?(?:so |very |really )?(?:sorry|glad|happy|pleased|delighted) to hear (?:that|it
     |this),
-    happy birthday(?: to)?, get well soon,
+    happy birthday, get well soon,
     (?:have|enjoy) (?:a|your|the) (?:(?:good|great|nice|safe|lovely|wonderful) )?(?:trip|flight
     |dinner|lunch|meal|weekend|evening|day|party|holidays?|vacation|concert|rest|time|walk|break),
     (?:that's|that is) (?:so |really |very )?(?:terrible|sad|exciting) (?:news|to hear),
@@ -197,7 +197,6 @@ _CALLED = "|".join(
             "job",
             "work",
             "congratulations",
-            "birthday",
             "later",
             "tomorrow",
             "soon",
@@ -206,8 +205,6 @@ _CALLED = "|".join(
             "morning",
             "evening",
             "night",
-            r"got\sit",
-            r"keep\sthat",
         ),
         *("great", "awesome", "nice"),
     )
@@ -221,8 +218,6 @@ _GREETED = "|".join(
         "thanks",
         r"thank\syou",
         "bye",
-        "birthday",
-        r"birthday\sto",
         "congratulations",
         r"congratulations\sto",
     )

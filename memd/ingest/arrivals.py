@@ -175,6 +175,7 @@ class _ArrivalWriter:
                 self.changes.new_vectors.append(new)
         if not stays:
             self.changes.turned_away_keys.append(key)
+        self._take_back_preferences(draft, row)
         self._set_preference(draft, row.level, row.importance, key)
         self._add_outcome(row, draft, stays=stays)
 
@@ -264,8 +265,6 @@ class _ArrivalWriter:
         The owner's preference stays where a program without a key states another value, which is
         stored as a memory.
         """
-        if draft.takes_back and not self.arrival.distilled:
-            self._take_back_preferences(draft)
         if draft.preference is None:
             return
         filing, name = self.filing, draft.preference
@@ -288,14 +287,22 @@ class _ArrivalWriter:
             self.changes.replaced |= {memory.memory_key: memory for memory in replaced}
             self.changes.replaced.pop(key, None)
 
-    def _take_back_preferences(self, draft: Draft) -> None:
+    def _take_back_preferences(self, draft: Draft, row: MemoryRow) -> None:
         """Remove the preferences that the owner takes back, with the memories that state them.
 
-        A program without a key takes none back that the owner said or confirmed. A nap takes back
-        none: undoing it could not bring the row back.
+        What was said before a preference, or for one session or project, takes none back; nor
+        does a program without a key one that the owner said or confirmed, nor a nap: undoing it
+        could not bring the row back.
         """
+        if (
+            not draft.takes_back
+            or self.arrival.distilled
+            or row.level is not MemoryLevel.PERSISTENT
+        ):
+            return
         conn, agent_key, is_known = self.conn, self.filing.agent_key, self.filing.is_known
-        for name, value in preferences.list_values(conn, agent_key, confirmed=is_known):
+        moment_us = self.filing.now_us if row.occurred_at_us is None else row.occurred_at_us
+        for name, value in preferences.list_values(conn, agent_key, moment_us, confirmed=is_known):
             if takes_back(draft.content, value):
                 stating = preferences.list_stating(conn, agent_key, name)
                 self.changes.replaced |= {memory.memory_key: memory for memory in stating}

@@ -168,7 +168,9 @@ class PromptWindow:
             return result
         own = [chunk for chunk in chunks if chunk.id in window.own]
         self.left_out |= dict.fromkeys(chunk.id for chunk in own)
-        self._best_seen = max((chunk.relevance_score or 0.0 for chunk in own), default=0.0)
+        self._best_seen = max(
+            self._best_seen, *(chunk.relevance_score or 0.0 for chunk in own), 0.0
+        )
         others = tuple(
             memory for memory in result.memories if memory.preference or memory.id not in window.own
         )

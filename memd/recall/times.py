@@ -178,7 +178,8 @@ def _fit(asked: Sequence[Period], candidate: SearchCandidate) -> Fit:
 
 def contain_moment(asked: Sequence[Period], moment_us: int) -> bool:
     """Return whether a moment lies in one of the times *asked* about."""
-    spans = [span for period in asked for span in ((period.from_us, period.to_us), period.other)]
+    times = _decisive(asked)
+    spans = [span for period in times for span in ((period.from_us, period.to_us), period.other)]
     return any(span is not None and _contains(*span, moment_us, moment_us) for span in spans)
 
 

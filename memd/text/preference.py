@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import NamedTuple
 
 from memd.text.directives import begins_directive
-from memd.text.words import content_stems, sentences
+from memd.text.words import sentences
 
 SIGNAL = re.compile(
     r"\b(?:I\s+(?:(?:now|still|really|actually|generally|usually)\s+)?(?:prefer|always|hate)"
@@ -232,41 +231,47 @@ def _hash_name(text: str) -> str:
     return "preference_" + hashlib.sha256(folded.encode()).hexdigest()[:12]
 
 
-# Which preference a later sentence takes back. Both must be about the same words, but for those
-# that two such sentences share: what is wanted, and that it is so now. What only sounds like it
-# leaves a preference where it is: one that is told twice is noticed, one that is gone is not.
+# Which preference a later sentence takes back. It must say that it is otherwise now ("any more",
+# "no longer", "instead of"), be the whole text, and name the very words of a preference that is one
+# plain sentence: without a condition, a negation or a pointing word on either side. What only
+# sounds like it leaves a preference where it is: one that is told twice is noticed, one that is
+# gone is not.
 
-_CHANGE_CHARS_MAX = 160  # of a sentence; a longer one is about more
-_I = (
-    r"^\W*(?:(?:well|so|and|also|actually|no|yes|ok(?:ay)?|btw|by the way|sorry|from now on),? )*"
-    r"i (?:(?:now|actually|really|just|still|always|also) )*"
+_CHANGE_CHARS_MAX = 160
+_SO = r"(?:(?:well|so|and|also|no|ok(?:ay)?|btw|sorry),? )*"
+_I = rf"{_SO}(?:actually,? )?i (?:(?:really|just|always) )?"
+_NOW_I = rf"{_SO}(?:actually,? i|i (?:now|actually)) "
+_WHAT = r"(?P<what>[\w+#./' -]{2,60}?)"
+_WANTS = r"(?:prefer|want|use|like|love|drink|eat)"
+_HATE = r"(?:hate|dislike|can't stand)"
+_NO_MORE = r" (?:any ?more|any longer)"
+_WANTED = re.compile(rf"{_I}{_WANTS} {_WHAT}[.!]*")
+_HATED = re.compile(rf"{_I}{_HATE} {_WHAT}[.!]*")
+_UNWANTED = (
+    re.compile(rf"{_I}(?:do not|don't) {_WANTS} {_WHAT}{_NO_MORE}[.!]*"),
+    re.compile(rf"{_I}no longer {_WANTS} {_WHAT}[.!]*"),
+    re.compile(rf"{_I}{_HATE} {_WHAT} now[.!]*"),
+    re.compile(rf"{_NOW_I}{_HATE} {_WHAT}[.!]*"),
 )
-_NOW = r"(?:,? (?:now|any ?more|any longer|after all|again|these days|at all))*(?:\W*$|[,;] )"
-_WANTS = r"(?:prefer|want|need|use|like|love|enjoy|eat|drink|take|read|write)"
-_NOT = r"(?:do not|don't|no longer|never)"
-_FOR = r"(?= (?:over|rather than|instead of|because|since|as|for|when|if|so)\b|[,;]|\W*$)"
-_WANTED = re.compile(rf"{_I}{_WANTS} (?P<what>.+?){_FOR}")
-_HATED = re.compile(rf"{_I}(?:hate|dislike|can't stand) (?P<what>.+?){_FOR}")
-_NOT_WANTED = re.compile(rf"{_I}{_NOT} {_WANTS} (?P<what>.+?){_NOW}")
-_NOT_HATED = re.compile(rf"{_I}{_NOT} (?:hate|dislike) (?P<what>.+?){_NOW}")
-_LIKES = re.compile(rf"{_I}(?:like|love|enjoy|prefer) (?P<what>.+?){_NOW}")
-_HATES = re.compile(rf"{_I}(?:hate|dislike|can't stand) (?P<what>.+?){_NOW}")
+_LIKED = (
+    re.compile(rf"{_I}(?:do not|don't) {_HATE} {_WHAT}{_NO_MORE}[.!]*"),
+    re.compile(rf"{_I}no longer {_HATE} {_WHAT}[.!]*"),
+    re.compile(rf"{_I}(?:actually |now )?(?:like|love) {_WHAT} now[.!]*"),
+    re.compile(rf"{_NOW_I}(?:like|love) {_WHAT}(?: now)?[.!]*"),
+)
 _INSTEAD = re.compile(
-    rf"{_I}(?:prefer|want|use|take) (?P<one>.+?) (?:over|rather than|instead of)"
-    rf" (?P<what>.+?){_NOW}"
+    rf"{_I}(?:now |actually )?prefer (?P<one>[\w+#./' -]{{2,60}}?) (?:over|rather than|instead of)"
+    rf" {_WHAT}(?: now)?[.!]*"
 )
-
-
-class _Wish(NamedTuple):
-    """What somebody wants, or hates, by its stems."""
-
-    is_wanted: bool
-    stems: frozenset[str]
+_QUALIFIED = re.compile(
+    r"\b(?:no|not|never|without|before|after|for|when|if|in|on|at|during|with|while|because|since"
+    r"|over|than|instead|here|except|only|now|more|longer)\b"
+)
 
 
 def may_take_back(text: str) -> bool:
-    """Return whether a sentence of *text* may take a preference back."""
-    return any(_list_withdrawn(sentence) for sentence in _plain_sentences(text))
+    """Return whether *text* may take a preference of its owner back."""
+    return bool(_list_withdrawn(text))
 
 
 def takes_back(text: str, value: str) -> bool:
@@ -279,44 +284,41 @@ def takes_back(text: str, value: str) -> bool:
     >>> takes_back("I don't want short answers any more", "I prefer short answers to mails")
     False
     """
-    wishes = [wish for sentence in _plain_sentences(value) if (wish := _parse_wish(sentence))]
-    if len(wishes) != 1:
-        return False
-    return any(
-        _is_same(withdrawn, wishes[0])
-        for sentence in _plain_sentences(text)
-        for withdrawn in _list_withdrawn(sentence)
-    )
-
-
-def _plain_sentences(text: str) -> list[str]:
-    text = text.lower().replace("\u2019", "'")
-    each = (" ".join(sentence.split()) for sentence in sentences(text))
-    return [one for one in each if len(one) <= _CHANGE_CHARS_MAX and not one.endswith("?")]
-
-
-def _parse_wish(sentence: str) -> _Wish | None:
+    plain = _plain(value)
     for pattern, is_wanted in ((_WANTED, True), (_HATED, False)):
-        if match := pattern.match(sentence):
-            return _Wish(is_wanted, content_stems(match["what"]))
-    return None
+        if match := pattern.fullmatch(plain):
+            words = _words(match["what"])
+            return words is not None and (is_wanted, words) in _list_withdrawn(text)
+    return False
 
 
-def _list_withdrawn(sentence: str) -> list[_Wish]:
-    """Return what no longer holds when *sentence* is said."""
-    over = _INSTEAD.match(sentence)
-    if over is not None:
-        # "imperial units instead of metric": what both share is often said once.
-        shared = content_stems(over["one"])
-        what = content_stems(over["what"])
-        return [_Wish(True, what), *(_Wish(True, what | {stem}) for stem in shared)]
-    patterns = ((_NOT_WANTED, True), (_HATES, True), (_NOT_HATED, False), (_LIKES, False))
-    return [
-        _Wish(is_wanted, content_stems(match["what"]))
-        for pattern, is_wanted in patterns
-        if (match := pattern.match(sentence))
+def _list_withdrawn(text: str) -> list[tuple[bool, tuple[str, ...]]]:
+    """Return what no longer holds when *text* is said: whether it was wanted, and its words."""
+    plain = _plain(text)
+    if over := _INSTEAD.fullmatch(plain):
+        one, what = _words(over["one"]), _words(over["what"])
+        if one is None or what is None:
+            return []
+        # "imperial units instead of metric": the noun that both share is often said once.
+        return [(True, what), (True, (*what, one[-1]))]
+    wishes = [
+        (is_wanted, _words(match["what"]))
+        for patterns, is_wanted in ((_UNWANTED, True), (_LIKED, False))
+        for pattern in patterns
+        if (match := pattern.fullmatch(plain))
     ]
+    return [(is_wanted, words) for is_wanted, words in wishes if words is not None]
 
 
-def _is_same(one: _Wish, other: _Wish) -> bool:
-    return one == other and bool(one.stems)
+def _plain(text: str) -> str:
+    """Return a text that is one short sentence in lower case, "" for any other."""
+    if len(text) > _CHANGE_CHARS_MAX or len(sentences(text)) != 1 or is_of_project(text):
+        return ""
+    return " ".join(text.lower().replace("\u2019", "'").split())
+
+
+def _words(what: str) -> tuple[str, ...] | None:
+    """Return the words of what is wanted, without articles; None where it is not plain."""
+    if _QUALIFIED.search(what) or _POINTING.search(" ".join(_strip_articles(what).split())):
+        return None
+    return tuple(_strip_articles(what).split()) or None

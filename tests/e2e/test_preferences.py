@@ -113,6 +113,23 @@ def test_what_its_owner_takes_back_is_told_no_more(desk: Desk) -> None:
     assert "I hate cilantro." not in desk.contents("What about cilantro?")
 
 
+def test_what_was_said_before_or_elsewhere_takes_nothing_back(desk: Desk) -> None:
+    gone = "I don't want tea any more."
+    desk.ingest(gone, session_id="s")
+    desk.ingest("I prefer tea.")
+    desk.ingest(gone, session_id="s")  # sent again
+    desk.ingest(gone, occurred_at="2019-05-01T10:00:00Z")
+    desk.ingest(gone, speaker="Ann")
+    desk.ingest(gone, level="session", session_id="t")
+    assert list(desk.preferences().values()) == ["I prefer tea."]
+
+    desk.ingest("I prefer coffee.", level="project", project_id="/home/ada/hives")
+    desk.ingest("I don't want coffee any more.")
+    assert "I prefer coffee." in desk.preferences().values()
+    desk.ingest(gone, session_id="later")
+    assert "I prefer tea." not in desk.preferences().values()
+
+
 def test_a_change_of_mind_within_one_call_leaves_the_last_word(desk: Desk) -> None:
     tabs, spaces = "I prefer tabs over spaces.", "I prefer spaces over tabs."
     desk.call("memory.ingest_many", items=[{"text": text} for text in (tabs, spaces, tabs)])

@@ -77,7 +77,8 @@ EVERYWHERE: Mapping[NapKind, float] = MappingProxyType(
 _EVERYWHERE_CHARS = 200
 _PRIVATE = re.compile(
     r"\b(?:doctors?|physician|hospital|clinic|surgery|therap(?:y|ist)|diagnos\w+|pregnan\w+|medicines?"
-    r"|medication|tablets?|pills?|drops|blood|depress(?:ed|ion)|cancer|diabet\w+|salary|debts?"
+    r"|medication|allerg\w+|insulin|antidepressants?|epilep\w+|hiv|psychiatr\w+|psycholog\w+"
+    r"|i earn|owe|tablets?|pills?|drops|blood|depress(?:ed|ion)|cancer|diabet\w+|salary|debts?"
     r"|divorce\w*)\b",
     re.IGNORECASE,
 )

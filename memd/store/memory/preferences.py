@@ -156,16 +156,23 @@ def list_stating(
     )
 
 
-def list_values(conn: Reading, agent_key: int, *, confirmed: bool) -> list[tuple[str, str]]:
-    """Return name and value of the agent's preferences, with those *confirmed* or without."""
+def list_values(
+    conn: Reading, agent_key: int, before_us: int, *, confirmed: bool
+) -> list[tuple[str, str]]:
+    """Return name and value of the agent's preferences that hold everywhere, set *before_us*.
+
+    With those that are *confirmed* or without.
+    """
     rows = conn.execute(
         """
-        SELECT name, value
-          FROM preference
-         WHERE agent_key = :agent_key AND (:confirmed OR confirmed_at_us IS NULL)
-         ORDER BY preference_key
+        SELECT p.name, p.value
+          FROM preference AS p
+               LEFT JOIN memory AS m ON m.memory_key = p.memory_key
+         WHERE p.agent_key = :agent_key AND p.updated_at_us <= :before_us
+           AND (:confirmed OR p.confirmed_at_us IS NULL) AND m.level IS NOT 'project'
+         ORDER BY p.preference_key
         """,
-        {"agent_key": agent_key, "confirmed": confirmed},
+        {"agent_key": agent_key, "before_us": before_us, "confirmed": confirmed},
     )
     return [(str(name), str(value)) for name, value in rows]
 

@@ -167,13 +167,13 @@ COURTESIES = """
     Congratulations to Pieter! | Hi Jonas, got it. | Glad to hear it! | Nice to meet you, Marta!
     That's great news. | Have a nice trip! | Enjoy your dinner! | Good luck tomorrow!
     See you tomorrow, Jonas. | I don't have that information. | Not as far as I know.
-    I can't say. | Good morning Marta! | Happy birthday to Lotte! | Get well soon!
-    Got it, Marta. | Thanks, I'll remember that.
+    I can't say. | Good morning Marta! | Get well soon! | Thanks, I'll remember that.
 """
 STATED = """
     ASML in Veldhoven. | Postgres 17. | I don't know Rust. | I don't know him. | Sorry, port 8080
     I don't have that book | Congratulations to Pieter on the job at ASML | I'll note that it is 80
-    I do not have any data in prod | Not to my house | We don't know who broke the build
+    Happy birthday to Lotte! | Got it, Postgres | I do not have any data in prod
+    Not to my house | We don't know who broke the build
 """
 
 

@@ -235,7 +235,7 @@ _AGAIN = words(
     r"why (?:do|are|must|would|did) you (?:always|keep|still|constantly|again|insist|continue)",
     r"how (?:many times|often) (?:do|must|should|did|have) (?:i|we)"
     r" (?:(?:have|need) to )?(?:say|said|tell|told|repeat\w*|ask(?:ed)?|explain\w*|remind\w*"
-    r"|correct\w*)",
+    r"|correct\w*) (?:you|this|that|it|myself)\b",
     r"(?:i|we)(?:'ve| have)? (?:already |clearly |explicitly |specifically )*"
     r"(?:told|reminded|warned) you (?:\w+ ){0,3}(?:not|never|to|that|times|before|already)",
     r"(?:i|we)(?:'ve| have)? asked you (?:\w+ ){0,2}(?:not|never|times|before|already)",
