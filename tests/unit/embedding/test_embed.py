@@ -296,6 +296,7 @@ async def test_a_model_that_is_asked_for_again_or_never_was_is_not_released(
         thread.release()
         await thread.embed(["one"])
         encoder.gate.clear()
+        encoder.entered.clear()
         asked = asyncio.create_task(thread.embed(["two"]))
         await until(encoder.entered.is_set)
         thread.release()
