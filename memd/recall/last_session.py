@@ -78,7 +78,7 @@ def find_last_digests(conn: Reading, scope: SearchScope, text: str) -> tuple[int
     return tuple(slots.list_digests(conn, shown, SESSIONS_MAX))
 
 
-def put_first(items: Sequence[Ranked], digests: Sequence[int]) -> list[Ranked]:
+def put_digests_first(items: Sequence[Ranked], digests: Sequence[int]) -> list[Ranked]:
     """Return *items* with the *digests* first, in their order: they answer in any case."""
     by_key = {item.measured.candidate.memory_key: item for item in items}
     answers = [by_key[key] for key in digests if key in by_key]

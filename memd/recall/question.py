@@ -61,7 +61,7 @@ class Question:
     asks_decided: bool = False
     """Whether it asks for what was decided."""
     last_digests: tuple[int, ...] = ()
-    """The digests that alone answer where the work stopped (``last_session``)."""
+    """For a question about where the work stopped, the digests that tell it (``last_session``)."""
 
     @property
     def person(self) -> str | None:

@@ -34,7 +34,7 @@ from memd.domain.enums import Origin, SearchMode, Trust
 from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
-from memd.recall.corrections import put_first as put_corrections_first
+from memd.recall.corrections import put_corrections_first
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.recall.repeats import tell_once

@@ -84,8 +84,10 @@ def _fitting(end: str, ids: Sequence[str]) -> list[str]:
 
 
 def _only(end: str, fits: Sequence[str]) -> str:
-    if len(fits) == 1 or end in fits:
-        return end if end in fits else fits[0]
+    if end in fits:
+        return end
+    if len(fits) == 1:
+        return fits[0]
     named = ", ".join(sorted(fits)[:IDS_SHOWN_MAX])
     more = f" and {len(fits) - IDS_SHOWN_MAX} more" if len(fits) > IDS_SHOWN_MAX else ""
     raise InvalidError(

@@ -41,7 +41,7 @@ class Ranked:
 NOW_BOOST = 1.0  # added to the score of the newest of the best, for a question about now
 IN_TIME = 0.5  # relevance of what lies within a time when the question names nothing else
 IN_TIME_ENTRIES = 8
-_THEN, _NAMED = 3.0, 2.0
+_THEN, _NAMED = 3.0, 2.0  # fits above any other: it happened then, its text names that time
 DECIDES = frozenset(("decision", "correction", "constraint", "preference"))
 PROJECT_BOOST = 0.5  # added to the score of memories of the active project (SPEC D1)
 LATELY_BOOST = 1.5  # added for a request, to what a nap composed just now in that project

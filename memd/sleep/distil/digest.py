@@ -20,7 +20,7 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory, Run
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.left import LABEL, SUMS_UP, drop_farewells
-from memd.sleep.distil.language.words import content_words, is_interruption, words
+from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
 from memd.text.languages import SIGNS
 from memd.text.words import sentences
 
@@ -233,7 +233,7 @@ def _without_memories(requests: list[str], memories: Iterable[NapMemory]) -> lis
     Of a request that was cut the last sentence need only begin like one of theirs.
     """
     known = {
-        _letters(sentence)
+        letters(sentence)
         for memory in memories
         if memory.kind in USERS_KINDS
         for line in user_part(memory.text).splitlines()
@@ -243,16 +243,12 @@ def _without_memories(requests: list[str], memories: Iterable[NapMemory]) -> lis
 
 
 def _is_known(request: str, known: Collection[str]) -> bool:
-    *first, last = map(_letters, sentences(request) or [request])
+    *first, last = map(letters, sentences(request) or [request])
     if request.endswith("…"):
         is_last = any(each.startswith(last) for each in known)
     else:
         is_last = last in known
     return is_last and all(each in known for each in first)
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _more_requests(requests: Sequence[str]) -> list[str]:

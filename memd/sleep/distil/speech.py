@@ -37,7 +37,7 @@ from memd.sleep.distil.exchanges import (
 from memd.sleep.distil.language import phrases, prose
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.replies import is_denial
-from memd.sleep.distil.language.words import Words
+from memd.sleep.distil.language.words import Words, letters
 from memd.text.languages import is_foreign
 from memd.text.preference import is_of_project
 from memd.text.words import sentences
@@ -90,7 +90,6 @@ _PLAIN_WISH = 0.65  # the score of two signs
 # From which scores of the rules and log-odds of the model on a decision or correction is plain.
 _PLAIN = ((WORTH, 2.0), (0.65, LIFTED), (0.75, 0.0), (STANDING, -inf))
 _ENDING_CHARS = 300
-_NO_LETTER = re.compile(r"[\W_]+")
 
 
 class SentenceWorth(NamedTuple):
@@ -263,13 +262,13 @@ class JudgedSentences(NamedTuple):
     def of(cls, exchange: Exchange, worths: Mapping[str, SentenceWorth]) -> JudgedSentences:
         """Return those of *exchange*; *worths* are the ones of the user's sentences."""
         return cls(
-            {_letters(text): worth for text, worth in worths.items()},
+            {letters(text): worth for text, worth in worths.items()},
             {
-                _letters(sentence): (worth, text.in_memory[sentence])
+                letters(sentence): (worth, text.in_memory[sentence])
                 for text in exchange.texts
                 for sentence, worth in text.worths.items()
             },
-            frozenset(_letters(each) for text in exchange.texts for each in text.plain),
+            frozenset(letters(each) for text in exchange.texts for each in text.plain),
         )
 
 
@@ -282,7 +281,7 @@ def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
     if is_always_kept(memory):
         return True
     if is_by_agent(memory):
-        text = _letters(memory.text)
+        text = letters(memory.text)
         if any(each in text for each in judged.plain):
             return True
         of_agent = agent_memory_signs(memory, judged)
@@ -387,10 +386,5 @@ def _clip(worths: Sequence[float]) -> float:
 
 def _find(text: str, judged: Mapping[str, T]) -> list[T]:
     """Return what was told of those sentences of *text* that were judged."""
-    parts = (_letters(each) for line in text.split("\n") for each in sentences(line))
+    parts = (letters(each) for line in text.split("\n") for each in sentences(line))
     return [judged[letters] for letters in parts if letters in judged]
-
-
-def _letters(text: str) -> str:
-    """Return a sentence without what a memory may tell otherwise: its points, its capitals."""
-    return _NO_LETTER.sub("", text).casefold()

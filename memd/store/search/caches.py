@@ -178,16 +178,19 @@ def context_parts(conn: Reading, key: int) -> tuple[str, str]:
     return text[-SIDE_CHARS:], text[:SIDE_CHARS]
 
 
+def text_of(table: str) -> str:
+    """Return the SQL of what a row of *table* says: who, what, and the caption of a picture."""
+    return (
+        f"iif({table}.speaker IS NULL, '', {table}.speaker || ': ') || {table}.content"
+        f" || iif({table}.caption IS NULL, '', ' [shares photo: ' || {table}.caption || ']')"
+    )
+
+
 def _text(conn: Reading, key: int | None) -> str:
     if key is None:
         return ""
     text = conn.execute(
-        """
-        SELECT iif(speaker IS NULL, '', speaker || ': ') || content
-                   || iif(caption IS NULL, '', ' [shares photo: ' || caption || ']')
-          FROM memory
-         WHERE memory_key = :memory_key
-        """,
+        f"SELECT {text_of('m')} FROM memory AS m WHERE m.memory_key = :memory_key",  # noqa: S608
         {"memory_key": key},
     ).get
     return text if isinstance(text, str) else ""

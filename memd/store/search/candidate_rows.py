@@ -9,7 +9,7 @@ from memd.domain.sleep.consolidation import COMPOSED_TAGS, NAP_TAG
 from memd.store.check import intact
 from memd.store.file.connect import Reading, keys_array
 from memd.store.memory.filters import BoundFilter
-from memd.store.search.caches import SIDE_CHARS
+from memd.store.search.caches import SIDE_CHARS, text_of
 
 # The statements are built from constants of the store only.
 # ruff: noqa: S608
@@ -52,17 +52,13 @@ class SearchCandidate(NamedTuple):
         return self.created_at_us if self.occurred_at_us is None else self.occurred_at_us
 
 
-_TEXT = """
-       iif({0}.speaker IS NULL, '', {0}.speaker || ': ') || {0}.content
-           || iif({0}.caption IS NULL, '', ' [shares photo: ' || {0}.caption || ']')
-"""
 # What is asked after an assistant's answer is the next thing, and says nothing of the answer: who
 # asks it again would get the answer to another question.
 _COLUMNS = f"""
-       m.memory_key, m.session_key, p.project_id, m.speaker, {_TEXT.format("m")},
+       m.memory_key, m.session_key, p.project_id, m.speaker, {text_of("m")},
        iif(q.memory_key IS NULL, coalesce(c.context, ''),
            rtrim(substr(c.context, 1, length(c.context) - min({SIDE_CHARS},
-                                                              length({_TEXT.format("a")}))),
+                                                              length({text_of("a")}))),
                  char(10))),
        c.before_key, iif(q.memory_key IS NULL, c.after_key, NULL), m.importance,
        m.created_at_us, m.occurred_at_us, m.token_count, m.memory_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.ranked import an_entry
 
-from memd.recall.last_session import asks_for_last_session, put_first
+from memd.recall.last_session import asks_for_last_session, put_digests_first
 
 ASKS = """
     Where did we leave off? | where were we | so, where are we at? | What is still to do?
@@ -44,7 +44,7 @@ def test_the_digests_come_first_and_what_else_answers_stays() -> None:
     sure, digest, other = (an_entry(score, f"text {score}") for score in (0.97, 0.01, 0.4))
     key = digest.measured.candidate.memory_key
 
-    first, second, third = put_first([sure, other, digest], (key,))
+    first, second, third = put_digests_first([sure, other, digest], (key,))
 
     assert (first.measured, first.relevance) == (digest.measured, 0.9)
     assert first.passes

@@ -354,3 +354,12 @@ def _paragraphs(lines: list[str]) -> list[str]:
             texts.append("\n".join(current))
             current = []
     return texts
+
+
+def letters(text: str) -> str:
+    """Return *text* without what another memory may tell otherwise: its points, its capitals.
+
+    >>> letters("Use `uv`, please.") == letters("use uv please")
+    True
+    """
+    return "".join(filter(str.isalnum, text)).casefold()
