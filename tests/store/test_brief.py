@@ -308,6 +308,38 @@ async def test_what_is_known_everywhere_is_told_once_in_its_project_and_found_by
     assert plans[0].startswith("SEARCH g USING PRIMARY KEY (tag=?)")
 
 
+async def test_a_session_without_a_project_is_told_what_was_said_without_one(room: Room) -> None:
+    await napped(room.bed, RULE, BUILD, session_id="one", project_id=PROJECT)
+    assert RULE.text in text(await room.brief("chat", None))  # nothing was said without a project
+    plain = Said("Answer in one sentence.", "wish:1", NapKind.PREFERENCE, everywhere=True)
+    nuts = Said("Never put nuts into it, Ben is allergic.", "nuts", NapKind.CONSTRAINT)
+    await napped(room.bed, plain, session_id="two", project_id=PROJECT)
+    await napped(room.bed, nuts, session_id="three")
+    brief = text(await room.brief("chat", None))
+    assert nuts.text in brief
+    assert plain.text in brief  # it holds everywhere
+    assert RULE.text not in brief
+    assert BUILD.text not in brief
+
+
+async def test_a_rule_is_told_without_what_it_answered(room: Room) -> None:
+    """The user's words alone, as theirs; few words may need what they answer."""
+    own = "yes update it. and btw we use uv here, not pip, i saw you ran pip install. pls never"
+    answer = "\nIn answer to: I added `limit` and `offset` to the stops endpoint."
+    short = "User: never two" + answer
+    await napped(
+        room.bed,
+        Said(f"User: {own}{answer}", "uv", NapKind.PREFERENCE, Origin.ASSISTANT),
+        Said(short, "two", NapKind.PREFERENCE, Origin.ASSISTANT),
+        session_id="one",
+        project_id=PROJECT,
+    )
+    lines = [line for line in text(await room.brief("two")).split("\n") if "[preference" in line]
+    assert sorted(line.partition("[preference")[0] for line in lines) == ["", "[assistant] "]
+    assert "] yes update it. and btw we use uv here, not pip" in text(await room.brief("three"))
+    assert text(await room.brief("four")).count("In answer to") == 1
+
+
 def _plan_of_elsewhere(conn: Reading) -> list[str]:
     made: list[str] = []
 
@@ -319,7 +351,7 @@ def _plan_of_elsewhere(conn: Reading) -> list[str]:
     read_material(conn, BriefScope("ada", None, "/home/ada/other"), 1)
     conn.exec_trace = None
     [query] = [each for each in made if ":everywhere" in each]
-    names_of = {"everywhere": "", "kinds": "[]", "agent_key": 1, "project_key": 1}
+    names_of = {"everywhere": "", "kinds": "[]", "agent_key": 1, "project_key": 1, "of_all": False}
     return [
         row[3]
         for row in conn.execute(f"EXPLAIN QUERY PLAN {query}", {**names_of, "now_us": 1, "most": 1})

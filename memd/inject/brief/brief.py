@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from memd.org.org import Org
     from memd.recall.recall import Recall
 
-BRIEF_TOKENS = 800  # for fenced text, unless the request has a budget of its own
+BRIEF_TOKENS = 1_200  # for fenced text, unless the request has a budget of its own
 RULES_SHARE = 0.35
 ELSEWHERE_MAX = 5  # memories of other projects
 PART_SHARES = (1.0, RULES_SHARE, 0.15, 0.25, 0.15, 0.15, 1.0)

@@ -154,8 +154,9 @@ def _tells_rule(sentence: str) -> bool:
     from memd.sleep.distil.acts import WORTH, Act, judge_sentence
 
     judged = judge_sentence(sentence)
-    is_plain = judged.act is Act.ACKNOWLEDGEMENT and judged.score > 0
-    return judged.score >= WORTH or is_plain or _LASTING.search(sentence) is not None
+    is_of_moment = judged.act in {Act.REQUEST, Act.QUESTION, Act.APPROVAL, Act.TASK}
+    is_statement = not is_of_moment and judged.score > 0
+    return is_statement or judged.score >= WORTH or _LASTING.search(sentence) is not None
 
 
 def _lasts(row: BriefRow) -> bool:

@@ -71,16 +71,20 @@ class BriefScope(NamedTuple):
 
 
 def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMaterial:
-    """Return the material for *request*: of its project, else its session's, else of all.
+    """Return the material for *request*: of its project, else its session's.
 
+    Without a project it is of the sessions without one, and of all projects where there are none.
     Empty for an unknown agent. For an unknown project it is what was stored outside of any project.
     """
     agent_key = names.agent_key(conn, request.agent_id)
     own_key, project_key = _session(conn, agent_key, request.session_id)
     if request.project_id is not None:
         project_key = names.find_project(conn, request.project_id) or 0  # 0 matches no project
-    place = {"agent_key": agent_key, "project_key": project_key, "now_us": now_us}
+    place = {"agent_key": agent_key, "project_key": project_key, "of_all": False, "now_us": now_us}
     latest = _sessions(conn, place)
+    if project_key is None and not latest:
+        place["of_all"] = True
+        latest = _sessions(conn, place)
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
     return BriefMaterial(
@@ -118,7 +122,7 @@ def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
                LEFT JOIN nap_slot AS d ON d.session_key = s.session_key AND d.slot = 'digest'
                LEFT JOIN memory AS m ON m.memory_key = d.memory_key
          WHERE s.agent_key = :agent_key
-           AND (:project_key IS NULL OR s.project_key = :project_key)
+           AND (:of_all OR s.project_key IS :project_key)
            AND EXISTS (SELECT 1
                          FROM nap_slot AS t
                         WHERE t.session_key = s.session_key AND t.memory_key IS NOT NULL)
@@ -165,7 +169,7 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
                                 FROM nap_slot
                                WHERE memory_key IN (SELECT value FROM carray(:rules)))
            AND (t.session_key IN (SELECT value FROM carray(:keys))
-                OR m.project_key = :project_key)
+                OR (NOT :of_all AND m.project_key IS :project_key))
            AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
            AND (m.level <> 'project' OR m.project_key IS :project_key)
@@ -181,14 +185,14 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
 
 
 def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
-    """Return the keys of the latest rules of the project, none without a project."""
+    """Return the keys of the latest rules of the project, none for a brief of all projects."""
     return conn.list_ints(
         """
         SELECT m.memory_key
           FROM memory_tag AS g
                CROSS JOIN memory AS m ON m.memory_key = g.memory_key
          WHERE g.tag IN (SELECT value FROM json_each(:kinds))
-           AND m.agent_key = :agent_key AND m.project_key = :project_key
+           AND m.agent_key = :agent_key AND NOT :of_all AND m.project_key IS :project_key
            AND m.state IN ('active', 'pending')
          GROUP BY m.memory_key
          ORDER BY coalesce(m.occurred_at_us, m.created_at_us) DESC, m.memory_key DESC
@@ -219,7 +223,7 @@ def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
                CROSS JOIN memory AS m ON m.memory_key = g.memory_key
                LEFT JOIN project AS p ON p.project_key = m.project_key
          WHERE g.tag = :everywhere
-           AND :project_key IS NOT NULL AND m.project_key IS NOT :project_key
+           AND NOT :of_all AND m.project_key IS NOT :project_key
            AND m.agent_key = :agent_key AND m.origin = 'person'
            AND m.level = 'persistent' AND m.state IN ('active', 'pending')
            AND EXISTS (SELECT 1
@@ -260,7 +264,7 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
            AND m.origin IN ('person', 'assistant') AND m.category <> 'working'
            AND m.state IN ('active', 'pending') AND NOT m.is_summary
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
-           AND (:project_key IS NULL OR m.project_key = :project_key
+           AND (:of_all OR m.project_key IS :project_key
                 OR (m.project_key IS NULL AND m.created_at_us >= :since_us))
            AND (m.level <> 'project' OR m.project_key IS :project_key)
            AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)
