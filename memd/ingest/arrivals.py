@@ -184,7 +184,7 @@ class _ArrivalWriter:
         if not stays:
             self.changes.turned_away_keys.append(key)
         self._take_back_preferences(draft, row)
-        self._set_preference(draft, row.level, row.importance, key)
+        self._set_preference(draft, row, key)
         self._add_outcome(row, draft, stays=stays)
 
     def _quarantine(self, draft: Draft) -> None:
@@ -249,8 +249,9 @@ class _ArrivalWriter:
     def _refresh(self, draft: Draft, known: StoredMemory, row: MemoryRow) -> None:
         memories.bump(self.conn, known.memory_key, self.filing.now_us, row.expires_at_us)
         if known.state in VISIBLE:
-            level = MemoryLevel(known.level)
-            self._set_preference(draft, level, known.importance, known.memory_key)
+            level, importance = MemoryLevel(known.level), known.importance
+            known_row = row._replace(level=level, importance=importance)
+            self._set_preference(draft, known_row, known.memory_key)
 
     def _with_importance(self, row: MemoryRow, draft: Draft, vector: bytes | None) -> MemoryRow:
         """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""
@@ -265,23 +266,25 @@ class _ArrivalWriter:
         score = importance(novelty(near), draft.salience)
         return row._replace(importance=score, state=MemoryState.ACTIVE)
 
-    def _set_preference(
-        self, draft: Draft, level: MemoryLevel, importance: float | None, key: int
-    ) -> None:
+    def _set_preference(self, draft: Draft, row: MemoryRow, key: int) -> None:
         """Set the preference that the chunk states, if any; another value's memory is superseded.
 
-        The owner's preference stays where a program without a key states another value, which is
-        stored as a memory.
+        One that was said later stays, and so does the owner's where a program without a key states
+        another value: that is stored as a memory.
         """
         if draft.preference is None:
             return
         filing, name = self.filing, draft.preference
-        if level is MemoryLevel.PROJECT and filing.project_id is not None:
+        if row.level is MemoryLevel.PROJECT and filing.project_id is not None:
             name = project_preference_name(draft.content, filing.project_id)
+        said_us = self._said_us(row)
+        current_us = preferences.find_updated_us(self.conn, filing.agent_key, name)
+        if current_us is not None and current_us > said_us:
+            return
         new = NewPreference(
             name,
             draft.content,
-            1.0 if importance is None else importance,
+            1.0 if row.importance is None else row.importance,
             draft.token_count,
             key,
             filing.ids.salt(),
@@ -289,7 +292,7 @@ class _ArrivalWriter:
             filing.client_key,
             filing.now_us if filing.is_known else None,
         )
-        replaced = preferences.put(self.conn, filing.agent_key, new, filing.now_us)
+        replaced = preferences.put(self.conn, filing.agent_key, new, said_us)
         if replaced is not None:
             self.outcomes.preferences.append(name)
             self.changes.replaced |= {memory.memory_key: memory for memory in replaced}
@@ -309,12 +312,17 @@ class _ArrivalWriter:
         ):
             return
         conn, agent_key, is_known = self.conn, self.filing.agent_key, self.filing.is_known
-        moment_us = self.filing.now_us if row.occurred_at_us is None else row.occurred_at_us
-        for name, value in preferences.list_values(conn, agent_key, moment_us, confirmed=is_known):
+        said_us = self._said_us(row)
+        for name, value in preferences.list_values(conn, agent_key, said_us, confirmed=is_known):
             if takes_back(draft.content, value):
                 stating = preferences.list_stating(conn, agent_key, name)
                 self.changes.replaced |= {memory.memory_key: memory for memory in stating}
                 preferences.delete(conn, agent_key, name)
+
+    def _said_us(self, row: MemoryRow) -> int:
+        """Return when the text of *row* was said, as far as that is known, and not after now."""
+        now_us = self.filing.now_us
+        return now_us if row.occurred_at_us is None else min(row.occurred_at_us, now_us)
 
     def _add_outcome(self, row: MemoryRow, draft: Draft, *, stays: bool) -> None:
         kind = row.passing

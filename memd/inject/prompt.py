@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import NamedTuple
 
 from memd.base import log
@@ -39,6 +40,7 @@ from memd.inject.format import (
 )
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
 from memd.inject.pipeline import exclude
+from memd.text.preference import stated_part
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"
@@ -72,22 +74,30 @@ VALUE_WORDS_MAX = 3
 class PreferenceLine(NamedTuple):
     """A preference; *mark* is set unless the owner said or confirmed it.
 
-    *name* is that of one that was set by name.
+    *name* is that of one that was set by name, *said_at* when one that was said was.
     """
 
     text: str
     mark: str = ""
     name: str | None = None
+    said_at: datetime | None = None
 
     @property
     def line(self) -> str:
         """The text; a few words are not understood without their name.
 
+        What was said is told without what stands beside it, and with its day: of two that differ a
+        reader sees the newer one.
+
         >>> PreferenceLine("Vim", name="editor").line
         'editor: Vim'
         >>> PreferenceLine("I prefer short answers.", name="style").line
         'I prefer short answers.'
+        >>> PreferenceLine("Plan it. I prefer trains.", said_at=datetime(2026, 3, 1)).line
+        'I prefer trains. (2026-03-01)'
         """
+        if self.said_at is not None:
+            return f"{stated_part(self.text)} ({self.said_at:%Y-%m-%d})"
         is_clear = len(self.text.split()) > VALUE_WORDS_MAX
         return self.text if self.name is None or is_clear else f"{self.name}: {self.text}"
 
@@ -349,10 +359,12 @@ class Prompt:
 
 def to_preference_line(preference: Preference) -> PreferenceLine:
     """Return a preference with its mark."""
+    is_said = preference.memory_id is not None
     return PreferenceLine(
         preference.value,
         mark_of_preference(preference.origin, confirmed=preference.confirmed),
-        preference.name if preference.memory_id is None else None,
+        None if is_said else preference.name,
+        preference.updated_at if is_said else None,
     )
 
 

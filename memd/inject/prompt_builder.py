@@ -313,6 +313,7 @@ def _preference_line(chunk: MemoryChunk) -> PreferenceLine:
         chunk.content,
         mark_of_preference(chunk.origin, confirmed=confirmed),
         chunk.preference_key if is_named else None,
+        None if is_named else chunk.updated_at,
     )
 
 

@@ -130,6 +130,24 @@ def test_what_was_said_before_or_elsewhere_takes_nothing_back(desk: Desk) -> Non
     assert "I prefer tea." not in desk.preferences().values()
 
 
+def test_what_was_said_earlier_replaces_nothing_and_each_has_its_day(desk: Desk) -> None:
+    """As when an older session is imported after a newer one."""
+    new, old = "2026-02-03T10:00:00Z", "2025-02-03T10:00:00Z"
+    desk.ingest("Make me a plan. My favourite editor is Helix.", occurred_at=new)
+    desk.ingest("My favourite editor is Vim.", occurred_at=old)
+    (preference,) = desk.call("preference.list")["items"]
+    assert preference["updated_at"] == new
+    assert text_of(desk.call("inject.prepare", query="hello")).startswith(
+        "What the user prefers:\n- My favourite editor is Helix. (2026-02-03)"
+    )
+
+
+def test_what_was_said_of_an_earlier_day_is_taken_back_by_a_later_one(desk: Desk) -> None:
+    desk.ingest("I prefer metric units.", occurred_at="2026-02-03T10:00:00Z")
+    desk.ingest("I no longer want metric units.", occurred_at="2026-02-04T10:00:00Z")
+    assert desk.preferences() == {}
+
+
 def test_a_change_of_mind_within_one_call_leaves_the_last_word(desk: Desk) -> None:
     tabs, spaces = "I prefer tabs over spaces.", "I prefer spaces over tabs."
     desk.call("memory.ingest_many", items=[{"text": text} for text in (tabs, spaces, tabs)])

@@ -125,6 +125,14 @@ def value_of(conn: Reading, agent_key: int | None, name: str) -> str | None:
     )
 
 
+def find_updated_us(conn: Reading, agent_key: int | None, name: str) -> int | None:
+    """Return when a preference was said or set, None when there is none."""
+    return conn.get_int(
+        "SELECT updated_at_us FROM preference WHERE agent_key = :agent_key AND name = :name",
+        {"agent_key": agent_key, "name": name},
+    )
+
+
 def list_stating(
     conn: Reading, agent_key: int | None, name: str, new_value: str | None = None
 ) -> list[StatingMemory]:

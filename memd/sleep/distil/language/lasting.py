@@ -12,9 +12,12 @@ import re
 
 from memd.sleep.distil.language.signs import words
 
-NOT_PAST = (
-    r"(?! (?:\w+ed|got|had|did|was|were|saw|came|went|made|said|thought|knew|found|took|gave)\b)"
+_PAST = (
+    r"(?:\w+ed|got|had|did|was|were|saw|came|went|made|said|thought|knew|found|took|gave|ate|drank"
+    r"|swam|ran|met|heard|wrote|slept|felt|kept|left|lost|paid|bought|built|spoke|won|drove|flew|grew"
+    r"|held|learnt|taught|understood|told|meant|wore|broke|began|sent|sold|fell|became)"
 )
+NOT_PAST = rf"(?! {_PAST}\b)"
 """Behind "we never": what somebody did is told, what they do is how they work."""
 LEAD = r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|then|oh|yes|note|fyi)\W+)*"
 # Verbs of how something is done; those of one task ("fix", "move") are orders of the day.
@@ -268,7 +271,9 @@ _BEFALLS_ENGLISH = (
     r" (?:gets? (?:an?|the|this|that|these|no|\d|stuck)|(?:sees?|hits?) (?:an?|the|this|that|no|\d)"
     r"|receives?|ends? up|runs? into|loses?|fails?|crash(?:es)?|hangs?|freez\w+|times? out"
     r"|comes? back|shows? up|loads?|arrives?|returns? (?:null|nothing|none|an? err)|throws?"
-    r"|breaks?)"
+    r"|breaks?)",
+    # "I never looked", but not "I never liked tabs"
+    rf"(?:i|we) never (?!(?:liked|loved|wanted|enjoyed|cared|needed)\b){_PAST}",
 )
 _VERBS = (
     # German, Dutch
@@ -291,7 +296,7 @@ _BEFALLS_OTHERS = (
     rf"(?:{'|'.join(_VERBS)})\b[^.,?!]{{0,40}}\b(?:{_OFTEN})",
     rf"(?:{_OFTEN})\b[^.,?!]{{0,25}}\b(?:{'|'.join(_VERBS)})",
 )
-_BEFALLS = words(_BEFALLS_ENGLISH, *_BEFALLS_OTHERS)
+_BEFALLS = words(*_BEFALLS_ENGLISH, *_BEFALLS_OTHERS)
 _IS_TO = words(
     r"must|should|shall|(?:has|have|needs?) to|muss|müssen|soll(?:en)?|darf|dürfen|doit|doivent"
     r"|debe|deben|deve|devono|devem|moet|moeten|должн\w+"
@@ -305,5 +310,7 @@ def befalls(spoken: str) -> bool:
     (True, False)
     >>> befalls("we never deploy on Fridays"), befalls("der Login funktioniert nie")
     (False, True)
+    >>> befalls("what is the etiquette, i never swam there")
+    True
     """
     return _BEFALLS.search(spoken) is not None and _IS_TO.search(spoken) is None
