@@ -5,7 +5,8 @@ comparison: its relevance against the bar of its kind (``weights.py``), which st
 where the gate doubts that anything answers (``rankings.answer_bar``). What else a rule could
 look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
 What belongs to another project than the one that asks stands under a higher bar in a prompt
-(decision 0260), nobody asked for it, and a note of no project under a somewhat higher one (0255).
+(decision 0260), nobody asked for it; a note of no project (0255) and the digest of a talk in none
+(0330) under a somewhat higher one.
 Of memories that say the same, one is told (``repeats.py``), and what corrects another one stands
 before it (``corrections.py``).
 
@@ -32,6 +33,7 @@ from memd.base.limits import (
 )
 from memd.domain.enums import Origin, SearchMode, Trust
 from memd.domain.recall import ExcludedMemory, RecallRequest
+from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
 from memd.recall.corrections import put_corrections_first
@@ -46,6 +48,8 @@ ELSEWHERE_BARS = 4.0
 """How many times its bar a memory of another project needs in a prompt."""
 NOTE_BARS = 2.5
 """The same for a note, which is of no session and of no project."""
+TALK_BARS = 2.0
+"""The same for the digest of a talk in no project: it tells what was asked, and little was done."""
 COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
 TWINS_ALIKE = 0.5  # of their word pairs in common: foreign texts that say the same in other words
 CUTS_TOLD_MAX = 20
@@ -83,8 +87,8 @@ def select(items: Sequence[Ranked], request: RecallRequest, *, reordered: bool) 
     *reordered*: somebody who looks at the texts decides which; the rule says how many.
     """
     least = request.min_relevance
-    if request.project_id is not None and request.preferences == "first":
-        items = [_raise_elsewhere(item, request.project_id, request.query) for item in items]
+    if request.preferences == "first":
+        items = [_raise_bar(item, request.project_id, request.query) for item in items]
     if request.search_mode is SearchMode.HYBRID:
         items = put_corrections_first(items)
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
@@ -109,14 +113,19 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
     return [*once, *others], [_Left(each.item, "repeats", each.of) for each in repetitions]
 
 
-def _raise_elsewhere(item: Ranked, project_id: str, query: str) -> Ranked:
-    """Return *item*, with a higher bar if it is of a project that neither asks nor is named."""
+def _raise_bar(item: Ranked, project_id: str | None, query: str) -> Ranked:
+    """Return *item*, with a higher bar if it is of no project, or of one that is not asked about.
+
+    Of a project that neither asks nor is named, a note, or the digest of a talk.
+    """
     its = item.measured.candidate
-    times = ELSEWHERE_BARS
-    if its.project_id is None:
+    times = 1.0
+    if its.project_id is None and its.kind == DIGEST_TAG:
+        times = TALK_BARS
+    elif project_id is not None and its.project_id is None:
         times = NOTE_BARS if its.session_key is None else 1.0
-    elif its.project_id == project_id or _is_named(its.project_id, query):
-        times = 1.0
+    elif project_id not in {None, its.project_id} and not _is_named(its.project_id or "", query):
+        times = ELSEWHERE_BARS
     return item if times == 1.0 else replace(item, bar=times * item.bar)
 
 

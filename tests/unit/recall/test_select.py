@@ -10,6 +10,7 @@ from support.ranked import BAR, an_entry, selected
 
 from memd.domain.enums import SearchMode
 from memd.domain.recall import RecallRequest
+from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.recall.ranking.rankings import answer_bar
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.select import (
@@ -17,6 +18,7 @@ from memd.recall.select import (
     ENTRIES_MAX,
     NAMED_MODE_ENTRIES,
     NOTE_BARS,
+    TALK_BARS,
     Selection,
     select,
 )
@@ -88,6 +90,16 @@ def test_a_note_of_no_project_has_to_be_likelier_in_the_prompt_of_one() -> None:
     assert selected(notes, project_id=HIVES).items == [replace(notes[0], bar=NOTE_BARS * BAR)]
     assert selected(notes).items == notes
     assert len(selected(notes, project_id=HIVES, preferences="matching").items) == len(notes)
+
+
+def test_the_digest_of_a_talk_in_no_project_has_to_be_likelier_in_a_prompt() -> None:
+    talk = [an_entry(times * BAR, f"talk {times}", kind=DIGEST_TAG) for times in (TALK_BARS, 1.5)]
+    work = an_entry(BAR, "work", kind=DIGEST_TAG, project_id=HIVES)
+
+    for project_id in (None, HIVES):
+        items = selected([*talk, work], project_id=project_id).items
+        assert items == [replace(talk[0], bar=TALK_BARS * BAR), work]
+    assert len(selected(talk, preferences="matching").items) == len(talk)
 
 
 @pytest.mark.parametrize("mode", [SearchMode.DENSE, SearchMode.WORDS])
