@@ -20,37 +20,16 @@ from memd.base import errors
 from memd.base.clock import SystemClock
 from memd.base.errors import MemdError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
-from memd.base.paths import Paths
 from memd.rpc import calling, envelope, framing
 from memd.rpc.backend_texts import RemoteTexts
-from memd.rpc.calling import Progress
+from memd.rpc.calling import EventQueue, Key, Progress
 
 if TYPE_CHECKING:
     import asyncio
 
-    from memd.rpc.calling import EventQueue
-
 TIMEOUT_S = 30.0
-KEY_FILE = "MEMD_CLIENT_KEY_FILE"
-Key = str | os.PathLike[str]
-"""A client's key, or the path of its key file."""
-
 _READ_BYTES = 262_144  # per read from the socket
 _NO_TIMEOUT_S = 1_000_000.0  # eleven days; a socket counts its milliseconds in 31 bits
-
-
-def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | None = None) -> str:
-    """Return *socket*, or the path of the socket of *profile*'s daemon."""
-    return os.fspath(socket if socket is not None else Paths.resolve(profile).socket)
-
-
-def _load_key(key: Key | None) -> str | None:
-    """Return the key to present: *key*, that of the environment's file, or None."""
-    if key is None and not os.environ.get(KEY_FILE):
-        return None
-    from memd.base import client_key
-
-    return client_key.load(key)
 
 
 class Client:
@@ -71,7 +50,7 @@ class Client:
         timeout: float | None = TIMEOUT_S,
         key: Key | None = None,
     ) -> None:
-        self.path = socket_path(socket, profile)
+        self.path = calling.socket_path(socket, profile)
         self._timeout = _NO_TIMEOUT_S if timeout is None else timeout
         self._key = key
         self._clock = SystemClock()
@@ -80,6 +59,7 @@ class Client:
         self._splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
         self._frames: list[bytes] = []
         self._turn = threading.RLock()
+        self._calls = self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -88,10 +68,21 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; the next call opens another."""
+        """Close the connection; the next call opens another.
+
+        A call that another thread makes meanwhile raises MemoryConnectionError.
+        """
+        self._closed = True
+        if self._sock is not None:
+            with suppress(OSError):
+                self._sock.shutdown(sockets.SHUT_RDWR)  # this wakes the thread that reads it
+        with self._turn:
+            self._drop()
+
+    def _drop(self) -> None:
         if self._sock is not None:
             self._sock.close()
-            self._sock = None
+        self._sock = None
         self._splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
         self._frames.clear()
 
@@ -111,15 +102,23 @@ class Client:
         """
         request = calling.prepare_params(method, params, named, wants_progress=progress is not None)
         with self._turn:
-            with suppress(calling.LostError):  # no answer of the daemon about a backend of its own
+            if self._calls:
+                raise errors.InvalidError("a progress function needs a Client of its own")
+            self._calls, self._closed = True, False
+            try:
                 return self._exchange(method, request, progress)
-            return self._exchange(method, request, progress)
+            except calling.LostError:  # no answer of the daemon about a backend of its own
+                if self._closed:
+                    raise
+                return self._exchange(method, request, progress)
+            finally:
+                self._calls = False
 
     def _exchange(self, method: str, request: dict[str, Any], progress: Progress | None) -> Any:
         request_id = next(self._ids)
         frame = calling.frame(request_id, method, request)
         if self._sock is None:
-            self._send_hello(_load_key(self._key))
+            self._send_hello(calling.load_key(self._key))
         return self._request(request_id, method, frame, progress)
 
     def _send_hello(self, key: str | None) -> None:
@@ -130,7 +129,7 @@ class Client:
         try:
             self._request(0, "system.hello", calling.hello(key), None)
         except MemdError:
-            self.close()
+            self._drop()
             raise
 
     def _request(
@@ -150,17 +149,17 @@ class Client:
                 elif answer.get("id") in (request_id, None) and "method" not in answer:
                     return envelope.outcome(answer)
         except TimeoutError:
-            self.close()
+            self._drop()
             raise errors.TimeoutError(f"no answer to {method} in {self._timeout:g} s") from None
         except OSError as error:
-            self.close()
+            self._drop()
             raise calling.LostError(
                 f"the connection to memd was lost ({error.strerror})"
             ) from error
         except KeyboardInterrupt:
             with suppress(OSError):
                 sock.sendall(calling.cancel(request_id))  # nobody awaits the answer
-            self.close()
+            self._drop()
             raise
 
     def _connect(self) -> None:
@@ -224,7 +223,7 @@ class AsyncClient(RemoteTexts):
         timeout: float = TIMEOUT_S,
         key: Key | None = None,
     ) -> None:
-        self.path = socket_path(socket, profile)
+        self.path = calling.socket_path(socket, profile)
         self._timeout = timeout
         self._key = key
         self._ids = count(1)
@@ -257,7 +256,7 @@ class AsyncClient(RemoteTexts):
         async with self._connecting:
             if self._writer is not None:
                 return
-            key = _load_key(self._key)
+            key = calling.load_key(self._key)
             try:
                 reader, self._writer = await asyncio.open_unix_connection(self.path)
             except OSError as error:

@@ -23,8 +23,12 @@ from memd.base.errors import (
     TooLargeError,
 )
 from memd.base.limits import EVENTS_WAITING_MAX, FRAME_BYTES_MAX
+from memd.base.paths import Paths
 from memd.rpc import envelope, framing
 from memd.text.preference import default_category
+
+Key = str | os.PathLike[str]
+"""A client's key, or the path of its key file."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished steps, and of all steps."""
@@ -143,6 +147,20 @@ class LostError(MemoryConnectionError):
 def not_running(path: str) -> NotRunningError:
     """Return the error for a socket on which no daemon listens."""
     return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")
+
+
+def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | None = None) -> str:
+    """Return *socket*, or the path of the socket of *profile*'s daemon."""
+    return os.fspath(socket if socket is not None else Paths.resolve(profile).socket)
+
+
+def load_key(key: Key | None) -> str | None:
+    """Return the key to present: *key*, that of the environment's file, or None."""
+    if key is None and not os.environ.get("MEMD_CLIENT_KEY_FILE"):
+        return None
+    from memd.base import client_key
+
+    return client_key.load(key)
 
 
 def hello(key: str | None) -> bytes:
