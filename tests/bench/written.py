@@ -1,7 +1,7 @@
 """Fits what tells wishes and plain statements: ``python -m tests.bench.written DIR [--keep]``.
 
 "No sudo.", "Postgres is 14.9 on prod", "we dropped GraphQL": no word says that it lasts, and it
-does. ``written.jsonl`` has 9,300 messages of twenty-two writers of our own, as people type them:
+does. ``written.jsonl`` has 11,700 messages of thirty writers of our own, as people type them:
 with what is worth remembering in them and its kind, and a good third of the moment that sound
 alike. DIR holds the pages of ``bench.sentences``, whose sentences that are not worth it are of the
 moment, and whose wishes are taken, too. Head and reader (``bench.reader_fit``, which needs torch)
@@ -61,7 +61,7 @@ Array = NDArray[np.float64]
 WRITTEN = Path(__file__).with_suffix(".jsonl")
 WISH, PLAIN = "P", "KDCE"
 KINDS = WISH + PLAIN
-WRITERS = "abcdefklmnopqrstuv"
+WRITERS = "abcdefklmnopqrstuvwxyzABCD"
 """Those whose messages have more than one sentence; the others told statements alone."""
 RIDGE = 8.0
 MIXED_MOMENT = 0.5  # so many messages of the moment are put beside another, too
