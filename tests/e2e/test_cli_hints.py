@@ -220,4 +220,4 @@ def test_an_empty_brief_says_of_which_project_it_is(tmp_path: Path) -> None:
         lake = commands.memd(daemon.home, "brief", "--project", "/srv/lake").err
         outside = commands.memd(daemon.home, "brief", cwd=daemon.home).err
     assert "nothing to tell yet of /srv/lake; the known projects: memd project list\n" in lake
-    assert outside == "nothing to tell yet\n0 of 800 tokens\n"
+    assert outside == "nothing to tell yet\n0 of 1,200 tokens\n"
