@@ -27,6 +27,10 @@ from memd.base.paths import Paths
 from memd.rpc import envelope, framing
 from memd.text.preference import default_category
 
+TIMEOUT_S: Final = 30.0
+READ_BYTES: Final = 262_144
+"""Of one read from the socket."""
+
 Key = str | os.PathLike[str]
 """A client's key, or the path of its key file."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import socket
 import threading
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memd.base.errors import InvalidError, MemoryConnectionError
-from memd.client import Client
+from memd.client import AsyncClient, Client
 
 
 def test_threads_that_share_a_client_take_turns(client: Client) -> None:
@@ -55,8 +57,31 @@ def test_a_call_that_another_thread_closes_is_not_sent_again(tmp_path: Path) -> 
             listening.accept()
 
 
-def test_a_progress_function_may_not_use_its_own_client(client: Client) -> None:
-    """Its answer would stand among those of the call that reports the progress."""
+def test_closing_does_not_wait_for_a_call_that_connects(tmp_path: Path) -> None:
+    """Its call ends once it is connected: nothing is sent."""
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        client = Client(socket=path)
+
+        def load_key(_key: object) -> None:
+            closer = threading.Thread(target=client.close)
+            closer.start()
+            closer.join()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("memd.rpc.calling.load_key", load_key)
+            with pytest.raises(MemoryConnectionError):
+                client.call("memory.count")
+        with listening.accept()[0] as accepted:
+            assert accepted.recv(1) == b""
+
+
+def test_after_a_progress_function_that_fails_a_call_is_told_of_itself_alone(
+    client: Client,
+) -> None:
+    """It may not use its own client; the call that it belongs to is cancelled."""
     items = [{"text": f"The hive {number} is empty."} for number in range(3)]
 
     with pytest.raises(InvalidError, match="Client of its own"):
@@ -65,6 +90,34 @@ def test_a_progress_function_may_not_use_its_own_client(client: Client) -> None:
             {"items": items},
             progress=lambda _done, _total: client.call("memory.count"),
         )
+    steps: list[int] = []
+    client.call(
+        "memory.ingest_many",
+        {"items": items[:1]},
+        progress=lambda _done, total: steps.append(total),
+    )
+    assert set(steps) == {1}
 
-    client.close()
-    assert client.call("memory.count") >= 0
+
+async def test_a_call_that_its_client_disconnects_is_not_sent_again(tmp_path: Path) -> None:
+    accepted: list[asyncio.StreamWriter] = []
+    called = asyncio.Event()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.append(writer)
+        hello = json.loads(await reader.readline())
+        answer = {"jsonrpc": "2.0", "id": hello["id"], "result": {}}
+        writer.write(json.dumps(answer).encode() + b"\n")
+        await reader.readline()
+        called.set()
+
+    async with await asyncio.start_unix_server(accept, tmp_path / "s"):
+        client = AsyncClient(socket=tmp_path / "s")
+        call = asyncio.create_task(client.call("memory.count"))
+        await called.wait()
+        await client.disconnect()
+        with pytest.raises(MemoryConnectionError):
+            await call
+        assert len(accepted) == 1
+        accepted[0].close()
+    assert not client.is_connected

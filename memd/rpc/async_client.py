@@ -1,0 +1,213 @@
+"""The asynchronous client of the daemon (``memd.client``)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any, Never, Self, cast
+
+from memd.base import errors
+from memd.base.errors import MemdError, MemoryConnectionError
+from memd.base.limits import OUT_QUEUE_BYTES_MAX
+from memd.rpc import calling, envelope, framing
+from memd.rpc.backend_texts import RemoteTexts
+from memd.rpc.calling import READ_BYTES, TIMEOUT_S, EventQueue, Key, Progress
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+class AsyncClient(RemoteTexts):
+    """One connection, any number of concurrent calls.
+
+    It implements ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and
+    ``OrgMemoryBackend``, sparse retrieval (``retrieve_sparse``) and an ``archival_store``:
+    code written for a backend runs against the daemon (SPEC D26).
+    """
+
+    backend_name = "memd"
+
+    def __init__(
+        self,
+        socket: str | os.PathLike[str] | None = None,
+        profile: str | None = None,
+        timeout: float = TIMEOUT_S,
+        key: Key | None = None,
+    ) -> None:
+        self.path = calling.socket_path(socket, profile)
+        self._timeout = timeout
+        self._key = key
+        self._ids = count(1)
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._progress: dict[int, Progress] = {}
+        self._event_queues: list[EventQueue] = []
+        self._writer: asyncio.StreamWriter | None = None
+        self._reader_task: asyncio.Task[None] | None = None
+        self._connecting: asyncio.Lock | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.disconnect()
+
+    @property
+    def is_connected(self) -> bool:
+        return self._writer is not None
+
+    async def connect(self) -> None:
+        """Connect, unless connected, and present the key, if there is one.
+
+        Raises NotRunningError when no daemon listens, DeniedError for an unknown key.
+        """
+        import asyncio
+
+        self._connecting = self._connecting or asyncio.Lock()
+        async with self._connecting:
+            if self._writer is not None:
+                return
+            key = calling.load_key(self._key)
+            try:
+                reader, self._writer = await asyncio.open_unix_connection(self.path)
+            except OSError as error:
+                raise calling.not_running(self.path) from error
+            self._reader_task = asyncio.create_task(self._read(reader, self._writer))
+            try:
+                await self._send_hello(key)
+            except MemdError:
+                await self.disconnect()
+                raise
+
+    async def _send_hello(self, key: str | None) -> None:
+        """Present the key and read the daemon's capabilities; without a key errors are ignored."""
+        try:
+            who = await self._request(0, "system.hello", calling.hello(key), None)
+        except MemdError:
+            if key is not None:
+                raise
+            return
+        self._capabilities = who.get("capabilities", {}).get("memory", {})
+
+    async def disconnect(self) -> None:
+        """Close the connection; pending calls fail. May be repeated."""
+        writer, reader_task = self._writer, self._reader_task
+        self._writer = self._reader_task = None
+        # Before the reader ends, which would have them sent again.
+        self._fail_pending(MemoryConnectionError("the connection to memd was closed"))
+        if reader_task is not None:
+            reader_task.cancel()
+        if writer is not None:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def call(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        progress: Progress | None = None,
+        **named: Never,
+    ) -> Any:
+        """Return the result of *method*, like ``Client.call``.
+
+        Cancelling the call cancels it in the daemon too.
+        """
+        request = calling.prepare_params(method, params, named, wants_progress=progress is not None)
+        try:
+            return await self._exchange(method, request, progress)
+        except calling.LostError:
+            return await self._exchange(method, request, progress)
+
+    def events(self, *names: str, **params: Any) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield events of these *names*, without any of all, as they happen (``rpc.calling``)."""
+        from memd.rpc.calling import events
+
+        return events(self.call, self._event_queues, names, params)
+
+    async def _exchange(
+        self, method: str, request: dict[str, Any], progress: Progress | None
+    ) -> Any:
+        request_id = next(self._ids)
+        request = {**request, calling.TOKEN: request_id} if progress is not None else request
+        frame = calling.frame(request_id, method, request)
+        await self.connect()
+        return await self._request(request_id, method, frame, progress)
+
+    async def _request(
+        self, request_id: int, method: str, frame: bytes, progress: Progress | None
+    ) -> Any:
+        import asyncio
+
+        if self._writer is None:
+            raise calling.LostError("the connection to memd was lost")
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._pending[request_id] = answer
+        if progress is not None:
+            self._progress[request_id] = progress
+        try:
+            async with asyncio.timeout(self._timeout):
+                self._writer.write(frame)
+                with suppress(ConnectionError):  # the reason may have arrived before it closed
+                    await self._writer.drain()
+                return await answer
+        except TimeoutError:
+            self._cancel(request_id)
+            raise errors.TimeoutError(f"no answer to {method} in {self._timeout:g} s") from None
+        except asyncio.CancelledError:
+            self._cancel(request_id)
+            raise
+        finally:
+            self._pending.pop(request_id, None)
+            self._progress.pop(request_id, None)
+
+    def _cancel(self, request_id: int) -> None:
+        if self._writer is not None:
+            self._writer.write(calling.cancel(request_id))
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
+        lost: MemdError = calling.LostError("the connection to memd was lost")
+        try:
+            while chunk := await reader.read(READ_BYTES):
+                for frame in splitter.feed(chunk):
+                    lost = self._dispatch(calling.parse_answer(frame)) or lost
+        except OSError as error:
+            lost = calling.LostError(f"the connection to memd was lost ({error.strerror})")
+        except MemdError as error:
+            lost = error
+        finally:
+            writer.close()
+            if self._writer is writer:
+                self._writer = None
+            self._fail_pending(lost)
+
+    def _dispatch(self, answer: dict[str, Any]) -> MemdError | None:
+        """Complete the call that *answer* is for; return an error that concerns all calls."""
+        if "method" in answer:
+            delivered = calling.deliver(answer, self._progress, self._event_queues)
+            if not delivered and self._completions is not None:
+                self._completions.handle(answer, self._writer)
+            return None
+        pending = self._pending.get(cast("int", answer.get("id")))
+        try:
+            result = envelope.outcome(answer)
+        except MemdError as error:
+            if pending is None:
+                return error
+            if not pending.done():
+                pending.set_exception(error)
+            return None
+        if pending is not None and not pending.done():
+            pending.set_result(result)
+        return None
+
+    def _fail_pending(self, error: MemdError) -> None:
+        for pending in self._pending.values():
+            if not pending.done():
+                pending.set_exception(error)  # each call removes itself from _pending
+        for queue in self._event_queues:
+            queue.end(error)
