@@ -165,7 +165,8 @@ class Preference(Value):
     """A key-value pair of an agent that comes first in every recall (SPEC D5).
 
     *confirmed*: the owner stated or confirmed it; otherwise a prompt fences it. *client* is
-    who set it, None if unknown. *project_id* is the only project that it holds in.
+    who set it, None if unknown. *project_id* is the only project that it holds in. *updated_at* is
+    when it was said or set.
     """
 
     name: Name

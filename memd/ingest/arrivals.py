@@ -269,8 +269,9 @@ class _ArrivalWriter:
     def _set_preference(self, draft: Draft, row: MemoryRow, key: int) -> None:
         """Set the preference that the chunk states, if any; another value's memory is superseded.
 
-        One that was said later stays, and so does the owner's where a program without a key states
-        another value: that is stored as a memory.
+        One that was said later stays, and supersedes this one's memory; but what a program without
+        a key said does not stand against the owner. The owner's stays where such a program states
+        another value, which is stored as a memory.
         """
         if draft.preference is None:
             return
@@ -278,8 +279,12 @@ class _ArrivalWriter:
         if row.level is MemoryLevel.PROJECT and filing.project_id is not None:
             name = project_preference_name(draft.content, filing.project_id)
         said_us = self._said_us(row)
-        current_us = preferences.find_updated_us(self.conn, filing.agent_key, name)
-        if current_us is not None and current_us > said_us:
+        later = preferences.find_later(
+            self.conn, filing.agent_key, name, said_us, confirmed=filing.is_known
+        )
+        if later is not None:
+            if later != draft.content:
+                self.changes.replaced[key] = StatingMemory(key, has_set_it=False)
             return
         new = NewPreference(
             name,

@@ -25,6 +25,7 @@ from memd.domain.inject import (
 from memd.domain.memory import Preference
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import mark_of_preference
+from memd.extract.passing import passing_kind
 from memd.inject.format import (
     FormattedMemories,
     PackedMessages,
@@ -40,7 +41,7 @@ from memd.inject.format import (
 )
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
 from memd.inject.pipeline import exclude
-from memd.text.preference import stated_part
+from memd.text.words import sentences
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"
@@ -86,20 +87,26 @@ class PreferenceLine(NamedTuple):
     def line(self) -> str:
         """The text; a few words are not understood without their name.
 
-        What was said is told without what stands beside it, and with its day: of two that differ a
-        reader sees the newer one.
+        What was said is told without what was asked for before it, and with its day: of two that
+        differ a reader sees the newer one.
 
         >>> PreferenceLine("Vim", name="editor").line
         'editor: Vim'
         >>> PreferenceLine("I prefer short answers.", name="style").line
         'I prefer short answers.'
-        >>> PreferenceLine("Plan it. I prefer trains.", said_at=datetime(2026, 3, 1)).line
+        >>> PreferenceLine("How far? I prefer trains.", said_at=datetime(2026, 3, 1)).line
         'I prefer trains. (2026-03-01)'
         """
         if self.said_at is not None:
-            return f"{stated_part(self.text)} ({self.said_at:%Y-%m-%d})"
+            return f"{_without_requests(self.text)} ({self.said_at:%Y-%m-%d})"
         is_clear = len(self.text.split()) > VALUE_WORDS_MAX
         return self.text if self.name is None or is_clear else f"{self.name}: {self.text}"
+
+
+def _without_requests(text: str) -> str:
+    """Return *text* from its first sentence on that states something, all of it without one."""
+    states = (each for each in sentences(text) if passing_kind(each) is None)
+    return text[max(0, text.find(next(states, text))) :]
 
 
 @dataclass(slots=True)

@@ -100,17 +100,6 @@ def is_preference(text: str) -> bool:
     return any(True for _ in _statements(text))
 
 
-def stated_part(text: str) -> str:
-    """Return the sentences of *text* that state a preference; all of it where none does by itself.
-
-    >>> stated_part("Make me four dinners for the week. I always want metric units.")
-    'I always want metric units.'
-    >>> stated_part("Vim")
-    'Vim'
-    """
-    return " ".join(dict.fromkeys(_statements(text))) or text
-
-
 def default_category(text: str, speaker: str | None) -> str:
     """Return the category of a text that is added without one: a preference, or a fact.
 

@@ -133,13 +133,56 @@ def test_what_was_said_before_or_elsewhere_takes_nothing_back(desk: Desk) -> Non
 def test_what_was_said_earlier_replaces_nothing_and_each_has_its_day(desk: Desk) -> None:
     """As when an older session is imported after a newer one."""
     new, old = "2026-02-03T10:00:00Z", "2025-02-03T10:00:00Z"
-    desk.ingest("Make me a plan. My favourite editor is Helix.", occurred_at=new)
+    desk.ingest("Can you make me a plan? My favourite editor is Helix.", occurred_at=new)
     desk.ingest("My favourite editor is Vim.", occurred_at=old)
     (preference,) = desk.call("preference.list")["items"]
     assert preference["updated_at"] == new
     assert text_of(desk.call("inject.prepare", query="hello")).startswith(
         "What the user prefers:\n- My favourite editor is Helix. (2026-02-03)"
     )
+
+
+def test_of_two_values_the_later_said_is_told_whichever_came_first(desk: Desk) -> None:
+    old, new = "My favourite editor is Vim.", "My favourite editor is Helix."
+    desk.ingest(new, occurred_at="2026-02-03T10:00:00Z")
+    desk.ingest(old, occurred_at="2025-02-03T10:00:00Z")
+    assert desk.contents("Which editor, Vim or Helix?") == [new]
+    assert desk.archived() == 1
+
+
+def test_what_a_program_says_later_does_not_stand_against_the_owner(desk: Desk) -> None:
+    with Client(desk.client.path) as program:
+        place = {"agent_id": desk.agent_id}
+        program.call("preference.set", {"name": "favorite_editor", "value": "nano", **place})
+    desk.ingest("My favourite editor is Vim.", occurred_at="2026-02-03T10:00:00Z")
+    assert desk.preferences() == {"favorite_editor": "My favourite editor is Vim."}
+
+
+def test_a_preference_in_the_trash_does_not_stand_against_an_older_one(desk: Desk) -> None:
+    receipt = desk.ingest("My favourite editor is Helix.", occurred_at="2026-02-03T10:00:00Z")
+    desk.call("memory.delete", id=receipt["stored"][0]["id"])
+    desk.ingest("My favourite editor is Vim.", occurred_at="2025-02-03T10:00:00Z")
+    assert desk.preferences() == {"favorite_editor": "My favourite editor is Vim."}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "I always want metric units. But not for cooking, there I want cups.",
+            "I always want metric units. But not for cooking, there I want cups.",
+        ),
+        ("My favourite dishes are:\n- ramen\n- dosa", "My favourite dishes are: - ramen - dosa"),
+        ("I moved to Helix. I prefer it over Vim.", "I moved to Helix. I prefer it over Vim."),
+        ("thanks! can you shorten it? I prefer short mails.", "I prefer short mails."),
+    ],
+)
+def test_of_a_preference_only_what_was_asked_for_before_it_is_left_out(
+    desk: Desk, text: str, line: str
+) -> None:
+    desk.ingest(text, occurred_at="2026-02-03T10:00:00Z")
+    prompt = text_of(desk.call("inject.prepare", query="hello"))
+    assert prompt == f"What the user prefers:\n- {line} (2026-02-03)"
 
 
 def test_what_was_said_of_an_earlier_day_is_taken_back_by_a_later_one(desk: Desk) -> None:

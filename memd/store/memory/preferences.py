@@ -133,6 +133,27 @@ def find_updated_us(conn: Reading, agent_key: int | None, name: str) -> int | No
     )
 
 
+def find_later(
+    conn: Reading, agent_key: int, name: str, said_us: int, *, confirmed: bool
+) -> str | None:
+    """Return the value of a preference that was said or set after *said_us*, None for none.
+
+    With *confirmed* only one that the owner said or confirmed. What is not told, as its memory is
+    out of sight, is none.
+    """
+    return conn.get_text(
+        """
+        SELECT p.value
+          FROM preference AS p
+               LEFT JOIN memory AS m ON m.memory_key = p.memory_key
+         WHERE p.agent_key = :agent_key AND p.name = :name AND p.updated_at_us > :said_us
+           AND (NOT :confirmed OR p.confirmed_at_us IS NOT NULL)
+           AND (m.memory_key IS NULL OR m.state IN ('active', 'pending'))
+        """,
+        {"agent_key": agent_key, "name": name, "said_us": said_us, "confirmed": confirmed},
+    )
+
+
 def list_stating(
     conn: Reading, agent_key: int | None, name: str, new_value: str | None = None
 ) -> list[StatingMemory]:
