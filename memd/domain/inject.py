@@ -133,7 +133,7 @@ class BriefRequest(Value):
     """A request for a brief, at the beginning of a session or after a compaction.
 
     *project_id* defaults to the session's. Without a *token_budget* policies and preferences have
-    that of a prompt, and what is remembered 800 tokens; one of 0 or less briefs nothing.
+    that of a prompt, and what is remembered 1,200 tokens; one of 0 or less briefs nothing.
     """
 
     token_budget: int | None = Field(default=None, le=RECALL_BUDGET_TOKENS_MAX)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 BRIEF_TOKENS = 1_200  # for fenced text, unless the request has a budget of its own
 RULES_SHARE = 0.35
+RULES_MAX = 40  # of which those are told that fit
 ELSEWHERE_MAX = 5  # memories of other projects
 PART_SHARES = (1.0, RULES_SHARE, 0.15, 0.25, 0.15, 0.15, 1.0)
 """Shares of the digest, rules, memories of other projects, new facts, superseded memories, earlier
@@ -152,7 +153,7 @@ class _BriefBuilder:
             self.prompt.budget = min(self.prompt.budget, self.prompt.used + BRIEF_TOKENS)
         digest = digest_lines(rows, material)
         new_facts = [fact_line(fact) for fact in recent if fact.id in new]
-        rules = drop_repeats(list(map(rule_line, rank_rules(rows))), digest)
+        rules = drop_repeats(list(map(rule_line, rank_rules(rows)[:RULES_MAX])), digest)
         rules = rules[: self._count_fitting(rules)]
         rules.sort(key=lambda line: line.at_us, reverse=True)
         others = list(map(rule_line, rank_elsewhere(elsewhere)))

@@ -10,7 +10,12 @@ from typing import NamedTuple
 from memd.base.clock import from_us, to_us
 from memd.domain.enums import Origin, Trust
 from memd.domain.org.org import OrgFact
-from memd.domain.sleep.consolidation import user_part, without_outcome
+from memd.domain.sleep.consolidation import (
+    ANSWER_PART,
+    USER_PREFIX,
+    user_part,
+    without_outcome,
+)
 from memd.domain.trust import mark as mark_of
 from memd.guard.redaction import redact
 from memd.inject.brief.rows import DIGEST, OpenPoints, drop_continued, find_open_points, state_rule
@@ -19,7 +24,7 @@ from memd.inject.knowledge import FACT_LABELS
 from memd.inject.knowledge import mark_of_assisted as mark_of_text
 from memd.org.org import FactCandidates
 from memd.store.session.briefs import RULE_KINDS, BriefMaterial, BriefRow
-from memd.text.words import content_stems
+from memd.text.words import content_stems, sentences
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
 
@@ -27,12 +32,13 @@ ENVIRONMENT = "environment"
 NEW_FACTS_MAX = 3
 ENTRY_CHARS, RULE_CHARS = 240, 160  # of a memory in a brief; commands are shown whole
 RULE_WHOLE_CHARS = 200  # of a rule that is not cut, as little would be saved
-ALONE_STEMS = 6  # of the user's words that need nothing beside them; fewer may point at it
+ALONE_STEMS = 6  # of the user's words that need nothing beside them
 SUPERSEDED_MAX, SUPERSEDED_CHARS = 3, 160
 REPEATED_SHARE = 0.8  # of a line's words: a line that earlier ones cover so far is left out
 DECIDED_KINDS = RULE_KINDS | {"decision", "correction"}
 REQUEST_LABELS = ("Asked first:", "Asked last:", "Also asked:")
 _WORD = re.compile(r"\w[\w./-]+\w")
+_POINTS = re.compile(r"\b(?:that|this|those|these|it|them|ones?|both)\b", re.IGNORECASE)
 
 
 class BriefLine(NamedTuple):
@@ -72,14 +78,20 @@ def rule_line(row: BriefRow) -> BriefLine:
     """
     line = dated_line(row)
     text = without_outcome(line.text)
-    own = user_part(line.text)
-    if own != text and len(content_stems(state_rule(own))) >= ALONE_STEMS:
+    is_answer = text.startswith(USER_PREFIX) and ANSWER_PART in text
+    if is_answer and _stands_alone(own := user_part(text)):
         text = own
         line = line._replace(mark="" if row.is_as_written else line.mark)
     if len(text) > RULE_CHARS:
         text = state_rule(text)
     line = line._replace(text=text, is_cut=text != line.text)
     return line if len(text) <= RULE_WHOLE_CHARS else cut_line(line, RULE_CHARS)
+
+
+def _stands_alone(own: str) -> bool:
+    """Return whether the user's words say what they are about, and do not only point at it."""
+    plain = [each for each in sentences(own) if not _POINTS.search(each)]
+    return len(content_stems(" ".join(plain))) >= ALONE_STEMS
 
 
 def dated_line(row: BriefRow) -> BriefLine:

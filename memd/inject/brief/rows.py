@@ -150,7 +150,7 @@ def state_rule(text: str) -> str:
 
 def _tells_rule(sentence: str) -> bool:
     """Return whether *sentence* may be of a rule: a plain statement beside one often is."""
-    # Its patterns take 150 ms to compile, and few briefs have a rule that long.
+    # Its patterns take 150 ms to compile, and not every brief has a rule that long.
     from memd.sleep.distil.acts import WORTH, Act, judge_sentence
 
     judged = judge_sentence(sentence)

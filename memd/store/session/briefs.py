@@ -137,7 +137,8 @@ def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
 def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
     """Return what naps composed of the sessions, and the whole project's commands and rules.
 
-    Of the rules the latest BRIEF_RULES_MAX.
+    Of the rules the latest BRIEF_RULES_MAX. The slots are read first (CROSS JOIN): an agent has
+    many memories, and few are of these sessions.
     """
     if not keys:
         return []
@@ -154,7 +155,7 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
                iif(substr(t.slot, 1, 13) = 'env:commands:', substr(t.slot, 14), NULL),
                t.row_hash IS m.row_hash, p.project_id
           FROM nap_slot AS t
-               JOIN memory AS m ON m.memory_key = t.memory_key
+               CROSS JOIN memory AS m ON m.memory_key = t.memory_key
                LEFT JOIN project AS p
                  ON p.project_key = m.project_key AND m.project_key IS NOT :project_key
          WHERE t.slot_key IN (SELECT slot_key
