@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import (
+    FIX_TAG,
     OPEN_FIELD,
     USER_OPEN_FIELD,
     user_part,
@@ -39,6 +40,12 @@ _LASTING = re.compile(
     r"|immer|nie(?:mals)?|ab (?:jetzt|sofort)|künftig|toujours|jamais|dorénavant|désormais"
     r"|chaque fois|siempre|nunca|a partir de ahora|cada vez|sempre|mai più|d'ora in (?:poi|avanti)"
     r"|a partir de agora|altijd|nooit|voortaan|vanaf nu)\b|всегда|никогда|впредь|以后|总是|不要再",
+    re.IGNORECASE,
+)
+# What harms somebody if it is forgotten: whoever cooks, books or packs for them has to know it.
+_HARMS = re.compile(
+    r"\b(?:allerg\w*|alérgic\w+|anaphyla\w+|epi-?pens?|co?eliac\w*|zöliakie|diabeti[ckq]\w*|epilep\w+"
+    r"|\w*intoleran\w+|\w*unverträglich\w*|pregnan\w+|schwanger\w*|enceinte|embarazada)\b",
     re.IGNORECASE,
 )
 OPEN_POINTS_MAX = 3
@@ -106,10 +113,11 @@ def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
 def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
     """Return the rules among *rows*, which do not age, the latest first.
 
-    Those that say how long they hold come before the others, and of each session the first before
-    the second: a session that was full of wishes leaves room for those of others.
+    So do facts that harm somebody if they are forgotten. These and the rules that say how long they
+    hold come before the others, and of each session the first before the second: a session that was
+    full of wishes leaves room for those of others.
     """
-    rules = [row for row in rows if row.kind in RULE_KINDS]
+    rules = [row for row in rows if row.kind in RULE_KINDS or _harms(row)]
     rules.sort(key=lambda row: (_lasts(row), row.at_us), reverse=True)
     counts: Counter[tuple[bool, int | None]] = Counter()
     places: list[tuple[bool, int, BriefRow]] = []
@@ -122,7 +130,8 @@ def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
 
 def rank_elsewhere(rows: Sequence[BriefRow]) -> list[BriefRow]:
     """Return *rows* of other projects: the rules as :func:`rank_rules` does, then the others."""
-    return [*rank_rules(rows), *(row for row in rows if row.kind not in RULE_KINDS)]
+    rules = rank_rules(rows)
+    return [*rules, *(row for row in rows if row not in rules)]
 
 
 def drop_continued(superseded: Sequence[str], rows: Sequence[BriefRow]) -> list[str]:
@@ -160,7 +169,12 @@ def _tells_rule(sentence: str) -> bool:
 
 
 def _lasts(row: BriefRow) -> bool:
-    return _LASTING.search(without_outcome(row.content)) is not None
+    return _harms(row) or _LASTING.search(without_outcome(row.content)) is not None
+
+
+def _harms(row: BriefRow) -> bool:
+    is_agents = row.kind in {DIGEST, OUTCOME, FIX_TAG}
+    return not is_agents and _HARMS.search(user_part(row.content)) is not None
 
 
 def _purpose_place(row: BriefRow) -> int:

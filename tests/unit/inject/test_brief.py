@@ -54,6 +54,16 @@ def test_a_rule_gives_way_to_a_decision_once_enough_sessions_went_on() -> None:
     assert names(rule, *decisions)[0] == "d4"
 
 
+def test_what_harms_somebody_if_it_is_forgotten_comes_with_the_lasting_rules() -> None:
+    nuts = row("User: cashews nope, i'm allergic to tree nuts", "environment", 1, 1)
+    milk = row("Ben is lactose-intolerant", None, None, 2)
+    cake = row("The cake is for people with coeliac disease.", "outcome", 9, 9)
+    rules = [row(f"r{n}", "preference", 9, n) for n in range(20, 23)]
+    ranked = rank_rules([*rules, nuts, cake, milk])
+    assert ranked[:2] == [milk, nuts]
+    assert cake not in ranked
+
+
 def test_rules_do_not_age_and_each_session_tells_its_latest_first() -> None:
     rules = [row(f"r{n}", "preference", 9, n) for n in (9, 10, 11)]
     first, decision = row("first", "constraint", 1, 1), row("d", "decision", 12, 12)
