@@ -105,8 +105,11 @@ class PreferenceLine(NamedTuple):
 
 def _without_requests(text: str) -> str:
     """Return *text* from its first sentence on that states something, all of it without one."""
-    states = (each for each in sentences(text) if passing_kind(each) is None)
-    return text[max(0, text.find(next(states, text))) :]
+    parts = sentences(text)
+    if len(parts) == 1:
+        return text
+    first = next((part for part in parts if passing_kind(part) is None), text)
+    return text[max(0, text.find(first)) :]
 
 
 @dataclass(slots=True)
