@@ -142,6 +142,18 @@ def test_what_was_said_earlier_replaces_nothing_and_each_has_its_day(desk: Desk)
     )
 
 
+def test_a_nap_leaves_a_preference_its_day(desk: Desk) -> None:
+    """It gives the turn that states it the tags of its kind."""
+    text, at = "I hate coriander, leave it out of everything please.", "2026-02-03T10:00:00Z"
+    desk.ingest(text, session_id="one", occurred_at=at)
+    message = {"role": "user", "content": text, "timestamp": at}
+    place = {"session_id": "one", "source": "a", "event": "session_end"}
+    window = {"used_tokens": 100, "window_tokens": 1_000, "messages": [message]}
+    assert desk.call("usage.report", **place, **window)["consolidated"]
+    (preference,) = desk.call("preference.list")["items"]
+    assert preference["updated_at"] == at
+
+
 def test_of_two_values_the_later_said_is_told_whichever_came_first(desk: Desk) -> None:
     old, new = "My favourite editor is Vim.", "My favourite editor is Helix."
     desk.ingest(new, occurred_at="2026-02-03T10:00:00Z")
