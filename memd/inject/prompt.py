@@ -42,6 +42,7 @@ from memd.inject.format import (
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
 from memd.inject.pipeline import exclude
 from memd.text.words import sentences
+from memd.view.labels import name_value
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"
@@ -68,10 +69,6 @@ class PromptContent:
         return [*(item.text for item in lines), *(item.entry.content for item in self.memories)]
 
 
-VALUE_WORDS_MAX = 3
-"""Up to so many words a preference is a value, and longer ones a sentence."""
-
-
 class PreferenceLine(NamedTuple):
     """A preference; *mark* is set unless the owner said or confirmed it.
 
@@ -92,15 +89,12 @@ class PreferenceLine(NamedTuple):
 
         >>> PreferenceLine("Vim", name="editor").line
         'editor: Vim'
-        >>> PreferenceLine("I prefer short answers.", name="style").line
-        'I prefer short answers.'
         >>> PreferenceLine("How far? I prefer trains.", said_at=datetime(2026, 3, 1)).line
         'I prefer trains. (2026-03-01)'
         """
         if self.said_at is not None:
             return f"{_without_requests(self.text)} ({self.said_at:%Y-%m-%d})"
-        is_clear = len(self.text.split()) > VALUE_WORDS_MAX
-        return self.text if self.name is None or is_clear else f"{self.name}: {self.text}"
+        return name_value(self.text, self.name)
 
 
 def _without_requests(text: str) -> str:

@@ -28,7 +28,7 @@ from memd.store.memory import memories, preferences, shared
 from memd.store.memory.filters import bind
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import StoredMemory
-from memd.view.labels import memory_block
+from memd.view.labels import memory_block, name_value
 
 PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
 
@@ -217,7 +217,7 @@ def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> Rec
         budget_used=tokens / request.token_budget,
         minimum_required_tokens=entries.minimum,
         prompt_block=memory_block(
-            (chunk.memory_type, chunk.content, mark_of_chunk(chunk)) for chunk in chunks
+            (chunk.memory_type, _block_text(chunk), mark_of_chunk(chunk)) for chunk in chunks
         ),
         gate=candidates.gate,
         cut=tuple(candidates.cut) if request.why else (),
@@ -225,10 +225,20 @@ def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> Rec
     )
 
 
+def _block_text(chunk: MemoryChunk) -> str:
+    is_named = chunk.preference and chunk.id == _named_id(chunk.preference_key)
+    return name_value(chunk.content, chunk.preference_key if is_named else None)
+
+
+def _named_id(name: str | None) -> str:
+    """Return the id of a preference that was set by *name*: it has no memory."""
+    return f"proc_{name}"
+
+
 def _preference_chunk(row: PreferenceRow, agent_id: str) -> MemoryChunk:
     origin, confirmed = Origin(row.origin), row.confirmed_at_us is not None
     return MemoryChunk(
-        id=row.memory_id or f"proc_{row.name}",
+        id=row.memory_id or _named_id(row.name),
         user_id=agent_id,
         memory_type=MemoryCategory.PROCEDURAL,
         content=redact(row.value),

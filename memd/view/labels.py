@@ -145,6 +145,20 @@ def _plain_closing(text: str) -> str:
 _CLOSING = frozenset(("Pe", "Pf"))
 
 
+VALUE_WORDS_MAX = 3
+"""Up to so many words a preference is a value, and longer ones a sentence."""
+
+
+def name_value(value: str, name: str | None) -> str:
+    """Return the *value* of a preference set by *name*; a few words are not understood without it.
+
+    >>> name_value("Vim", "editor"), name_value("I prefer short answers.", "style")
+    ('editor: Vim', 'I prefer short answers.')
+    """
+    is_clear = name is None or len(value.split()) > VALUE_WORDS_MAX
+    return value if is_clear else f"{name}: {value}"
+
+
 def memory_block(lines: Iterable[tuple[str, str] | tuple[str, str, str]]) -> str:
     r"""Return the block of *lines*, each a type and a content, in order.
 
