@@ -49,6 +49,14 @@ _BEFALLS = re.compile(
     re.IGNORECASE,
 )
 
+# Nor is a mood of the day: "I hate my job today", but "I hate it when you add comments".
+_MOOD = re.compile(
+    r"I\s+(?:\w+\s+)?hate\s+(?:(?:it\s+)?(?:when|how|that)\s+(?!(?:you|u|ya)\b)|my\s+(?:job|boss|life|work"
+    r"|commute|colleagues?)\b|to\s+(?:say|ask|admit|bother|be)\b"
+    r"|[^.!?]*\b(?:today|tonight|right\s+now|this\s+(?:morning|week|time))\b)",
+    re.IGNORECASE,
+)
+
 # The patterns below match one sentence in lower case with single spaces, from
 # its beginning: "when I travel, my favourite food is ..." differs from
 # "my favourite food is ...".
@@ -93,6 +101,8 @@ def is_preference(text: str) -> bool:
     >>> is_preference("I prefer tea."), is_preference("What is my favourite tea?")
     (True, False)
     >>> is_preference("I always ask first"), is_preference("I always forget my umbrella")
+    (True, False)
+    >>> is_preference("I hate it when you add comments"), is_preference("i hate when it rains")
     (True, False)
     """
     if not SIGNAL.search(text):
@@ -169,7 +179,7 @@ def _statements(text: str) -> list[str]:
         for sentence in sentences(line)
         if not (sentence.endswith("?") and _ASKS.match(sentence))
         for signal in SIGNAL.finditer(sentence)
-        if not _BEFALLS.match(sentence, signal.start())
+        if not (_BEFALLS.match(sentence, signal.start()) or _MOOD.match(sentence, signal.start()))
     ]
 
 

@@ -37,6 +37,11 @@ _OLD_VALUE = re.compile(
     r"|^(?P<too>\S*\d\S*(?: \w+)?) is (?:way |much |far )?too \w+(?=.*\d)",
     re.IGNORECASE,
 )
+_ASKS = re.compile(
+    r"\W*(?:(?:no|wait|sorry|actual+y|hm+|oh|so)\W+)*(?:is|are|was|were|do|does|did|can|could|will"
+    r"|would|should|has|have|what|when|where|who|why|how|which)\b",
+    re.IGNORECASE,
+)
 _LISTED = re.compile(r"\W*\d{1,2}[.)]\s")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SAYS_NOTHING = FUNCTION_WORDS | {"meant", "same", "time", "one", "make", "please", "pls"}
@@ -158,7 +163,8 @@ def _corrections(turn: OwnExchange) -> Iterator[str]:
     """Yield what of the words of a turn may be a correction: it is short, and has a sign of one."""
     for paragraph in turn.fresh.paragraphs:
         for sentence in [paragraph] if len(paragraph) <= _CHARS_MAX else sentences(paragraph):
-            is_short = len(sentence) <= _CHARS_MAX and not sentence.endswith("?")
+            is_asked = sentence.endswith("?") or _ASKS.match(sentence)
+            is_short = len(sentence) <= _CHARS_MAX and not is_asked
             if is_short and not _LISTED.match(sentence) and _has_sign(sentence):
                 yield sentence
 

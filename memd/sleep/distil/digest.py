@@ -80,6 +80,7 @@ _SHARE = 0.9  # of the files; the folder in which so many are is their folder
 _PARTS_MAX = 3
 _SUMMARY_WORDS_MIN = 6  # "Status: 200 OK" sums up nothing
 _RECENT = 3  # exchanges: an outcome so long before later work is not how the session ended
+_TALK_RECENT = 8  # the same in a talk without any work
 
 
 class _CommandRun(NamedTuple):
@@ -361,12 +362,16 @@ def _last_outcome(exchanges: Sequence[Exchange]) -> str:
     """Return the last outcome that is worth it, without one the last of all.
 
     An agent that sums up in the end says it itself. Where work followed for more than _RECENT
-    exchanges, of which less is told, that is how it ended.
+    exchanges, of which less is told, that is how it ended. A talk without any work did not end with
+    what was said so long before.
     """
     following, last, worked = "", "", ""
     worked_at = 0
     asked = [each for each in exchanges if each.user]
+    is_talk = not any(each.runs for each in asked)
     for at, exchange in enumerate(reversed(asked)):
+        if is_talk and at > _TALK_RECENT:
+            return last
         if not at and (summary := _last_summary(exchange)):
             return summary
         text = outcome(exchange, following)

@@ -45,6 +45,7 @@ _EXPLAINS = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.ACKNOWLEDGEMENT})
+_OF_THE_MOMENT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.APPROVAL})
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
 _HEED = re.compile(
@@ -129,17 +130,21 @@ def trim(
     """Return the sentences of a *line* that are worth keeping, with what they lean on.
 
     A wish at the end of a request is kept without the request, for it holds for others too, and so
-    is a fact. "…" stands for what is left out. A line of at most *whole_chars* stays whole.
+    is a fact. "…" stands for what is left out. A line of at most *whole_chars* stays whole; of a
+    short one all is kept that states something, for what changed is told in more than one sentence.
 
     >>> request = "Add a page that lists every order of the last year and links each of them. " * 3
     >>> trim(request + "Always ask before you commit.")
     '… Always ask before you commit.'
+    >>> trim("The doctor changed my pills. now its 25 mg. what do i eat?", whole_chars=0)
+    'The doctor changed my pills. now its 25 mg. …'
     """
     parts = sentences(line)
     if len(line) <= whole_chars or len(parts) == 1:
         return line
     judged = [judge_part(part) for part in parts]
-    keeps = [each.score >= WORTH for each in judged]
+    is_short = len(line) <= _WHOLE_CHARS
+    keeps = [each.score >= WORTH or (is_short and _states(each)) for each in judged]
     for at, part in enumerate(parts):
         leans = at and _LEANS.match(part)
         if keeps[at] and leans:
@@ -151,6 +156,11 @@ def trim(
         for kept, run in groupby(zip(keeps, parts, strict=True), key=itemgetter(0))
     ]
     return " ".join(runs) if any(keeps) else line
+
+
+def _states(judged: Judgement) -> bool:
+    """Return whether a sentence states something, however little it is worth by itself."""
+    return judged.score > 0 and judged.act not in _OF_THE_MOMENT
 
 
 def _tells(judged: Judgement) -> bool:

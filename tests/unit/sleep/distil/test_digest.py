@@ -335,6 +335,16 @@ def test_a_digest_does_not_end_with_what_came_long_before_the_last_work() -> Non
     assert "Ended with: importer.py reads rows" in digest([first, *asked, talked])
 
 
+def test_a_talk_did_not_end_with_what_was_said_long_before() -> None:
+    stew = (
+        "`stew.md` has chickpeas, spinach and tahini now, because the beans were gone; 25 minutes."
+    )
+    first = _exchange(0, "what can i cook tonight", stew)
+    asked = [_exchange(2 * n, f"and on day {n} of it", "It is fine.") for n in range(1, 12)]
+    assert "Ended with: stew.md has" in digest([first, *asked[:5]])
+    assert "stew.md" not in digest([first, *asked])
+
+
 def test_what_a_memory_has_whole_is_not_told_among_the_requests() -> None:
     lines = (
         ("user", "Add a retry to the upload client in src/upload.ts, please."),
