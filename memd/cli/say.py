@@ -26,6 +26,7 @@ JSON_VERSION = 1
 
 
 _COLOURS = re.compile(r"(\x1b\[[012]m)")
+_ID_CHARS = 36
 _ID_BEGINS = re.compile(r"[0-9a-f]{3,8}(?:-[0-9a-f-]{0,27})?")
 _SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
 _BREAKS = frozenset("\x85\u2028\u2029")
@@ -256,6 +257,8 @@ def id_hint(memory_id: str) -> str | None:
     name = memory_id.removeprefix("proc_")
     if name != memory_id or name.startswith("preference_"):
         return f"it is a preference: memd preference get {line(name)}, or delete, or set"
+    if len(memory_id) == _ID_CHARS:
+        return "another agent may have it: memd agent list, then add --agent NAME"
     if _ID_BEGINS.fullmatch(memory_id):
         return "type the whole id, or six or more characters of its end"
     return None

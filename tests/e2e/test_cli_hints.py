@@ -41,6 +41,10 @@ def test_who_adds_one_in_a_project_is_told_how_it_holds_there_alone(memd: Memd) 
     [
         ("preference_bfe9e2381b08", "it is a preference: memd preference get"),
         ("31c41", "type the whole id, or six or more characters of its end"),
+        (
+            "01a22454-b13e-7000-8000-000000000000",
+            "another agent may have it: memd agent list, then add --agent NAME",
+        ),
         ("01a22454-b13e", "type the whole id, or six or more characters of its end"),
         ("the bakery", None),
     ],
