@@ -53,7 +53,7 @@ _BEFALLS = re.compile(
 _MOOD = re.compile(
     r"I\s+(?:\w+\s+)?hate\s+(?:(?:it\s+)?(?:when|how|that)\s+(?!(?:you|u|ya)\b)|my\s+(?:job|boss|life|work"
     r"|commute|colleagues?)\b|to\s+(?:say|ask|admit|bother|be)\b"
-    r"|[^.!?]*\b(?:today|tonight|right\s+now|this\s+(?:morning|week|time))\b)",
+    r"|[^.!?]{0,60}?\b(?:today|tonight|right\s+now|this\s+(?:morning|week|time))\b)",
     re.IGNORECASE,
 )
 
