@@ -66,6 +66,10 @@ class Explanation(Value):
     matched: tuple[str, ...] = ()
 
 
+SET_ID = "proc_"
+"""How the id of a preference begins that was set by name: it has no memory."""
+
+
 class MemoryChunk(Value):
     """One recalled memory.
 
@@ -101,6 +105,12 @@ class MemoryChunk(Value):
     passing: Passing | None = None
     """The kind of turn in passing, if it is one."""
     why: Explanation | None = None
+
+    @property
+    def set_by_name(self) -> str | None:
+        """Return the name of a preference that was set by it, None for what a memory states."""
+        is_set = self.preference and self.id == f"{SET_ID}{self.preference_key}"
+        return self.preference_key if is_set else None
 
 
 class ExcludedMemory(Value):

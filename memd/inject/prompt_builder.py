@@ -308,12 +308,12 @@ async def _run_after(event: asyncio.Event, work: Callable[[], Awaitable[T]]) -> 
 
 def _preference_line(chunk: MemoryChunk) -> PreferenceLine:
     confirmed = chunk.trust is Trust.OWNER
-    is_named = chunk.id == f"proc_{chunk.preference_key}"
+    name = chunk.set_by_name
     return PreferenceLine(
         chunk.content,
         mark_of_preference(chunk.origin, confirmed=confirmed),
-        chunk.preference_key if is_named else None,
-        None if is_named else chunk.updated_at,
+        name,
+        chunk.updated_at if name is None else None,
     )
 
 

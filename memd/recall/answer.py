@@ -13,7 +13,7 @@ from memd.base.clock import from_us
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
 from memd.domain.memory import MemoryFilter
-from memd.domain.recall import Explanation, MemoryChunk, RecallRequest, RecallResult
+from memd.domain.recall import SET_ID, Explanation, MemoryChunk, RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
 from memd.guard.redaction import redact, screen_ahead
@@ -217,7 +217,12 @@ def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> Rec
         budget_used=tokens / request.token_budget,
         minimum_required_tokens=entries.minimum,
         prompt_block=memory_block(
-            (chunk.memory_type, _block_text(chunk), mark_of_chunk(chunk)) for chunk in chunks
+            (
+                chunk.memory_type,
+                name_value(chunk.content, chunk.set_by_name),
+                mark_of_chunk(chunk),
+            )
+            for chunk in chunks
         ),
         gate=candidates.gate,
         cut=tuple(candidates.cut) if request.why else (),
@@ -225,20 +230,10 @@ def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> Rec
     )
 
 
-def _block_text(chunk: MemoryChunk) -> str:
-    is_named = chunk.preference and chunk.id == _named_id(chunk.preference_key)
-    return name_value(chunk.content, chunk.preference_key if is_named else None)
-
-
-def _named_id(name: str | None) -> str:
-    """Return the id of a preference that was set by *name*: it has no memory."""
-    return f"proc_{name}"
-
-
 def _preference_chunk(row: PreferenceRow, agent_id: str) -> MemoryChunk:
     origin, confirmed = Origin(row.origin), row.confirmed_at_us is not None
     return MemoryChunk(
-        id=row.memory_id or _named_id(row.name),
+        id=row.memory_id or f"{SET_ID}{row.name}",
         user_id=agent_id,
         memory_type=MemoryCategory.PROCEDURAL,
         content=redact(row.value),

@@ -114,9 +114,10 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
 
 
 def _raise_bar(item: Ranked, project_id: str | None, query: str) -> Ranked:
-    """Return *item*, with a higher bar if it is of no project, or of one that is not asked about.
+    """Return *item*, with a higher bar for what nobody asks about.
 
-    Of a project that neither asks nor is named, a note, or the digest of a talk.
+    That is a memory of a project that neither asks nor is named, a note beside a project's
+    memories, and the digest of a talk.
     """
     its = item.measured.candidate
     times = 1.0

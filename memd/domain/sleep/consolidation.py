@@ -78,6 +78,15 @@ def without_outcome(content: str) -> str:
     return content.partition(OUTCOME_PART)[0]
 
 
+def is_answer(content: str) -> bool:
+    r"""Return whether a composed memory has the user's words and what they answer.
+
+    >>> is_answer("User: No, 9443.\nIn answer to: It is 8080."), is_answer("User: no")
+    (True, False)
+    """
+    return content.startswith(USER_PREFIX) and ANSWER_PART in content
+
+
 def user_part(content: str) -> str:
     """Return the user's part of a composed memory, the whole of any other."""
     own = without_outcome(content).partition(ANSWER_PART)[0].partition(CORRECTED_PART)[0]

@@ -10,12 +10,7 @@ from typing import NamedTuple
 from memd.base.clock import from_us, to_us
 from memd.domain.enums import Origin, Trust
 from memd.domain.org.org import OrgFact
-from memd.domain.sleep.consolidation import (
-    ANSWER_PART,
-    USER_PREFIX,
-    user_part,
-    without_outcome,
-)
+from memd.domain.sleep.consolidation import is_answer, user_part, without_outcome
 from memd.domain.trust import mark as mark_of
 from memd.guard.redaction import redact
 from memd.inject.brief.rows import DIGEST, OpenPoints, drop_continued, find_open_points, state_rule
@@ -78,8 +73,7 @@ def rule_line(row: BriefRow) -> BriefLine:
     """
     line = dated_line(row)
     text = without_outcome(line.text)
-    is_answer = text.startswith(USER_PREFIX) and ANSWER_PART in text
-    if is_answer and _stands_alone(own := user_part(text)):
+    if is_answer(text) and _stands_alone(own := user_part(text)):
         text = own
         line = line._replace(mark="" if row.is_as_written else line.mark)
     if len(text) > RULE_CHARS:

@@ -160,12 +160,10 @@ def state_rule(text: str) -> str:
 def _tells_rule(sentence: str) -> bool:
     """Return whether *sentence* may be of a rule: a plain statement beside one often is."""
     # Its patterns take 150 ms to compile, and not every brief has a rule that long.
-    from memd.sleep.distil.acts import WORTH, Act, judge_sentence
+    from memd.sleep.distil.acts import WORTH, judge_sentence, states
 
     judged = judge_sentence(sentence)
-    is_of_moment = judged.act in {Act.REQUEST, Act.QUESTION, Act.APPROVAL, Act.TASK}
-    is_statement = not is_of_moment and judged.score > 0
-    return is_statement or judged.score >= WORTH or _LASTING.search(sentence) is not None
+    return states(judged) or judged.score >= WORTH or _LASTING.search(sentence) is not None
 
 
 def _lasts(row: BriefRow) -> bool:

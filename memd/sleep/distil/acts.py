@@ -192,6 +192,7 @@ _ACKNOWLEDGES = re.compile(
 _CASES = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK})
 _SETTLES = _CASES | {Act.ENVIRONMENT}
 _OF_THE_MOMENT = frozenset({Act.REQUEST, Act.QUESTION})
+_STATES_NOTHING = _OF_THE_MOMENT | {Act.TASK, Act.APPROVAL}
 _COUNT = re.compile(r"\w+")
 # Two signs are a word, about, where words stand without spaces.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}")
@@ -233,6 +234,11 @@ def _is_case(best: Judgement, text: str) -> bool:
 def kind_of(judged: Judgement) -> NapKind | None:
     """Return what a memory of *judged* is, None for what is none by itself."""
     return _KINDS.get(judged.act)
+
+
+def states(judged: Judgement) -> bool:
+    """Return whether a sentence states something, however little it is worth by itself."""
+    return judged.score > 0 and judged.act not in _STATES_NOTHING
 
 
 def approves(text: str) -> bool:

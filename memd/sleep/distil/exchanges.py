@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import ANSWER_PART, USER_PREFIX, user_part
+from memd.domain.sleep.consolidation import is_answer, user_part
 from memd.sleep.distil.language.phrases import THOUGHT
 from memd.sleep.transcript.blocks import ToolResult, call_arguments, parse_turn
 from memd.sleep.transcript.facts import HEADER, USER_ROLES
@@ -202,8 +202,7 @@ class NapMemory(NamedTuple):
         """What of the text the user said, "" where it may be the agent's."""
         if self.origin is Origin.PERSON:
             return self.text
-        is_answer = self.text.startswith(USER_PREFIX) and ANSWER_PART in self.text
-        return user_part(self.text) if is_answer else ""
+        return user_part(self.text) if is_answer(self.text) else ""
 
 
 class NapCandidate(NamedTuple):

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge, judge_sentence
+from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge, judge_sentence, states
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.standing import writes_rules
@@ -45,7 +45,6 @@ _EXPLAINS = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.ACKNOWLEDGEMENT})
-_OF_THE_MOMENT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.APPROVAL})
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
 _HEED = re.compile(
@@ -144,7 +143,7 @@ def trim(
         return line
     judged = [judge_part(part) for part in parts]
     is_short = len(line) <= _WHOLE_CHARS
-    keeps = [each.score >= WORTH or (is_short and _states(each)) for each in judged]
+    keeps = [each.score >= WORTH or (is_short and states(each)) for each in judged]
     for at, part in enumerate(parts):
         leans = at and _LEANS.match(part)
         if keeps[at] and leans:
@@ -156,11 +155,6 @@ def trim(
         for kept, run in groupby(zip(keeps, parts, strict=True), key=itemgetter(0))
     ]
     return " ".join(runs) if any(keeps) else line
-
-
-def _states(judged: Judgement) -> bool:
-    """Return whether a sentence states something, however little it is worth by itself."""
-    return judged.score > 0 and judged.act not in _OF_THE_MOMENT
 
 
 def _tells(judged: Judgement) -> bool:
