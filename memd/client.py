@@ -56,7 +56,7 @@ class Client:
         self._splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
         self._frames: list[bytes] = []
         self._turn = threading.RLock()
-        self._calls = self._closed = False
+        self._is_calling = self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -71,7 +71,7 @@ class Client:
         """
         self._closed = True
         sock, is_free = self._sock, self._turn.acquire(blocking=False)
-        if is_free and not self._calls:
+        if is_free and not self._is_calling:
             self._drop()
         elif sock is not None:
             with suppress(OSError):
@@ -102,9 +102,9 @@ class Client:
         """
         request = calling.prepare_params(method, params, named, wants_progress=progress is not None)
         with self._turn:
-            if self._calls:
+            if self._is_calling:
                 raise errors.InvalidError("a progress function needs a Client of its own")
-            self._calls, self._closed = True, False
+            self._is_calling, self._closed = True, False
             try:
                 return self._exchange(method, request, progress)
             except calling.LostError:  # no answer of the daemon about a backend of its own
@@ -112,7 +112,7 @@ class Client:
                     raise
                 return self._exchange(method, request, progress)
             finally:
-                self._calls = False
+                self._is_calling = False
 
     def _exchange(self, method: str, request: dict[str, Any], progress: Progress | None) -> Any:
         request_id = next(self._ids)

@@ -162,7 +162,7 @@ def load_key(key: Key | None) -> str | None:
     """Return the key to present: *key*, that of the environment's file, or None."""
     if key is None and not os.environ.get("MEMD_CLIENT_KEY_FILE"):
         return None
-    from memd.base import client_key
+    from memd.base import client_key  # whose KEY_FILE this is; most clients need none of it
 
     return client_key.load(key)
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,48 +35,50 @@ def test_threads_that_share_a_client_take_turns(client: Client) -> None:
     }
 
 
-def test_a_call_that_another_thread_closes_is_not_sent_again(tmp_path: Path) -> None:
-    """A daemon that never answers: the call ends at once, and reaches it once."""
-    path = str(tmp_path / "s")
+@pytest.fixture
+def listening(tmp_path: Path) -> Iterator[socket.socket]:
+    """Yield the socket of a daemon that never answers."""
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
+        listening.bind(str(tmp_path / "s"))
         listening.listen()
-        client = Client(socket=path)
-
-        def close() -> None:
-            with listening.accept()[0] as accepted:
-                accepted.recv(1)
-                client.close()
-
-        closer = threading.Thread(target=close)
-        closer.start()
-        with pytest.raises(MemoryConnectionError):
-            client.call("memory.count")
-        closer.join()
-        listening.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            listening.accept()
+        yield listening
 
 
-def test_closing_does_not_wait_for_a_call_that_connects(tmp_path: Path) -> None:
-    """Its call ends once it is connected: nothing is sent."""
-    path = str(tmp_path / "s")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
-        listening.listen()
-        client = Client(socket=path)
+def test_a_call_that_another_thread_closes_is_not_sent_again(listening: socket.socket) -> None:
+    """The call ends at once, and reaches the daemon once."""
+    client = Client(socket=listening.getsockname())
 
-        def load_key(_key: object) -> None:
-            closer = threading.Thread(target=client.close)
-            closer.start()
-            closer.join()
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memd.rpc.calling.load_key", load_key)
-            with pytest.raises(MemoryConnectionError):
-                client.call("memory.count")
+    def close() -> None:
         with listening.accept()[0] as accepted:
-            assert accepted.recv(1) == b""
+            accepted.recv(1)
+            client.close()
+
+    closer = threading.Thread(target=close)
+    closer.start()
+    with pytest.raises(MemoryConnectionError):
+        client.call("memory.count")
+    closer.join()
+    listening.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        listening.accept()
+
+
+def test_closing_does_not_wait_for_a_call_that_connects(
+    listening: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its call ends once it is connected: nothing is sent."""
+    client = Client(socket=listening.getsockname())
+
+    def load_key(_key: object) -> None:
+        closer = threading.Thread(target=client.close)
+        closer.start()
+        closer.join()
+
+    monkeypatch.setattr("memd.rpc.calling.load_key", load_key)
+    with pytest.raises(MemoryConnectionError):
+        client.call("memory.count")
+    with listening.accept()[0] as accepted:
+        assert accepted.recv(1) == b""
 
 
 def test_after_a_progress_function_that_fails_a_call_is_told_of_itself_alone(
