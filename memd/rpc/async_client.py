@@ -147,7 +147,7 @@ class AsyncClient(RemoteTexts):
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = answer
         if progress is not None:
-            self._progress[request_id] = progress
+            self._progress[request_id] = self._ending_its_call(request_id, progress, answer)
         try:
             async with asyncio.timeout(self._timeout):
                 self._writer.write(frame)
@@ -163,6 +163,21 @@ class AsyncClient(RemoteTexts):
         finally:
             self._pending.pop(request_id, None)
             self._progress.pop(request_id, None)
+
+    def _ending_its_call(
+        self, request_id: int, progress: Progress, answer: asyncio.Future[Any]
+    ) -> Progress:
+        """Return *progress* whose error ends the call of *answer*, and no other."""
+
+        def report(done: int, total: int) -> None:
+            try:
+                progress(done, total)
+            except Exception as error:  # noqa: BLE001  # the caller's function may raise anything
+                if not answer.done():
+                    answer.set_exception(error)
+                    self._cancel(request_id)
+
+        return report
 
     def _cancel(self, request_id: int) -> None:
         if self._writer is not None:

@@ -80,6 +80,23 @@ async def test_connecting_and_leaving_may_be_repeated(client: AsyncClient) -> No
     assert await client.count("ada") == 0
 
 
+async def test_a_progress_function_that_fails_ends_its_own_call_alone(client: AsyncClient) -> None:
+    """The other calls of the connection go on, and the daemon is told to stop."""
+
+    def fail(_done: int, _total: int) -> None:
+        raise ZeroDivisionError
+
+    items = [{"text": f"The hive {number} is empty."} for number in range(40)]
+    failing = client.call("memory.ingest_many", {"items": items}, progress=fail)
+    outcome, count = await asyncio.gather(
+        failing, client.call("memory.count"), return_exceptions=True
+    )
+
+    assert isinstance(outcome, ZeroDivisionError)
+    assert isinstance(count, int)
+    assert client.is_connected
+
+
 async def test_every_field_of_a_request_comes_back(client: AsyncClient) -> None:
     request = a_request(
         "JWT over sessions",
