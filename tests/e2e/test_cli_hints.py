@@ -69,6 +69,20 @@ def test_a_text_that_no_prompt_has_room_for_is_said_to_be_long(memd: Memd) -> No
     assert "nothing found" not in answer.err
 
 
+def test_who_asks_an_agent_without_memories_is_told_that_others_have_some(
+    tmp_path: Path,
+) -> None:
+    hint = "the memories here are of other agents: memd agent list, then add --agent NAME"
+    with spawned(tmp_path, {}) as daemon:
+        assert hint not in commands.memd(daemon.home, "list").err
+        commands.memd(daemon.home, "add", "The lake is cold.", "--agent", "tom")
+        for words in (("list",), ("search", "how cold is the lake")):
+            assert hint in commands.memd(daemon.home, *words).err
+            assert hint not in commands.memd(daemon.home, *words, "--agent", "tom").err
+        commands.memd(daemon.home, "add", "The hive has ten frames.")
+        assert hint not in commands.memd(daemon.home, "list", "--category", "decision").err
+
+
 def test_who_writes_another_language_is_told_that_the_model_reads_english(memd: Memd) -> None:
     added = memd("add", GERMAN, "--json")
     assert ENGLISH_ONLY in added.err

@@ -62,6 +62,7 @@ def show(
     answer: dict[str, Any],
     query: str,
     mode: str | None,
+    agent_id: str | None,
     *,
     project_id: str | None,
     shortened: bool,
@@ -84,6 +85,7 @@ def show(
         say.note(f"and {more} less likely: --top {len(memories)} shows them")
     if not memories:
         say.note(_why_nothing(answer))
+        report_other_agents(agent_id)
     if unlikely := len(answer["memories"]) - len(memories):
         say.note(f"and {unlikely} unlikely: --why shows them")
     if numbers:
@@ -99,6 +101,17 @@ def _why_nothing(answer: dict[str, Any]) -> str:
     least = answer.get("minimum_required_tokens")
     too_long = f"too long for an answer: {least} tokens; memd recall QUERY --budget {least}"
     return too_long if least else "nothing found"
+
+
+def report_other_agents(agent_id: str | None) -> None:
+    """Report to stderr that all memories are of other agents, unless *agent_id* was named."""
+    if agent_id is not None:
+        return
+    with suppress(MemdError):
+        if call("memory.count") == 0 and call("system.status")["memories"]:
+            say.note(
+                "the memories here are of other agents: memd agent list, then add --agent NAME"
+            )
 
 
 def _report_facts(memories: Sequence[dict[str, Any]]) -> None:

@@ -161,7 +161,7 @@ def search(
     if json:
         say.print_json(answer)
         return
-    answers.show(answer, text, mode, project_id=project_id, shortened=top is None, why=why)
+    answers.show(answer, text, mode, agent, project_id=project_id, shortened=top is None, why=why)
 
 
 @options.examples('memd recall "how do we deploy?"', 'memd recall "my editor" --budget 500')
@@ -268,6 +268,10 @@ def list_(
         say.print_json(page)
         return
     _print_page(page, "no memories" if after is None else "no more memories")
+    if after is None and not page["items"]:
+        from memd.cli.memory import answers
+
+        answers.report_other_agents(agent)
     report_next(
         page, "list", list_, category=category, namespace=namespace, tag=tag, session=session,
         project=project, since=low, until=high, limit=limit, agent=agent,
