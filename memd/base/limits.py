@@ -48,6 +48,7 @@ RECALL_TWINS_ITEMS_MAX = 2  # of those, near-duplicates
 RECALL_BURST_ITEMS_MAX = 1  # of those, from one burst
 BRIEF_SESSIONS_MAX = 12  # the latest of a project, listed in a brief
 BRIEF_RULES_MAX = 100  # the latest of a project, of which a brief shows what fits
+BRIEF_HARMS_MAX = 200  # the latest memories that have a word of what harms somebody
 BRIEF_ELSEWHERE_MAX = 40  # the latest wishes of other projects that hold everywhere
 BRIEF_LATEST_ITEMS_MAX = 500  # searched by a brief for deliberately stored ones
 SESSION_INJECTIONS_MAX = 4_096  # items recorded as given to one session

@@ -322,6 +322,30 @@ async def test_a_session_without_a_project_is_told_what_was_said_without_one(roo
     assert BUILD.text not in brief
 
 
+async def test_what_harms_somebody_is_told_however_old_it_is(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memd.store.session.briefs.BRIEF_LATEST_ITEMS_MAX", 1)
+    nuts = Said("Ben is allergic to nuts.", "nuts", NapKind.ENVIRONMENT)
+    milk = Said("Ida has a lactose intolerance.", "milk", NapKind.ENVIRONMENT)
+    noise = Said("The noise of the mixer is loud.", "noise", NapKind.ENVIRONMENT)
+    await napped(room.bed, nuts, noise, session_id="old")
+    await napped(room.bed, milk, session_id="other", project_id=PROJECT)
+    await stored(room.bed.house, "Tom is diabetic.")
+    await tell(room.bed.house, "Ann is diabetic too.", origin="web")
+    await stored(room.bed.house, "Eve has epilepsy.", caller=BOB)
+    for number in range(BRIEF_SESSIONS_MAX + 1):
+        room.bed.clock.advance(hours=1)
+        plan = Said(f"Plan {other_words(str(number))}.", f"plan:{number}", NapKind.DECISION)
+        await napped(room.bed, plan, session_id=f"s{number}")
+    await stored(room.bed.house, "The dentist is on Tuesday.")
+    brief = text(await room.brief("new", None))
+    assert nuts.text in brief
+    assert "Tom is diabetic." in brief
+    for untold in (noise.text, milk.text, "Ann is", "Eve has"):
+        assert untold not in brief
+
+
 async def test_a_rule_is_told_without_what_it_answered(room: Room) -> None:
     """The user's words alone, as theirs; few words may need what they answer."""
     own = "yes update it. and btw we use uv here, not pip, i saw you ran pip install. pls never"
@@ -364,7 +388,9 @@ async def test_the_memories_of_the_sessions_are_read_by_their_slots(room: Room) 
 
 
 def _plan_of_composed(conn: Reading) -> list[str]:
-    return _plan(conn, "iif(substr(t.slot", {"keys": b"", "rules": b"", "kinds": "[]"})
+    return _plan(
+        conn, "iif(substr(t.slot", {"keys": b"", "rules": b"", "harms": b"", "kinds": "[]"}
+    )
 
 
 def _plan_of_elsewhere(conn: Reading) -> list[str]:

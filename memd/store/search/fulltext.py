@@ -234,6 +234,25 @@ def search(conn: Reading, match: str, limit: int) -> list[int]:
     )
 
 
+def find_latest(conn: Reading, beginnings: Sequence[str], owner: str, limit: int) -> list[int]:
+    """Return the *limit* memories stored last that have a word with one of *beginnings*.
+
+    A beginning is compared with stems: "intoler" finds "intolerance", "intoleran" does not.
+    """
+    number = generation(conn)
+    any_word = " OR ".join(f"{quote(beginning)}*" for beginning in beginnings)
+    return conn.list_ints(
+        f"""
+        SELECT rowid
+          FROM fts_{number}
+         WHERE fts_{number} MATCH :match
+         ORDER BY rowid DESC
+         LIMIT :limit
+        """,
+        {"match": f"owner:{quote(owner)} AND own:({any_word})", "limit": limit},
+    )
+
+
 def search_keys(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[int]:
     """Return the best *limit* of *keys* for *match*, best first and exactly."""
     number = generation(conn)

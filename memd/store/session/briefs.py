@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from memd.base.limits import (
     BRIEF_ELSEWHERE_MAX,
+    BRIEF_HARMS_MAX,
     BRIEF_LATEST_ITEMS_MAX,
     BRIEF_RULES_MAX,
     BRIEF_SESSIONS_MAX,
@@ -21,9 +22,17 @@ from memd.domain.sleep.consolidation import COMPOSED_TAGS, EVERYWHERE_TAG
 from memd.store.access import names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, keys_array
+from memd.store.search import fulltext
+from memd.store.search.fulltext import CachePart, owner_token
 
 RULE_KINDS = frozenset({"preference", "constraint"})
 """Kinds of what somebody wants from now on: a brief does not let them age."""
+HARM_BEGINNINGS = (
+    *("allerg", "alerg", "anaphyla", "epipen", "epi-pen", "coeliac", "celiac", "zöliakie"),
+    *("diabet", "epilep", "intoler", "laktoseintoler", "unverträglich", "laktoseunverträglich"),
+    *("glutenunverträglich", "pregnan", "schwanger", "enceinte", "embarazada"),
+)
+"""Of words for what harms somebody if it is forgotten: such memories are read however old."""
 
 
 class BriefRow(NamedTuple):
@@ -81,6 +90,7 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
     if request.project_id is not None:
         project_key = names.find_project(conn, request.project_id) or 0  # 0 matches no project
     place = {"agent_key": agent_key, "project_key": project_key, "of_all": False, "now_us": now_us}
+    harms = keys_array(_find_harms(conn, agent_key))
     latest = _sessions(conn, place)
     if project_key is None and not latest:
         place["of_all"] = True
@@ -88,7 +98,10 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
     return BriefMaterial(
-        (*_list_composed(conn, place, keys), *_list_stored(conn, {**place, "since_us": since_us})),
+        (
+            *_list_composed(conn, {**place, "harms": harms}, keys),
+            *_list_stored(conn, {**place, "harms": harms, "since_us": since_us}),
+        ),
         tuple(_list_elsewhere(conn, place)),
         _list_superseded(conn, keys, since_us),
         own_key,
@@ -135,7 +148,7 @@ def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
-    """Return what naps composed of the sessions, and the whole project's commands and rules.
+    """Return what naps composed of the sessions, and the project's commands, rules and harms.
 
     Of the rules the latest BRIEF_RULES_MAX. The slots are read first (CROSS JOIN): an agent has
     many memories, and few are of these sessions.
@@ -168,7 +181,9 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
                                UNION
                               SELECT slot_key
                                 FROM nap_slot
-                               WHERE memory_key IN (SELECT value FROM carray(:rules)))
+                               WHERE memory_key IN (SELECT value FROM carray(:rules)
+                                                     UNION ALL
+                                                    SELECT value FROM carray(:harms)))
            AND (t.session_key IN (SELECT value FROM carray(:keys))
                 OR (NOT :of_all AND m.project_key IS :project_key))
            AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
@@ -183,6 +198,12 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
         },
     )
     return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
+
+
+def _find_harms(conn: Reading, agent_key: int) -> list[int]:
+    """Return the keys of the latest memories that may tell what harms somebody."""
+    owner = owner_token(agent_key, CachePart.SEARCHED)
+    return fulltext.find_latest(conn, HARM_BEGINNINGS, owner, BRIEF_HARMS_MAX)
 
 
 def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
@@ -245,7 +266,7 @@ def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
 
 
 def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
-    """Return the latest memories stored outside of any session, or on purpose.
+    """Return the latest memories stored outside of any session, or on purpose, and all harms.
 
     For a project these are its own, and what was stored without one since its last session.
     """
@@ -254,10 +275,13 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
         SELECT m.memory_id, NULL, m.category, m.content, m.origin, m.trust, m.session_key,
                coalesce(m.occurred_at_us, m.created_at_us), NULL, FALSE, p.project_id
           FROM (SELECT memory_key
-                  FROM memory
-                 WHERE agent_key = :agent_key
-                 ORDER BY created_at_us DESC, memory_id
-                 LIMIT :most) AS w
+                  FROM (SELECT memory_key
+                          FROM memory
+                         WHERE agent_key = :agent_key
+                         ORDER BY created_at_us DESC, memory_id
+                         LIMIT :most)
+                 UNION
+                SELECT value FROM carray(:harms)) AS w
                JOIN memory AS m ON m.memory_key = w.memory_key
                LEFT JOIN project AS p
                  ON p.project_key = m.project_key AND m.project_key IS NOT :project_key
