@@ -90,7 +90,7 @@ class UptakeCounter:
             await asyncio.wait(list(self._tasks))
 
     async def _count(self, session: _Session, pending: _PendingPrompt, answer: str) -> None:
-        from memd.text.uptake import measure_uptake
+        from memd.learn.measured_uptake import measure_uptake
         from memd.view.labels import strip_injected
 
         try:

@@ -14,6 +14,7 @@ import hashlib
 import re
 
 from memd.text.directives import begins_directive
+from memd.text.quotation import is_played, is_told_by_others, without_dictation
 from memd.text.words import sentences
 
 SIGNAL = re.compile(
@@ -41,11 +42,13 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 
-# What somebody always does against their will is no wish: "I always forget my umbrella".
+# What somebody always does against their will is no wish: "I always forget my umbrella", nor what
+# was so: "I always wanted to learn the cello".
 _BEFALLS = re.compile(
     r"I\s+always\s+(?:seem\s+to\s+|manage\s+to\s+)?(?:forget|lose|miss|misplace|misread|mistype"
     r"|mix\s+(?:\w+\s+)?up|confuse|wonder|struggle|end\s+up|fail\s+to|fall\s+asleep|oversleep|run\s+out"
-    r"|get\s+(?:confused|lost|stuck|nervous|sick|distracted))\b",
+    r"|get\s+(?:confused|lost|stuck|nervous|sick|distracted)|cry|laugh|talk\s+too|exaggerate"
+    r"|thought|knew|felt|had|was|were|did|went|(?!(?:\w*eed|embed|shed|wed)\b)\w+ed)\b",
     re.IGNORECASE,
 )
 
@@ -56,6 +59,20 @@ _MOOD = re.compile(
     r"|[^.!?]{0,60}?\b(?:today|tonight|right\s+now|this\s+(?:morning|week|time))\b)",
     re.IGNORECASE,
 )
+
+# Nor is a word about what is at hand, or what a favourite does: "I prefer the second draft".
+_AT_HAND = re.compile(
+    r"I\s+(?:\w+\s+)?hate\s+(?:(?:this|you|myself)\b|it\s+here\b|(?:ask|say|admitt|bother)ing\b)"
+    r"|I\s+(?:\w+\s+)?prefer\s+(?:not\s+to\s+(?:think|talk|say|know|go)\b|(?:this|that|these|those)\b"
+    r"|the\s+(?:first|second|third|last|latter|former|other|old|new|original|previous|next)\b"
+    r"|the\s+(?:[\w-]+\s+){0,3}(?:ones?|versions?|drafts?|options?|ideas?|titles?|suggestions?|answers?"
+    r"|variants?|choices?|names?|designs?|photos?|pictures?|paragraphs?|sentences?|wordings?)\b)"
+    r"|my\s+favou?rite\s+(?:[\w-]+\s+){1,2}?(?:is|are)\s+(?:coming|visiting|leaving|going|getting|moving"
+    r"|calling|having|turning|dying|closing|waiting|staying|back|here|ill|sick|gone|dead|away)\b"
+    r"|my\s+favou?rite\s+of\s+(?:the|these|those|them|all)\b",
+    re.IGNORECASE,
+)
+_NO_WISHES = (_BEFALLS, _MOOD, _AT_HAND)
 
 # The patterns below match one sentence in lower case with single spaces, from
 # its beginning: "when I travel, my favourite food is ..." differs from
@@ -126,6 +143,19 @@ def default_category(text: str, speaker: str | None) -> str:
     return "procedural" if speaker is None and prefers else "semantic"
 
 
+def speaks_of_the_moment(sentence: str) -> bool:
+    """Return whether *sentence* has a signal, and it is of what is at hand, or was.
+
+    >>> speaks_of_the_moment("I prefer the second draft"), speaks_of_the_moment("I prefer drafts")
+    (True, False)
+    """
+    signals = list(SIGNAL.finditer(sentence))
+    return bool(signals) and all(
+        _AT_HAND.match(sentence, each.start()) or _BEFALLS.match(sentence, each.start())
+        for each in signals
+    )
+
+
 def preference_name(text: str) -> str:
     """Return the name under which the preference in *text* is stored.
 
@@ -176,10 +206,11 @@ def _statements(text: str) -> list[str]:
     return [
         sentence
         for line in filter(SIGNAL.search, text.split("\n"))
-        for sentence in sentences(line)
+        for sentence in sentences(without_dictation(line))
         if not (sentence.endswith("?") and _ASKS.match(sentence))
+        if not (is_played(sentence) or is_told_by_others(sentence))
         for signal in SIGNAL.finditer(sentence)
-        if not (_BEFALLS.match(sentence, signal.start()) or _MOOD.match(sentence, signal.start()))
+        if not any(pattern.match(sentence, signal.start()) for pattern in _NO_WISHES)
     ]
 
 

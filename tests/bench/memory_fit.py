@@ -33,7 +33,7 @@ from memd.sleep.distil.distil import (
     judged_sentences,
     weighed_turns,
 )
-from memd.sleep.distil.speech import (
+from memd.sleep.distil.memory_worth import (
     agent_memory_signs,
     is_always_kept,
     is_by_agent,

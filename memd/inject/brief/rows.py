@@ -23,6 +23,7 @@ from memd.domain.sleep.consolidation import (
     without_outcome,
 )
 from memd.store.session.briefs import RULE_KINDS, BriefRow
+from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences
 
 KIND_WORTH: Mapping[str, float] = MappingProxyType(
@@ -40,12 +41,6 @@ _LASTING = re.compile(
     r"|immer|nie(?:mals)?|ab (?:jetzt|sofort)|künftig|toujours|jamais|dorénavant|désormais"
     r"|chaque fois|siempre|nunca|a partir de ahora|cada vez|sempre|mai più|d'ora in (?:poi|avanti)"
     r"|a partir de agora|altijd|nooit|voortaan|vanaf nu)\b|всегда|никогда|впредь|以后|总是|不要再",
-    re.IGNORECASE,
-)
-# What harms somebody if it is forgotten: whoever cooks, books or packs for them has to know it.
-_HARMS = re.compile(
-    r"\b(?:allerg\w*|alérgic\w+|anaphyla\w+|epi-?pens?|co?eliac\w*|zöliakie|diabeti[ckq]\w*|epilep\w+"
-    r"|\w*intoleran\w+|\w*unverträglich\w*|pregnan\w+|schwanger\w*|enceinte|embarazada)\b",
     re.IGNORECASE,
 )
 OPEN_POINTS_MAX = 3
@@ -172,7 +167,7 @@ def _lasts(row: BriefRow) -> bool:
 
 def _harms(row: BriefRow) -> bool:
     is_agents = row.kind in {DIGEST, OUTCOME, FIX_TAG}
-    return not is_agents and _HARMS.search(user_part(row.content)) is not None
+    return not is_agents and HARMS.search(user_part(row.content)) is not None
 
 
 def _purpose_place(row: BriefRow) -> int:

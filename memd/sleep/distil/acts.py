@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from memd.sleep.distil.environment.given_up import find_undone
 from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.distil.foreign import foreign_act, is_foreign_wish
 from memd.sleep.distil.language.lasting import befalls, is_of_the_moment, states_decision
 from memd.sleep.distil.language.moment import (
     NAMED,
@@ -37,7 +38,6 @@ from memd.sleep.distil.language.signs import (
     worth,
 )
 from memd.sleep.distil.language.standing import is_reminder, is_standing_wish, reproaches
-from memd.text.foreign import foreign_act, is_foreign_wish
 from memd.text.languages import ASKS_UNMARKED, WELL, YES, is_foreign, with_umlauts
 from memd.text.words import sentences
 

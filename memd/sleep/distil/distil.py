@@ -25,15 +25,9 @@ from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
+from memd.sleep.distil.memory_worth import JudgedSentences, holds_everywhere, is_worth_keeping
 from memd.sleep.distil.select import select_candidates
-from memd.sleep.distil.speech import (
-    JudgedSentences,
-    holds_everywhere,
-    is_worth_keeping,
-    sentences_to_judge,
-    weigh_sentences,
-    weigh_statements,
-)
+from memd.sleep.distil.speech import sentences_to_judge, weigh_sentences, weigh_statements
 from memd.sleep.transcript.messages import Message
 
 

@@ -338,7 +338,7 @@ def _add_tags(target: NapTarget, draft: NapDraft, row: StoredMemory) -> None:
         token_count=row.token_count,
         reference=row.reference,
         confidence=row.confidence,
-        tags=distinct((*row.tag_names, *draft.request.tags)),
+        tags=distinct((*row.tag_names, *draft.drafts.tags)),
         expires_at_us=row.expires_at_us,
         origin=Origin(row.origin),
         trust=Trust(row.trust),

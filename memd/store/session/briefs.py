@@ -24,15 +24,10 @@ from memd.store.check import intact
 from memd.store.file.connect import Reading, keys_array
 from memd.store.search import fulltext
 from memd.store.search.fulltext import CachePart, owner_token
+from memd.text.harms import HARM_BEGINNINGS
 
 RULE_KINDS = frozenset({"preference", "constraint"})
 """Kinds of what somebody wants from now on: a brief does not let them age."""
-HARM_BEGINNINGS = (
-    *("allerg", "alerg", "anaphyla", "epipen", "epi-pen", "coeliac", "celiac", "zöliakie"),
-    *("diabet", "epilep", "intoler", "laktoseintoler", "unverträglich", "laktoseunverträglich"),
-    *("glutenunverträglich", "pregnan", "schwanger", "enceinte", "embarazada"),
-)
-"""Of words for what harms somebody if it is forgotten: such memories are read however old."""
 
 
 class BriefRow(NamedTuple):
@@ -201,7 +196,7 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
 
 
 def _find_harms(conn: Reading, agent_key: int) -> list[int]:
-    """Return the keys of the latest memories that may tell what harms somebody."""
+    """Return the keys of the latest memories that may tell what harms somebody, however old."""
     owner = owner_token(agent_key, CachePart.SEARCHED)
     return fulltext.find_latest(conn, HARM_BEGINNINGS, owner, BRIEF_HARMS_MAX)
 

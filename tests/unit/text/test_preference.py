@@ -287,3 +287,37 @@ def test_no_sentence_takes_long(piece: str) -> None:
     with effort() as spent:
         default_category((piece * 300)[:299] + "x", None)
     assert spent.units < 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my sister said I always talk too much",
+        "he says I always exaggerate",
+        "write to mum: I always love your cake and my favourite is the lemon one",
+        "pretend you're my boss and I hate mondays",
+        "write a story about a girl who says I always get what I want",
+        "I hate this printer",
+        "I hate asking but could you redo the table",
+        "I prefer the blue one of these two",
+        "I always wanted to learn the cello",
+        "my favourite aunt is coming over",
+    ],
+)
+def test_what_others_say_and_what_is_at_hand_is_no_preference(text: str) -> None:
+    assert not is_preference(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I always take the 8.14 train",
+        "I always need a window seat",
+        "I hate to-do lists",
+        "I prefer the window seat",
+        "my favourite pastime is reading",
+        "Write to me in German. I prefer it",
+    ],
+)
+def test_what_sounds_like_that_is_one(text: str) -> None:
+    assert is_preference(text)

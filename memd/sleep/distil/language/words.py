@@ -17,6 +17,7 @@ from memd.sleep.distil.language.pasted_answers import answer_span
 from memd.sleep.distil.language.prose import is_printed_line
 from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
 from memd.text.languages import FUNCTION_WORDS, PROSE_WORDS, has_english_word
+from memd.text.quotation import without_dictation
 from memd.text.words import sentences
 
 TEXT_CHARS_MAX = 200_000
@@ -225,7 +226,10 @@ def words(text: str) -> Words:
     for at in list(_between(lines, machine)):
         machine[at] = True
     pasted = "\n".join(line for line, is_one in zip(lines, machine, strict=True) if is_one)
-    own = [("" if is_one else line.strip()) for line, is_one in zip(lines, machine, strict=True)]
+    own = [
+        ("" if is_one else without_dictation(line.strip()))
+        for line, is_one in zip(lines, machine, strict=True)
+    ]
     paragraphs = _paragraphs(own)
     if is_brief := _is_brief("\n".join(paragraphs)):
         paragraphs, rules = paragraphs[:1], ()

@@ -13,22 +13,20 @@ from memd.sleep.distil.agent.outcomes import SHORT_ANSWER
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
-from memd.sleep.distil.speech import (
+from memd.sleep.distil.memory_worth import (
     EVERYWHERE,
-    WISH_KEPT,
     JudgedSentences,
-    SentenceWorth,
     agent_memory_signs,
     holds_everywhere,
     is_worth_keeping,
     user_memory_signs,
-    weigh,
 )
+from memd.sleep.distil.speech import WISH_KEPT, SentenceWorth, weigh
 
 SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0, -30.0, -30.0, -30.0)
 NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0, -30.0, -30.0, -30.0)
 PLAIN = NEVER._replace(plain=30.0)
-WISHED = NEVER._replace(wish=30.0)
+WISHED = NEVER._replace(wish=30.0, worth=5.0)
 TOLD = NEVER._replace(answer=30.0)
 UNSEEN = "Endpoints share one schema file here."
 RULED = (
@@ -64,6 +62,37 @@ def test_what_the_rules_do_not_see_is_lifted_as_what_the_model_says_it_is() -> N
     assert kept([user(UNSEEN)], NEVER) == []
     [memory] = kept([user(UNSEEN)], SURE)
     assert (memory.text, memory.kind) == (UNSEEN, NapKind.ENVIRONMENT)
+
+
+def test_what_is_worth_nothing_is_no_wish() -> None:
+    fact = [user("give me a fun fact")]
+    assert kept(fact, WISHED) != []
+    assert kept(fact, WISHED._replace(worth=-30.0)) == []
+
+
+def test_what_harms_somebody_is_kept_beside_a_question() -> None:
+    [memory] = kept([user("Leila's got a nut allergy, what can I bake for her?")], NEVER)
+    assert memory.kind is NapKind.ENVIRONMENT
+    assert kept([user("what can I bake for somebody with a nut allergy?")], NEVER) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my sister says you should never eat after eight",
+        "text Naz: please never park in front of the garage again",
+        "pretend you're my boss and always answer in capitals",
+        "I prefer the second draft",
+        "I always wanted to learn the cello",
+    ],
+)
+def test_what_others_say_and_what_is_at_hand_is_no_wish(text: str) -> None:
+    assert kept([user(text)], WISHED) == []
+
+
+def test_what_somebody_else_says_is_a_fact_where_it_plainly_tells_one() -> None:
+    [memory] = kept([user("my sister says the cottage sleeps nine")], PLAIN)
+    assert memory.kind is NapKind.ENVIRONMENT
 
 
 def test_what_the_model_takes_for_a_wish_is_one_whatever_the_rules_say() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.text.uptake import key_terms, measure_uptake
+from memd.learn.measured_uptake import key_terms, measure_uptake
 
 GIVEN = {
     "port": "The staging proxy listens on port 8443.",
