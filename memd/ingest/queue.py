@@ -166,9 +166,11 @@ class EmbeddingQueue:
                     writing = asyncio.create_task(self._write(model_key, first))
                     in_flight = frozenset(row.memory_key for row in first.rows)
                     done += len(first.rows)
-        finally:
+        except BaseException:
             if writing is not None:
-                await writing
+                with suppress(MemdError):  # it must not take the place of a cancellation
+                    await writing
+            raise
 
     def filter_embeddable(self, rows: Sequence[PendingRow]) -> list[PendingRow]:
         """Return *rows* without those whose text the model fails on."""

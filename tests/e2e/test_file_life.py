@@ -106,7 +106,16 @@ def test_a_disk_that_cannot_be_written_serves_recall(home: Path) -> None:
             assert [item["content"] for item in items] == ["The lamp is green."]
             with pytest.raises(ReadOnlyError):
                 client.add("The door is red.")
+            checked = memd(home, "check")
+            assert (checked.code, checked.err) == (0, "")
+            assert "not checked:           the caches: the store is read-only" in checked.out
+            beside = memd(home, "backup")
+            assert beside.code == 1
+            assert "name a TARGET on another disk" in beside.err
+            assert memd(home, "backup", str(home / "elsewhere.db")).code == 0
+            assert b"The lamp is green." in (home / "elsewhere.db").read_bytes()
             status = client.call("system.status")
+            assert [why for why in status["why"] if "damaged" in why] == []
             assert any("cannot be written" in why for why in status["why"])
             assert daemon.stop() == 0
         for words in (("check",), ("backup",), ("rebuild",), ("repair", "--yes")):

@@ -15,7 +15,13 @@ from support.fakes import HashEmbedder, hash_vector, numbers
 from support.store import ADA, a_house, stored, tell
 
 from memd.backends.rooms import Rooms
-from memd.base.errors import DegradedError, EmbeddingError, MemoryStoreError, ModelError
+from memd.base.errors import (
+    DegradedError,
+    DiskFullError,
+    EmbeddingError,
+    MemoryStoreError,
+    ModelError,
+)
 from memd.domain.enums import ArchiveReason
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryUpdate
@@ -336,6 +342,32 @@ async def test_a_queue_that_is_woken_and_stopped_at_once_stops(house: Rooms) -> 
     running.cancel()
     await asyncio.wait({running}, timeout=WAIT_S)
     assert running.cancelled()
+
+
+async def test_a_queue_whose_disk_is_full_stops_when_it_is_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write that fails beside the cancellation does not take its place."""
+    monkeypatch.setattr("memd.ingest.queue.SWEEP_ROWS", 1)
+    embedder, is_second = _Interrupted(), asyncio.Event()
+
+    async def wait_in_the_second(*_: object) -> None:
+        is_second.set()
+        await asyncio.Event().wait()
+
+    async def refuse(*_: object) -> None:
+        embedder.meanwhile = wait_in_the_second
+        raise DiskFullError("the disk is full; nothing was written")
+
+    monkeypatch.setattr(EmbeddingQueue, "_write", refuse)
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        items = [IngestRequest(text=f"The hive {number} is green.") for number in range(3)]
+        await house.ingest.ingest_many(ADA, IngestManyRequest(items=tuple(items)))
+        running = asyncio.create_task(house.queue.run())
+        await until(is_second.is_set, "the second text is being embedded")
+        running.cancel()
+        await asyncio.wait({running}, timeout=WAIT_S)
+        assert running.cancelled()
 
 
 async def test_a_row_that_comes_at_the_end_of_a_look_is_settled_too(

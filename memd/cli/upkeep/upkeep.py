@@ -41,6 +41,8 @@ def check(json: options.Json = False) -> None:
         say.out(f"{'problems:':<22} {len(report['problems']) or 'none'}")
         for problem in report["problems"]:
             say.out(f"  {say.line(problem)}")
+        for unchecked in report["unchecked"]:
+            say.out(f"{'not checked:':<22} {say.line(unchecked)}")
     if not report["ok"]:
         raise DamagedError(
             "the database is damaged",

@@ -15,12 +15,13 @@ Count = Annotated[int, Field(ge=0)]
 class CheckReport(Value):
     """The result of checking the whole file.
 
-    *problems* are sentences that name a row or a cache, never its text; *figures* count what
-    was checked.
+    *problems* are sentences that name a row or a cache, never its text; *unchecked* what could not
+    be checked, and why; *figures* count what was checked.
     """
 
     ok: bool
     problems: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
     figures: dict[str, int] = Field(default_factory=dict)
 
 

@@ -56,8 +56,9 @@ class Upkeep:
         problems = await self.db.read_dedicated(
             lambda conn: list(islice(check.check_rows(conn), check.PROBLEMS_MAX))
         )
+        unchecked: tuple[str, ...] = ()
         if self.db.read_only:
-            problems.append("caches were not checked: the store is read-only")
+            unchecked = ("the caches: the store is read-only",)
         else:
             try:
                 problems += await self.db.write(caller, lambda conn: list(check.check_caches(conn)))
@@ -65,7 +66,9 @@ class Upkeep:
                 problems.append("file: the caches could not be checked; run: memd repair")
         self.db.damage.replace(problems)
         figures = await self.db.read(check.counts)
-        return CheckReport(ok=not problems, problems=tuple(problems), figures=figures)
+        return CheckReport(
+            ok=not problems, problems=tuple(problems), unchecked=unchecked, figures=figures
+        )
 
     async def rebuild(self, caller: Caller, progress: Progress | None = None) -> None:
         """Rebuild the caches from the rows, beside the live ones, in small steps.

@@ -20,13 +20,13 @@ from pathlib import Path
 
 import apsw
 
-from memd.base.errors import DamagedError, InvalidStateError
+from memd.base.errors import DamagedError, InvalidStateError, ReadOnlyError
 from memd.base.limits import BACKUPS_NOTED_MAX
 from memd.store.access import changes
 from memd.store.access.changes import Head
 from memd.store.check import anchors
 from memd.store.file import page_sums
-from memd.store.file.connect import Reading, Writing, prepare_reader
+from memd.store.file.connect import Reading, Writing, immutable_uri, prepare_reader
 from memd.store.file.connections import run_outside
 from memd.store.file.faults import translate
 
@@ -108,15 +108,16 @@ def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
     """Write a verified backup to *target*; *conn* must not be in a transaction.
 
     *progress* is called with the bytes written so far and the expected total, both approximate.
-    Raises InvalidStateError when *target* exists or is being written, DamagedError when the copy
-    fails its check. After a crash no partial backup has that name.
+    Raises InvalidStateError when *target* exists or is being written, ReadOnlyError when it cannot
+    be written, DamagedError when the copy fails its check. After a crash no partial backup has that
+    name.
     """
     if target.exists():
         raise InvalidStateError(f"{target} exists", hint="choose another name")
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    sweep([target.parent])
     partial = partial_path(target)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        sweep([target.parent])
         # VACUUM INTO accepts an existing file if it is empty.
         with _open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as handle:
             with suppress(OSError):  # a file system without locks: sweep() fails there, too
@@ -125,6 +126,10 @@ def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
                 head = _fill(conn, partial, target)
     except FileExistsError:
         raise InvalidStateError(f"{target} is being written already") from None
+    except OSError as error:
+        raise ReadOnlyError(
+            f"{target} cannot be written: {error.strerror}", hint="name a TARGET on another disk"
+        ) from error
     with suppress(OSError):  # the backup is whole without it
         anchors.write_manifest(target, head)
     fsync(target.parent)
@@ -136,12 +141,22 @@ def make_from_outside(database: Path, target: Path, progress: Progress | None = 
     SQLite shares the file among processes; the daemon neither waits nor works for it.
     """
     try:
-        flags = apsw.SQLITE_OPEN_READWRITE
-        with closing(Reading(str(database), flags=flags, vfs=page_sums.vfs())) as conn:
-            prepare_reader(conn)
+        with closing(_open_outside(database)) as conn:
             run_outside(conn, lambda reading: make(reading, target, progress))
     except apsw.Error as error:
         raise translate(error) from error
+
+
+def _open_outside(database: Path) -> Reading:
+    """Return a reader of *database*; as the daemon does, one that writes nothing if it must."""
+    try:
+        conn = Reading(str(database), flags=apsw.SQLITE_OPEN_READWRITE, vfs=page_sums.vfs())
+        prepare_reader(conn)
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        conn = Reading(immutable_uri(database), flags=flags, vfs=page_sums.vfs())
+        prepare_reader(conn)
+    return conn
 
 
 @contextmanager
