@@ -13,8 +13,9 @@ never with a memory's text.
 
 from __future__ import annotations
 
+import errno
 import os
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class MemdError(Exception):
@@ -325,15 +326,21 @@ class MalformedRowError(QueryError, kind="malformed_row"):
     retry = False
 
 
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""The system's numbers for a disk, a quota or a file that is full."""
+
+
 def unusable(error: OSError) -> StorageError:
     """Return the error for a file or folder that the system refuses.
 
     >>> unusable(PermissionError(13, "Permission denied", "/etc/memd")).message
     '/etc/memd: permission denied'
     """
-    why = (error.strerror or type(error).__name__).lower()
+    why = f"{os.fsdecode(error.filename)}: {(error.strerror or type(error).__name__).lower()}"
+    if error.errno in NO_ROOM:
+        return DiskFullError(why, hint="free some space")
     return StorageError(
-        f"{os.fsdecode(error.filename)}: {why}",
+        why,
         hint="see who may write there; MEMD_HOME moves all of memd to another folder",
     )
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from memd.base.errors import InvalidError, MemdError, unusable
+from memd.base.errors import NO_ROOM, InvalidError, MemdError, unusable
 from memd.cli import options, say
 from memd.cli.commands import COMMANDS, GROUPS, find
 from memd.cli.options import HELP_OPTIONS, similar
@@ -32,15 +32,22 @@ def run(argv: Sequence[str]) -> int:
     except CommandExit as leave:
         return leave.code
     except BrokenPipeError:
-        # The reader of our output has closed the pipe. Python would report it again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()  # the reader of our output has closed the pipe
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
         if error.filename is None:
-            raise
+            if error.errno not in NO_ROOM:
+                raise
+            _close_stdout()
+            error.filename = "stdout"
         return report_error(unusable(error))
     return Exit.OK
+
+
+def _close_stdout() -> None:
+    """Write no more to stdout: Python would report its error again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _normalize(argv: Sequence[str]) -> list[str]:

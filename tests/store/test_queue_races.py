@@ -357,7 +357,7 @@ async def test_a_queue_whose_disk_is_full_stops_when_it_is_told_to(
 
     async def refuse(*_: object) -> None:
         embedder.meanwhile = wait_in_the_second
-        raise DiskFullError("the disk is full; nothing was written")
+        raise DiskFullError("the disk is full")
 
     monkeypatch.setattr(EmbeddingQueue, "_write", refuse)
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:

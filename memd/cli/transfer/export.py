@@ -11,7 +11,7 @@ import json as jsonlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -55,7 +55,7 @@ def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
 def _parse_object(line: str) -> dict[str, Any] | None:
     try:
         item = jsonlib.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return item if isinstance(item, dict) else None
 
@@ -73,6 +73,7 @@ def check_header(header: dict[str, Any], source: str) -> None:
         )
 
 
+_STDOUT = Path("-")
 _PAGE = PAGE_ITEMS_MAX // 4
 _BATCH_ITEMS_MAX = 200
 _BATCH_BYTES_MAX = FRAME_BYTES_MAX // 3  # JSON may write a character as six bytes
@@ -83,11 +84,11 @@ Line = tuple[int, dict[str, Any]]
 
 @options.examples(
     "memd export everything.jsonl",
-    "memd export | gzip > everything.jsonl.gz",
+    "memd export - | gzip > everything.jsonl.gz",
     "memd export ada.jsonl --agent ada",
 )
 def export(
-    file: Annotated[Path | None, "FILE", "File to write; default: stdout."] = None,
+    file: Annotated[Path | None, "FILE", "File to write; default, and -: stdout."] = None,
     agent: Annotated[
         str | None, "--agent NAME", "Export only the visible memories of this agent, newest first."
     ] = None,
@@ -96,22 +97,20 @@ def export(
 
     "memd import" reads it, on this or another computer. Keys and the audit are not exported.
     """
-    temporary = file.with_name(file.name + ".new") if file else None
+    file = None if file == _STDOUT else file
     kinds: Counter[str] = Counter()
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         client.call("system.hello")  # fail before writing anything if no daemon runs
         lines = _everything(client) if agent is None else _visible(client, agent)
-        target = closing(_private(temporary)) if temporary else nullcontext(sys.stdout)
         # A bar would be drawn over lines that go to the terminal.
         to_terminal = file is None and sys.stdout.isatty()
-        with target as stream, nullcontext() if to_terminal else Progress("exporting") as progress:
+        bar = nullcontext() if to_terminal else Progress("exporting")
+        with _written(file) as stream, bar as progress:
             for line in lines:
                 stream.write(say.to_json(line) + "\n")
                 kinds[END if "memd" in line else line.get("kind", MEMORY)] += 1
                 if progress is not None:
                     progress.at(kinds.total() - kinds[END])
-    if file and temporary:
-        temporary.replace(file)
     others = kinds.total() - kinds[MEMORY] - kinds[END]
     rest = f" and {say.count(others, 'other record')}" if others else ""
     say.note(f"exported {say.count(kinds[MEMORY], 'memory')}{rest}")
@@ -131,11 +130,35 @@ def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
     yield from iter_pages(client, "store.export", {"agent_id": agent, "limit": _PAGE})
 
 
-def _private(path: Path) -> TextIO:
-    """Open *path* for writing with mode 0600, since it will contain all memories."""
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    return path.open("w", encoding="utf-8")
+@contextmanager
+def _written(file: Path | None) -> Iterator[TextIO]:
+    """Yield what is written to: stdout, a device or pipe as it is, or a regular *file*.
+
+    That is complete in the end or as it was before; a link stays one. It is readable for its owner
+    alone, since it contains all memories.
+    """
+    if file is None:
+        yield sys.stdout
+        return
+    try:
+        file = file.resolve()
+        if file.exists() and not file.is_file():
+            with file.open("w", encoding="utf-8") as stream:
+                yield stream
+            return
+        temporary = file.with_name(file.name + ".new")
+        try:
+            temporary.unlink(missing_ok=True)
+            temporary.touch(mode=0o600)
+            with temporary.open("w", encoding="utf-8") as stream:
+                yield stream
+            temporary.replace(file)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        error.filename = error.filename or str(file)
+        raise
 
 
 # Import.
@@ -146,7 +169,7 @@ def is_whole(file: Path) -> bool:
     try:
         with file.open(encoding="utf-8-sig") as stream:
             head = jsonlib.loads(stream.readline(1_000))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     version = head.get("v") if isinstance(head, dict) and head.get("memd") == "export" else None
     return isinstance(version, int) and version > 1

@@ -13,7 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from memd.base.errors import IngestionError, InvalidError, SecretRefusedError, TooLargeError
+from memd.base.errors import (
+    IngestionError,
+    InvalidError,
+    MemdError,
+    SecretRefusedError,
+    TooLargeError,
+)
 from memd.cli import options, say
 from memd.cli.memory.answers import report_stored_languages
 from memd.cli.notes import folder
@@ -75,7 +81,13 @@ def import_(
     notes = folder.find(files)
     outcomes = [FileOutcome(path, error=why) for path, why in notes.failed.items()]
     if notes.files:
-        outcomes += _import(notes.files, flags)
+        try:
+            _import(notes.files, flags, outcomes)
+        except MemdError:
+            if any(outcome.new or outcome.kept for outcome in outcomes):
+                _report(outcomes, notes.skipped, flags, json=json)
+                say.note("stopped; to go on, repeat the import: what is known is stored once")
+            raise
     _report(outcomes, notes.skipped, flags, json=json)
     if any(outcome.new for outcome in outcomes) and not (json or dry_run):
         report_stored_languages()
@@ -83,8 +95,8 @@ def import_(
         raise say.CommandExit(say.Exit.ERROR)
 
 
-def _import(files: Sequence[Path], flags: Options) -> list[FileOutcome]:
-    outcomes: list[FileOutcome] = []
+def _import(files: Sequence[Path], flags: Options, outcomes: list[FileOutcome]) -> None:
+    """Import *files* one after the other, adding to *outcomes* as far as it comes."""
     with (
         daemon(seconds_max=LONG_SECONDS_MAX) as client,
         Progress("importing", unit="files") as progress,
@@ -93,20 +105,20 @@ def _import(files: Sequence[Path], flags: Options) -> list[FileOutcome]:
         for number, path in enumerate(files):
             progress.at(number, len(files), "importing")
             place = partial(progress.at, number, len(files))
-            outcomes.append(_import_file(client, path, flags, place))
+            outcomes.append(FileOutcome(path))
+            _import_file(client, outcomes[-1], flags, place)
         progress.at(len(files), len(files), "importing")
-    return outcomes
 
 
 def _import_file(
-    client: Client, path: Path, flags: Options, tell: Callable[[str], None]
-) -> FileOutcome:
-    """Import one file and return the outcome, including an error with the file.
+    client: Client, outcome: FileOutcome, flags: Options, tell: Callable[[str], None]
+) -> None:
+    """Import the file of *outcome*, which notes what came of it, and an error with the file.
 
-    Long steps are reported to *tell*.
+    Long steps are reported to *tell*. Raises MemdError for what ends the whole import.
     """
-    outcome = FileOutcome(path)
-    kind, suffix = flags.kind, path.suffix.lower()
+    path, kind = outcome.file, flags.kind
+    suffix = path.suffix.lower()
     try:
         if kind is None and not path.is_dir() and sessions.is_session(path):
             sessions.send(client, outcome, flags, tell)
@@ -122,7 +134,9 @@ def _import_file(
             send_note(client, outcome, folder.read(path), flags, markdown=markdown)
     except (InvalidError, IngestionError, SecretRefusedError, TooLargeError) as error:
         outcome.error = error.message
-    return outcome
+    except MemdError as error:
+        outcome.error = error.message
+        raise
 
 
 def _send_lines(client: Client, outcome: FileOutcome, flags: Options) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 
 import apsw
 
 from memd.base.errors import (
+    NO_ROOM,
     BusyError,
     DamagedError,
     DiskFullError,
@@ -17,8 +17,6 @@ from memd.base.errors import (
     StoppingError,
     StorageError,
 )
-
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 # Refused writes of a full or failing disk; every other I/O error is a failed read.
 _WRITE_ERRORS = frozenset(
@@ -45,7 +43,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdErr
     ),
     (
         (apsw.FullError,),
-        lambda: DiskFullError("the disk is full; nothing was written", hint="free some space"),
+        lambda: DiskFullError("the disk is full; this was not written", hint="free some space"),
     ),
     (
         (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
@@ -91,8 +89,8 @@ def translate(error: BaseException) -> BaseException:
             )
         return DamagedError("the disk returned an error", hint="run: memd check, then: memd repair")
     if isinstance(error, OSError):
-        if error.errno in _NO_ROOM:
-            return DiskFullError("the disk is full; nothing was written", hint="free some space")
+        if error.errno in NO_ROOM:
+            return DiskFullError("the disk is full; this was not written", hint="free some space")
         return StorageError(f"the disk refused: {error.strerror}")
     return error
 
