@@ -18,6 +18,9 @@ from memd.base.limits import KEY_FILE_BYTES_MAX
 KEY_FILE = "MEMD_CLIENT_KEY_FILE"
 """The environment variable that names the file whose key a client presents."""
 
+OPERATOR_KEY_FILE = "operator.key"
+"""The name of the file with the key of the owner's own commands, which the daemon makes."""
+
 _SUFFIX = ".key"  # of the files that the daemon makes
 _KEY = re.compile(r"memd-key-[0-9a-f]{64}")
 
@@ -67,7 +70,12 @@ def read(path: Path) -> str:
             hint=f'make one: "memd client add"; the path is what {KEY_FILE} says, if it is set',
         ) from None
     if not is_key(text):
-        raise InvalidError(f"there is no client key in {path}", hint='make one: "memd client add"')
+        raise InvalidError(
+            f"there is no client key in {path}",
+            hint="remove the file and restart memd, which makes a new one"
+            if path.name == OPERATOR_KEY_FILE
+            else 'make one: "memd client add"',
+        )
     return text
 
 

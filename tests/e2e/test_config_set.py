@@ -278,3 +278,12 @@ def test_of_two_changes_at_once_neither_is_lost(tmp_path: Path) -> None:
         assert [each.code for each in done] == [0, 0]
         shown = memd(tmp_path, "config", "show", "--json").json["settings"]["daemon"]
         assert {f"daemon.{name}": shown[name] for name in ("undo_days", "session_days")} == changes
+
+
+def test_what_a_client_may_not_change_stays_as_it_was(tmp_path: Path) -> None:
+    file = written(tmp_path, TOML)
+    with spawned(tmp_path):
+        key = memd(tmp_path, "client", "add", "ro", "--scopes", "read").out.strip()
+        done = memd(tmp_path, "config", "set", "daemon.undo_days", "90", MEMD_CLIENT_KEY_FILE=key)
+    assert done.code != 0
+    assert file.read_text("utf-8") == TOML

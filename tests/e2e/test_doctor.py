@@ -47,6 +47,18 @@ def test_what_is_well_connected_has_no_findings(desk: Desk) -> None:
     assert desk.findings() == []
 
 
+def test_settings_that_the_next_start_refuses_are_told_while_memd_runs(desk: Desk) -> None:
+    file = desk.memd / "config" / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("[daemon]\nundo_days = ???\n", "utf-8")
+    try:
+        [finding] = desk.findings()
+    finally:
+        file.unlink()
+    assert (finding["assistant"], finding["kind"]) == ("memd", "settings")
+    assert "config.toml" in finding["what"]
+
+
 def test_an_entry_that_is_missing_is_put_back(desk: Desk) -> None:
     desk.typed("connect", "cursor", "--yes")
     (desk.home / ".cursor" / "hooks.json").unlink()

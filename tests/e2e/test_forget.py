@@ -6,6 +6,8 @@ from pathlib import Path
 
 from support.daemon import spawned
 
+from memd.signals.usage import CONSOLIDATED_SUFFIX
+
 WORD = "Xylophanes"
 
 
@@ -30,6 +32,9 @@ def test_a_word_that_is_forgotten_is_in_no_file_though_the_daemon_runs_on(tmp_pa
         client.call("memory.update", {"id": doomed[0], "content": f"It was {WORD} once."})
         client.call("memory.delete", {"id": doomed[1]})
         assert holding(home, WORD)
+        beside = daemon.paths.usage_dir / f"shop-1{CONSOLIDATED_SUFFIX}"  # as a nap writes it
+        beside.parent.mkdir(exist_ok=True)
+        beside.write_text(f"The safe opens with {WORD}.")
         answer = client.call("memory.forget", {"ids": doomed})
         assert answer["count"] == 2
         assert holding(home, WORD[:8]) == []  # its stem is gone from the index, too

@@ -91,6 +91,14 @@ def test_front_matter_dates_and_tags_and_is_no_memory(desk: Desk) -> None:
     assert heron["occurred_at"].startswith("2026-11-21")
 
 
+def test_what_its_owner_edits_by_hand_is_no_assistant_s(desk: Desk) -> None:
+    desk.write("boat.md", "The dinghy is called Ida.")
+    desk("import", "boat.md")
+    [note] = desk("list", "--json").json["items"]
+    edited = desk("edit", note["id"], "--text", "The dinghy is called Sigrid.", "--json")
+    assert edited.json["memory"]["origin"] == "import"
+
+
 def test_an_edited_note_replaces_its_older_version_and_says_so(desk: Desk) -> None:
     path = desk.write("billing.md", BILLING)
     desk("import", "billing.md")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import memd
 from support.daemon import Spawned, spawned, wait_until
 
 from memd.base.errors import NotFoundError
@@ -296,6 +297,7 @@ def test_a_transcript_elsewhere_is_refused_and_the_watching_goes_on(place: Place
     ):
         place.say(name, used_tokens=25_000, transcript_path=str(path))
         wait_until(lambda name=name: place.window(name[-2:]).get("armed") is False, "it is seen")  # type: ignore[misc]  # mypy knows no defaults of lambdas
+    assert "no nap: the transcript is not read" in memd(place.daemon.home, "usage").out
     (place.usage / "broken.json").write_text('{"used_tokens": NaN')
     place.say("codex-s4", used_tokens=25_000, transcript_path=str(place.transcript("s4")))
     place.napped(1)

@@ -267,14 +267,14 @@ async def test_a_wish_that_holds_everywhere_is_told_in_other_projects(room: Room
 async def test_a_wish_that_was_ingested_as_a_turn_is_told_in_other_projects_too(room: Room) -> None:
     wish = "No new dependencies without asking me."
     plain = Said(wish, "wish:1", NapKind.PREFERENCE, everywhere=True)
-    turn = {"session_id": "one", "project_id": "/home/ada/other", "origin": "person"}
-    await tell(room.bed.house, plain.text, **turn)
+    other = "/home/ada/other"
+    await tell(room.bed.house, wish, session_id="one", project_id=other, origin="person")
     await napped(
         room.bed,
         plain,
         session_id="one",
-        project_id="/home/ada/other",
-        messages=[{"role": "user", "content": plain.text}],
+        project_id=other,
+        messages=[{"role": "user", "content": wish}],
     )
     assert plain.text in text(await room.brief("two", "/home/ada/new"))
 

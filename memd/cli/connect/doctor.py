@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from memd.base.errors import NotRunningError
+from memd.base.errors import MemdError, NotRunningError
 from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.connect.connect import locations, make_key, print_diff
@@ -25,7 +25,7 @@ def doctor(
 ) -> None:
     """Diagnose the connections of assistants: missing, outdated, untrusted or duplicate entries.
 
-    Includes the settings in the current folder. Exit code 4: problems found.
+    Includes the settings in the current folder, and memd's own. Exit code 4: problems found.
     """
     place = locations()
     problems = _findings(place)
@@ -63,7 +63,8 @@ def _findings(place: Locations) -> list[Finding]:
     from memd.assist.connect.doctor import Finding, findings
 
     here = Path.cwd()
-    problems = [
+    problems = _settings_findings()
+    problems += [
         finding
         for name, assistant in ASSISTANTS.items()
         for finding in findings(name, assistant, place, here)
@@ -81,6 +82,18 @@ def _findings(place: Locations) -> list[Finding]:
             what = f"its key is missing or revoked: {_key(name)}"
             problems.append(Finding(name, "key", what, "memd doctor --fix", is_mended=True))
     return problems
+
+
+def _settings_findings() -> list[Finding]:
+    """Return what makes the next start refuse the settings file."""
+    from memd.assist.connect.doctor import Finding
+    from memd.cli.upkeep.config import settings_of
+
+    try:
+        settings_of(Paths.resolve())
+    except MemdError as error:
+        return [Finding("memd", "settings", error.message, error.hint or "fix the file")]
+    return []
 
 
 def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChange]]:

@@ -129,7 +129,8 @@ def edit(
         if content == entry["content"]:
             say.note("nothing was changed")
         else:
-            entry = client.call("memory.update", {**named, "id": entry["id"], "content": content})
+            changed = {"id": entry["id"], "content": content, "origin": "person"}
+            entry = client.call("memory.update", {**named, **changed})
     if json:
         say.print_json({"memory": entry})
     say.report_secrets(content, entry["content"])

@@ -93,6 +93,8 @@ def bar(fill: float | None) -> str:
 
 
 def _nap(window: Mapping[str, Any]) -> str:
+    if window["nap_problem"] is not None:
+        return f"no nap: {say.line(window['nap_problem'])}"
     if window["armed"]:
         return "when full" if window["napped_at"] is None else f"{_at(window)}; again when full"
     return "nothing to consolidate" if window["napped_at"] is None else _at(window)

@@ -105,7 +105,7 @@ def export(
         # A bar would be drawn over lines that go to the terminal.
         to_terminal = file is None and sys.stdout.isatty()
         bar = nullcontext() if to_terminal else Progress("exporting")
-        with _written(file) as stream, bar as progress:
+        with _open_output(file) as stream, bar as progress:
             for line in lines:
                 stream.write(say.to_json(line) + "\n")
                 kinds[END if "memd" in line else line.get("kind", MEMORY)] += 1
@@ -131,7 +131,7 @@ def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _written(file: Path | None) -> Iterator[TextIO]:
+def _open_output(file: Path | None) -> Iterator[TextIO]:
     """Yield what is written to: stdout, a device or pipe as it is, or a regular *file*.
 
     That is complete in the end or as it was before; a link stays one. It is readable for its owner

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from memd.base.errors import InvalidError, MemoryConfigError, NotRunningError
+from memd.base.errors import InvalidError, MemdError, MemoryConfigError, NotRunningError
 from memd.base.paths import Paths
 from memd.cli import options, say
 
@@ -169,7 +169,8 @@ def _write_change(
 ) -> tuple[bool, list[str], dict[str, Any] | None]:
     """Write the change; return whether the file changed, warnings, and the daemon's answer.
 
-    A change that a running daemon refuses is reverted, so that its next start cannot fail.
+    A change that a running daemon refuses is reverted, so that its next start cannot fail and
+    nothing takes effect then that this client may not change.
     """
     from memd.assist.connect import files
     from memd.assist.connect.text import UnreadableError
@@ -193,7 +194,7 @@ def _write_change(
         files.write(file, new)
     try:
         return new != old, messages, _reload()
-    except MemoryConfigError:
+    except MemdError:
         if before is None:
             files.remove(file)
         elif new != old:

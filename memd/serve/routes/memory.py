@@ -273,6 +273,8 @@ async def forget(context: Context, params: ForgetParams) -> ForgetResult:
     if params.dry_run:
         return forgotten
     left = [
-        path for room in (rooms.wiki, rooms.skills) if (path := await room.remove_forgotten(caller))
+        await rooms.wiki.remove_forgotten(caller),
+        await rooms.skills.remove_forgotten(caller),
+        rooms.naps.remove_forgotten(),
     ]
-    return forgotten.model_copy(update={"backups": (*forgotten.backups, *left)})
+    return forgotten.model_copy(update={"backups": (*forgotten.backups, *filter(None, left))})

@@ -13,8 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memd.base import log
 from memd.base.lazy import lazy
 from memd.domain.values import Emit, unheard
+from memd.signals.usage import CONSOLIDATED_SUFFIX
 
 if TYPE_CHECKING:
     from memd.backends.rooms import Rooms
@@ -104,10 +106,29 @@ class Naps:
             nap=lazy(lambda: self.nap),
             sessions=rooms.sessions,
             rule=usage,
-            usage_path=self._default_dir if usage.path is None else Path(usage.path).expanduser(),
+            usage_path=self._usage_path,
             default_dir=self._default_dir if usage.path is None else None,
             emit=self._emit,
         )
+
+    @property
+    def _usage_path(self) -> Path:
+        path = self._settings.usage.path
+        return self._default_dir if path is None else Path(path).expanduser()
+
+    def remove_forgotten(self) -> str | None:
+        """Remove the lists that naps wrote beside usage files; return their folder if that failed.
+
+        They have the words of messages, and nobody can tell of which memories.
+        """
+        folder = self._usage_path if self._usage_path.is_dir() else self._usage_path.parent
+        try:
+            for path in folder.glob(f"*{CONSOLIDATED_SUFFIX}"):
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("the consolidated lists were not removed", errno=error.errno)
+            return str(folder)
+        return None
 
     @property
     def importer(self) -> SessionImporter:
