@@ -217,6 +217,15 @@ def test_what_a_file_brought_is_forgotten_by_its_name(desk: Desk) -> None:
     assert desk("forget", "--source", "../notes/billing.md", "--yes").out == "erased 3 memories\n"
 
 
+def test_what_a_moved_folder_brought_is_forgotten_by_its_name(desk: Desk) -> None:
+    for name in ("old/work/billing.md", "old/boat.md", "older.md"):
+        desk.write(name, f"# Note\n\nThis is {name}.\n")
+    desk("import", ".")
+
+    assert desk("forget", "--source", "old/", "--yes").out == "erased 2 memories\n"
+    assert "older.md" in desk("list").out
+
+
 def test_a_secret_in_a_note_is_replaced_and_that_is_said(desk: Desk) -> None:
     desk.write("keys.md", "The hub's key is ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8.")
     assert "keys.md: secrets were replaced" in desk("import", ".").err

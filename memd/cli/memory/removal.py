@@ -43,7 +43,7 @@ def delete(
 def forget(
     memory_ids: Annotated[list[str] | None, "[ID...]", "Ids, as printed by search or list."] = None,
     source: Annotated[
-        str | None, "--source REF", "Everything from this source, such as a file."
+        str | None, "--source REF", "Everything from this source, such as a file or a folder."
     ] = None,
     session: Annotated[
         str | None, "--session ID", "Everything from this session, including its messages."

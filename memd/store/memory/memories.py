@@ -354,7 +354,8 @@ def touch(conn: Writing, keys: Sequence[int]) -> None:
 def find_by_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
     """Return every memory of the agent that came from the source *reference*, in any state.
 
-    ``notes.md`` also means its parts ``notes.md#1``, ``notes.md#2`` and so on.
+    ``notes.md`` also means its parts ``notes.md#1``, ``notes.md#2`` and so on, and a folder the
+    files below it.
     """
     return conn.list_ints(
         """
@@ -366,8 +367,13 @@ def find_by_reference(conn: Reading, agent_key: int, reference: str) -> list[int
           FROM memory
          WHERE agent_key = :agent_key
            AND reference >= :reference || '#' AND reference < :reference || '$'
+         UNION ALL
+        SELECT memory_key
+          FROM memory
+         WHERE agent_key = :agent_key
+           AND reference >= :reference || '/' AND reference < :reference || '0'
         """,
-        {"agent_key": agent_key, "reference": reference},
+        {"agent_key": agent_key, "reference": reference.rstrip("/") or reference},
     )
 
 
