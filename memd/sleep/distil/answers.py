@@ -13,6 +13,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
+from memd.sleep.distil.asked import (
+    ASKED_CHARS,
+    ASKS_WHICH,
+    asks_fact,
+    last_question,
+    may_answer,
+    tells_fact,
+)
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText, Exchange
 from memd.sleep.distil.language.marks import MARKS_MAX, find_marks, only_picks
 from memd.sleep.distil.language.moment import only_names, reports, spoken_form
@@ -22,11 +30,10 @@ from memd.sleep.distil.language.replies import (
     COMPLAINS,
     asks_leave,
     chooses,
-    is_bare_step,
     is_denial,
     split_asked,
 )
-from memd.sleep.distil.language.words import Words, content_words
+from memd.sleep.distil.language.words import content_words
 from memd.text.languages import GOES_ON, SIGN
 from memd.text.words import sentences
 
@@ -34,21 +41,16 @@ CHARS_MAX = 440
 _SHORT_CHARS = 240
 _AGREES_CHARS = 120  # "yeah, let's do no space and 12 dashes" is of what was asked
 _BACK_CHARS_MAX = 300_000
-_ASKED_CHARS = 300
 _LINE_CHARS = 300
 _SHARED_WORDS = 2
 _WORD_CHARS = 4
 _CELL_WORDS = 2
 _STATEMENT_WORDS = 3  # "Done." and "Cancelled" state nothing
 _MARK_CHARS = 110
-_STEP_WORDS = 6
 _REPLY_CHARS = 160
 _REPLY_WORDS = 4  # with which an answer begins
 _ANSWER_WORDS_MAX = 3  # an answer of no more says nothing without its question
 _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
-QUOTED_CHARS = 30
-"""What somebody quotes has so many; shorter lines are in many texts."""
-_QUOTED_TEXTS = 80  # how far back a review is gone through, point by point
 
 # "add a counter for 5": a number that leads only to a line which speaks of the same.
 _MENTIONED = re.compile(
@@ -82,15 +84,8 @@ _NO_LINE = re.compile(
     r"\W*<\w|\s*(?:[-*+]\s+)?\[[ xX-]\]\s|\W*(?:Tool use|Called tool)\b"
     r"|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]"
 )
-_POINT = re.compile(r"\W{0,3}(?:\d{1,3}|[A-Za-z])[.):]\W*\s")
-_FLAT = re.compile(r"\w+")
 _CLAUSE = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST, Act.APPROVAL})
-_ASKS_WHICH = re.compile(
-    r"\b(?:which|what|where|who|when|how (?:many|much|long|often|big)|welche\w*|wo|wer|wann"
-    r"|wie (?:viele?|lange|oft)|quel\w*|combien|cuál\w*|cuánt\w*|qual\w*|quant\w*|welke?)\b",
-    re.IGNORECASE,
-)
 _SENTENCE_ENDS = (". ", "; ", "? ", "! ", "\u3002", "\uff1f", "\uff01")
 
 
@@ -105,8 +100,8 @@ _DECLINES = re.compile(
 class AnsweredLines(NamedTuple):
     """What a message answers: the agent's *text* and its *place*.
 
-    *is_marked* says that a mark led there, *is_asked* that the agent had asked, *is_denied* that
-    the user says it is otherwise.
+    *is_marked* says that a mark led there, *is_asked* that the agent had asked, *is_fact* that it
+    asked how something is for good, *is_denied* that the user says it is otherwise.
     """
 
     text: str
@@ -114,6 +109,7 @@ class AnsweredLines(NamedTuple):
     is_marked: bool = False
     is_asked: bool = False
     is_denied: bool = False
+    is_fact: bool = False
 
 
 def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
@@ -133,15 +129,26 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
     if not marks and (mentioned := _find_mentioned(user, texts)):
         return mentioned
     lately = texts[-BEFORE_TEXTS:]
-    is_asked = "?" in lately[-1].text[-_ASKED_CHARS:]
+    return (
+        _find_asked(user, lately[-1])
+        or _find_denied(user, lately[-1])
+        or _find_similar(user, lately)
+    )
+
+
+def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:
+    """Return what the *last* text of the agent asks or proposes, if *user* answers that."""
+    question = last_question(last.text)
+    if asks_fact(question) and tells_fact(user):
+        return AnsweredLines(cut(question, _LINE_CHARS), last.place, is_asked=True, is_fact=True)
+    is_asked = may_answer(question, last.text, user)
     is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)
     is_bare |= len(user) <= _AGREES_CHARS and is_asked and approves(user)
     is_bare &= not (reports(spoken_form(user)) or _DECLINES.fullmatch(user))
-    if is_bare and (asked := _proposal(lately[-1].text)):
-        return AnsweredLines(asked, lately[-1].place, is_asked=is_asked)
-    if is_asked and (asked := _proposal(lately[-1].text)) and _replies(user, asked):
-        return AnsweredLines(asked, lately[-1].place, is_asked=True)
-    return _find_denied(user, lately[-1]) or _find_similar(user, lately)
+    asked = _proposal(last.text) if is_bare or is_asked else ""
+    if asked and (is_bare or _replies(user, asked)):
+        return AnsweredLines(asked, last.place, is_asked=is_asked)
+    return None
 
 
 def _replies(user: str, asked: str) -> bool:
@@ -158,7 +165,7 @@ def _replies(user: str, asked: str) -> bool:
     begun = next(filter(_content, _CLAUSE.split(user)), "")
     is_short = len(begun.split()) <= _REPLY_WORDS and judge(begun).act not in _NO_REPLY
     question = next((one for one in reversed(split_asked(asked)) if "?" in one), "")
-    is_open = chooses(question) or _ASKS_WHICH.search(question) is not None
+    is_open = chooses(question) or ASKS_WHICH.search(question) is not None
     return is_short and is_open and not reports(spoken_form(user))
 
 
@@ -168,7 +175,7 @@ def denies(user: str, text: str) -> bool:
     >>> denies("No, it did nothing.", "Fixed."), denies("No, the old one", "Shall I fix it?")
     (True, False)
     """
-    return is_denial(user) and "?" not in text[-_ASKED_CHARS:]
+    return is_denial(user) and "?" not in text[-ASKED_CHARS:]
 
 
 def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
@@ -316,53 +323,6 @@ def short_question(text: str) -> str:
     short = text if len(text) <= _QUESTION_CHARS else cut(asked, _QUESTION_CHARS)
     names_nothing = approves(text) or only_names(text) or only_picks(text) or text.startswith("/")
     return "" if names_nothing or len(asked.split()) < _QUESTION_WORDS_MIN else short
-
-
-def drop_quoted(own: Words, texts: Sequence[str]) -> Words:
-    """Return *own* without the lines that stand in the agent's *texts*, as far as they are long."""
-    lines = [line for paragraph in own.paragraphs for line in paragraph.split("\n")]
-    if not texts or max(map(len, lines), default=0) < QUOTED_CHARS:
-        return own
-    lately = " ".join(texts[-_QUOTED_TEXTS:])
-
-    def is_quoted(line: str) -> bool:
-        # "Let's fix this: 4. The lock is taken twice" quotes behind its colon.
-        flat = [fold_words(line), fold_words(line.partition(": ")[2])]
-        return any(len(each) >= QUOTED_CHARS and each in lately for each in flat)
-
-    left = ("\n".join(x for x in p.split("\n") if not is_quoted(x)) for p in own.paragraphs)
-    return own._replace(paragraphs=tuple(filter(None, left)))
-
-
-def quoted_lines(whole: Words, own: Words) -> str:
-    """Return the lines of *whole* that are not in *own*: what the agent had said."""
-    mine = {line for paragraph in own.paragraphs for line in paragraph.split("\n")}
-    lines = [line for paragraph in whole.paragraphs for line in paragraph.split("\n")]
-    points = [_drop_order(line) for line in lines if line not in mine]
-    if PASTED_ERROR.search(whole.pasted) and not any(map(_POINT.match, points)):
-        return ""  # an error, of which the agent's code has the words
-    return cut("\n".join(each for each in points if _is_option(each)), CHARS_MAX)
-
-
-def _is_option(point: str) -> bool:
-    """Return whether a quoted line is a thing to pick: no name alone, no question, no step."""
-    is_step = is_bare_step(point) and len(point.split()) <= _STEP_WORDS
-    is_lead = point.endswith(":")
-    is_cry = point.endswith("!")
-    return not (
-        is_step or is_lead or is_cry or only_names(point) or judge(point).act is Act.QUESTION
-    )
-
-
-def _drop_order(line: str) -> str:
-    """Return a quoted line without the order in front of it: "Let's fix this: 4. ..."."""
-    order, _, point = line.partition(": ")
-    return point.strip() if point.strip() and judge(order).act is Act.REQUEST else line
-
-
-def fold_words(text: str) -> str:
-    """Return the words of *text*, by which a quotation is known again."""
-    return " ".join(_FLAT.findall(text.casefold()))
 
 
 def _join_lines(lines: Sequence[str], count: int) -> str:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART, USER_PREFIX
 from memd.sleep.distil.acts import (
+    STANDING,
     Act,
     Judgement,
     approves,
@@ -28,15 +29,11 @@ from memd.sleep.distil.acts import (
 from memd.sleep.distil.agent.calls import command, edited_path, shorten
 from memd.sleep.distil.agent.outcomes import conclusion, pasted_error
 from memd.sleep.distil.answers import (
-    QUOTED_CHARS,
     AnsweredLines,
     cut,
     denies,
-    drop_quoted,
     find_answered,
-    fold_words,
     question_before,
-    quoted_lines,
     settles_nothing,
     short_question,
 )
@@ -64,6 +61,7 @@ from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
 from memd.sleep.distil.passages import PASSAGE_CHARS, UserPassage, find_passages, rules
+from memd.sleep.distil.quoted import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing
 from memd.text.words import sentences
 
@@ -227,14 +225,15 @@ def _memories(
         for passage in find_passages(statement, turn.worths, stopped=turn.stopped, is_told=is_told)
         if not _is_doubted(turn, passage.judged)
     ]
-    is_plain = asked is not None and not (asked.is_marked or asked.is_denied or approves(whole))
+    is_led = asked and (asked.is_marked or asked.is_denied or asked.is_fact)
+    is_plain = asked is not None and not (is_led or approves(whole))
     if is_plain and answers_nothing(turn.worths) and not (kept and asked and asked.is_asked):
         asked = None
-    if not kept and asked and _answers(whole, asked):
-        left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
-        act = Act.CORRECTION if asked.is_denied else Act.DECISION
+    if not kept and asked and (asked.is_fact or _answers(whole, asked)):
+        lines = mine.split("\n")
+        left = "\n".join(line for line in lines if asked.is_fact or not only_picks(line))
         is_any = left or asked.is_marked
-        kept = [UserPassage(left, Judgement(act, _ANSWERED))] if is_any else []
+        kept = [UserPassage(left, _judge_answer(asked))] if is_any else []
     elif not kept and ended and (pick := quoted_lines(turn.own, own)) and not _is_question(mine):
         asked, kept = AnsweredLines(pick, turn.exchange.place), [UserPassage("", _PICKED)]
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
@@ -254,6 +253,13 @@ def _memories(
         )
         numbered = turn._replace(slot=f"{turn.slot}-{number}") if number else turn
         yield _memory(numbered, part, beside, ended if number == len(kept) - 1 else "")
+
+
+def _judge_answer(asked: AnsweredLines) -> Judgement:
+    """Return what an answer does that says nothing by itself."""
+    if asked.is_fact:
+        return Judgement(Act.ENVIRONMENT, STANDING)
+    return Judgement(Act.CORRECTION if asked.is_denied else Act.DECISION, _ANSWERED)
 
 
 def _fitting_answer(

@@ -51,6 +51,7 @@ colour blind") is of use in each."""
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
 _PLAIN_WISH = 0.65  # the score of two signs
+_FIRM_ANSWER = 0.8  # "no, never retry refunds"
 # From which scores of the rules and log-odds of the model on a decision or correction is plain.
 _PLAIN = ((WORTH, 2.0), (0.65, LIFTED), (0.75, 0.0), (STANDING, -inf))
 
@@ -123,7 +124,7 @@ def _is_plain(candidate: NapCandidate, best: float) -> bool:
     if memory.kind in _WISHES:
         return score >= _PLAIN_WISH
     if is_answer:
-        return score >= STANDING
+        return score >= STANDING or (score >= _FIRM_ANSWER and best >= 0)
     return not memory.slot.endswith(PLAN_SLOT) and any(
         score >= by_rule and best >= worth for by_rule, worth in _PLAIN
     )

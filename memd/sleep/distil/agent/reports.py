@@ -18,7 +18,6 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.acts import STANDING
 from memd.sleep.distil.agent.calls import edited_path
 from memd.sleep.distil.agent.outcomes import best_sentences, rate_sentences, trust_in_conclusion
-from memd.sleep.distil.answers import drop_quoted, fold_words
 from memd.sleep.distil.compose import OwnExchange, corrects
 from memd.sleep.distil.exchanges import (
     NOTHING_JUDGED,
@@ -30,6 +29,7 @@ from memd.sleep.distil.exchanges import (
 )
 from memd.sleep.distil.language.prose import plain
 from memd.sleep.distil.language.words import Words, words
+from memd.sleep.distil.quoted import drop_quoted, fold_words
 
 ANSWER_CHARS_MIN = 900
 SECTION_CHARS_MAX = 700

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.sleep.distil.agent.calls import edited_path
 from memd.sleep.distil.agent.findings import find_list, find_lists
 from memd.sleep.distil.agent.outcomes import outcome
-from memd.sleep.distil.answers import cut, fold_words
+from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.language.left import (
     ALL_DONE,
@@ -37,6 +37,7 @@ from memd.sleep.distil.language.left import (
 )
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption, words
+from memd.sleep.distil.quoted import fold_words
 from memd.text.words import content_stems
 
 OPEN_MAX = 4

@@ -1,0 +1,143 @@
+"""What the agent asked last, and whether a message may answer it. Pure.
+
+"How can I help?" is answered by nothing that follows; "how do you take your coffee?" by two words
+that say how it is for good.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memd.sleep.distil.acts import Act, approves, judge
+from memd.sleep.distil.language.replies import chooses, split_asked
+from memd.sleep.distil.language.words import content_words
+
+ASKED_CHARS = 300
+"""The end of the agent's text in which it asks."""
+_WORD_CHARS = 4
+_REPLY_CHARS = 160
+_REPLY_WORDS = 4  # with which an answer begins
+_NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST})
+_CLAUSE = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
+ASKS_WHICH = re.compile(
+    r"\b(?:which|what|where|who|when|how (?:many|much|long|often|big)|welche\w*|wo|wer|wann"
+    r"|wie (?:viele?|lange|oft)|quel\w*|combien|cuál\w*|cuánt\w*|qual\w*|quant\w*|welke?)\b",
+    re.IGNORECASE,
+)
+_BEGINS_NO = re.compile(
+    r"\W*(?:no|nope|nah|not|never|don'?t|only|just|neither|both|none|all|either|the|ne(?:in|e)|non)\b",
+    re.IGNORECASE,
+)
+# With these somebody speaks of something else.
+_TURNS = re.compile(r"\W*(?:oh|btw|by the way|anyway|also|unrelated|before i forget)\b", re.I)
+_KNOWS_NOT = re.compile(
+    r"\b(?:not sure|no idea|dunno|(?:don't|do not|dont) know|no clue|why do you|none of your"
+    r"|skip (?:it|that)|never ?mind|it depends|depends)\b",
+    re.IGNORECASE,
+)
+_ELLIPSIS_WORDS = 3
+# What nobody answers: a greeting, an offer of more, "how does that sound?".
+_COURTESY = re.compile(
+    r"\b(?:how (?:can|may|could) i help|what can i (?:do|help|get)"
+    r"|how (?:are|were|is|was|'?s) (?:you|your|it|things|the|everything)\b(?! (?:old|tall))"
+    r"|what(?:'s| is) (?:up|new|on your mind|going on|next|the plan|happening)"
+    r"|(?:need|want|is there|was there)? ?anything (?:else|i can|more)"
+    r"|how (?:does|do|would) (?:that|this|these|they) (?:sound|look|feel)"
+    r"|(?:does|do) (?:that|this|these) (?:sound|work|help|make sense)|sounds? good|make sense"
+    r"|what do you (?:think|reckon)|(?:any|other|more) questions"
+    r"|(?:where|how) (?:shall|should|do|would) (?:we|you) (?:start|begin|like)"
+    r"|what (?:would|do|did) you (?:like|want|feel like)(?: me)? to (?:talk|chat|do|work|know|hear"
+    r"|start|discuss|tackle|focus)|what are you (?:up to|doing|thinking|planning)|all good"
+    r"|fair enough|what(?:'s| is) the (?:occasion|matter|story))\b",
+    re.IGNORECASE,
+)
+# What is asked of how somebody or something is for good: the answer lasts, however short it is.
+_WHO = r"(?:you|(?!(?:it|this|that|the|these|those|i|we|there)\b)[a-z]\w+)"
+_ASKS_FACT = re.compile(
+    rf"\b(?:do|does) (?:you|he|she|they|your \w+|anyone|{_WHO})"
+    r" (?:(?:all|both|usually|normally|always|still) )*"
+    r"(?:eat|drink|take|use|deploy|live|work|prefer|like(?! (?:me|it|this|that|the|to)\b)|run|drive"
+    r"|speak|own|smoke|cook|target|support|write|wear|sleep|pay|go by|follow|test|release|ship)\b"
+    rf"|\b(?:do|does) {_WHO} have (?:any )?(?:allerg\w+|kids|children|pets|siblings|dietary|food"
+    r"|preferences?|a (?:preferred|favou?rite|usual|deadline|budget|dog|cat|car|partner))\b"
+    r"|\b(?:what|when|where|who)(?:'s| is| are) (?:your|his|her|their) (?:\w+ )?(?:name|surname|age"
+    r"|budget|address|job|role|birthday|anniversary|stack|set ?up|team|phone|number|e-?mail"
+    r"|time ?zone|size|weight|height|blood|goal|diet|usual|deadline|manager|boss|doctor|dentist"
+    r"|school)\b"
+    r"|\b(?:what|when)(?:'s| is) the (?:deadline|budget|limit|due date|address)\b"
+    rf"|\b(?:which|what) [\w-]+(?: [\w-]+)? do(?:es)? {_WHO} (?:use|prefer|target|run|live|support"
+    r"|take|drink|eat|have|work|deploy|play|speak|drive)\b(?! to\b)"
+    rf"|\b(?:how|where|when) do(?:es)? {_WHO} (?:usually |normally )?(?:take|like|live|work|deploy"
+    r"|run|drink|eat|start|finish|park|keep|store)\b(?! (?:me|it|this|that|to)\b)"
+    r"|\bwho (?:usually |normally )?(?!is|was|does)\w+s (?:the|your)\b"
+    r"|\bhow (?:old|tall) (?:is|are) (?!the (?:log|file|backup|version|build))"
+    r"|\bhow many (?:kids|children|people (?:are|live)|users|pets|siblings)\b"
+    rf"|\b(?:are|is) {_WHO} (?:allergic|vegetarian|vegan|diabetic|pregnant|married|left-handed)\b"
+    r"|\bany(?:one)? (?:\w+ )?(?:allerg\w+|dietary|restrictions|requirements|preferences)\b",
+    re.IGNORECASE,
+)
+
+
+def is_courtesy(question: str) -> bool:
+    """Return whether the agent's *question* is one that what follows does not answer.
+
+    >>> is_courtesy("How can I help today?"), is_courtesy("How old is she?")
+    (True, False)
+    """
+    return _COURTESY.search(question) is not None
+
+
+def asks_fact(question: str) -> bool:
+    """Return whether the agent's *question* is about how something is for good.
+
+    >>> asks_fact("How do you take your coffee?"), asks_fact("How do you want to go on?")
+    (True, False)
+    """
+    return _ASKS_FACT.search(question) is not None
+
+
+def last_question(text: str) -> str:
+    """Return the question with which the agent's *text* ends, "" where it asks nothing."""
+    asked = text[-ASKED_CHARS:]
+    return next((one for one in reversed(split_asked(asked)) if "?" in one), "")
+
+
+def may_answer(question: str, text: str, user: str) -> bool:
+    """Return whether *user* may answer the *question* with which the agent's *text* ends.
+
+    >>> asked = "Should I retry refunds?"
+    >>> may_answer(asked, asked, "no, never"), may_answer(asked, asked, "we use tabs in this repo")
+    (True, False)
+    >>> may_answer("How are you?", "Good morning! How are you?", "mum is 80 now")
+    False
+    """
+    if not question or is_courtesy(question) or _TURNS.match(user):
+        return False
+    if _is_elliptic(user):
+        return True
+    is_open = chooses(question) or ASKS_WHICH.search(question) is not None
+    return is_open or bool(_content(user) & _content(text))
+
+
+def _is_elliptic(user: str) -> bool:
+    """Return whether *user* agrees, declines, or says a word or three."""
+    begins = approves(user) or _BEGINS_NO.match(user) is not None
+    return begins or len(user.split()) <= _ELLIPSIS_WORDS
+
+
+def tells_fact(user: str) -> bool:
+    """Return whether *user* begins with the answer to a question of how something is.
+
+    >>> tells_fact("9 and 5"), tells_fact("not sure"), tells_fact("what do you need it for?")
+    (True, False, False)
+    """
+    if len(user) > _REPLY_CHARS or _KNOWS_NOT.search(user) or _TURNS.match(user):
+        return False
+    if not approves(user) and judge(user).act in _NO_REPLY:
+        return False
+    begun = next(filter(str.strip, _CLAUSE.split(user)), "")
+    return _is_elliptic(user) or len(begun.split()) <= _REPLY_WORDS
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(word for word in content_words(text) if len(word) >= _WORD_CHARS)
