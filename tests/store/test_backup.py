@@ -24,6 +24,7 @@ from memd.org.owner import Owner
 from memd.org.review import Review
 from memd.org.signature import of_proposal, statement
 from memd.store.file import backup
+from memd.store.file.connect import Reading
 
 WORD = "Xylophanes"  # occurs nowhere else
 
@@ -99,6 +100,20 @@ async def test_a_backup_that_fails_leaves_nothing_behind(
         with pytest.raises(DamagedError):
             await house.upkeep.backup(ADA)
         assert not list(tmp_path.glob(".*"))
+
+
+async def test_a_backup_that_is_larger_than_the_cache_checks(tmp_path: Path) -> None:
+    """SQLite writes its first pages before it knows that they have checksums."""
+
+    def small(conn: Reading) -> None:
+        conn.pragma("cache_size", 10)
+        backup.make(conn, tmp_path / "copy.db")
+
+    async with a_house(tmp_path / "memd.db") as house:
+        await stored(house, WORD)
+        assert await house.db.read(lambda conn: conn.pragma("page_count")) > 50
+        await house.db.read_dedicated(small, transaction=False)
+    assert WORD.encode() in (tmp_path / "copy.db").read_bytes()
 
 
 async def test_a_copy_beside_a_daemon_tells_how_far_it_is_and_stops_when_told(

@@ -181,6 +181,7 @@ def _report_progress(conn: Reading, partial: Path, progress: Progress | None) ->
 def _fill(conn: Reading, partial: Path, target: Path) -> Head:
     try:
         conn.execute("VACUUM INTO :target", {"target": str(partial)})
+        page_sums.complete(partial)
         head = _verify(partial)
         fsync(partial)
         partial.rename(target)

@@ -106,6 +106,32 @@ def find_damaged(
                 yield page
 
 
+def complete(path: Path) -> None:
+    """Write the checksum of every page of a new copy, which nobody else uses yet.
+
+    SQLite writes a copy that is larger than its cache in part before its first page, by which the
+    checksum VFS knows that a file has checksums: those pages have none.
+    """
+    name, file_layout = vfs(), layout(path)
+    if name is None or not file_layout.has_sums:
+        return
+    flags = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0]
+    size = file_layout.page_bytes
+    with closing(_SummedFile(name, str(path), flags)) as summed, _open(path) as file:
+        summed.xRead(size, 0)
+        for page in range(file_layout.pages):
+            if page != _LOCK_BYTE // size:
+                summed.xWrite(file.xRead(size, page * size), page * size)
+        summed.xSync(apsw.SQLITE_SYNC_NORMAL)
+
+
+class _SummedFile(apsw.VFSFile):
+    """A file to which pages are written with their checksums."""
+
+    def close(self) -> None:
+        self.xClose()
+
+
 def table_of_page(conn: Reading, page: int) -> str:
     """Return the table or index that *page* belongs to, "free" or "unknown"."""
     with suppress(apsw.Error):
