@@ -138,9 +138,8 @@ async def test_sessions_that_were_imported_later_are_no_later_sessions(room: Roo
     ended = replace(ENDED, at="2025-11-03T10:00:00Z")
     await napped(room.bed, replace(RULE, at=ended.at), ended, session_id="one", project_id=PROJECT)
     for number in range(BRIEF_SESSIONS_MAX):
-        old = replace(
-            digest(f"Asked first: hive {number}"), at=f"2024-03-{number + 1:02}T10:00:00Z"
-        )
+        at = f"2024-{1 + number // 28:02}-{1 + number % 28:02}T10:00:00Z"
+        old = replace(digest(f"Asked first: hive {number}"), at=at)
         await napped(room.bed, old, session_id=f"old-{number}", project_id=PROJECT)
 
     brief = await room.brief("two")

@@ -13,7 +13,14 @@ from memd.domain.org.org import OrgFact
 from memd.domain.sleep.consolidation import is_answer, user_part, without_outcome
 from memd.domain.trust import mark as mark_of
 from memd.guard.redaction import redact
-from memd.inject.brief.rows import DIGEST, OpenPoints, drop_continued, find_open_points, state_rule
+from memd.inject.brief.rows import (
+    DIGEST,
+    OpenPoints,
+    drop_continued,
+    find_open_points,
+    session_ends,
+    state_rule,
+)
 from memd.inject.format import project_mark
 from memd.inject.knowledge import FACT_LABELS
 from memd.inject.knowledge import mark_of_assisted as mark_of_text
@@ -24,6 +31,7 @@ from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
 
 ENVIRONMENT = "environment"
+DIGEST_SESSIONS = 3  # without a digest of their own, since the last one that is told
 NEW_FACTS_MAX = 3
 ENTRY_CHARS, RULE_CHARS = 240, 160  # of a memory in a brief; commands are shown whole
 RULE_WHOLE_CHARS = 200  # of a rule that is not cut, as little would be saved
@@ -55,12 +63,18 @@ class BriefLine(NamedTuple):
 
 
 def digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[BriefLine]:
-    """Return this session's digest, which it has if its window was emptied, else the last one."""
+    """Return this session's digest, which it has if its window was emptied, else the last one.
+
+    None of a session after which several others told something else: it is not how work ended.
+    """
     digests = [row for row in rows if row.kind == DIGEST]
     if not digests:
         return []
     own = [row for row in digests if row.session_key == material.own_key]
     last = own[0] if own else max(digests, key=lambda row: row.at_us)
+    later = sum(end_us > last.at_us for end_us in session_ends(rows).values())
+    if not own and later > DIGEST_SESSIONS:
+        return []
     session = "this session" if own else "session"
     about = f" of {session}, {from_us(last.at_us):%Y-%m-%d}{_place(last)}"
     return [_memory_line(last)._replace(about=about)]

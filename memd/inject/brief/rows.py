@@ -34,7 +34,9 @@ COMMANDS, PURPOSES = "commands", ("test", "check", "build", "run")
 """Of a project's commands those that come first."""
 EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
 HALF_LIFE_SESSIONS = 3.0
+OUTCOME_SESSIONS = 12  # the latest, of which is told what came of their work
 DIGEST, OUTCOME = "digest", "outcome"
+_OF_AGENT = frozenset({DIGEST, OUTCOME, FIX_TAG})
 # A rule that says how long it holds, in the languages in which naps find rules.
 _LASTING = re.compile(
     r"\b(?:always|never|from now on|in (?:the )?future|going forward|every time|each time|whenever"
@@ -76,24 +78,14 @@ class OpenPoints(NamedTuple):
 def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
     """Return *rows* without digests, the most valuable first.
 
-    A row's value is its kind's, halved for every three later sessions of the project. Commands do
-    not age. Of rows of one session and kind, and of commands, the second counts two thirds of its
-    value, the third half, and so on: a brief tells of several things.
+    A row's value is its kind's, halved for every three later sessions of the project; what an
+    agent did is told of the latest sessions alone. Commands do not age. Of rows of one session and
+    kind, and of commands, the second counts two thirds of its value, the third half, and so on: a
+    brief tells of several things.
     """
-    ends: dict[int, int] = {}
-    for row in rows:
-        if row.kind is not None and row.session_key is not None:
-            ends[row.session_key] = max(row.at_us, ends.get(row.session_key, 0))
-
-    def worth(row: BriefRow) -> float:
-        at_us = row.at_us
-        if row.kind is not None and row.session_key is not None:
-            at_us = ends[row.session_key]
-        later = 0 if row.purpose else sum(end_us > at_us for end_us in ends.values())
-        kind = EXPLICIT_WORTH if row.kind is None else KIND_WORTH.get(row.kind, 1.0)
-        return float(kind * 0.5 ** (later / HALF_LIFE_SESSIONS))
-
-    worths = [(worth(row), row) for row in rows if row.kind != DIGEST]
+    ends = session_ends(rows)
+    worths = [(_worth(row, ends), row) for row in rows if row.kind != DIGEST]
+    worths = [each for each in worths if each[0]]
     worths.sort(key=lambda each: (each[0], _purpose_place(each[1]), each[1].at_us), reverse=True)
     alike: Counter[object] = Counter()
     ranked: list[tuple[float, BriefRow]] = []
@@ -103,6 +95,24 @@ def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
         ranked.append((value * 2 / (1 + alike[group]), row))
     ranked.sort(key=lambda each: (each[1].kind != OUTCOME, each[0]), reverse=True)
     return [row for _, row in ranked]
+
+
+def session_ends(rows: Sequence[BriefRow]) -> dict[int, int]:
+    """Return when the sessions ended of which *rows* tell, by their keys."""
+    ends: dict[int, int] = {}
+    for row in rows:
+        if row.kind is not None and row.session_key is not None:
+            ends[row.session_key] = max(row.at_us, ends.get(row.session_key, 0))
+    return ends
+
+
+def _worth(row: BriefRow, ends: Mapping[int, int]) -> float:
+    at_us = ends.get(row.session_key or 0, row.at_us) if row.kind is not None else row.at_us
+    later = 0 if row.purpose else sum(end_us > at_us for end_us in ends.values())
+    if later >= OUTCOME_SESSIONS and row.kind in _OF_AGENT:
+        return 0.0
+    kind = EXPLICIT_WORTH if row.kind is None else KIND_WORTH.get(row.kind, 1.0)
+    return float(kind * 0.5 ** (later / HALF_LIFE_SESSIONS))
 
 
 def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
@@ -166,8 +176,7 @@ def _lasts(row: BriefRow) -> bool:
 
 
 def _harms(row: BriefRow) -> bool:
-    is_agents = row.kind in {DIGEST, OUTCOME, FIX_TAG}
-    return not is_agents and HARMS.search(user_part(row.content)) is not None
+    return row.kind not in _OF_AGENT and HARMS.search(user_part(row.content)) is not None
 
 
 def _purpose_place(row: BriefRow) -> int:

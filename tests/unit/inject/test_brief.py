@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from memd.inject.brief.lines import BriefLine, drop_repeats, newest_first
+from memd.inject.brief.lines import (
+    DIGEST_SESSIONS,
+    BriefLine,
+    digest_lines,
+    drop_repeats,
+    newest_first,
+)
 from memd.inject.brief.rows import (
     OPEN_POINTS_MAX,
+    OUTCOME_SESSIONS,
     find_open_points,
     rank_rows,
     rank_rules,
     state_rule,
 )
-from memd.store.session.briefs import BriefRow
+from memd.store.session.briefs import BriefMaterial, BriefRow
 
 DAY = 86_400_000_000
 
@@ -44,6 +51,25 @@ def test_an_outcome_comes_after_all_else_however_old_that_is() -> None:
     old = row("decision", "decision", 1, 1)
     outcomes = [row(f"o{n}", "outcome", n, n) for n in range(2, 30)]
     assert names(old, *outcomes)[:2] == ["decision", "o29"]
+
+
+def test_what_an_agent_did_is_told_of_the_latest_sessions_alone_and_a_fact_of_all() -> None:
+    name = row("The daughter is Ida.", "environment", 1, 1)
+    outcomes = [row(f"o{n}", "outcome", n, n) for n in range(2, 30)]
+    order = names(name, *outcomes)
+    assert order[0] == name.memory_id
+    assert order[1:] == [f"o{n}" for n in range(29, 29 - OUTCOME_SESSIONS, -1)]
+
+
+def test_the_digest_of_a_session_after_which_others_told_something_is_not_told() -> None:
+    digest = row("Asked first: a roast", "digest", 1, 1)
+    others = [row(f"d{n}", "decision", n, n) for n in range(2, 9)]
+    few, many = others[:DIGEST_SESSIONS], others[: DIGEST_SESSIONS + 1]
+    [line] = digest_lines([digest, *few], BriefMaterial())
+    assert line.about.startswith(" of session")
+    assert digest_lines([digest, *many], BriefMaterial()) == []
+    [own] = digest_lines([digest, *many], BriefMaterial(own_key=1))
+    assert own.about.startswith(" of this session")
 
 
 def test_a_rule_gives_way_to_a_decision_once_enough_sessions_went_on() -> None:
