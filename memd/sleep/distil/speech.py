@@ -11,7 +11,8 @@ decide alone. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import log1p
+from math import inf, log1p
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.encoding import SentenceLogits
@@ -49,7 +50,8 @@ The rules know a correction better: its manner is that of a complaint. And a wis
 "always" must not say it again, however short it was."""
 _DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT})
 _ASKED = frozenset({Act.REQUEST, Act.QUESTION})
-_TOLD = frozenset({Act.ENVIRONMENT, Act.CONSTRAINT})
+_TOLD: Mapping[Act, float] = MappingProxyType({Act.ENVIRONMENT: 0.0, Act.CONSTRAINT: 2.0})
+"""By how much these are rather plainly told than wished, where both are sure."""
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
 _SCORE_MAX = 0.85
 _SILENT = 0.1  # what scores no more says nothing, or too few words
@@ -151,7 +153,7 @@ def _weigh_known(judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement
     best = max(known)
     plain, wish = max(each.plain for each in known), max(each.wish for each in known)
     if judged.score < STANDING and wish >= WISH_KEPT and best.worth >= WISH_WORTH:
-        is_told = best.act in _TOLD and plain > wish  # "My blood type is O negative"
+        is_told = plain > wish + _TOLD.get(best.act, inf)  # "My blood type is O negative"
         return Judgement(best.act if is_told else Act.PREFERENCE, STANDING)
     if plain >= PLAIN_KEPT and may_be_plain(judged):
         return Judgement(_plain_act(judged, best), STANDING)
