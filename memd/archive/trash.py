@@ -34,7 +34,8 @@ from memd.store.memory import filters, memories, removal, shared
 from memd.store.session import sessions
 from memd.view.view import one_line
 
-PURGE_ROWS = 256
+ERASE_ROWS, ERASE_ROWS_FULL = 16, 4
+"""Memories that one transaction erases, some 80 ms; on a full disk, whose reserve holds its log."""
 
 _TIMES = {"since", "until"}
 
@@ -84,7 +85,9 @@ class Trash:
         Shared copies that the caller's agent published are included, and its learnings from tasks
         by id, or by a filter with nothing but a time. The answer proves what was erased, with
         SHA-256 over the rows' ids and hashes, and names the backups that may still contain them. On
-        a full disk it uses the space that was reserved for it. Raises BusyError when the rows are
+        a full disk it uses the space that was reserved for it. Memories are erased a few at a time,
+        so that other writes go on: after a kill some may be left, and the same request again erases
+        them. Raises BusyError when the rows are
         erased but a reader prevents emptying the log, so that bytes may be left: the same request
         again finishes it. Raises InvalidError for a filter without any condition, which would erase
         everything, DeniedError where one of the memories was stated by a person and the
@@ -96,14 +99,6 @@ class Trash:
         erasure = _Erasure(caller, ids, condition, source)
         erasure.check()
 
-        def work(conn: Writing) -> ForgetResult:
-            rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
-            messages = sessions.erase_messages(conn, erasure.session(conn))
-            removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
-            learnings.erase(conn, LEARNINGS, learnt.agent_key, _ids_of(learnt.lessons))
-            learnings.erase(conn, PATTERNS, learnt.agent_key, _ids_of(learnt.patterns))
-            return _receipt(rows, learnt, messages)
-
         def preview_work(conn: Reading) -> ForgetResult:
             messages = sessions.count_messages(conn, erasure.session(conn))
             rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
@@ -113,18 +108,28 @@ class Trash:
         if dry_run:
             preview = await self.db.read(preview_work)
             return preview.model_copy(update={"proof": "", "dry_run": True})
-        try:
-            forgotten = await self.db.write(caller, work, reply=ForgetResult)
-        except DiskFullError:
-            if not open_files.release_ballast(self.db.path):
-                raise
-            forgotten = await self.db.write(caller, work, reply=ForgetResult)
+        forgotten = await self._erase(erasure)
         await scrub.erase_residue(self.db)
         # On a dedicated connection: a disk that hangs must delay only this caller.
         backups = await self.db.read_dedicated(
             lambda conn: backup.find_copies(self.db.path, backup.list_recorded(conn))
         )
         return forgotten.model_copy(update={"backups": backups})
+
+    async def _erase(self, erasure: _Erasure) -> ForgetResult:
+        """Erase what is to be forgotten, in steps."""
+        rows = await self.db.read(lambda conn: erasure.rows(conn, self.clock.now_us()))
+        steps = _Steps(erasure, rows, self.clock)
+        while True:
+            try:
+                if (forgotten := await steps.run(self.db)) is not None:
+                    return forgotten
+            except DiskFullError:
+                if not open_files.release_ballast(self.db.path):
+                    raise
+                steps.size = ERASE_ROWS_FULL
+            if steps.size == ERASE_ROWS_FULL:
+                await self.db.checkpoint(truncate=True)  # the next step has the log's space
 
     async def list(
         self, caller: Caller, after: str | None, limit: int
@@ -166,28 +171,30 @@ class Trash:
 
     async def purge(self) -> int:
         """Erase what is due in the trash, trash what has expired; returns the number erased."""
-        erased = 0
-        while True:
-            step = await self.db.write(_CALLER, self._purge_step)
+        erased, is_more = 0, True
+        while is_more:
+            step, is_more = await self.db.write(_CALLER, self._purge_step)
             erased += step
-            if step < PURGE_ROWS:
-                break
-        if erased:
+        if erased or await self.db.read(scrub.has_residue):
             with suppress(BusyError):  # a reader needs the log: the next purge finishes it
                 await scrub.erase_residue(self.db)
         return erased
 
-    def _purge_step(self, conn: Writing) -> int:
+    def _purge_step(self, conn: Writing) -> tuple[int, bool]:
+        """Erase and trash up to ERASE_ROWS; return how many were erased, and if more may be due."""
         now_us = self.db.lasting.now_us()  # a clock that jumps ahead erases nothing
-        expired = removal.list_expired(conn, now_us, PURGE_ROWS)
+        expired = removal.list_expired(conn, now_us, ERASE_ROWS)
+        is_more = len(expired) == ERASE_ROWS
         outliving = sessions.filter_outliving(conn, expired)
         for key in outliving:
             sessions.make_episodic(conn, key, now_us)
         expired = [key for key in expired if key not in outliving]
         removal.trash(conn, expired, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
-        due = removal.list_due(conn, now_us, PURGE_ROWS)
+        due = removal.list_due(conn, now_us, ERASE_ROWS)
         removal.erase(conn, due, now_us)
-        return len(due)
+        if due:
+            scrub.note_residue(conn)
+        return len(due), is_more or len(due) == ERASE_ROWS
 
 
 _CALLER = Caller(client="memd", method="purge")
@@ -278,6 +285,48 @@ class _Erasure:
             return None
         agent_key = names.agent_key(conn, self.caller.agent_id)
         return names.find_session(conn, agent_key, self.condition.session_id)
+
+
+@dataclass
+class _Steps:
+    """The steps of an erasure: its messages, then *rows*, a few in each transaction."""
+
+    erasure: _Erasure
+    rows: Sequence[tuple[int, str, bytes]]
+    clock: Clock
+    size: int = ERASE_ROWS
+    done: int = 0
+    messages: int | None = None
+
+    async def run(self, db: Database) -> ForgetResult | None:
+        """Erase the next few; the last step stores the reply, and returns it."""
+        caller = self.erasure.caller
+        if self.done + self.size >= len(self.rows):
+            return await db.write(caller, self._finish, reply=ForgetResult)
+        if self.messages is None:
+            self.messages = await db.write(caller, self._erase_messages)
+        await db.write(caller, self._erase_rows)
+        self.done += self.size
+        return None
+
+    def _erase_messages(self, conn: Writing) -> int:
+        # Before the memories, which take some with them: so all are counted.
+        scrub.note_residue(conn)
+        return sessions.erase_messages(conn, self.erasure.session(conn))
+
+    def _erase_rows(self, conn: Writing) -> None:
+        keys = [key for key, _, _ in self.rows[self.done : self.done + self.size]]
+        check_may_change(conn, self.erasure.caller, keys)
+        removal.erase(conn, keys, self.clock.now_us())
+        scrub.note_residue(conn)
+
+    def _finish(self, conn: Writing) -> ForgetResult:
+        messages = self._erase_messages(conn) if self.messages is None else self.messages
+        self._erase_rows(conn)
+        learnt = self.erasure.learnings(conn)
+        learnings.erase(conn, LEARNINGS, learnt.agent_key, _ids_of(learnt.lessons))
+        learnings.erase(conn, PATTERNS, learnt.agent_key, _ids_of(learnt.patterns))
+        return _receipt(self.rows, learnt, messages)
 
 
 def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:

@@ -174,6 +174,23 @@ async def test_the_trash_is_erased_when_its_time_is_up(
     assert await visible(house) == {ids[0], ids[2]}
 
 
+async def test_a_file_that_is_mostly_free_shrinks(
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memd.store.check.upkeep.FREE_PAGES_MIN", 20)
+    long = "The lighthouse of Skagen was lit in 1747 by {}. " * 400
+    ids = await stored(house, *(long.format(*[number] * 400) for number in range(60)))
+    kept = await stored(house, "The hive is green.")
+    await house.upkeep.tidy()
+    full = house.db.path.stat().st_size
+    await house.trash.forget(ADA, ids=ids)
+    assert house.db.path.stat().st_size == full
+    await house.upkeep.tidy()
+    assert house.db.path.stat().st_size < 0.8 * full
+    assert (await house.upkeep.check(ADA)).ok
+    assert set(kept) <= await visible(house)
+
+
 async def test_the_trash_is_listed_in_pages_each_memory_once(ids: list[str], house: Rooms) -> None:
     for memory_id in ids:
         await house.trash.delete(ADA, memory_id)

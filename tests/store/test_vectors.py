@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.builders import a_row, an_id_source, inserted
 from support.fakes import DIMENSION, HashEmbedder, fingerprint, hash_vector, numbers
-from support.store import ADA, EVERYTHING, a_writer, stored, tell
+from support.store import ADA, EVERYTHING, a_writer, stored, tell, visible
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import EmbeddingError
@@ -21,6 +21,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal
 from memd.store.search import vectors
+from memd.store.search.compaction import compact
 from memd.store.search.fulltext import CachePart
 
 GOOD = hash_vector("a cat")
@@ -95,6 +96,33 @@ async def test_forgetting_what_was_turned_away_takes_nothing_out_of_the_sum(hous
     before = await house.db.read(_sum)
     await house.trash.forget(ADA, ids=[turned])
     assert await house.db.read(_sum) == before
+
+
+@pytest.mark.parametrize("was_killed", [False, True])
+async def test_a_cache_that_is_mostly_empty_is_written_anew(
+    house: Rooms, monkeypatch: pytest.MonkeyPatch, *, was_killed: bool
+) -> None:
+    monkeypatch.setattr("memd.store.search.vectors.CHUNK_ROWS", 8)
+    monkeypatch.setattr("memd.store.search.compaction._BUILD_ROWS", 2)
+    ids = await stored(house, *(f"Hive {number} is green." for number in range(120)))
+    await house.queue.drain()
+    await compact(house.db, ADA)
+    whole = await house.db.read(_chunks)
+    await house.trash.forget(ADA, ids=[one for place, one in enumerate(ids) if place % 8])
+    assert await house.db.read(_chunks) == whole
+    if was_killed:
+        await house.db.write(ADA, vectors.start_build)
+    await compact(house.db, ADA)
+    assert await house.db.read(_chunks) == 2
+    assert await house.db.read(vectors.current_build) is None
+    assert (await house.upkeep.check(ADA)).ok
+    assert len(await visible(house)) == 15
+
+
+def _chunks(conn: Reading) -> int:
+    cache = vectors.current_cache(conn)
+    assert cache is not None
+    return conn.get_count(f"SELECT count(*) FROM {cache.table}_chunks")
 
 
 async def test_what_is_brought_back_counts_as_known(house: Rooms) -> None:

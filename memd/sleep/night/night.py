@@ -34,7 +34,7 @@ from memd.store.memory import groups
 from memd.store.memory.transitions import RunStep
 from memd.store.run import runs, undo
 from memd.store.run.runs import RunRow
-from memd.store.search import fulltext
+from memd.store.search.compaction import compact
 
 STEP_MS = 50.0
 ROWS_MIN, ROWS_FIRST, ROWS_MAX = 8, 32, 512
@@ -281,8 +281,7 @@ class Night:
             detail = {"summaries": runs.count_made(conn, row.run_key), **extra}
             runs.finish(conn, row.run_key, state, {"detail": detail}, now_us)
 
-        while await self.db.write(run.caller, fulltext.merge):
-            pass  # one step at a time, so that other writes come in between
+        await compact(self.db, run.caller)
         await self.db.write(run.caller, work)
         report = await self.report(row.run_id, run.caller)
         await self.on_finished(await self._find_run(row.run_id))

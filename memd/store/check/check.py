@@ -29,20 +29,20 @@ PROBLEMS_MAX = 100
 
 
 def check_rows(conn: Reading) -> Iterator[str]:
-    """Yield what is wrong with rows and vectors; reads everything once."""
+    """Yield what is wrong with rows and vectors, and the cache of these; reads everything once."""
     for part in (
         _page_sums, _pages, _hashes, check_sealed_rows, _versions, _sources, _checksums,
-        check_facts, check_references, _audit,
+        check_facts, check_references, _audit, _vector_cache,
     ):  # fmt: skip
         try:
             yield from part(conn)
-        except (apsw.CorruptError, apsw.IOError, TypeError, ValueError, AssertionError) as error:
+        except (apsw.Error, TypeError, ValueError, AssertionError) as error:
             what = part.__name__.removeprefix("check").replace("_", " ")
             yield f"file: reading{what} failed: {type(error).__name__}"
 
 
 def check_caches(conn: Writing) -> Iterator[str]:
-    """Yield what is wrong with the caches; ``memd rebuild`` repairs it."""
+    """Yield what is wrong with the full-text indexes, which only a writer can check."""
     try:
         yield from _caches(conn)
     except (apsw.Error, TypeError, ValueError, AssertionError) as error:
@@ -56,7 +56,6 @@ def _caches(conn: Writing) -> Iterator[str]:
         yield "full-text index of facts: it does not agree with them; run: memd rebuild"
     if not message_index.is_intact(conn):
         yield "full-text index of sessions: it does not agree with the messages; run: memd rebuild"
-    yield from _vector_cache(conn)
 
 
 def counts(conn: Reading) -> dict[str, int]:

@@ -34,6 +34,9 @@ from memd.store.session import message_index
 
 REBUILD_MESSAGES = 100  # messages of one step: some are long
 _LISTED_MAX = 5
+FREE_PAGES_MIN, FREE_SHARE = 1_000, 0.1
+"""From so many free pages on, and of the file, the file shrinks: fewer are soon used again."""
+_SHRINK_PAGES, _SHRINK_STEPS = 256, 8  # of one transaction, some 20 ms; of one minute
 REBUILD_ROWS = 500  # rows of one step: a write waits about 50 ms at most
 
 Progress = Callable[[int, int], None]
@@ -193,7 +196,7 @@ class Upkeep:
         return await self.db.read_dedicated(lambda conn: history(conn, self.clock.now_us(), days))
 
     async def tidy(self) -> None:
-        """Delete old replies and empty the WAL; to be called periodically."""
+        """Delete old replies, give free pages back and empty the WAL; to be called periodically."""
         now_us = self.db.lasting.now_us()
 
         def work(conn: Writing) -> int:
@@ -201,10 +204,22 @@ class Upkeep:
             return replies.purge(conn, now_us)
 
         await self.db.write(_CALLER, work)
+        for _ in range(_SHRINK_STEPS):
+            if not await self.db.write(_CALLER, _shrink):
+                break
         await self.db.checkpoint(truncate=True)
 
 
 _CALLER = Caller(client="memd", method="tidy")
+
+
+def _shrink(conn: Writing) -> bool:
+    """Give some free pages back to the system where they are many; return whether they were."""
+    pages, free = int(conn.pragma("page_count")), int(conn.pragma("freelist_count"))
+    if free < FREE_PAGES_MIN or free < FREE_SHARE * pages:
+        return False
+    conn.execute(f"PRAGMA incremental_vacuum({_SHRINK_PAGES})").fetchall()
+    return True
 
 
 def _find_known(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:

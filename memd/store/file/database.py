@@ -48,6 +48,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CHECKPOINT_PAGES = 1_000  # 16 MB of WAL
+LOG_RETRY_S, LOG_WAIT_MS = 0.05, 50
+"""How often emptying the log is tried while a reader needs it, and how long others wait for it."""
 _PASSIVE, _TRUNCATE = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_TRUNCATE
 
 
@@ -228,9 +230,21 @@ class Database:
         Raises BusyError when a reader still needs the log, DiskFullError, ReadOnlyError.
         """
         vfs = self._vfs or page_sums.vfs()
-        # Without the readers, which could see half of a page that *then* writes.
-        async with self._readers.acquire_all(), self._scanners.acquire_all():
-            return await self._checkpoint_then(_TRUNCATE, BUSY_MS_MAX, lambda conn: then(conn, vfs))
+        # The pools are held once the log is empty: a reader that needs it delays this call alone.
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + BUSY_MS_MAX / 1_000
+        while True:
+            try:
+                await self._checkpoint_then(_TRUNCATE, 0, lambda _: None)
+                # Without the readers, which could see half of a page that *then* writes.
+                async with self._readers.acquire_all(), self._scanners.acquire_all():
+                    return await self._checkpoint_then(
+                        _TRUNCATE, LOG_WAIT_MS, lambda conn: then(conn, vfs)
+                    )
+            except BusyError:
+                if loop.time() > deadline:
+                    raise
+            await asyncio.sleep(LOG_RETRY_S)
 
     async def _checkpoint_then(self, mode: int, wait_ms: int, then: Callable[[Writing], T]) -> T:
         if (writer := self._writer) is None:

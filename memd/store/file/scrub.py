@@ -43,6 +43,7 @@ _BLOCK_HEADER = 4
 _LOCK_BYTE = 1 << 30
 _FIRST = 2  # page 1 holds the schema's names and is never freed
 _CALLER = Caller(client="memd", method="forget")
+_RESIDUE = "residue"
 PAGES_AT_ONCE = 2_048
 """Pages that are examined while no other write can begin: some 60 ms."""
 
@@ -104,6 +105,19 @@ class _Pages:
         return trunk_pages
 
 
+def note_residue(conn: Writing) -> None:
+    """Record in the transaction that erases that residue is to be removed.
+
+    A kill, or a reader that needs the log, may come before it is.
+    """
+    conn.set_meta(_RESIDUE, 1)
+
+
+def has_residue(conn: Reading) -> bool:
+    """Return whether residue of erased texts may be left."""
+    return conn.get_meta(_RESIDUE, int) is not None
+
+
 async def erase_residue(db: Database) -> None:
     """Remove all residue of erased texts from the file, its log and memd's other files."""
     db.files.erasure_count += 1
@@ -113,6 +127,7 @@ async def erase_residue(db: Database) -> None:
     page = _FIRST
     while page:
         page = await db.empty_log(partial(scrub, path=db.path, first=page))
+    await db.write(_CALLER, lambda conn: conn.set_meta(_RESIDUE, None))
 
 
 def scrub(conn: Writing, vfs: str | None, *, path: Path, first: int) -> int:
