@@ -59,6 +59,7 @@ _LABELS = {
 }
 _PURPOSES = {
     "test": re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b"),
+    "check": re.compile(r"\b(?:check|lint|typecheck|type-check|verify|clippy)\b"),
     "build": re.compile(r"\b(?:build|compile|bundle|webpack|package|assemble|make)\b"),
     "deploy": re.compile(r"\b(?:deploy|publish|release|push|ship)\b"),
     "install": re.compile(

@@ -107,6 +107,12 @@ _MANNERS = (
     r" (?:\w+ ){0,2}(?:tokens?|context|credits|words|my time)\b",
     r"\b(?:we(?:'ll| will)?|let's|you|please|always)(?: \w+){0,2} (?:follow|stick to|keep to)"
     r" (?:this|the following|my|our) (?:\w+ )?(?:flow|work ?flow|process|procedure|routine|loop)\b",
+    # "Call me Jo", "I go by Jo"; but "call me back", "I go by train"
+    rf"{_LEAD}(?:(?:you can|just|do) )*call me (?!(?:when|if|back|at|on|in|later|tomorrow"
+    r"|tonight|an?|the|crazy|old|names?|out|up|stupid|paranoid|lazy|picky|maybe)\b)"
+    r"[\w'-]+(?: [\w'-]+)?(?=\W*$|,| from now| please| pls| instead| not )",
+    r"(?:^\W*|[,;.] )(?:(?:everyone calls|people call) me"
+    r"|i go by(?! (?:bus|train|car|bike|foot|the|what|how)\b)) ?\w+",
     # What need not be kept
     r"(?:\b(?:no|not|never|without)|n't)\b[^.?;]{0,50}"
     r"\b(?:backwards?[- ]?compatib\w+|legacy (?:code|support))",
