@@ -149,6 +149,7 @@ def speaks_of_the_moment(sentence: str) -> bool:
     >>> speaks_of_the_moment("I prefer the second draft"), speaks_of_the_moment("I prefer drafts")
     (True, False)
     """
+    sentence = sentence[:_SENTENCE_CHARS_MAX]
     signals = list(SIGNAL.finditer(sentence))
     return bool(signals) and all(
         _AT_HAND.match(sentence, each.start()) or _BEFALLS.match(sentence, each.start())
