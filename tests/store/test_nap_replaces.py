@@ -349,6 +349,17 @@ async def test_where_a_thing_is_now_supersedes_where_it_was(bed: Bed) -> None:
     assert await seen(bed) == {old.text, other.text}
 
 
+async def test_a_new_value_supersedes_the_old_one_of_an_earlier_session(bed: Bed) -> None:
+    old = Said("our rate is 70 an hour", "turn:1", NapKind.ENVIRONMENT)
+    other = Said("our rate is fair", "turn:2", NapKind.ENVIRONMENT)
+    new = Said("our rate is now 85 an hour", "turn:9", NapKind.DECISION)
+    await napped(bed, old, other, session_id="one")
+    second = await napped(bed, new, session_id="two")
+    assert await seen(bed) == {new.text, other.text}
+    await bed.night.undo(ADA, second.run_id)
+    assert await seen(bed) == {old.text, other.text}
+
+
 async def test_a_correction_of_a_place_is_superseded_where_the_thing_moved_again(bed: Bed) -> None:
     old = Said("No, staging is stage2.example.org, not stage1.", "turn:3", NapKind.CORRECTION)
     new = Said(

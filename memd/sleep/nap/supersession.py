@@ -47,6 +47,7 @@ from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.nap.preparation import NapDraft
 from memd.sleep.nap.taken_back import find_denied, find_moved, find_taken_back, takes_back
+from memd.sleep.nap.updated import find_updated, says_update
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory
@@ -126,7 +127,7 @@ def _take_back(
 ) -> list[DraftOutcome]:
     """Let what is new supersede what it takes back of earlier sessions of the project.
 
-    Only what naps made and nobody edited. A person's word is taken back by a person's alone, and
+    Only what naps keep and nobody edited. A person's word is taken back by a person's alone, and
     by their "no" to the agent that says it again.
     """
     scope = (target.agent_key, target.project_key, target.session_key)
@@ -152,13 +153,15 @@ def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
     if origin in TALKS:
         keys += find_denied(content, [(row.memory_key, row.content) for row in rows])
     keys += find_moved(content, yields)
+    keys += find_updated(content, yields)
     return list(dict.fromkeys(keys))
 
 
 def _can_take_back(draft: NapDraft) -> bool:
     [first, *_] = draft.drafts.items
     is_decision = not _MOVED_KINDS.isdisjoint(draft.request.tags)
-    return is_decision and not first.quarantined and takes_back(first.content)
+    says_so = takes_back(first.content) or says_update(first.content)
+    return is_decision and not first.quarantined and says_so
 
 
 def _yields(row: DecidedRow, origin: Origin) -> bool:

@@ -120,27 +120,24 @@ def list_decided(
 ) -> list[DecidedRow]:
     """Return the latest visible memories of these *kinds* of other sessions of the project.
 
-    *scope* is agent, project and session. Only what a nap made and nobody rewrote; nothing
-    without a project.
+    *scope* is agent, project and session; without a project it is that of the sessions without one.
+    Only what a nap made or found among the turns, and nobody rewrote or stored on purpose.
     """
     agent_key, project_key, session_key = scope
-    if project_key is None:
-        return []
     rows = conn.execute(
         """
         SELECT m.memory_key, m.content, m.origin, coalesce(m.occurred_at_us, m.created_at_us)
           FROM session AS s
                JOIN nap_slot AS t ON t.session_key = s.session_key
                JOIN memory AS m ON m.memory_key = t.memory_key
-         WHERE s.agent_key = :agent_key AND s.project_key = :project_key
+         WHERE s.agent_key = :agent_key AND s.project_key IS :project_key
            AND s.session_key IS NOT :session_key
            AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
-           AND t.row_hash IS m.row_hash
+           AND t.row_hash IS m.row_hash AND NOT m.as_is
            AND EXISTS (SELECT 1
                          FROM memory_tag AS g
                         WHERE g.memory_key = m.memory_key
                           AND g.tag IN (SELECT value FROM json_each(:kinds)))
-           AND EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
          ORDER BY 4 DESC, 1 DESC
          LIMIT :most
         """,

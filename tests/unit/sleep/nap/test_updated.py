@@ -1,0 +1,62 @@
+"""What is otherwise now takes the place of its old value, and of nothing that only sounds alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from memd.sleep.nap.updated import find_updated, says_update
+
+
+def _replaces(new: str, old: str) -> bool:
+    return says_update(new) and find_updated(new, [(1, old)]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("the staging host is kite-9 now", "the staging host is kite-7"),
+        ("we deploy from tags now, not main", "we deploy from main"),
+        ("Deborah left, my new manager is Priya", "my manager is Deborah"),
+        ("call me Joanna from now on", "call me Jo please"),
+        (
+            "full refund is now up to 48h before the start",
+            "full refund up to 24h before the start, after that 50%",
+        ),
+        ("Ben is 10 now", "Ben is 9"),
+        ("so, the port is 8081 now", "the port is 8080"),
+        ("our rate is now 85 an hour", "our rate is 70 an hour"),
+        ("I live in Leeds now", "I live in Bristol with Naz"),
+        ("we're on node 22 now", "we're on node 20"),
+        ("we use Postgres for the ledger now", "we use MySQL for the ledger"),
+        ("Naz\u2019s party is on the 5th now", "Naz's party is on the 4th"),
+    ],
+)
+def test_a_new_value_takes_the_place_of_the_old_one(new: str, old: str) -> None:
+    assert _replaces(new, old)
+    assert not _replaces(old, new)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("the car is broken now", "the car is red"),
+        ("the staging host is slow now", "the staging host is kite-7"),
+        ("Sam takes the bus to school now", "Leila takes the bus to school"),
+        ("Ida is in bed now", "Ida is in Bristol"),
+        ("we deploy the docs from main now", "we deploy from main"),
+        ("I work at Rolls now", "I work with Priya"),
+        ("Ben is 10 now", "Ben is allergic to nuts"),
+        ("Ben is 10 now", "Ben is 9. He is allergic to nuts."),
+        ("Naz has 3 kids now", "Naz has 2 dogs"),
+        ("we use Sentry now", "we use Postgres"),
+        ("we use Redis for the queue now", "we use Postgres for the ledger"),
+        ("I like tea now", "I like coffee"),
+        ("I'm on holiday now", "I'm on node 20"),
+        ("I'm at 80 kg now", "I'm at 5 Elm Road"),
+        ("her new manager is Priya", "my manager is Deborah"),
+        ("is the port 8081 now?", "the port is 8080"),
+        ("the port is 8081", "the port is 8080"),
+    ],
+)
+def test_what_only_sounds_alike_stays(new: str, old: str) -> None:
+    assert not _replaces(new, old)
