@@ -115,7 +115,7 @@ def note_residue(conn: Writing) -> None:
 
 def has_residue(conn: Reading) -> bool:
     """Return whether residue of erased texts may be left."""
-    return conn.get_meta(_RESIDUE, int) is not None
+    return bool(conn.get_meta(_RESIDUE, int))
 
 
 async def erase_residue(db: Database) -> None:
@@ -127,7 +127,8 @@ async def erase_residue(db: Database) -> None:
     page = _FIRST
     while page:
         page = await db.empty_log(partial(scrub, path=db.path, first=page))
-    await db.write(_CALLER, lambda conn: conn.set_meta(_RESIDUE, None))
+    # In the row's place: a row that is deleted now would leave its pointer in the page.
+    await db.write(_CALLER, lambda conn: conn.set_meta(_RESIDUE, 0))
 
 
 def scrub(conn: Writing, vfs: str | None, *, path: Path, first: int) -> int:
