@@ -12,9 +12,13 @@ HARM_BEGINNINGS = (
     *("allerg", "alerg", "anaphyla", "epipen", "epi-pen", "coeliac", "celiac", "zöliakie"),
     *("diabet", "epilep", "intoler", "laktoseintoler", "unverträglich", "laktoseunverträglich"),
     *("glutenunverträglich", "pregnan", "schwanger", "enceinte", "embarazada", "warfarin"),
-    *("anticoagul", "haemophil", "hemophil", "pacemaker", "asthma"),
+    *("anticoagul", "haemophil", "hemophil", "pacemaker", "asthma", "thinner", "gluten", "dairi"),
+    *("peanut", "shellfish", "lactos", "sesam", "penicillin", "ibuprofen", "aspirin"),
+    *("fruktoseintoler", "histaminintoler", "histaminunverträglich", "fruktoseunverträglich"),
 )
-"""How words of HARMS begin, as stems: "intoler" finds "intolerance", "intoleran" does not."""
+"""How words of HARMS begin, as stems: "intoler" finds "intolerance", "intoleran" does not.
+
+Words for what is eaten every day ("eggs", "nuts") are left out: too many memories have them."""
 HARMS = re.compile(
     r"\b(?:allerg\w*|alérgic\w+|anaphyla\w+|epi-?pens?|co?eliac\w*|zöliakie|diabeti[ckq]\w*"
     r"|diabetes|epilep\w+|\w*intoleran\w+|\w*unverträglich\w*|pregnan\w+|schwanger\w*|enceinte|embarazada"
@@ -24,6 +28,7 @@ HARMS = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[,;:.!?]+\s+|\s+(?:so|but|and|because|cos|since|-{1,2}|[\u2013\u2014])\s+")
+_CHARS_MAX = 400
 _WORD = r"[\w\u2019'-]{1,30}"
 # Somebody is, has or takes something; "the diabetes table has 768 rows" tells of no one.
 _TELLS = re.compile(
@@ -47,6 +52,7 @@ def tells_harm(sentence: str) -> bool:
     >>> tells_harm("Leila's got a nut allergy, what can I bake?"), tells_harm("Is it an allergy?")
     (True, False)
     """
+    sentence = sentence[:_CHARS_MAX]
     clauses = _CLAUSE.split(sentence) if HARMS.search(sentence) else ()
     return any(map(_tells, clauses))
 

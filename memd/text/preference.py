@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import islice
 
 from memd.text.directives import begins_directive
 from memd.text.quotation import is_played, is_told_by_others, without_dictation
@@ -42,13 +43,17 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 
-# What somebody always does against their will is no wish: "I always forget my umbrella", nor what
-# was so: "I always wanted to learn the cello".
+# What somebody always does against their will is no wish: "I always forget my umbrella".
 _BEFALLS = re.compile(
     r"I\s+always\s+(?:seem\s+to\s+|manage\s+to\s+)?(?:forget|lose|miss|misplace|misread|mistype"
     r"|mix\s+(?:\w+\s+)?up|confuse|wonder|struggle|end\s+up|fail\s+to|fall\s+asleep|oversleep|run\s+out"
-    r"|get\s+(?:confused|lost|stuck|nervous|sick|distracted)|cry|laugh|talk\s+too|exaggerate"
-    r"|thought|knew|felt|had|was|were|did|went|(?!(?:\w*eed|embed|shed|wed)\b)\w+ed)\b",
+    r"|get\s+(?:confused|lost|stuck|nervous|sick|distracted)|cry|laugh|talk\s+too|exaggerate)\b",
+    re.IGNORECASE,
+)
+
+# Nor what was so: "I always wanted to learn the cello".
+_WAS = re.compile(
+    r"I\s+always\s+(?:thought|knew|felt|had|was|were|did|went|(?!(?:\w*eed|embed|shed|wed)\b)\w+ed)\b",
     re.IGNORECASE,
 )
 
@@ -60,19 +65,26 @@ _MOOD = re.compile(
     re.IGNORECASE,
 )
 
-# Nor is a word about what is at hand, or what a favourite does: "I prefer the second draft".
+# Nor is a word about what is at hand, or what a favourite does: "I prefer the second draft". It
+# says no more than that: "I prefer the second person in letters" is a wish.
+_THING = (
+    r"(?:ones?|drafts?|versions?|options?|ideas?|titles?|suggestions?|answers?|variants?|choices?"
+    r"|designs?|photos?|pictures?|paragraphs?|sentences?|wordings?)"
+)
+_ENDS = r"(?=\W*$|[,;]|\s+of\s+(?:the|these|those|them)\b|\s+(?:but|so|because)\b)"
 _AT_HAND = re.compile(
-    r"I\s+(?:\w+\s+)?hate\s+(?:(?:this|you|myself)\b|it\s+here\b|(?:ask|say|admitt|bother)ing\b)"
-    r"|I\s+(?:\w+\s+)?prefer\s+(?:not\s+to\s+(?:think|talk|say|know|go)\b|(?:this|that|these|those)\b"
-    r"|the\s+(?:first|second|third|last|latter|former|other|old|new|original|previous|next)\b"
-    r"|the\s+(?:[\w-]+\s+){0,3}(?:ones?|versions?|drafts?|options?|ideas?|titles?|suggestions?|answers?"
-    r"|variants?|choices?|names?|designs?|photos?|pictures?|paragraphs?|sentences?|wordings?)\b)"
+    r"I\s+(?:\w+\s+)?hate\s+(?:this\s+\w+(?:\s+\w+)?|you(?!\s+\w+ing\b)(?:\s+\w+){0,3}|myself|it\s+here)"
+    rf"{_ENDS}|I\s+(?:\w+\s+)?hate\s+(?:ask|say|admitt|bother)ing\b"
+    rf"|I\s+(?:\w+\s+)?prefer\s+(?:not\s+to\s+(?:think|say)(?:\s+about\s+(?:it|that|this))?"
+    rf"|(?:this|that|these|those)(?:\s+{_THING})?"
+    rf"|the\s+(?:first|second|third|last|latter|former|other|old|new|original|previous|next)(?:\s+{_THING})?"
+    rf"|the\s+(?:[\w-]+\s+){{0,2}}{_THING}){_ENDS}"
     r"|my\s+favou?rite\s+(?:[\w-]+\s+){1,2}?(?:is|are)\s+(?:coming|visiting|leaving|going|getting|moving"
     r"|calling|having|turning|dying|closing|waiting|staying|back|here|ill|sick|gone|dead|away)\b"
     r"|my\s+favou?rite\s+of\s+(?:the|these|those|them|all)\b",
     re.IGNORECASE,
 )
-_NO_WISHES = (_BEFALLS, _MOOD, _AT_HAND)
+_NO_WISHES = (_BEFALLS, _WAS, _MOOD, _AT_HAND)
 
 # The patterns below match one sentence in lower case with single spaces, from
 # its beginning: "when I travel, my favourite food is ..." differs from
@@ -95,7 +107,7 @@ _OVER = re.compile(
 _ALWAYS = re.compile(
     rf"{_LEAD}i always (?P<what>(?:use|write|want|work|run|take|drink|eat)(?: [\w+#-]+){{1,4}})$"
 )
-_SENTENCE_CHARS_MAX = 300
+_SENTENCE_CHARS_MAX, _SIGNALS_MAX = 300, 8
 
 # A value followed by "for Python" or "when it rains" is conditional, and
 # another value may hold under another condition.
@@ -152,7 +164,7 @@ def speaks_of_the_moment(sentence: str) -> bool:
     sentence = sentence[:_SENTENCE_CHARS_MAX]
     signals = list(SIGNAL.finditer(sentence))
     return bool(signals) and all(
-        _AT_HAND.match(sentence, each.start()) or _BEFALLS.match(sentence, each.start())
+        _AT_HAND.match(sentence, each.start()) or _WAS.match(sentence, each.start())
         for each in signals
     )
 
@@ -210,7 +222,7 @@ def _statements(text: str) -> list[str]:
         for sentence in sentences(without_dictation(line))
         if not (sentence.endswith("?") and _ASKS.match(sentence))
         if not (is_played(sentence) or is_told_by_others(sentence))
-        for signal in SIGNAL.finditer(sentence)
+        for signal in islice(SIGNAL.finditer(sentence), _SIGNALS_MAX)
         if not any(pattern.match(sentence, signal.start()) for pattern in _NO_WISHES)
     ]
 

@@ -9,25 +9,32 @@ from __future__ import annotations
 
 import re
 
+from memd.text.harms import tells_harm
+
 _WORD = r"[\w'\u2019-]{1,30}"
 _LEAD = (
     r"^\W{0,8}+(?:(?:(?:can|could|would|will) you|please|pls|now|then|and|also|ok(?:ay)?|just|so"
     r"|help me|i(?:'d| would)? (?:want|like|need) you to)\b\W{0,8}+){0,4}"
 )
 _PEOPLE = r"(?:him|her|them|everyone|everybody|mum|mom|mummy|dad|grandma|grandpa|nan)"
-# "Text Naz", "email the school"; but "text colour", "Email Address" are no people.
-_TO_WHOM = (
-    rf"(?:{_PEOPLE}|(?:my|our|the|his|her|their) (?:{_WORD} ){{0,2}}?{_WORD}"
-    r"|(?!(?:address|colou?r|size|format|template|server|queue|field|body|subject|type|style|box"
-    r"|area|input|editor|file|bus|broker|id|list|claude|codex|copilot|cursor)\b)"
-    rf"(?-i:[A-Z]){_WORD}(?: (?-i:[A-Z]){_WORD})?)"
+# "Text Naz", "email the school"; but "text colour" and "Email Provider" are no people, and what the
+# agents, the team or the notes are told is a rule.
+_NO_PEOPLE = (
+    r"(?:(?:other |sub-?)?agents?|models?|assistants?|ai|bot|team|reviewers?|memory|notes?|logs?"
+    r"|users?|customers?|clients?|console|file|files|claude|codex|copilot|cursor|gemini)\b"
 )
+_TO_WHOM = (
+    rf"(?:{_PEOPLE}|(?:my|our|the|his|her|their) (?!{_NO_PEOPLE})(?:{_WORD} ){{0,2}}?"
+    rf"(?!{_NO_PEOPLE}){_WORD}"
+    rf"|(?!{_NO_PEOPLE})(?-i:[A-Z]){_WORD}(?: (?-i:[A-Z]){_WORD})?)"
+)
+_VERB = r"(?-i:text|e-?mail|mail|message|dm|whatsapp|sms|tell)"  # a heading has a capital
 _DICTATES = re.compile(
-    rf"{_LEAD}(?:(?:text|e-?mail|mail|message|dm|whatsapp|sms|tell) {_TO_WHOM}"
+    rf"{_LEAD}(?:(?:{_VERB} {_TO_WHOM}|(?:text|e-?mail|mail|message|tell) (?:{_PEOPLE}"
+    rf"|(?:my|our|his|her|their) (?!{_NO_PEOPLE}){_WORD}))"
     r"|(?:write|reply|respond|answer|send|say|text|e-?mail|mail|message)(?: back)?"
-    rf"(?: an? [\w-]+)? to (?:{_TO_WHOM}|{_WORD})"
-    r"|(?:say|reply|respond)(?: back| something like)?"
-    r"|(?:translate|put|say)(?: (?:this|that|it|the following))? (?:in)?to (?:\w+ )?\w+"
+    rf"(?: an? [\w-]+)? to {_TO_WHOM}"
+    r"|translate(?: (?:this|that|it|the following))? (?:in)?to (?:\w+ )?\w+"
     r"|how do (?:i|you) say(?: this| that)? in \w+"
     r"|(?:correct|proofread|rephrase|rewrite|reword|polish|shorten) (?:this|that|it|the following"
     r"|my (?:text|mail|email|message|letter|note)))"
@@ -36,11 +43,12 @@ _DICTATES = re.compile(
 )
 _DICTATED = " …"
 _PLAYS = re.compile(
-    rf"{_LEAD}(?:pretend|imagine|suppose|role-?play|act (?:as|like)|play the"
-    r"|(?:write|tell|make up|compose|draft|create|generate|give|invent|continue)(?: me| us)?"
-    r" (?:an?|the|some|another|one)(?: [\w-]+){0,3} (?:stor(?:y|ies)|poems?|songs?|jokes?|lyrics"
-    r"|scenes?|dialogues?|dialogs?|plays?|monologues?|letters?|speech(?:es)?|toasts?|limericks?|haikus?"
-    r"|captions?|tweets?|raps?|essays?|fables?|fairy tales?))\b",
+    rf"{_LEAD}(?:pretend|role-?play)\b"
+    rf"|{_LEAD}(?:imagine|suppose|(?:write|tell|make up|compose|draft|create|generate|give|invent)"
+    r"(?: me| us)? (?:an?|some|another|one)(?: [\w-]+){0,3} (?:stor(?:y|ies)|poems?|songs?|jokes?"
+    r"|lyrics|scenes?|dialogues?|plays?|monologues?|letters?|speech(?:es)?|toasts?|limericks?"
+    r"|haikus?|tweets?|raps?|essays?|fables?|fairy tales?))\b"
+    r"(?!.*\b(?:every|each|from now on|whenever|always (?:explain|give|end|begin|add|write))\b)",
     re.IGNORECASE,
 )
 _PERSON = (
@@ -53,30 +61,35 @@ _SAYS = (
     r"(?:says?|said|saying|tells? (?:me|us)|told (?:me|us)|thinks?|thought|reckons?|claims?|claimed"
     r"|swears?|swore|insists?|insisted|believes?|argues?|complains?|complained|texted|wrote)"
 )
-_REPORTS = re.compile(
+_OPENING = (
     r"^\W{0,8}+(?:(?:and|but|so|well|oh|also|because|cos|ugh|haha|lol|btw|apparently)"
     r"\b\W{0,8}+){0,3}"
-    rf"{_PERSON} {_SAYS}(?: that)?\b(?!\W{{0,8}}$)",
-    re.IGNORECASE,
 )
-# Whoever one works for or with says how it is to be done.
-_AUTHORITY = re.compile(
-    r"\b(?:our|boss|manager|lead|client|customer|legal|compliance|security|ops|team|board|cto|ceo|pm"
-    r"|owner|docs?|documentation|spec|guide|policy|contract|doctor|gp|dentist|physio|midwife|nurse"
-    r"|consultant|surgeon|vet|pharmacist|landlord|lawyer|solicitor|accountant|teacher|school"
-    r"|mechanic)\b",
+_REPORTS = re.compile(rf"{_OPENING}{_PERSON} {_SAYS}(?: that)?\b(?!\W{{0,8}}$)", re.IGNORECASE)
+# Who tells the user how they are, or what one should do, and whose word binds nobody here. Others
+# (a doctor, a supervisor, somebody by name) may say what is to be done.
+_OPINES = re.compile(
+    rf"{_OPENING}(?:(?:my|our|his|her) (?:[\w-]{{1,20}} )?(?:friends?|mates?|mum|mom|dad|mother"
+    r"|father|parents|sister|brother|aunt|uncle|cousin|grandma|grandpa|nan|wife|husband|partner"
+    r"|girlfriend|boyfriend|flatmate|roommate|neighbou?rs?|kids?|son|daughter|ex)"
+    r"|he|she|someone|somebody|everyone|everybody|people|mum|mom|dad|grandma|grandpa|nan) "
+    rf"(?!told (?:me|us) (?:never |not )?to\b){_SAYS}(?: that)?"
+    r"(?! (?:i|we) (?:must|mustn't|have to|need to|should|can't|cannot|am|'m|may)\b)"
+    r"\b(?=.* (?:i|you)\b)",
     re.IGNORECASE,
 )
 
 
 def without_dictation(line: str) -> str:
-    """Return *line* without the text that it dictates to somebody.
+    """Return *line* without the text that it dictates to somebody, unless that tells of a harm.
 
     >>> without_dictation("text Naz: please never park there"), without_dictation("Note: no tabs")
     ('text Naz: …', 'Note: no tabs')
     """
     dictates = _DICTATES.match(line)
-    return line if dictates is None else f"{dictates[0].rstrip()}{_DICTATED}"
+    if dictates is None or tells_harm(line[dictates.end() :]):
+        return line
+    return f"{dictates[0].rstrip()}{_DICTATED}"
 
 
 def is_played(sentence: str) -> bool:
@@ -84,20 +97,21 @@ def is_played(sentence: str) -> bool:
 
     >>> is_played("pretend you're my boss and I hate mondays"), is_played("I hate mondays")
     (True, False)
+    >>> is_played("give me a joke"), is_played("give me a joke at the end of every answer")
+    (True, False)
     """
     return sentence.endswith(f":{_DICTATED}") or _PLAYS.match(sentence) is not None
 
 
-def is_reported(sentence: str) -> bool:
-    """Return whether *sentence* tells what somebody says who has no say in what is done here.
+def is_opinion(sentence: str) -> bool:
+    """Return whether *sentence* tells what somebody thinks of the user, or advises.
 
-    >>> is_reported("my sister says I always talk too much"), is_reported("I say no")
+    >>> is_opinion("my sister says I always talk too much"), is_opinion("I say no")
     (True, False)
-    >>> is_reported("my boss says we always deploy on Mondays")
-    False
+    >>> is_opinion("my therapist said I must not drink"), is_opinion("dad told me never to lend")
+    (False, False)
     """
-    report = _REPORTS.match(sentence)
-    return report is not None and _AUTHORITY.search(report[0]) is None
+    return _OPINES.match(sentence) is not None
 
 
 def is_told_by_others(sentence: str) -> bool:

@@ -360,6 +360,30 @@ async def test_what_harms_somebody_is_told_however_old_it_is(
         assert untold not in brief
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "I'm on blood thinners.",
+        "Leila can't eat gluten.",
+        "My son can't have dairy.",
+        "I can't take ibuprofen.",
+        "Ich habe eine Fruktoseintoleranz.",
+        "Ida hat eine Histaminunverträglichkeit.",
+        "Tom is lactose intolerant.",
+        "Ann has coeliac disease.",
+        "Eve carries an epi-pen.",
+    ],
+)
+async def test_words_of_many_harms_are_found_however_old(
+    room: Room, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    monkeypatch.setattr("memd.store.session.briefs.BRIEF_LATEST_ITEMS_MAX", 1)
+    await stored(room.bed.house, harm, "The cake has gluten.", "The dentist is on Tuesday.")
+    brief = text(await room.brief("new", None))
+    assert harm in brief
+    assert "The cake" not in brief
+
+
 async def test_a_rule_is_told_without_what_it_answered(room: Room) -> None:
     """The user's words alone, as theirs; few words may need what they answer."""
     own = "yes update it. and btw we use uv here, not pip, i saw you ran pip install. pls never"

@@ -26,7 +26,7 @@ from memd.sleep.distil.language.words import Words
 from memd.text.harms import tells_harm
 from memd.text.languages import is_foreign
 from memd.text.preference import speaks_of_the_moment
-from memd.text.quotation import is_played, is_reported
+from memd.text.quotation import is_opinion, is_played
 from memd.text.words import sentences
 
 SENTENCES_MAX = 60
@@ -130,7 +130,7 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
 
     What harms somebody counts whatever either tells, then where a named thing is, unless something
     else is asked beside it; then what the model takes for a wish, whatever the rules say. What
-    somebody else says is a fact at most.
+    somebody thinks of the user is a fact at most.
     """
     if any(map(tells_harm, sentences(text))):
         return Judgement(Act.ENVIRONMENT, STANDING)
@@ -142,7 +142,7 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     known = [worths[sentence] for sentence in parts if sentence in worths]
     if len(parts) == 1 and (is_played(text) or speaks_of_the_moment(text)):
         return Judgement(Act.REQUEST, _DROPPED_SCORE)
-    if len(parts) == 1 and is_reported(text):
+    if len(parts) == 1 and is_opinion(text):
         is_plain = any(each.plain >= PLAIN_KEPT for each in known)
         return Judgement(Act.ENVIRONMENT, STANDING if is_plain else _DROPPED_SCORE)
     return _weigh_known(judged, known) if known else judged

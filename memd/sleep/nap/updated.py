@@ -1,9 +1,11 @@
 """Which memories of earlier sessions tell the old value of what a later one says is otherwise now.
 
 "The staging host is kite-9 now" is about what "the staging host is kite-7" is about: both begin
-alike, and where they part stands a value of the same make, a number for a number, a name for a
-name. Words that only follow the same preposition count as well ("from main", "from tags"), those
-after "is" do not: "the car is broken now" says nothing of its colour. Pure.
+alike, part at a value of the same make, a number for a number or a name for a name, and go on
+alike. A name takes another's place where there is one at a time: after "is", "call me", "live in",
+or where the old one is denied ("from tags now, not main"). "The car is broken now" says nothing of
+its colour, and "we deploy to Fly now" nothing of Hetzner. What harms somebody has no one value: an
+allergy takes no other's place. Pure.
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import user_part
+from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences
 
 _CHARS_MAX = 160  # of either sentence: more says more than a value
 _ALIKE_MIN = 2  # tokens with which both begin, one of them with content
-_CONTENT_CHARS, _UNITS = 3, 2
+_CONTENT_CHARS = 3
 _NOW = re.compile(
     r"(?<!right )(?<!just )\bnow\b(?! that\b)|\bfrom now on\b|\bas of \w+|\bnew\b"
     r"|\b(?:moved|changed|switched|went|gone) (?:to|from)\b",
@@ -33,11 +36,19 @@ _OPENS = frozenset(
 _PASSED_OVER = frozenset(
     ("the", "a", "an", "new", "now", "is", "are", "was", "been", "has", "have", "moved", "changed")
 )
-_VALUE_AFTER = frozenset(
-    (
-        *("from", "to", "on", "with", "at", "in", "via", "by", "for", "using", "use", "uses"),
-        *("me", "called", "named", "under", "through"),
-    )
+_IS = frozenset(("is", "are", "was"))
+_ONE_AT_A_TIME = re.compile(
+    r"(?:\bcall me|\bi go by|\b(?:named|called)|\b(?:live|lives|work|works|based|hosted)"
+    r" (?:in|at|for|on))$"
+)
+_ADDS = re.compile(
+    r"\b(?:too|also|as well|another|both|until|till|sometimes|mostly|today|tonight"
+    r"|for (?:now|the (?:week|day|month|moment)|a (?:week|day|month|while))"
+    r"|this (?:week|month|time))\b",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(
+    r"\b(?:from now on|now|please|pls|anymore|any more|instead|lol)\b", re.IGNORECASE
 )
 _SAYS_LITTLE = content_stems("use have get like love need want add make do see go")
 _CLAUSES = re.compile(r"[,;:.!?]+(?:\s+|$)|\s+[-\u2013\u2014]\s+")
@@ -61,18 +72,20 @@ def find_updated(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     >>> find_updated("the staging host is kite-9 now", earlier)
     [1]
     """
-    clauses = [clause for one in sentences(user_part(text)) for clause in _clauses(one)]
+    own = user_part(text)
+    clauses = [clause for one in sentences(own) for clause in _clauses(one)]
     return [
         key
         for key, content in earlier
-        if len(before := user_part(content)) <= _CHARS_MAX
-        if any(_updates(new, old) for new in clauses for old in _first_clause(before))
+        if len(before := user_part(content)) <= _CHARS_MAX and not HARMS.search(before)
+        if any(_updates(new, old, own) for new in clauses for old in _first_clause(before))
     ]
 
 
 def _clauses(sentence: str) -> list[list[_Token]]:
     """Return the tokens of the clauses of a *sentence* that says how something is now."""
-    if len(sentence) > _CHARS_MAX or not _NOW.search(sentence) or sentence.endswith("?"):
+    is_update = _NOW.search(sentence) and not (_ADDS.search(sentence) or sentence.endswith("?"))
+    if len(sentence) > _CHARS_MAX or not is_update:
         return []
     return [_tokens(clause) for clause in _CLAUSES.split(sentence)]
 
@@ -84,13 +97,13 @@ def _first_clause(text: str) -> list[list[_Token]]:
 
 
 def _tokens(clause: str) -> list[_Token]:
-    words = [each.replace("\u2019", "'") for each in _TOKEN.findall(clause)]
+    words = [each.replace("\u2019", "'") for each in _TOKEN.findall(_MARKS.sub(" ", clause))]
     tokens = [_Token(each, each.casefold().partition("'")[0]) for each in words]
     return tokens[sum(1 for _ in takewhile(lambda each: each.folded in _OPENS, tokens)) :]
 
 
-def _updates(new: list[_Token], old: list[_Token]) -> bool:
-    """Return whether both begin alike, and part at a value of the same make."""
+def _updates(new: list[_Token], old: list[_Token], own: str) -> bool:
+    """Return whether both begin alike, part at a value of the same make, and go on alike."""
     new_kept, old_kept = (
         [each for each in tokens if each.folded not in _PASSED_OVER] for tokens in (new, old)
     )
@@ -102,11 +115,16 @@ def _updates(new: list[_Token], old: list[_Token]) -> bool:
     )
     if not alike or alike >= min(len(new_kept), len(old_kept)):
         return False
-    about = _stems(old_kept[:alike])
-    about |= _stems(new_kept[alike + 1 :]) & _stems(old_kept[alike + 1 :])
+    rests = _stems(new_kept[alike + 1 :]), _stems(old_kept[alike + 1 :])
+    about = _stems(old_kept[:alike]) | (rests[0] & rests[1])
     if not about - _SAYS_LITTLE or old.index(old_kept[alike]) < _ALIKE_MIN:
         return False
-    return _are_of_one_make(new_kept[alike:], old_kept[alike:], old_kept[alike - 1].folded)
+    values = new_kept[alike].text, old_kept[alike].text
+    if any(map(_has_digits, values)):
+        return all(map(_has_digits, values)) and _has_same_unit(new_kept[alike:], old_kept[alike:])
+    if rests[0] & rests[1]:  # "Postgres for the ledger"
+        return all(_is_for(tokens[alike + 1 :]) for tokens in (new_kept, old_kept))
+    return not any(rests) and _is_one_at_a_time(old, old_kept[alike], values, own)
 
 
 def _stems(tokens: list[_Token]) -> frozenset[str]:
@@ -115,12 +133,24 @@ def _stems(tokens: list[_Token]) -> frozenset[str]:
     return content_stems(" ".join(words))
 
 
-def _are_of_one_make(new: list[_Token], old: list[_Token], before: str) -> bool:
-    """Return whether *new* and *old* begin with values of one make; numbers have one unit."""
-    values = new[0].text, old[0].text
-    has_digits = [any(map(str.isdigit, each)) for each in values]
-    if any(has_digits):
-        units = {each[1].folded for each in (new, old) if len(each) > 1}
-        return all(has_digits) and (len(units) < _UNITS or len(new) == 1 or len(old) == 1)
-    is_name = [each[0].isupper() for each in values]
-    return all(is_name) or (before in _VALUE_AFTER and not any(is_name))
+def _is_for(tokens: list[_Token]) -> bool:
+    return bool(tokens) and tokens[0].folded == "for"
+
+
+def _has_digits(value: str) -> bool:
+    return any(map(str.isdigit, value))
+
+
+def _has_same_unit(new: list[_Token], old: list[_Token]) -> bool:
+    """Return whether the words after two numbers are the same, where both have one."""
+    return len(new) == 1 or len(old) == 1 or new[1].folded == old[1].folded
+
+
+def _is_one_at_a_time(old: list[_Token], value: _Token, values: tuple[str, str], own: str) -> bool:
+    """Return whether a value that is no number takes the place of the *value* of *old*."""
+    if re.search(rf"\b(?:not|instead of|no longer) {re.escape(value.text)}\b", own, re.IGNORECASE):
+        return True
+    before = [each.folded for each in old[: old.index(value)]]
+    is_name = all(each[0].isupper() for each in values)
+    follows_is = before[-1] in _IS
+    return is_name and (follows_is or _ONE_AT_A_TIME.search(" ".join(before)) is not None)

@@ -110,16 +110,21 @@ def note_residue(conn: Writing) -> None:
 
     A kill, or a reader that needs the log, may come before it is.
     """
-    conn.set_meta(_RESIDUE, 1)
+    conn.set_meta(_RESIDUE, _count_notes(conn) + 1)
+
+
+def _count_notes(conn: Reading) -> int:
+    return conn.get_meta(_RESIDUE, int) or 0
 
 
 def has_residue(conn: Reading) -> bool:
     """Return whether residue of erased texts may be left."""
-    return bool(conn.get_meta(_RESIDUE, int))
+    return _count_notes(conn) > 0
 
 
 async def erase_residue(db: Database) -> None:
     """Remove all residue of erased texts from the file, its log and memd's other files."""
+    count = await db.read(_count_notes)
     db.files.erasure_count += 1
     for erase in db.files.erasers:
         erase()
@@ -127,8 +132,16 @@ async def erase_residue(db: Database) -> None:
     page = _FIRST
     while page:
         page = await db.empty_log(partial(scrub, path=db.path, first=page))
-    # In the row's place: a row that is deleted now would leave its pointer in the page.
-    await db.write(_CALLER, lambda conn: conn.set_meta(_RESIDUE, 0))
+    await db.write(_CALLER, partial(_clear, count=count))
+
+
+def _clear(conn: Writing, count: int) -> None:
+    """Take the note back, unless something was erased since it was read.
+
+    In the row's place: a row that is deleted now would leave its pointer in the page.
+    """
+    if _count_notes(conn) == count:
+        conn.set_meta(_RESIDUE, 0)
 
 
 def scrub(conn: Writing, vfs: str | None, *, path: Path, first: int) -> int:

@@ -24,7 +24,7 @@ from memd.store.check import intact
 from memd.store.file.connect import Reading, keys_array
 from memd.store.search import fulltext
 from memd.store.search.fulltext import CachePart, owner_token
-from memd.text.harms import HARM_BEGINNINGS
+from memd.text.harms import HARM_BEGINNINGS, HARMS
 
 RULE_KINDS = frozenset({"preference", "constraint"})
 """Kinds of what somebody wants from now on: a brief does not let them age."""
@@ -196,9 +196,18 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
 
 
 def _find_harms(conn: Reading, agent_key: int) -> list[int]:
-    """Return the keys of the latest memories that may tell what harms somebody, however old."""
+    """Return the keys of the latest memories that tell what harms somebody, however old."""
     owner = owner_token(agent_key, CachePart.SEARCHED)
-    return fulltext.find_latest(conn, HARM_BEGINNINGS, owner, BRIEF_HARMS_MAX)
+    keys = fulltext.find_latest(conn, HARM_BEGINNINGS, owner, BRIEF_HARMS_MAX)
+    rows = conn.execute(
+        """
+        SELECT memory_key, content
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for key, content in rows if isinstance(content, str) and HARMS.search(content)]
 
 
 def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:

@@ -91,7 +91,7 @@ def test_what_others_say_and_what_is_at_hand_is_no_wish(text: str) -> None:
 
 
 def test_what_somebody_else_says_is_a_fact_where_it_plainly_tells_one() -> None:
-    [memory] = kept([user("my sister says the cottage sleeps nine")], PLAIN)
+    [memory] = kept([user("my sister says you can rent the cottage")], PLAIN)
     assert memory.kind is NapKind.ENVIRONMENT
 
 
