@@ -16,8 +16,12 @@ from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.asked import (
     ASKED_CHARS,
     ASKS_WHICH,
+    CLAUSE_END,
+    REPLY_CHARS,
+    REPLY_WORDS,
     asks_fact,
     last_question,
+    long_words,
     may_answer,
     tells_fact,
 )
@@ -33,7 +37,6 @@ from memd.sleep.distil.language.replies import (
     is_denial,
     split_asked,
 )
-from memd.sleep.distil.language.words import content_words
 from memd.text.languages import GOES_ON, SIGN
 from memd.text.words import sentences
 
@@ -43,12 +46,9 @@ _AGREES_CHARS = 120  # "yeah, let's do no space and 12 dashes" is of what was as
 _BACK_CHARS_MAX = 300_000
 _LINE_CHARS = 300
 _SHARED_WORDS = 2
-_WORD_CHARS = 4
 _CELL_WORDS = 2
 _STATEMENT_WORDS = 3  # "Done." and "Cancelled" state nothing
 _MARK_CHARS = 110
-_REPLY_CHARS = 160
-_REPLY_WORDS = 4  # with which an answer begins
 _ANSWER_WORDS_MAX = 3  # an answer of no more says nothing without its question
 _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 
@@ -84,7 +84,6 @@ _NO_LINE = re.compile(
     r"\W*<\w|\s*(?:[-*+]\s+)?\[[ xX-]\]\s|\W*(?:Tool use|Called tool)\b"
     r"|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]"
 )
-_CLAUSE = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST, Act.APPROVAL})
 _SENTENCE_ENDS = (". ", "; ", "? ", "! ", "\u3002", "\uff1f", "\uff01")
 
@@ -160,11 +159,11 @@ def _replies(user: str, asked: str) -> bool:
     False
     """
     is_other = judge(user).act in _NO_REPLY or PASTED_ERROR.search(user)
-    if len(user) > _REPLY_CHARS or is_other or asks_leave(asked):
+    if len(user) > REPLY_CHARS or is_other or asks_leave(asked):
         return False
-    begun = next(filter(_content, _CLAUSE.split(user)), "")
-    is_short = len(begun.split()) <= _REPLY_WORDS and judge(begun).act not in _NO_REPLY
-    question = next((one for one in reversed(split_asked(asked)) if "?" in one), "")
+    begun = next(filter(long_words, CLAUSE_END.split(user)), "")
+    is_short = len(begun.split()) <= REPLY_WORDS and judge(begun).act not in _NO_REPLY
+    question = last_question(asked)
     is_open = chooses(question) or ASKS_WHICH.search(question) is not None
     return is_short and is_open and not reports(spoken_form(user))
 
@@ -197,7 +196,7 @@ def _find_mentioned(user: str, texts: Sequence[AgentText]) -> AnsweredLines | No
     mark = _MENTIONED.search(user)
     for each in _newest_first(texts) if mark else ():
         for line in _find_marked(mark[1] if mark else "", each.text, is_last=True):
-            if _content(line) & _content(user):
+            if long_words(line) & long_words(user):
                 return AnsweredLines(cut(line, CHARS_MAX), each.place, is_marked=True)
     return None
 
@@ -254,7 +253,7 @@ def _proposal(text: str) -> str:
 
 def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | None:
     """Return the line that shares most words with *user*, at least two, the latest of equals."""
-    mine = _content(user)
+    mine = long_words(user)
     best, most = None, _SHARED_WORDS - 1
     for text in reversed(before):
         for line in _FENCED.sub("", text.text).splitlines():
@@ -263,7 +262,7 @@ def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | Non
                 continue
             if "|" in line and all(len(cell.split()) <= _CELL_WORDS for cell in plain.split(" | ")):
                 continue  # a row of names says nothing without its head
-            shared = len(mine & _content(line))
+            shared = len(mine & long_words(line))
             if shared > most:
                 best, most = AnsweredLines(cut(plain, _LINE_CHARS), text.place), shared
     return best
@@ -293,10 +292,6 @@ def settles_nothing(user: str, asked: AnsweredLines) -> bool:
 def _is_line(line: str) -> bool:
     has_words = any(map(str.isalnum, line))
     return has_words and not _RULE.match(line) and not _NO_LINE.match(line)
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(word for word in content_words(text) if len(word) >= _WORD_CHARS)
 
 
 def question_before(exchange: Exchange, asked: AnsweredLines) -> tuple[str, list[int]]:

@@ -15,10 +15,10 @@ from memd.sleep.distil.language.words import content_words
 ASKED_CHARS = 300
 """The end of the agent's text in which it asks."""
 _WORD_CHARS = 4
-_REPLY_CHARS = 160
-_REPLY_WORDS = 4  # with which an answer begins
+REPLY_CHARS, REPLY_WORDS = 160, 4
+"""The most characters of an answer, and the words with which one begins."""
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST})
-_CLAUSE = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
+CLAUSE_END = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
 ASKS_WHICH = re.compile(
     r"\b(?:which|what|where|who|when|how (?:many|much|long|often|big)|welche\w*|wo|wer|wann"
     r"|wie (?:viele?|lange|oft)|quel\w*|combien|cuál\w*|cuánt\w*|qual\w*|quant\w*|welke?)\b",
@@ -116,7 +116,7 @@ def may_answer(question: str, text: str, user: str) -> bool:
     if _is_elliptic(user):
         return True
     is_open = chooses(question) or ASKS_WHICH.search(question) is not None
-    return is_open or bool(_content(user) & _content(text))
+    return is_open or bool(long_words(user) & long_words(text))
 
 
 def _is_elliptic(user: str) -> bool:
@@ -131,13 +131,14 @@ def tells_fact(user: str) -> bool:
     >>> tells_fact("9 and 5"), tells_fact("not sure"), tells_fact("what do you need it for?")
     (True, False, False)
     """
-    if len(user) > _REPLY_CHARS or _KNOWS_NOT.search(user) or _TURNS.match(user):
+    if len(user) > REPLY_CHARS or _KNOWS_NOT.search(user) or _TURNS.match(user):
         return False
     if not approves(user) and judge(user).act in _NO_REPLY:
         return False
-    begun = next(filter(str.strip, _CLAUSE.split(user)), "")
-    return _is_elliptic(user) or len(begun.split()) <= _REPLY_WORDS
+    begun = next(filter(str.strip, CLAUSE_END.split(user)), "")
+    return _is_elliptic(user) or len(begun.split()) <= REPLY_WORDS
 
 
-def _content(text: str) -> frozenset[str]:
+def long_words(text: str) -> frozenset[str]:
+    """Return the words of *text* that are long enough to say what it is about."""
     return frozenset(word for word in content_words(text) if len(word) >= _WORD_CHARS)
