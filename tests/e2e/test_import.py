@@ -218,7 +218,7 @@ def test_what_a_file_brought_is_forgotten_by_its_name(desk: Desk) -> None:
 
 
 def test_what_a_moved_folder_brought_is_forgotten_by_its_name(desk: Desk) -> None:
-    for name in ("old/work/billing.md", "old/boat.md", "older.md"):
+    for name in ("old/taxes/billing.md", "old/boat.md", "older.md"):
         desk.write(name, f"# Note\n\nThis is {name}.\n")
     desk("import", ".")
 

@@ -131,14 +131,16 @@ def _take_back(
     by their "no" to the agent that says it again.
     """
     scope = (target.agent_key, target.project_key, target.session_key)
+    known: list[DecidedRow] | None = None
     taken: set[int] = set()
     decided: list[DraftOutcome] = []
     for draft, outcome in zip(drafts, outcomes, strict=True):
         keys: list[int] = []
         if outcome.is_new and _can_take_back(draft):
-            rows = slots.list_decided(target.conn, scope, _MOVED_KINDS, DECIDED_MAX)
+            if known is None:  # nothing is written meanwhile
+                known = slots.list_decided(target.conn, scope, _MOVED_KINDS, DECIDED_MAX)
             time_us = _time_us(draft, target.now_us)
-            rows = [row for row in rows if row.memory_key not in taken and row.at_us < time_us]
+            rows = [row for row in known if row.memory_key not in taken and row.at_us < time_us]
             keys = _find_taken_back(draft, rows)
         taken.update(keys)
         decided.append(outcome._replace(supersedes=(*outcome.supersedes, *keys)))
@@ -149,11 +151,12 @@ def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
     """Return the keys of those *rows* that *draft* takes back, each once."""
     content, origin = draft.drafts.items[0].content, draft.drafts.origin
     yields = [(row.memory_key, row.content) for row in rows if _yields(row, origin)]
-    keys = find_taken_back(content, yields)
-    if origin in TALKS:
-        keys += find_denied(content, [(row.memory_key, row.content) for row in rows])
-    keys += find_moved(content, yields)
-    keys += find_updated(content, yields)
+    keys = find_updated(content, yields) if says_update(content) else []
+    if takes_back(content):
+        keys += find_taken_back(content, yields)
+        keys += find_moved(content, yields)
+        if origin in TALKS:
+            keys += find_denied(content, [(row.memory_key, row.content) for row in rows])
     return list(dict.fromkeys(keys))
 
 

@@ -62,7 +62,7 @@ class _Token(NamedTuple):
 
 def says_update(text: str) -> bool:
     """Return whether the user says in *text* how something is from now on."""
-    return _NOW.search(user_part(text)) is not None
+    return any(_clauses(one) for one in sentences(user_part(text)))
 
 
 def find_updated(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
