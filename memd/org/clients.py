@@ -21,6 +21,7 @@ from memd.base.errors import (
     NotFoundError,
     QuotaError,
 )
+from memd.base.finish import finish
 from memd.base.ids import Chance
 from memd.base.limits import CLIENTS_MAX
 from memd.domain.caller import RESERVED_CLIENTS, Caller, Identity, Scope
@@ -115,9 +116,12 @@ class Clients:
             clients.put(conn, client, clients.hash_key(secret, key), now_us)
             return AddedClient(client=client, key_file=str(place))
 
-        added = await self.db.write(caller, work, reply=AddedClient)
-        await self.load()
-        return added
+        async def change() -> AddedClient:
+            added = await self.db.write(caller, work, reply=AddedClient)
+            await self.load()
+            return added
+
+        return await finish(change)
 
     async def list(self) -> tuple[KeyedClient, ...]:
         """Return every client that has or had a key, by name."""
@@ -126,7 +130,7 @@ class Clients:
     async def revoke(self, caller: Caller, name: str) -> KeyedClient:
         """Revoke the key of client *name*, for its open connections too, and remove its file.
 
-        Raises NotFoundError.
+        All of it, though the call be cancelled meanwhile. Raises NotFoundError.
         """
         now_us = self.clock.now_us()
 
@@ -135,12 +139,15 @@ class Clients:
                 raise NotFoundError(f"no client {name} has a key", field="name")
             return next(row.client for row in clients.list_clients(conn) if row.client.name == name)
 
-        revoked = await self.db.write(caller, work, reply=KeyedClient)
-        await self.load()
-        if self.on_revoke is not None:
-            self.on_revoke(name)
-        (self.keys_dir / f"{name}.key").unlink(missing_ok=True)
-        return revoked
+        async def change() -> KeyedClient:
+            revoked = await self.db.write(caller, work, reply=KeyedClient)
+            await self.load()
+            if self.on_revoke is not None:
+                self.on_revoke(name)
+            (self.keys_dir / f"{name}.key").unlink(missing_ok=True)
+            return revoked
+
+        return await finish(change)
 
 
 def _check_room(conn: Writing, name: str) -> None:

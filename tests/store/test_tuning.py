@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,8 @@ from memd.learn.tuning import stages, tuning
 from memd.learn.tuning.stages import Stages
 from memd.learn.tuning.tuning import Tuning
 from memd.recall.ranking.weights import WITHOUT_TOKENS, Tuned, TuningTrial
-from memd.store.file.connect import Reading
+from memd.store.file.connect import Reading, Writing
+from memd.store.learn import tunings
 
 PAIRS = 60
 MORE_PAIRS = 90
@@ -210,6 +212,31 @@ async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_ba
         with pytest.raises(NotFoundError):
             await room.activate(ADA, "no-run")
         await room.close()
+
+
+async def test_a_cancelled_rollback_takes_back_what_recall_uses_too(
+    house: Rooms,
+) -> None:
+    room, tuned = a_tuning(house), worse(house.embedder.fingerprint)
+    run = {"run_id": "r", "stage": TuneStage.COMPLETE, "deployed": True}
+    body = {"run": run | {"started_at": house.clock.now_us()}, "tuned": tuned.body()}
+
+    def use(conn: Writing) -> None:
+        tunings.put(conn, "r", body, 0)
+        tunings.activate(conn, "r")
+
+    await house.db.write(ADA, use)
+    house.recall.tuning.activate(tuned)
+    task = asyncio.ensure_future(room.rollback(ADA))
+    while not house.db.waiting_writes:  # noqa: ASYNC110  # it is over within a pause
+        await asyncio.sleep(0)
+
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await house.db.read(tunings.read_active) is None
+    assert house.recall.tuning.for_model(house.embedder.fingerprint) is None
 
 
 async def test_under_another_model_recall_is_as_shipped(house: Rooms) -> None:

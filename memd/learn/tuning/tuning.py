@@ -21,6 +21,7 @@ from memd.base.errors import (
     MemdError,
     NotFoundError,
 )
+from memd.base.finish import finish
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.domain.caller import Caller
@@ -29,7 +30,7 @@ from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage, TuneSta
 from memd.domain.values import EVERYBODY, Emit, EventName
 from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.stages import FIT, HELD_OUT, Stages
-from memd.recall.ranking.weights import parse_tuning
+from memd.recall.ranking.weights import Tuned, parse_tuning
 from memd.recall.recall import Recall
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
@@ -140,10 +141,9 @@ class Tuning:
         if active is None:
             raise InvalidStateError("no tuning is in use: recall has its defaults")
         before = rows.get(active.body.get("before") or "")
-        await self.db.write(
-            caller, lambda conn: tunings.activate(conn, None if before is None else before.run_id)
-        )
-        self.recall.tuning.activate(None if before is None else parse_tuning(before.body["tuned"]))
+        run_id = None if before is None else before.run_id
+        tuned = None if before is None else parse_tuning(before.body["tuned"])
+        await self._activate(caller, lambda conn: tunings.activate(conn, run_id), tuned)
         self._emit_stage("rolled_back", active.run_id)
         return await self.status()
 
@@ -264,8 +264,18 @@ class Tuning:
             tunings.put(conn, body["run"]["run_id"], body, now_us)
             tunings.activate(conn, body["run"]["run_id"])
 
-        await self.db.write(caller, work)
-        self.recall.tuning.activate(parse_tuning(body["tuned"]))
+        await self._activate(caller, work, parse_tuning(body["tuned"]))
+
+    async def _activate(
+        self, caller: Caller, work: Callable[[Writing], None], tuned: Tuned | None
+    ) -> None:
+        """Write, then let recall use *tuned*: both, though the caller be cancelled meanwhile."""
+
+        async def change() -> None:
+            await self.db.write(caller, work)
+            self.recall.tuning.activate(tuned)
+
+        await finish(change)
 
     async def _record_failure(self, caller: Caller, body: dict[str, Any], why: str) -> None:
         run = body["run"]
