@@ -9,10 +9,11 @@ retracted, expires or is forgotten.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from memd.base.clock import DAY_US
-from memd.base.errors import MemoryCapabilityError, MemoryStoreError
+from memd.base.errors import BusyError, MemoryCapabilityError, MemoryStoreError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, MemoryState, Origin, TrashReason
 from memd.domain.ingest import Receipt
@@ -98,6 +99,7 @@ class Sharing:
             _check_publisher(conn, caller, row)
             if self.undo_days == 0:
                 removal.erase(conn, [row.memory_key], now_us)
+                scrub.note_residue(conn)
             else:
                 undo_us = self.undo_days * DAY_US
                 removal.trash(conn, [row.memory_key], TrashReason.DELETED, now_us, undo_us)
@@ -105,7 +107,8 @@ class Sharing:
 
         retracted = await db.write(caller, work, reply=bool)
         if retracted and self.undo_days == 0:
-            await scrub.erase_residue(db)
+            with suppress(BusyError):  # a reader needs the log: the next purge finishes it
+                await scrub.erase_residue(db)
         return retracted
 
 

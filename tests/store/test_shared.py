@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, bytes_of, locked, stored, tampering, visible
@@ -215,6 +217,21 @@ async def test_without_a_trash_a_retracted_copy_is_erased_at_once(tmp_path: Path
         copy = await published(house, f"{WORD} sleep.")
         assert await house.sharing.retract(ADA, copy)
     assert not any(trace in bytes_of(tmp_path) for trace in TRACES)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_the_next_purge_finishes_what_a_reader_kept_from_being_erased(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memd.db"
+    settings = Settings().model_copy(update={"daemon": DaemonSettings(undo_days=0)})
+    async with a_house(path, settings=settings) as house:
+        copy = await published(house, f"{WORD} sleep.")
+        with closing(apsw.Connection(str(path))) as reader:
+            reader.execute("BEGIN; SELECT count(*) FROM memory").fetchall()
+            assert await house.sharing.retract(ADA, copy)
+        await house.trash.purge()
+        assert not any(trace in bytes_of(tmp_path) for trace in TRACES)
 
 
 async def test_a_copy_without_a_publisher_is_shown_as_nobodys_and_stays(path: Path) -> None:
