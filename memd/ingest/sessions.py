@@ -19,7 +19,7 @@ from memd.base.ids import Ids
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.enums import MemoryCategory, TrashReason
+from memd.domain.enums import TrashReason
 from memd.domain.ingest import MovedProject, Session, SessionHit, SessionMessage, SessionQuery
 from memd.domain.occurrence import Note, Occurrence, ignore_occurrence
 from memd.store.access import names
@@ -228,9 +228,9 @@ class Sessions:
         ending = sessions.list_ending(conn, key, STEP_ROWS)
         removal.trash(conn, ending, TrashReason.SESSION_END, now_us, self.undo_days * DAY_US)
         staying = sessions.list_working(conn, key, STEP_ROWS - len(ending))
-        for memory_key in staying:
-            versions.recategorise(conn, memory_key, MemoryCategory.EPISODIC, now_us)
-        if len(ending) + len(staying) == STEP_ROWS:
+        changed = [versions.make_episodic(conn, memory_key, now_us) for memory_key in staying]
+        # Damaged ones stay, and would be met again for ever.
+        if len(ending) + len(staying) == STEP_ROWS and (ending or any(changed)):
             return False
         sessions.end(conn, key, now_us)
         return True

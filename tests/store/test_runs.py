@@ -17,16 +17,30 @@ from memd.domain.enums import (
     MemoryCategory,
     MemoryLevel,
     MemoryState,
+    Origin,
     RunKind,
     RunState,
     TrashReason,
+    Trust,
 )
+from memd.domain.trust import Screened
 from memd.store.access import names
+from memd.store.check import intact
 from memd.store.file.connect import Writing
-from memd.store.memory import archive_rows, groups, memories, preferences, removal, transitions
+from memd.store.memory import (
+    archive_rows,
+    groups,
+    memories,
+    preferences,
+    removal,
+    transitions,
+    versions,
+)
 from memd.store.memory.preferences import NewPreference
 from memd.store.memory.transitions import RunStep
+from memd.store.memory.versions import NewVersion
 from memd.store.run import runs, undo
+from memd.store.search import caches
 
 IDS = an_id_source()
 NOW = 1_800_000_000_000_000
@@ -267,6 +281,23 @@ def test_what_was_touched_since_it_was_planned_is_left_alone(conn: Writing) -> N
     assert archive_rows.count_archived(conn, 1, NOW) == 3
     noted = conn.execute("SELECT memory_key FROM run_change ORDER BY 1").fetchall()
     assert noted == [(visible,), (hidden,), (restored,)]
+
+
+@pytest.mark.parametrize(("column", "is_whole"), [("content", True), ("speaker", False)])
+def test_damage_that_an_undo_does_not_revert_is_not_hidden_by_it(
+    conn: Writing, column: str, *, is_whole: bool
+) -> None:
+    (key,) = filed(conn, "Ann keeps bees.", speaker="Bo")
+    later = NewVersion(
+        Screened("Ann keeps ten hives."), 4, None, 1.0, (), None, Origin.PERSON, Trust.OWNER
+    )
+    versions.replace(conn, key, later, NOW)
+    conn.execute(f"UPDATE memory SET {column} = 'damaged'")
+
+    with caches.reindexing(conn, [key]):
+        versions.revert(conn, key)
+
+    assert bool(intact.memories(conn, [key])) == is_whole
 
 
 def test_an_undo_in_steps_of_a_run_that_touched_one_memory_twice_ends_where_it_began(

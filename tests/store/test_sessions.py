@@ -13,14 +13,16 @@ from support.nights import nap_over
 from support.store import ADA, BOB, tell
 
 from memd.backends.rooms import Rooms
-from memd.base.errors import InvalidError, NotFoundError
+from memd.base.errors import DamagedError, InvalidError, NotFoundError
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import MemoryConfig, Settings, UsageSettings
 from memd.domain.sleep.sleep import NapResult
+from memd.ingest.sessions import STEP_ROWS
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.source import NapRequest
+from memd.store.file.connect import Writing
 from memd.store.session.sessions import IDLE_US
 
 RIGHT_NOW = "Right now in this session we are looking at the parser."
@@ -101,6 +103,37 @@ async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(
     )
     assert await house.db.read(lambda conn: conn.execute(versions, (arrived,)).get) == 1
     assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_damaged_memory_is_withheld_after_its_session_too(house: Rooms) -> None:
+    """Another hash would hide the damage."""
+    texts = [f"Right now in this session the pump number {n} is checked." for n in range(STEP_ROWS)]
+    damaged = [*await tell(house, *texts, session_id="s"), *await tell(house, RIGHT_NOW)]
+    await damage(house)
+    (whole,) = await tell(house, RIGHT_NOW, session_id="other")
+
+    assert (await house.sessions.end(ADA, "s")).ended_at is not None
+    await house.sessions.end(ADA, "other")
+    assert isinstance(house.clock, HeldClock)
+    house.clock.advance(hours=7)
+    await house.trash.purge()
+
+    for memory_id in damaged:
+        with pytest.raises(DamagedError):
+            await get(house, memory_id)
+    entry = await get(house, whole)
+    assert entry is not None
+    assert entry.category is MemoryCategory.EPISODIC
+    assert await house.trash.list(ADA, None, 10) == ((), None)
+
+
+async def damage(house: Rooms) -> None:
+    """Change the text of every memory as a failing disk would."""
+
+    def work(conn: Writing) -> None:
+        conn.execute("UPDATE memory SET content = content || 'x'")
+
+    await house.db.write(ADA, work)
 
 
 async def test_what_was_stored_as_working_goes_to_the_trash_and_can_come_back(house: Rooms) -> None:

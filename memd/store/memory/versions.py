@@ -7,8 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from memd.domain.enums import MemoryCategory, Origin, Trust
+from memd.domain.enums import Origin, Trust
 from memd.domain.trust import Screened
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory.rows import HASHED_NAMES, read_hashed, tags_of
 from memd.store.org import extraction
@@ -56,13 +57,15 @@ def revert(conn: Writing, key: int) -> None:
     """Revert a memory to its last version and delete that version.
 
     Call it while the memory is out of the caches (``caches.reindexing``). The memory waits for a
-    vector again. A preference that it states keeps its value.
+    vector again. A preference that it states keeps its value. A damaged memory is withheld as
+    before, unless the damage was in what is reverted.
     """
-    number, snapshot = cast(
-        "tuple[int, str]",
+    is_intact = bool(intact.memories(conn, [key]))
+    number, snapshot, row_hash = cast(
+        "tuple[int, str, bytes]",
         conn.execute(
             """
-            SELECT version, snapshot
+            SELECT version, snapshot, row_hash
               FROM memory_version
              WHERE memory_key = :key
              ORDER BY version DESC
@@ -95,21 +98,33 @@ def revert(conn: Writing, key: int) -> None:
         "DELETE FROM memory_version WHERE memory_key = :key AND version = :version",
         {"key": key, "version": number},
     )
-    pending.rehash(conn, key)
+    if is_intact:
+        pending.rehash(conn, key)
+    else:
+        conn.execute(
+            "UPDATE memory SET row_hash = :row_hash WHERE memory_key = :key",
+            {"row_hash": row_hash, "key": key},
+        )
 
 
-def recategorise(conn: Writing, key: int, category: MemoryCategory, now_us: int) -> None:
-    """Save the row as a version, then change only its category."""
+def make_episodic(conn: Writing, key: int, now_us: int) -> bool:
+    """Save the row as a version, then change only its category.
+
+    False for a damaged one, which stays as it is: another hash would hide the damage.
+    """
+    if not intact.memories(conn, [key]):
+        return False
     _save_version(conn, key, now_us)
     conn.execute(
         """
         UPDATE memory
-           SET category = :category, updated_at_us = max(:now_us, created_at_us)
+           SET category = 'episodic', updated_at_us = max(:now_us, created_at_us)
          WHERE memory_key = :key
         """,
-        {"key": key, "category": category, "now_us": now_us},
+        {"key": key, "now_us": now_us},
     )
     pending.rehash(conn, key)
+    return True
 
 
 def _save_version(conn: Writing, key: int, now_us: int) -> None:

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
-from memd.domain.enums import MemoryCategory
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, sources, versions
@@ -254,8 +253,11 @@ def filter_outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def make_episodic(conn: Writing, key: int, now_us: int) -> None:
-    """Make a working memory that outlives its task an episodic one without expiry."""
-    versions.recategorise(conn, key, MemoryCategory.EPISODIC, now_us)
+    """Make a working memory that outlives its task an episodic one without expiry.
+
+    A damaged one stays a working memory, but is kept, too.
+    """
+    versions.make_episodic(conn, key, now_us)
     memories.bump(conn, key, now_us, None)
 
 
