@@ -16,6 +16,7 @@ from memd.base.errors import MemdError
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.domain.caller import Caller
+from memd.domain.enums import Origin
 from memd.domain.occurrence import Note, Occurrence
 from memd.store.file.database import Database
 from memd.store.session import injections
@@ -73,9 +74,9 @@ class UptakeCounter:
                 self._waiting.popitem(last=False)
 
     def _note_turn(self, session: _Session, turn: IngestRequest) -> None:
-        from memd.ingest.draft import is_assistant  # imported late for its patterns
+        from memd.ingest.draft import turn_of  # imported late for its patterns
 
-        if turn.speaker is None or not is_assistant(turn.speaker) or turn.deliberate:
+        if turn_of(turn) is not Origin.ASSISTANT:
             return
         pending = self._waiting.pop(session, None)
         if pending is None or len(self._tasks) >= TASKS_MAX:

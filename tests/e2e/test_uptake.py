@@ -10,6 +10,7 @@ import pytest
 from support import forked
 from support.daemon import environment, spawned, wait_until
 from support.effects import a_stage, shows, tree
+from support.hooking import hook, introduce
 
 from memd.client import Client
 
@@ -64,6 +65,19 @@ def test_a_prompt_s_answer_is_looked_at_once_and_counted(tmp_path: Path) -> None
         answered(client, "And once more: 8443.")  # the prompt has had its answer
         client.call("memory.count")
         assert counts(client)["answers"] == 1
+
+
+def test_the_answer_that_an_assistant_s_hook_tells_is_counted(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        introduce(daemon, "claude-code")
+        client.add(PORT, agent_id="claude-code")
+        session = {"session_id": "s", "cwd": str(tmp_path)}
+        prompt = hook(tmp_path, "claude-code", "UserPromptSubmit", session | {"prompt": QUESTION})
+        assert PORT in prompt.added
+        answer = session | {"last_assistant_message": "It can be reached at 8443, as ever."}
+        hook(tmp_path, "claude-code", "Stop", answer)
+        wait_until(lambda: counts(client)["answers"] == 1, "the answer is looked at")
+        assert counts(client)["taken_up"] == 1
 
 
 def test_a_person_sees_what_was_taken_up_and_it_goes_with_the_memory(tmp_path: Path) -> None:
