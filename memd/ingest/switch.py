@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from memd.base import log
 from memd.base.clock import Clock, from_us
 from memd.base.errors import AlreadyRunningError, InvalidStateError, MemdError, ModelError
+from memd.base.finish import finish
 from memd.base.ids import Ids
 from memd.base.shared_lock import SharedLock
 from memd.base.work import Work
@@ -27,7 +28,7 @@ from memd.domain.values import EVERYBODY, Emit, EventName, unheard
 from memd.embedding.embed import SwitchableEmbedder
 from memd.embedding.model_files import status
 from memd.ingest.queue import EmbeddingQueue
-from memd.store.file.connect import Writing
+from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.search import model_switch
 from memd.store.search.model_switch import ModelChange, ModelNote
@@ -75,18 +76,9 @@ class ModelSwitch:
         AlreadyRunningError while another one is coming, ModelError for a folder that is
         damaged or whose model does not run, InvalidError for an invalid name.
         """
-        change = await self.context.db.read(model_switch.current_switch)
-        if change is not None and change.name != name:
-            raise AlreadyRunningError(
-                f"memd is changing to {change.name}", hint="stop that first: memd model undo"
-            )
-        if change is None and (model := await self._check_model(name)) is not None:
-            now_us = self.context.clock.now_us()
-            await self.context.db.write(
-                caller, lambda conn: model_switch.begin(conn, name, model, now_us)
-            )
-            self._unembeddable.clear()
-            self._emit_state("began", name)
+        is_coming = await self.context.db.read(_is_coming, name)
+        if not is_coming and (model := await self._check_model(name)) is not None:
+            await finish(partial(self._begin, caller, name, model))
         self._problem = None
         self._wake.set()
         return await self.status()
@@ -171,6 +163,21 @@ class ModelSwitch:
             raise ModelError(f"{name} does not run: {error.message}", hint=ADD_HINT) from error
         return state.fingerprint
 
+    async def _begin(self, caller: Caller, name: str, model: ModelFingerprint) -> None:
+        """Record the switch and let it be carried out, though the caller be cancelled meanwhile."""
+        now_us = self.context.clock.now_us()
+
+        def work(conn: Writing) -> bool:
+            if _is_coming(conn, name):  # since the model was checked, which takes seconds
+                return False
+            model_switch.begin(conn, name, model, now_us)
+            return True
+
+        if await self.context.db.write(caller, work):
+            self._unembeddable.clear()
+            self._emit_state("began", name)
+        self._wake.set()
+
     async def _migrate(self, change: ModelChange) -> bool:
         model = self.embedder.embedder_of(change.name).fingerprint
         if model is None or str(model) != change.fingerprint:
@@ -229,6 +236,16 @@ class ModelSwitch:
 
 
 _CALLER = Caller(client="memd", method="model")
+
+
+def _is_coming(conn: Reading, name: str) -> bool:
+    """Return whether a switch to *name* is in progress; AlreadyRunningError for another one."""
+    change = model_switch.current_switch(conn)
+    if change is not None and change.name != name:
+        raise AlreadyRunningError(
+            f"memd is changing to {change.name}", hint="stop that first: memd model undo"
+        )
+    return change is not None
 
 
 def _store_step(

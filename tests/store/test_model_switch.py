@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from support.daemon import until
 from support.disks import fill, small_disk
 from support.fakes import hash_vector
 from support.store import ADA, a_house, stored
@@ -242,6 +243,35 @@ async def test_the_model_in_use_is_no_change_and_a_second_change_waits(bed: Bed)
     assert (await bed.switch.use(ADA, "B"))["coming"]["name"] == "B"
     with pytest.raises(AlreadyRunningError, match="changing to B"):
         await bed.switch.use(ADA, "C")
+
+
+async def test_of_two_changes_at_once_one_begins(bed: Bed) -> None:
+    """A model is checked before its change begins, and that takes seconds."""
+
+    async def use_another() -> None:
+        await bed.switch.use(ADA, "C")
+
+    bed.model("B").meanwhile = use_another
+    with pytest.raises(AlreadyRunningError, match="changing to C"):
+        await bed.switch.use(ADA, "B")
+
+    assert (await bed.switch.status())["coming"]["name"] == "C"
+    assert bed.events == [{"state": "began", "model": "C"}]
+
+
+async def test_a_change_is_carried_out_though_its_call_was_cancelled(bed: Bed) -> None:
+    await stored(bed.house, *TEXTS[:3])
+    running = asyncio.ensure_future(bed.switch.run())
+    call = asyncio.ensure_future(bed.switch.use(ADA, "B"))
+    while not bed.house.db.waiting_writes:  # noqa: ASYNC110  # it is over within a pause
+        await asyncio.sleep(0)
+
+    call.cancel()
+
+    await until(lambda: bed.chosen.name == "B", "the model is changed")
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
 
 
 async def test_a_model_that_is_not_there_or_broken_changes_nothing(

@@ -16,7 +16,7 @@ from support.tuned import a_tuning, run_of, talked, worse
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import DegradedError, InvalidStateError, NotFoundError
-from memd.domain.learn import TuneRequest, TuneStage
+from memd.domain.learn import TuneRequest, TuneRun, TuneStage
 from memd.domain.recall import RecallRequest
 from memd.learn.tuning import stages, tuning
 from memd.learn.tuning.stages import Stages
@@ -305,6 +305,18 @@ async def test_one_run_at_a_time_and_cancelling_needs_one(room: Tuning) -> None:
 
     assert status.stage is TuneStage.IDLE
     assert status.runs[0].error == tuning.CANCELLED
+
+
+async def test_a_run_is_resumed_once(room: Tuning) -> None:
+    await room.start(ADA)
+    await room.cancel()
+
+    first, second = await asyncio.gather(
+        *(room.start(ADA, resume=True) for _ in range(2)), return_exceptions=True
+    )
+
+    assert isinstance(first, TuneRun)
+    assert isinstance(second, InvalidStateError)
 
 
 async def test_a_pair_whose_memory_is_forgotten_meanwhile_is_passed_over(

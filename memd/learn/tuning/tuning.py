@@ -62,6 +62,7 @@ class Tuning:
     models: ModelSwitch | None = None
     """Activates a trained encoder."""
     _work: Work = field(default_factory=lambda: Work("memd-tuning"))
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _job: asyncio.Task[None] | None = None
     _run: TuneRun | None = None
     _stop: bool = False
@@ -74,24 +75,25 @@ class Tuning:
         Raises InvalidStateError while one is running and when there is none to resume;
         DegradedError without an embedding model.
         """
-        if self._job is not None:
-            raise InvalidStateError(
-                "memd is being tuned", hint="see how far it is: memd tune status"
-            )
-        if self.embedder.fingerprint is None:
-            raise DegradedError(
-                "tuning needs the embedding model", hint="install it: memd model install"
-            )
-        request = request or TuneRequest()
-        if request.encoder and not resume:
-            from memd.learn.tuning.encoder import check_torch
+        async with self._starting:
+            if self._job is not None:
+                raise InvalidStateError(
+                    "memd is being tuned", hint="see how far it is: memd tune status"
+                )
+            if self.embedder.fingerprint is None:
+                raise DegradedError(
+                    "tuning needs the embedding model", hint="install it: memd model install"
+                )
+            request = request or TuneRequest()
+            if request.encoder and not resume:
+                from memd.learn.tuning.encoder import check_torch
 
-            check_torch()
-        body = await self._resume_last() if resume else self._new_run(request)
-        self._stop = False
-        self._run = _run_of(body, active=False)
-        self._job = asyncio.create_task(self._execute(caller, body))
-        return self._run
+                check_torch()
+            body = await self._resume_last() if resume else self._new_run(request)
+            self._stop = False
+            self._run = _run_of(body, active=False)
+            self._job = asyncio.create_task(self._execute(caller, body))
+            return self._run
 
     async def status(self) -> TuneStatus:
         """Return the current stage and all stored runs."""
