@@ -140,10 +140,11 @@ class LanguageModel:
             raise ProviderBusyError(why_not)
         await self._load_past_costs()
         reserved = self._reserve(request)
-        used = estimate_input(request)  # for a failure: the prompt may have been processed
+        used = 0
         try:
             async with self._slots:
                 self._check_erasures(request)
+                used = estimate_input(request)  # for a failure: it may have been processed
                 completion = await self._ask_provider(request)
             used = completion.usage.tokens
             self._check_erasures(request)
@@ -230,9 +231,9 @@ class LanguageModel:
         """Load, once, the costs from before this start."""
         async with self._loading:
             if self._accounts is not None and not self._is_loaded:
-                self._is_loaded = True
                 for at_us, tokens in await self._accounts.past():
                     self._budget.note(tokens, at_us)
+                self._is_loaded = True
 
     def _reserve(self, request: CompletionRequest) -> int:
         if request.purpose in INTERACTIVE_PURPOSES:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from support.clocks import HeldClock
+from support.daemon import until
 
 from memd.base.clock import DAY_US
-from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
+from memd.base.errors import (
+    BusyError,
+    ProviderBusyError,
+    ProviderError,
+    ProviderRefusedError,
+)
+from memd.base.limits import PROVIDER_REQUESTS_MAX
 from memd.domain.values import Value
-from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity, parse_answer
+from memd.llm.llm import Accounts, Cost, LanguageModel, ModelLimits, ProviderIdentity, parse_answer
 from memd.llm.meter import FAILURES_MAX, PAUSE_US_MAX, PAUSE_US_MIN, Breaker, Budget
-from memd.llm.provider import Completion, CompletionRequest, Purpose, TokenUsage
+from memd.llm.provider import (
+    Completion,
+    CompletionRequest,
+    PromptErasedError,
+    Provider,
+    Purpose,
+    TokenUsage,
+)
 
 
 class Shape(Value):
@@ -53,9 +69,22 @@ class FailingProvider:
         return
 
 
-def a_model(provider: FailingProvider) -> LanguageModel:
-    identity, limits = ProviderIdentity("stub"), ModelLimits(1_000_000, 1_000)
-    return LanguageModel(provider, identity, HeldClock(), purposes=Purpose, limits=limits)
+LIMITS = ModelLimits(1_000_000, 1_000)
+
+
+def a_model(
+    provider: Provider,
+    limits: ModelLimits = LIMITS,
+    accounts: Accounts | None = None,
+) -> LanguageModel:
+    return LanguageModel(
+        provider,
+        ProviderIdentity("stub"),
+        HeldClock(),
+        purposes=Purpose,
+        limits=limits,
+        accounts=accounts,
+    )
 
 
 async def fails(model: LanguageModel, purpose: Purpose, times: int) -> None:
@@ -88,6 +117,68 @@ async def test_what_the_owner_must_mend_holds_for_both() -> None:
     await fails(model, Purpose.ROUTING, 1)
     await fails(model, Purpose.NAP, 1)
     assert provider.asked == [Purpose.ROUTING]
+
+
+class PastCosts:
+    """Costs from before, which are read at the second try."""
+
+    def __init__(self) -> None:
+        self.failures = 1
+
+    async def note(self, cost: Cost) -> None:
+        del cost
+
+    async def past(self) -> list[tuple[int, int]]:
+        self.failures -= 1
+        if self.failures >= 0:
+            raise BusyError("the store is locked")
+        return [(HeldClock().now_us(), 900)]
+
+
+async def test_past_costs_that_could_not_be_read_are_read_again() -> None:
+    provider = FailingProvider(Purpose.ROUTING, ProviderBusyError("slow"))
+    model = a_model(provider, ModelLimits(1_000), PastCosts())
+    with pytest.raises(BusyError):
+        await model.status()
+
+    assert (await model.status()).night_tokens_spent == 900
+
+
+async def test_a_prompt_that_was_not_sent_costs_nothing() -> None:
+    """It was refused, as something was forgotten since, or cancelled while it waited its turn."""
+    erasures, turn = [0], asyncio.Event()
+    provider = HeldProvider(turn)
+    model = a_model(provider, ModelLimits(1_000_000, erasures=lambda: erasures[0]))
+    prompts = [CompletionRequest("x", Purpose.NAP) for _ in range(PROVIDER_REQUESTS_MAX + 1)]
+    tasks = [asyncio.ensure_future(model.complete(prompt)) for prompt in prompts]
+    await until(lambda: provider.asked == PROVIDER_REQUESTS_MAX, "no more are sent at once")
+    tasks.pop().cancel()
+    turn.set()
+    await asyncio.gather(*tasks)
+    spent = (await model.status()).night_tokens_spent
+
+    erasures[0] = 1
+    with pytest.raises(PromptErasedError):
+        await model.complete(CompletionRequest("x", Purpose.NAP, erasures=0))
+
+    assert spent == 2 * PROVIDER_REQUESTS_MAX
+    assert (await model.status()).night_tokens_spent == spent
+
+
+class HeldProvider:
+    """Answers once *turn* has come."""
+
+    def __init__(self, turn: asyncio.Event) -> None:
+        self.turn, self.asked = turn, 0
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        del request
+        self.asked += 1
+        await self.turn.wait()
+        return Completion("done", TokenUsage(1, 1))
+
+    async def close(self) -> None:
+        return
 
 
 def test_what_is_reserved_cannot_be_spent_twice_and_comes_back_unspent() -> None:
