@@ -7,7 +7,6 @@ is a parameter of each write, as documented: whoever can open the file needs no 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import datetime
@@ -24,7 +23,6 @@ from memd.base.errors import (
     OrgMemoryWriteError,
 )
 from memd.base.ids import Ids
-from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.org.history import AsOfQuery, PastFacts, Timeline
@@ -37,6 +35,7 @@ from memd.domain.org.org import (
     OrgMemoryQuery,
 )
 from memd.domain.settings.org import OrgMemoryConfig, org_memory_config
+from memd.store.file.file_backend import FileBackend, own_file
 
 if TYPE_CHECKING:
     from memd.backends.sqlite import SqliteBackend
@@ -64,11 +63,14 @@ def create_org_memory_backend(
     )
 
 
-class HybridOrgMemoryBackend:
+class HybridOrgMemoryBackend(FileBackend["Org"]):
     """Owns the open file from ``connect`` to ``disconnect``, unless another backend does.
 
-    ``core_policies`` are for every prompt; ``query`` finds all other facts.
+    That one must be connected first. ``core_policies`` are for every prompt; ``query`` finds all
+    other facts.
     """
+
+    _connection_error = OrgMemoryConnectionError
 
     def __init__(
         self,
@@ -82,25 +84,8 @@ class HybridOrgMemoryBackend:
         self._clock = clock
         self._beside = beside
         self._data_dir = data_dir
-        self._stack: AsyncExitStack | None = None
-        self._org: Org | None = None
 
     # Lifecycle.
-
-    async def connect(self) -> None:
-        """Open or create the file; do nothing when already connected.
-
-        Raises OrgMemoryConnectionError when another process has the file, it cannot be opened,
-        or the *beside* backend is not connected.
-        """
-        if self._stack is not None:
-            return
-        async with AsyncExitStack() as stack:
-            try:
-                self._org = await self._open(stack)
-            except MemdError as error:
-                raise OrgMemoryConnectionError(error.message, hint=error.hint) from error
-            self._stack = stack.pop_all()
 
     async def _open(self, stack: AsyncExitStack) -> Org:
         from memd.org.org import Org
@@ -109,36 +94,26 @@ class HybridOrgMemoryBackend:
 
         if self._beside is not None:
             return self._beside.rooms.org.with_config(self._config)
-        paths = Paths.resolve()
-        database = Path(self._data_dir) / paths.database.name if self._data_dir else paths.database
-        database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        stack.callback(os.close, lock(database.with_suffix(".lock")))
+        database = Paths.resolve().database
+        if self._data_dir:
+            database = Path(self._data_dir).expanduser() / database.name
+        own_file(stack, database)
         db = await stack.enter_async_context(open_database(database, self._clock))
         org = Org(db=db, clock=self._clock, ids=Ids(self._clock), config=self._config)
         await note_rules(db, self._clock, self._config)
         await catch_up(db)
         return org
 
-    async def disconnect(self) -> None:
-        """Close the file; harmless without a connection."""
-        stack, self._stack, self._org = self._stack, None, None
-        if stack is not None:
-            await stack.aclose()
-
     async def health_check(self) -> bool:
-        if self._org is None:
+        if self._opened is None:
             log.warning("backend not connected", backend=self.backend_name)
             return False
         try:
-            await self._org.count_policies(_CALLER)
+            await self._opened.count_policies(_CALLER)
         except MemdError as error:
             log.warning("backend not healthy", backend=self.backend_name, kind=error.kind)
             return False
         return True
-
-    @property
-    def is_connected(self) -> bool:
-        return self._stack is not None
 
     @property
     def backend_name(self) -> str:
@@ -193,12 +168,12 @@ class HybridOrgMemoryBackend:
         return await self._call(OrgMemoryQueryError, lambda org: org.past.timeline(_CALLER, name))
 
     async def _call(self, family: type[OrgMemoryError], call: Callable[[Org], Awaitable[T]]) -> T:
-        if self._org is None:
+        if self._opened is None:
             raise OrgMemoryConnectionError(
                 "the organisational memory is not connected", hint="await connect() first"
             )
         try:
-            return await call(self._org)
+            return await call(self._opened)
         except OrgMemoryError:
             raise
         except MemdError as error:

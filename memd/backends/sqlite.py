@@ -24,7 +24,6 @@ from memd.base.errors import (
     MemoryRetrievalError,
     MemoryStoreError,
 )
-from memd.base.lock import lock_store
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
@@ -34,6 +33,7 @@ from memd.domain.removal import ArchivedMemory
 from memd.domain.settings.settings import CompanyMemoryConfig, Settings
 from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, unheard
+from memd.store.file.file_backend import FileBackend, own_file
 
 if TYPE_CHECKING:
     from memd.archive.archive import Archive
@@ -49,9 +49,10 @@ def create(
     return SqliteBackend(config, embedder=embedder, clock=clock or SystemClock())
 
 
-class SqliteBackend:
+class SqliteBackend(FileBackend["Rooms"]):
     """Owns the open file from ``connect`` to ``disconnect``."""
 
+    _connection_error = MemoryConnectionError
     backend_name = "sqlite"
     supports_graph = True
     supports_temporal = True
@@ -62,25 +63,9 @@ class SqliteBackend:
         self._config = config
         self._embedder = embedder
         self._clock = clock
-        self._stack: AsyncExitStack | None = None
-        self._rooms: Rooms | None = None
         self._archive = SqliteArchive(lambda: self.rooms.archive)
 
     # Lifecycle.
-
-    async def connect(self) -> None:
-        """Open or create the file; do nothing when already connected.
-
-        Raises MemoryConnectionError when another process has the file or it cannot be opened.
-        """
-        if self._stack is not None:
-            return
-        async with AsyncExitStack() as stack:
-            try:
-                self._rooms = await self._open(stack)
-            except MemdError as error:
-                raise MemoryConnectionError(error.message, hint=error.hint) from error
-            self._stack = stack.pop_all()
 
     async def _open(self, stack: AsyncExitStack) -> Rooms:
         from memd.backends.rooms import UpkeepLoop, open_rooms
@@ -91,8 +76,7 @@ class SqliteBackend:
         database = paths.database
         if folder:
             database = Path(folder).expanduser() / database.name
-        database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        stack.callback(lock_store(database.with_suffix(".lock"), database).close)
+        own_file(stack, database)
         embedder = self._embedder
         if embedder is None:
             embedder = EmbedderThread(paths.model_dir)
@@ -111,35 +95,25 @@ class SqliteBackend:
             stack.push_async_callback(_stop, asyncio.create_task(work))
         return rooms
 
-    async def disconnect(self) -> None:
-        """Close the file; harmless without a connection."""
-        stack, self._stack, self._rooms = self._stack, None, None
-        if stack is not None:
-            await stack.aclose()
-
     async def health_check(self) -> bool:
-        if self._rooms is None:
+        if self._opened is None:
             log.warning("backend not connected", backend="sqlite")
             return False
         try:
-            await self._rooms.upkeep.stats()
+            await self._opened.upkeep.stats()
         except MemdError as error:
             log.warning("backend not healthy", backend="sqlite", kind=error.kind)
             return False
         return True
 
     @property
-    def is_connected(self) -> bool:
-        return self._stack is not None
-
-    @property
     def rooms(self) -> Rooms:
         """The rooms over the open file, for a backend that uses the same file."""
-        if self._rooms is None:
+        if self._opened is None:
             raise MemoryConnectionError(
                 "the backend is not connected", hint="await connect() first"
             )
-        return self._rooms
+        return self._opened
 
     # Capabilities.
 
@@ -149,7 +123,7 @@ class SqliteBackend:
 
     @property
     def supports_vector_search(self) -> bool:
-        return self._rooms is not None and self._rooms.embedder.fingerprint is not None
+        return self._opened is not None and self._opened.embedder.fingerprint is not None
 
     @property
     def supports_shared_access(self) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError, MigrationError, PersistenceConnectionError
 from memd.base.ids import Ids
-from memd.base.lock import lock_store
 from memd.domain.caller import Caller
 from memd.records import models, repositories
 from memd.records.config import JOURNAL_BYTES, PersistenceConfig
@@ -22,22 +22,26 @@ from memd.records.records import Records
 from memd.records.repositories import DeletableRepository, LogRepository
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database, open_database
+from memd.store.file.file_backend import FileBackend, own_file
 from memd.store.records import shape
 
 _IN_MEMORY = ":memory:"
 
 
-class SQLitePersistenceBackend:
+class _OpenRecords(NamedTuple):
+    db: Database
+    records: Records
+
+
+class SQLitePersistenceBackend(FileBackend[_OpenRecords]):
     """Owns the open file from ``connect`` to ``disconnect``; the repositories are attributes."""
 
+    _connection_error = PersistenceConnectionError
     backend_name = "sqlite"
 
     def __init__(self, config: PersistenceConfig, clock: Clock) -> None:
         self._config = config
         self._clock = clock
-        self._stack: AsyncExitStack | None = None
-        self._db: Database | None = None
-        self._records: Records | None = None
         records = self._require_records
         self.tasks = repositories.SqliteTasks("tasks", records)
         self.cost_records = repositories.SqliteCostRecords("cost_records", records)
@@ -59,31 +63,17 @@ class SQLitePersistenceBackend:
         self.projects = repositories.SqliteProjects("projects", records)
         self.custom_presets = repositories.SqliteCustomPresets("custom_presets", records)
 
-    async def connect(self) -> None:
-        """Open or create the file; do nothing when already connected.
-
-        Raises PersistenceConnectionError when another process has it or it cannot be opened.
-        """
-        if self._stack is not None:
-            return
-        async with AsyncExitStack() as stack:
-            try:
-                self._db = await stack.enter_async_context(
-                    open_database(self._path(stack), self._clock)
-                )
-            except (MemdError, OSError) as error:
-                raise PersistenceConnectionError(str(error)) from error
-            await self._set_up(self._db)
-            self._records = Records(self._db, Ids(self._clock))
-            self._stack = stack.pop_all()
+    async def _open(self, stack: AsyncExitStack) -> _OpenRecords:
+        db = await stack.enter_async_context(open_database(self._path(stack), self._clock))
+        await self._set_up(db)
+        return _OpenRecords(db, Records(db, Ids(self._clock)))
 
     def _path(self, stack: AsyncExitStack) -> Path:
         setting = self._config.sqlite.path
         if setting == _IN_MEMORY:
             return Path(stack.enter_context(TemporaryDirectory(prefix="memd-"))) / "records.db"
         path = Path(setting).expanduser()
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        stack.callback(lock_store(path.with_suffix(".lock"), path).close)
+        own_file(stack, path)
         return path
 
     async def _set_up(self, db: Database) -> None:
@@ -93,39 +83,30 @@ class SQLitePersistenceBackend:
         if limit != JOURNAL_BYTES:
             await db.write(Caller(), lambda conn: conn.pragma("journal_size_limit", limit))
 
-    async def disconnect(self) -> None:
-        """Close the file; harmless without a connection."""
-        stack, self._stack, self._db, self._records = self._stack, None, None, None
-        if stack is not None:
-            await stack.aclose()
-
     async def health_check(self) -> bool:
-        if self._db is None:
+        if self._opened is None:
             return False
         try:
-            return await self._db.read(lambda conn: conn.exists("SELECT 1"))
+            return await self._opened.db.read(lambda conn: conn.exists("SELECT 1"))
         except MemdError as error:
             log.warning("records not healthy", kind=error.kind)
             return False
 
     async def migrate(self) -> None:
         """Create all missing tables; may be called again."""
-        if self._db is None:
-            raise PersistenceConnectionError("the backend is not connected", hint="call connect")
+        db = self._require_open().db
         try:
-            await self._db.write(Caller(), _make_tables)
+            await db.write(Caller(), _make_tables)
         except MemdError as error:
             raise MigrationError(error.message, hint=error.hint) from error
 
-    @property
-    def is_connected(self) -> bool:
-        """Whether the file is open."""
-        return self._stack is not None
-
     def _require_records(self) -> Records:
-        if self._records is None:
+        return self._require_open().records
+
+    def _require_open(self) -> _OpenRecords:
+        if self._opened is None:
             raise PersistenceConnectionError("the backend is not connected", hint="call connect")
-        return self._records
+        return self._opened
 
 
 def _make_tables(conn: Writing) -> None:

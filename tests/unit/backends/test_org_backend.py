@@ -15,6 +15,7 @@ from memd.backends.org import HybridOrgMemoryBackend, create_org_memory_backend
 from memd.backends.sqlite import SqliteBackend
 from memd.backends.sqlite import create as create_sqlite
 from memd.base.errors import (
+    MemoryConnectionError,
     OrgMemoryAccessDeniedError,
     OrgMemoryConfigError,
     OrgMemoryConnectionError,
@@ -154,6 +155,33 @@ async def test_a_file_belongs_to_one_process_at_a_time(
 ) -> None:
     with pytest.raises(OrgMemoryConnectionError):
         await create_org_memory_backend(data_dir=str(tmp_path)).connect()
+
+
+async def test_a_store_is_locked_without_its_lock_file_too(
+    org: HybridOrgMemoryBackend, tmp_path: Path
+) -> None:
+    (tmp_path / "memd.lock").unlink()
+
+    with pytest.raises(OrgMemoryConnectionError, match="another memd"):
+        await create_org_memory_backend(data_dir=str(tmp_path)).connect()
+
+
+async def test_a_folder_may_be_named_from_home() -> None:
+    org = create_org_memory_backend(data_dir="~/elsewhere")
+    await org.connect()
+    await org.disconnect()
+
+    assert Path("~/elsewhere/memd.db").expanduser().exists()
+
+
+async def test_a_folder_that_cannot_be_made_is_an_error_of_the_family(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    folder = str(tmp_path / "file" / "x")
+    config = CompanyMemoryConfig(storage=MemoryStorageConfig(data_dir=folder))
+    with pytest.raises(OrgMemoryConnectionError):
+        await create_org_memory_backend(data_dir=folder).connect()
+    with pytest.raises(MemoryConnectionError):
+        await create_sqlite(config, embedder=HashEmbedder()).connect()
 
 
 async def test_beside_a_memory_backend_it_uses_its_file(tmp_path: Path) -> None:

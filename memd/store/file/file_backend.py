@@ -1,0 +1,60 @@
+"""What the documented backends share: a file that is open from ``connect`` to ``disconnect``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+from memd.base.errors import MemdError
+from memd.base.lock import lock_store
+
+T = TypeVar("T")
+
+
+class FileBackend(ABC, Generic[T]):
+    """Owns what :meth:`_open` opens, from ``connect`` to ``disconnect``."""
+
+    _connection_error: ClassVar[type[MemdError]]
+    """Raised by ``connect``."""
+    _stack: AsyncExitStack | None = None
+    _opened: T | None = None
+
+    @abstractmethod
+    async def _open(self, stack: AsyncExitStack) -> T:
+        """Open the file; *stack* closes it."""
+
+    async def connect(self) -> None:
+        """Open or create the file; do nothing when already connected.
+
+        Raises the backend's connection error when another process has the file or it cannot be
+        opened.
+        """
+        if self._stack is not None:
+            return
+        async with AsyncExitStack() as stack:
+            try:
+                self._opened = await self._open(stack)
+            except MemdError as error:
+                raise self._connection_error(error.message, hint=error.hint) from error
+            except OSError as error:
+                raise self._connection_error(str(error)) from error
+            self._stack = stack.pop_all()
+
+    async def disconnect(self) -> None:
+        """Close the file; harmless without a connection."""
+        stack, self._stack, self._opened = self._stack, None, None
+        if stack is not None:
+            await stack.aclose()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the file is open."""
+        return self._stack is not None
+
+
+def own_file(stack: AsyncExitStack, database: Path) -> None:
+    """Make the folder of *database* and lock the store until *stack* is closed."""
+    database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stack.callback(lock_store(database.with_suffix(".lock"), database).close)
