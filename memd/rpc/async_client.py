@@ -33,7 +33,7 @@ class AsyncClient(RemoteTexts):
         self,
         socket: str | os.PathLike[str] | None = None,
         profile: str | None = None,
-        timeout: float = TIMEOUT_S,
+        timeout: float | None = TIMEOUT_S,
         key: Key | None = None,
     ) -> None:
         self.path = calling.socket_path(socket, profile)
@@ -77,7 +77,7 @@ class AsyncClient(RemoteTexts):
             self._reader_task = asyncio.create_task(self._read(reader, self._writer))
             try:
                 await self._send_hello(key)
-            except MemdError:
+            except BaseException:  # cancelled, too: the next call would go without the key
                 await self.disconnect()
                 raise
 

@@ -102,6 +102,29 @@ def test_after_a_progress_function_that_fails_a_call_is_told_of_itself_alone(
     assert set(steps) == {1}
 
 
+async def test_a_call_that_is_cancelled_before_its_key_was_read_leaves_no_connection(
+    tmp_path: Path,
+) -> None:
+    """On it, the next call would be a stranger's."""
+    asked = asyncio.Event()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        asked.set()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_unix_server(accept, tmp_path / "s"):
+        client = AsyncClient(socket=tmp_path / "s", key="k" * 64, timeout=None)
+        call = asyncio.create_task(client.call("memory.count"))
+        await asked.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert not client.is_connected
+        await client.disconnect()
+
+
 async def test_a_call_that_its_client_disconnects_is_not_sent_again(tmp_path: Path) -> None:
     accepted: list[asyncio.StreamWriter] = []
     called = asyncio.Event()
