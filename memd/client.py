@@ -141,10 +141,14 @@ class Client:
         sock = self._sock
         assert sock is not None
         until_us = self._clock.monotonic_us() + int(self._timeout * 1e6)
-        with self._lost_calls(method):
-            sock.settimeout(self._timeout)
-            with suppress(BrokenPipeError):  # the reason may have arrived before it closed
-                sock.sendall(frame)
+        try:
+            with self._lost_calls(method):
+                sock.settimeout(self._timeout)
+                with suppress(BrokenPipeError):  # the reason may have arrived before it closed
+                    sock.sendall(frame)
+        except BaseException:  # an interrupt: half of the frame may have been sent
+            self._drop()
+            raise
         try:
             while True:
                 with self._lost_calls(method):

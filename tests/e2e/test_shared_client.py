@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.daemon import WAIT_S
 
 from memd.base.errors import InvalidError, MemoryConnectionError
 from memd.client import AsyncClient, Client
@@ -61,6 +63,29 @@ def test_a_call_that_another_thread_closes_is_not_sent_again(listening: socket.s
     listening.setblocking(False)
     with pytest.raises(BlockingIOError):
         listening.accept()
+
+
+def test_a_call_that_is_interrupted_while_it_is_sent_leaves_no_connection(
+    listening: socket.socket,
+) -> None:
+    """The next call would follow half a frame."""
+    client = Client(socket=listening.getsockname())
+    sent: list[bytes] = []
+
+    def interrupt() -> None:
+        with listening.accept()[0] as accepted:
+            sent.append(accepted.recv(1))
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            accepted.settimeout(WAIT_S)
+            while part := accepted.recv(1 << 16):
+                sent.append(part)
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    with pytest.raises(KeyboardInterrupt):
+        client.add("x" * 900_000)
+    interrupter.join()
+    assert not b"".join(sent).endswith(b"\n")
 
 
 def test_closing_does_not_wait_for_a_call_that_connects(
