@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.clocks import HeldClock
 from support.disks import read_only
-from support.store import ADA, BOB, a_house, bytes_of
+from support.store import ADA, BOB, a_house, bytes_of, locked
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import ConflictError
@@ -173,3 +173,13 @@ async def test_long_work_that_is_done_is_told_though_its_answer_cannot_be_kept(
     with read_only(tmp_path):
         async with a_house(tmp_path / "memd.db") as house:
             assert await Answers(house.db).once(KEYED, work) == {"done": 1}
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_long_work_that_is_done_is_told_though_another_program_holds_the_file(
+    house: Rooms,
+) -> None:
+    work = LongWork()
+    work.gate.set()
+    with locked(house.db.path):
+        assert await Answers(house.db).once(KEYED, work) == {"done": 1}

@@ -22,7 +22,7 @@ from pydantic_core import to_jsonable_python
 
 from memd.base import log
 from memd.base.clock import DAY_US
-from memd.base.errors import ConflictError, StorageError
+from memd.base.errors import ConflictError, StorageError, UnavailableError
 from memd.base.limits import REPLY_KEPT_DAYS
 from memd.domain.caller import Caller
 from memd.store.file.connect import Reading, Writing
@@ -174,6 +174,6 @@ class Answers:
             answer = to_jsonable_python(await call(replace(caller, idempotency_key=None)))
             try:
                 await self._db.write(caller, lambda _: answer, reply=object)
-            except StorageError as error:  # the work is done nevertheless
+            except (StorageError, UnavailableError) as error:  # the work is done nevertheless
                 log.warning("an answer was not kept", kind=error.kind)
             return answer
