@@ -183,10 +183,7 @@ class Sessions:
 
         def work(conn: Reading) -> list[MessageRow]:
             key = _key(conn, caller.agent_id, session_id)
-            if key is None:
-                return []
-            before = sessions.count_ever_stored(conn, key) - limit - 1
-            return sessions.list_messages(conn, key, before, limit)
+            return [] if key is None else sessions.list_last_messages(conn, key, limit)
 
         return await self.work.run(_to_messages, await self.db.read(work))
 

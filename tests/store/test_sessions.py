@@ -23,6 +23,7 @@ from memd.ingest.sessions import STEP_ROWS
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Writing
+from memd.store.memory import sources
 from memd.store.session.sessions import IDLE_US
 
 RIGHT_NOW = "Right now in this session we are looking at the parser."
@@ -306,6 +307,19 @@ async def test_forgetting_a_fact_forgets_the_message_it_is_from(house: Rooms) ->
     await house.trash.forget(ADA, ids=[by_text["decided: use blue-green deployment"].id])
     assert len(await messages(house)) == len(MESSAGES) - 1
     assert not any("blue-green" in text for text in await messages(house))
+
+
+async def test_the_last_messages_are_those_that_are_left(house: Rooms) -> None:
+    await nap(house)
+
+    def forget_newest(conn: Writing) -> None:
+        newest = "SELECT source_key FROM session_message ORDER BY ordinal DESC LIMIT 3"
+        sources.erase(conn, conn.list_ints(newest))
+
+    await house.db.write(ADA, forget_newest)
+
+    recent = await house.sessions.recent(ADA, "s", 2)
+    assert [message.text for message in recent] == ["ok", "This is turn 0 of the rest."]
 
 
 async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house: Rooms) -> None:

@@ -115,6 +115,23 @@ def list_messages(conn: Reading, session_key: int, after: int, limit: int) -> li
     )
 
 
+def list_last_messages(conn: Reading, session_key: int, limit: int) -> list[MessageRow]:
+    """Return the last *limit* of the session's messages that are left, in order."""
+    rows = conn.list_rows(
+        MessageRow,
+        """
+        SELECT g.ordinal, g.role, o.created_at_us, o.zlib
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key
+         ORDER BY g.ordinal DESC
+         LIMIT :limit
+        """,
+        {"session_key": session_key, "limit": limit},
+    )
+    return rows[::-1]
+
+
 def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return the sources of messages that contain the text of one of these memories.
 
