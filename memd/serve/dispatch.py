@@ -211,6 +211,8 @@ class Dispatch:
             if route.short_id is not None:
                 params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
             context = Context(self._rooms, self._system, caller, progress, call.peer)
+            # Again: the key may have been revoked while the params were read.
+            self._authority.check(call.credentials.identity, route)
             result = await self._run(route, context, params)
             if self._rooms.uptake is not None:
                 self._rooms.uptake.observe(caller, params, result)

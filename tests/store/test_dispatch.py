@@ -365,6 +365,20 @@ async def test_the_caller_is_made_by_the_daemon_from_the_params(desk: Desk) -> N
     assert one.request_hash == two.request_hash != other.request_hash
 
 
+async def test_a_key_that_is_revoked_while_its_request_is_read_opens_nothing(desk: Desk) -> None:
+    credentials = Credentials(BOSS)
+    params = {"content": "x" * 300_000, "category": "semantic"}  # read in a thread
+    answer = asyncio.ensure_future(
+        desk.dispatch.answer(Request(7, "memory.store", params), ActiveRequest(credentials))
+    )
+    await asyncio.sleep(0)
+
+    credentials.revoke()
+
+    assert json.loads(await answer or b"")["error"]["data"]["kind"] == "denied"
+    assert await desk.house.memories() == 0
+
+
 async def test_the_reserved_agent_is_nobodys(desk: Desk) -> None:
     answer = await ask(desk, "memory.count", agent_id="__shared__")
     assert answer["error"]["data"]["kind"] == "denied"
