@@ -100,7 +100,11 @@ class Skills:
         """Update the folder and return the file of a lesson; a failure is only logged."""
         if self.root is None or not await self.update():
             return None
-        source = await self._find(caller, memory_id)
+        try:
+            source = await self._find(caller, memory_id)
+        except MemdError as error:
+            log.warning("a skill was not looked up", kind=error.kind)
+            return None
         path = None if source is None else self.root / source.skill.name / FILE
         return str(path) if path is not None and path.is_file() else None
 

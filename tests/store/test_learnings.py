@@ -18,6 +18,7 @@ from memd.domain.learn import PlaybookQuery, SuccessReport, TaskReport
 from memd.domain.memory import MemoryFilter
 from memd.learn.learn import Learn
 from memd.learn.playbook import pattern_id
+from memd.learn.skills import Skills
 from memd.store.file.connect import Reading
 
 WORD = "Xylophanes"
@@ -258,3 +259,20 @@ async def test_promoting_one_pattern_promotes_no_other(learn: Learn) -> None:
     assert {each.pattern_id for each in patterns if each.promoted} == {mine.pattern_id}
     assert len(patterns) == 2
     assert not (await learn.playbook(BOB, PlaybookQuery()))[0].promoted
+
+
+async def test_a_lesson_is_stored_though_its_skill_cannot_be_looked_up(
+    house: Rooms, tmp_path: Path
+) -> None:
+    class Cut(Skills):
+        """Whose store is closed once the folder is written."""
+
+        async def update(self) -> bool:
+            await self.db.close()
+            return True
+
+    skills = Cut(house.db, house.clock, "store", root=tmp_path)
+    try:
+        assert await skills.update_skill(ADA, "any") is None
+    finally:
+        skills.work.close()
