@@ -149,13 +149,14 @@ def _append(path: str, line: bytes) -> None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     handle = os.open(path, flags, 0o600)
     try:
-        if os.fstat(handle).st_size + len(line) > LOG_BYTES_MAX:
-            os.replace(path, f"{path}.1")
-            os.close(handle)
-            handle = os.open(path, flags, 0o600)
-        os.write(handle, line)
+        is_full = os.fstat(handle).st_size + len(line) > LOG_BYTES_MAX
+        if not is_full:
+            os.write(handle, line)
     finally:
         os.close(handle)
+    if is_full:
+        os.replace(path, f"{path}.1")
+        _append(path, line)
 
 
 def log_file(environ: dict[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -314,6 +315,27 @@ def test_the_log_stays_small_and_nobody_else_reads_it(
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     note("a hook", "one\nline \x1b[31m")
     assert "one?line ?[31m" in log_lines(tmp_path)[-1]
+
+
+def test_a_log_that_cannot_be_begun_anew_closes_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "state" / "hooks.log"
+    log.parent.mkdir()
+    log.write_bytes(b"x" * LOG_BYTES_MAX)
+    others, opened = [], os.open
+
+    def opens_once(path: str, flags: int, mode: int) -> int:
+        if log.exists():
+            return opened(path, flags, mode)
+        others.append(opened(os.devnull, os.O_RDONLY))
+        raise OSError("no file can be made")
+
+    monkeypatch.setenv("MEMD_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "open", opens_once)
+    note("a hook", "x")
+
+    os.close(others[0])
 
 
 def test_a_log_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
