@@ -18,7 +18,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -217,7 +217,7 @@ def _run(command: list[str], folder: Path, report: Callable[[float], None]) -> N
         received, since = 0, time.monotonic()
         while pip.poll() is None:
             time.sleep(_POLL_S)
-            now = sum(path.stat().st_size for path in _files(folder))
+            now = _received_bytes(folder)
             if now != received:
                 received, since = now, time.monotonic()
             elif time.monotonic() - since > FETCH_QUIET_MS_MAX / 1_000:
@@ -240,8 +240,14 @@ def _ending(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes
         process.wait()
 
 
-def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
+def _received_bytes(folder: Path) -> int:
+    """Return the size of all files in *folder*; pip may move or remove any of them meanwhile."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(parent, name).stat().st_size
+    return total
 
 
 def _unpack(file: IO[bytes], name: str, into: Path, *, nesting: int) -> None:

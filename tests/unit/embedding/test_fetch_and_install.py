@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import threading
 import zipfile
 from pathlib import Path
 
@@ -47,6 +48,26 @@ def test_the_files_are_found_at_any_depth_of_a_folder(
     for name, content in official.items():
         (deep / name).write_bytes(content)
     assert check_files(from_path(tmp_path / "some", tmp_path)) == deep
+
+
+def test_files_that_pip_moves_meanwhile_are_no_error(tmp_path: Path) -> None:
+    (tmp_path / "stays").write_bytes(b"1234")
+    is_over = threading.Event()
+
+    def move() -> None:
+        while not is_over.is_set():
+            (tmp_path / "temporary").mkdir()
+            (tmp_path / "temporary" / "a").touch()
+            (tmp_path / "temporary" / "a").rename(tmp_path / "a")
+            (tmp_path / "a").unlink()
+            (tmp_path / "temporary").rmdir()
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    sizes = {fetch._received_bytes(tmp_path) for _ in range(2_000)}
+    is_over.set()
+    mover.join()
+    assert sizes == {4}
 
 
 @pytest.mark.parametrize("nested", [False, True])
