@@ -87,14 +87,16 @@ class Trash:
         SHA-256 over the rows' ids and hashes, and names the backups that may still contain them. On
         a full disk it uses the space that was reserved for it. Memories are erased a few at a time,
         so that other writes go on: after a kill some may be left, and the same request again erases
-        them. Raises BusyError when the rows are
-        erased but a reader prevents emptying the log, so that bytes may be left: the same request
-        again finishes it. Raises InvalidError for a filter without any condition, which would erase
-        everything, DeniedError where one of the memories was stated by a person and the
-        caller neither brought it nor is the owner; then nothing is erased.
+        them.
 
         A filter with a session and nothing else also means the messages that naps stored of it. A
         message is also erased with a memory that contains its text.
+
+        Raises BusyError when the rows are erased but a reader prevents emptying the log, so that
+        bytes may be left: the same request again finishes it. Raises InvalidError for a filter
+        without any condition, which would erase everything, DeniedError where one of the memories
+        was stated by a person and the caller neither brought it nor is the owner; then nothing is
+        erased.
         """
         erasure = _Erasure(caller, ids, condition, source)
         erasure.check()

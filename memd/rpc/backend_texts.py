@@ -89,12 +89,12 @@ class RemoteTexts(RemoteOrg):
         session_id: str,
         memory_type_hint: MemoryType | None = None,
     ) -> list[MemoryChunk]:
-        """Store *text* as memories and return them, in its order, after COMMIT.
+        """Store *text* as memories and return them after COMMIT, those that were known last.
 
         Returns [] for a blank text. Chunks below the threshold of importance and quarantined
         ones are left out; a chunk that waits for its vector has no importance yet. Raises
-        ValueError for a blank *user_id* or *session_id*, IngestionError for any failure in
-        the daemon.
+        ValueError for a blank *user_id* or *session_id*, UnavailableError, and IngestionError
+        for any other failure in the daemon.
         """
         from memd.base.errors import IngestionError, InvalidError
 

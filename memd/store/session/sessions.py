@@ -369,7 +369,7 @@ def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) ->
 
 
 def record_derived(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
-    """Record that these memories were derived from another one: with it they become stale."""
+    """Record that these memories were derived from another one, for their lineage."""
     conn.executemany(
         """
         INSERT OR IGNORE INTO derived (from_key, to_key)
