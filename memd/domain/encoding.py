@@ -104,6 +104,8 @@ class SentenceLogits(NamedTuple):
     """That it plainly tells what is worth remembering, in an answer of the agent's."""
     everywhere: float
     """That a wish holds in whatever project; great, too, where somebody tells of themselves."""
+    life: float
+    """That it tells an event or a change of somebody's life: "we broke up", "I got the job"."""
 
 
 @runtime_checkable

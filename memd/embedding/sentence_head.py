@@ -1,10 +1,10 @@
-"""The head over the states of a sentence: what twelve numbers tell of it.
+"""The head over the states of a sentence: what thirteen numbers tell of it.
 
 It is linear and was fitted on labelled sentences of many writers
-(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last four numbers on messages
+(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last five numbers on messages
 that were written for it (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312;
-``tests.bench.reach_fit``, 0323). Two of these, of what is plain and of wishes, are halves: the
-reader adds the other (``sentence_reader``).
+``tests.bench.reach_fit``, 0323; ``tests.bench.life_fit``, 0341). Two of these, of what is plain and
+of wishes, are halves: the reader adds the other (``sentence_reader``).
 ``sentence_head.json`` holds it: the weights of the states, and those of the signs that only a nap
 knows (:mod:`memd.sleep.distil.speech`), by name.
 """
@@ -53,6 +53,9 @@ class SentenceHead(NamedTuple):
     reach: bytes
     """Those of the states, for a wish that holds everywhere."""
     reach_bias: float
+    life: bytes
+    """Those of the states, for an event or a change of somebody's life."""
+    life_bias: float
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
@@ -61,7 +64,7 @@ class SentenceHead(NamedTuple):
         blocks = [np.frombuffer(each, dtype="<f2") for each in self._blocks]
         weights = np.hstack([each.reshape(2 * DIMENSION, -1) for each in blocks])
         rows: Rows = states @ weights.astype(np.float32)
-        rows[:, -1] += self.reach_bias
+        rows[:, -2:] += (self.reach_bias, self.life_bias)
         return [
             SentenceLogits(worth, tuple(others[:_KINDS]), *others[_KINDS:])
             for worth, *others in rows.tolist()
@@ -69,7 +72,7 @@ class SentenceHead(NamedTuple):
 
     @property
     def _blocks(self) -> tuple[bytes, ...]:
-        return self.states, self.written, self.answers, self.reach
+        return self.states, self.written, self.answers, self.reach, self.life
 
 
 @cache
@@ -93,4 +96,6 @@ def parse(document: Mapping[str, Any]) -> SentenceHead:
         document["answer_signs"],
         base64.b64decode(document["reach"]),
         document["reach_bias"],
+        base64.b64decode(document["life"]),
+        document["life_bias"],
     )

@@ -17,7 +17,7 @@ from memd.sleep.window.trigger import Reason
 
 UNSEEN = "Endpoints share one schema file here."
 RULE = "We never push to main."
-DECISION = SentenceLogits(9.0, (0.0, 0.0, 9.0, 0.0, 0.0), -9.0, 0.0, -9.0, -9.0, -9.0, -9.0)
+DECISION = SentenceLogits(9.0, (0.0, 0.0, 9.0, 0.0, 0.0), -9.0, 0.0, *[-9.0] * 5)
 MESSAGES = [
     {"role": "user", "content": UNSEEN},
     {"role": "assistant", "content": "Understood."},

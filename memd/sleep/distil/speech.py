@@ -33,8 +33,9 @@ SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
 LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
-PLAIN_KEPT, WISH_KEPT = 1.1, 0.75
-"""Those of stating plainly what lasts, and of being a wish, from which it is kept for sure."""
+PLAIN_KEPT, WISH_KEPT, LIFE_KEPT = 1.1, 0.75, 0.5
+"""Those of stating plainly what lasts, of being a wish, and of telling an event or a change of
+somebody's life, from which it is kept for sure."""
 WISH_WORTH = -4.7
 """Those of worth below which nothing is a wish: "tell me a joke" sounds like one (-6.8)."""
 SHORT_CHARS, SHORT_LIFT = 40, 0.05
@@ -72,6 +73,7 @@ class SentenceWorth(NamedTuple):
     plain: float
     wish: float
     everywhere: float
+    life: float
 
 
 def sentences_to_judge(own: Words) -> list[str]:
@@ -101,7 +103,7 @@ def weigh_sentences(
         worth, *kinds, plain, wish = total
         plain += SHORT_LIFT * max(0, SHORT_CHARS - len(text))
         best = max(range(len(kinds)), key=kinds.__getitem__)
-        worths[text] = SentenceWorth(worth, _KINDS[best], plain, wish, row.everywhere)
+        worths[text] = SentenceWorth(worth, _KINDS[best], plain, wish, row.everywhere, row.life)
     return worths
 
 
@@ -157,6 +159,9 @@ def _weigh_known(judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement
         return Judgement(best.act if is_told else Act.PREFERENCE, STANDING)
     if plain >= PLAIN_KEPT and may_be_plain(judged):
         return Judgement(_plain_act(judged, best), STANDING)
+    is_open = judged.score < STANDING and judged.act is not Act.QUESTION
+    if is_open and max(each.life for each in known) >= LIFE_KEPT:
+        return Judgement(Act.ENVIRONMENT if judged.score < WORTH else judged.act, STANDING)
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)
         return Judgement(best.act, score, by_model=True) if best.worth >= LIFTED else judged

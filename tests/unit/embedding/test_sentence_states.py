@@ -63,8 +63,9 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     states = np.zeros((2, 2 * DIMENSION), dtype=np.float32)
     states[1, 0] = 1.0
     nothing, first = head.logits(states)
-    bias = np.float32(head.reach_bias)
-    assert nothing == SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0, 0.0, float(bias))
+    bias, life_bias = np.float32(head.reach_bias), np.float32(head.life_bias)
+    silent = SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0, 0.0, float(bias), float(life_bias))
+    assert nothing == silent
     worth, *kinds, statement, in_memory = np.frombuffer(head.states, dtype="<f2")[:8].astype(float)
     assert len(head.written) == 2 * DIMENSION * 2 * 2
     plain, wish = np.frombuffer(head.written, dtype="<f2")[:2].astype(float)
@@ -72,7 +73,9 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     (answer,) = np.frombuffer(head.answers, dtype="<f2")[:1].astype(float)
     assert len(head.reach) == 2 * DIMENSION * 2
     everywhere = float(np.frombuffer(head.reach, dtype="<f2")[0].astype(np.float32) + bias)
-    others = (statement, in_memory, plain, wish, answer, everywhere)
+    assert len(head.life) == 2 * DIMENSION * 2
+    life = float(np.frombuffer(head.life, dtype="<f2")[0].astype(np.float32) + life_bias)
+    others = (statement, in_memory, plain, wish, answer, everywhere, life)
     assert first == SentenceLogits(worth, tuple(kinds), *others)
     assert set(head.written_signs) == set(head.signs)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)

@@ -21,11 +21,12 @@ from memd.sleep.distil.memory_worth import (
     is_worth_keeping,
     user_memory_signs,
 )
-from memd.sleep.distil.speech import WISH_KEPT, SentenceWorth, weigh
+from memd.sleep.distil.speech import LIFE_KEPT, WISH_KEPT, SentenceWorth, weigh
 
-SURE = SentenceLogits(30.0, (0.0, 0.0, 0.0, 0.0, 30.0), 30.0, 5.0, -30.0, -30.0, -30.0, -30.0)
-NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, -30.0, -30.0, -30.0, -30.0)
+NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, *[-30.0] * 5)
+SURE = NEVER._replace(worth=30.0, kinds=(0.0, 0.0, 0.0, 0.0, 30.0), statement=30.0, in_memory=5.0)
 PLAIN = NEVER._replace(plain=30.0)
+LIFE = NEVER._replace(life=LIFE_KEPT)
 WISHED = NEVER._replace(wish=30.0, worth=5.0)
 TOLD = NEVER._replace(answer=30.0)
 UNSEEN = "Endpoints share one schema file here."
@@ -47,7 +48,7 @@ def agent(text: str) -> dict[str, str]:
 
 
 def worth_of(worth: float, *, wish: float = 0.0, everywhere: float = 0.0) -> SentenceWorth:
-    return SentenceWorth(worth, Act.ENVIRONMENT, 0.0, wish, everywhere)
+    return SentenceWorth(worth, Act.ENVIRONMENT, 0.0, wish, everywhere, -30.0)
 
 
 def kept(messages: list[dict[str, str]], each_logits: SentenceLogits | None) -> list[NapMemory]:
@@ -122,6 +123,16 @@ def test_what_is_plainly_stated_is_kept_as_what_the_model_says_it_is(text: str) 
     assert (memory.text, memory.kind) == (text, NapKind.DECISION)
     [memory] = kept([user(text)], PLAIN._replace(kinds=(0.0, 0.0, 0.0, 9.0, 0.0)))
     assert (memory.text, memory.kind) == (text, NapKind.ENVIRONMENT)
+
+
+def test_what_changed_in_a_life_is_a_fact_unless_a_rule_knows_more() -> None:
+    text = "we broke up"
+    assert kept([user(text)], NEVER._replace(life=LIFE_KEPT - 0.1)) == []
+    [memory] = kept([user(text)], LIFE)
+    assert (memory.text, memory.kind) == (text, NapKind.ENVIRONMENT)
+    assert kept([user("should i quit my job?")], LIFE) == []
+    [by_rule] = kept([user(RULED)], None)
+    assert [each.kind for each in kept([user(RULED)], LIFE)] == [by_rule.kind]
 
 
 def test_what_a_rule_knows_stays_that_and_is_dropped_no_more() -> None:
@@ -385,12 +396,12 @@ def test_of_what_was_said_long_before_the_end_only_reasons_are_judged() -> None:
 @pytest.mark.parametrize(
     ("worth", "act"),
     [
-        (SentenceWorth(1.0, Act.ENVIRONMENT, 6.0, 3.0, 0.0), Act.ENVIRONMENT),
-        (SentenceWorth(1.0, Act.ENVIRONMENT, 2.0, 3.0, 0.0), Act.PREFERENCE),
-        (SentenceWorth(1.0, Act.PREFERENCE, 6.0, 3.0, 0.0), Act.PREFERENCE),
-        (SentenceWorth(1.0, Act.PREFERENCE, 2.0, WISH_KEPT - 0.1, 0.0), Act.ENVIRONMENT),
-        (SentenceWorth(1.0, Act.CORRECTION, 2.0, 0.0, 0.0), Act.ENVIRONMENT),
-        (SentenceWorth(1.0, Act.DECISION, 2.0, 0.0, 0.0), Act.DECISION),
+        (SentenceWorth(1.0, Act.ENVIRONMENT, 6.0, 3.0, 0.0, -30.0), Act.ENVIRONMENT),
+        (SentenceWorth(1.0, Act.ENVIRONMENT, 2.0, 3.0, 0.0, -30.0), Act.PREFERENCE),
+        (SentenceWorth(1.0, Act.PREFERENCE, 6.0, 3.0, 0.0, -30.0), Act.PREFERENCE),
+        (SentenceWorth(1.0, Act.PREFERENCE, 2.0, WISH_KEPT - 0.1, 0.0, -30.0), Act.ENVIRONMENT),
+        (SentenceWorth(1.0, Act.CORRECTION, 2.0, 0.0, 0.0, -30.0), Act.ENVIRONMENT),
+        (SentenceWorth(1.0, Act.DECISION, 2.0, 0.0, 0.0, -30.0), Act.DECISION),
     ],
 )
 def test_what_is_plainly_told_is_no_wish_unless_the_model_takes_it_for_one(
