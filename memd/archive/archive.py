@@ -78,7 +78,7 @@ class Archive:
         memory_id = await self.db.write(caller, work, reply=str)
 
         def read(conn: Reading) -> MemoryEntry:
-            row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+            row = memories.of_agent(conn, caller.agent_id, memory_id)
             if row is None:
                 raise _not_found()
             return redact_entry(row.entry())
@@ -142,7 +142,7 @@ class Archive:
         """
 
         def work(conn: Writing) -> str:
-            row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+            row = memories.of_agent(conn, caller.agent_id, memory_id)
             if row is None:
                 return ""
             check_may_change(conn, caller, [row.memory_key])
@@ -198,7 +198,7 @@ def _find(conn: Reading, caller: Caller, entry_id: str, now_us: int) -> int | No
 
 def _find_passing(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int:
     """Return the key of a visible turn in passing by its id. Raises MemoryNotFoundError."""
-    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    row = memories.of_agent(conn, caller.agent_id, memory_id)
     if row is None or row.passing is None or row.state not in VISIBLE or row.is_expired(now_us):
         raise _not_found()
     return row.memory_key

@@ -159,7 +159,7 @@ def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
         memory_key = memories.find_key(conn, memory_id)
         rows = {} if memory_key is None else memories.by_keys(conn, [memory_key])
         return next((key for key, row in rows.items() if caller.may_be(row.agent_id)), None)
-    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    row = memories.of_agent(conn, caller.agent_id, memory_id)
     return None if row is None else row.memory_key
 
 

@@ -208,7 +208,7 @@ def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
 
 
 def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int | None:
-    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    row = memories.of_agent(conn, caller.agent_id, memory_id)
     if row is None or row.state == MemoryState.TRASHED or row.is_expired(now_us):
         return None
     return row.memory_key

@@ -49,7 +49,7 @@ from memd.ingest.filing import Arrival
 from memd.ingest.queue import EmbeddingQueue, emit_flagged, emit_turned_away, speaker_labels
 from memd.ingest.replace import preview, replace
 from memd.ingest.update import admit_update, apply_update
-from memd.store.access import agents, names, replies
+from memd.store.access import agents, replies
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import memories
@@ -232,7 +232,7 @@ class Ingest:
         self.queue.wake()
 
         def read(conn: Reading) -> MemoryEntry:
-            row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+            row = memories.of_agent(conn, caller.agent_id, memory_id)
             if row is None:
                 raise MemoryNotFoundError("no such memory", field="id")
             return redact_entry(row.entry())

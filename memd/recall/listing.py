@@ -37,7 +37,7 @@ def find_entry(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> Me
 def _find_readable(
     conn: Reading, caller: Caller, memory_id: str, now_us: int
 ) -> StoredMemory | None:
-    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    row = memories.of_agent(conn, caller.agent_id, memory_id)
     if row is None or row.state not in READABLE or row.is_expired(now_us):
         return None
     return row

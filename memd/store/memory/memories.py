@@ -63,6 +63,11 @@ def by_id(conn: Reading, agent_key: int | None, memory_id: str) -> StoredMemory 
     return rows[key]
 
 
+def of_agent(conn: Reading, agent_id: str, memory_id: str) -> StoredMemory | None:
+    """Like :func:`by_id`, of the agent of a public id."""
+    return by_id(conn, names.find_agent(conn, agent_id), memory_id)
+
+
 def by_key(conn: Reading, key: int) -> StoredMemory:
     """Return a row that is known to exist; raises DamagedError when it does not match its hash."""
     rows = by_keys(conn, [key])
