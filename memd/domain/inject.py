@@ -19,6 +19,8 @@ from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.values import Name, NotBlankStr, ProjectId, Share, Text, Value
 
 PREPARE_TOKENS = 2000
+MEMORY_TOOLS = ("search_memory", "recall_memory")
+"""The tools by which an assistant reads its memory (SPEC 12)."""
 
 
 def policies_tokens(texts: Iterable[str]) -> int:

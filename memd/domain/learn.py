@@ -217,7 +217,6 @@ DISCOVERY_CHARS_MAX = 600
 TIER_CHARS_MAX = 2_000
 STEPS_MAX = 50
 PROPOSAL_TAGS_MAX = 20
-NON_INFERABLE_TAG = "non-inferable"
 SUCCESS_TAG = "success-derived"
 FAILURE_SOURCE, SUCCESS_SOURCE = "failure:", "success:"
 _TASK_CHARS_MAX = 240  # with its prefix a task's id must still be a name

@@ -20,9 +20,9 @@ from memd.base.limits import LESSONS_READ_ITEMS_MAX
 from memd.base.work import Work
 from memd.domain.caller import OPERATOR, Caller
 from memd.domain.enums import ArchiveReason, MemoryCategory, Origin
+from memd.domain.inject import MEMORY_TOOLS
 from memd.domain.learn import (
     FAILURE_SOURCE,
-    NON_INFERABLE_TAG,
     SUCCESS_SOURCE,
     SUCCESS_TAG,
     DistillationOutcome,
@@ -34,6 +34,7 @@ from memd.domain.learn import (
 )
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryMetadata, MemoryStoreRequest
 from memd.domain.settings.consolidation import ProceduralMemoryConfig
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import DISTILLATION_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.redaction import redact
@@ -286,7 +287,6 @@ def _refusal(
     return None
 
 
-MEMORY_TOOLS = ("search_memory", "recall_memory")
 NO_TURNS = "no turns"
 
 

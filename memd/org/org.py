@@ -27,6 +27,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
 from memd.domain.inject import PREPARE_TOKENS, policies_tokens
 from memd.domain.org.org import (
+    HUMAN,
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
@@ -310,7 +311,7 @@ class Org:
                 id=f"core-policy-{index}",
                 content=policy,
                 category=OrgFactCategory.CORE_POLICY,
-                author=OrgFactAuthor(is_human=True),
+                author=HUMAN,
                 created_at=now,
             )
             for index, policy in enumerate(self.config.core_policies)

@@ -16,7 +16,7 @@ from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.domain.caller import LOCAL, Caller
 from memd.domain.enums import OperationType, OrgFactCategory, ProposalState
 from memd.domain.org.access import Proposal, Signature
-from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest
+from memd.domain.org.org import HUMAN, OrgFactWriteRequest
 from memd.domain.trust import Screened
 from memd.org import temporal
 from memd.org.access import readable_categories, require_write_access
@@ -28,8 +28,6 @@ from memd.store.org import org as log
 from memd.store.org import proposals
 from memd.store.org.org import FactContent, Operation
 from memd.store.org.proposals import NewProposal, ProposalRow
-
-_HUMAN = OrgFactAuthor(is_human=True)
 
 
 @dataclass(frozen=True)
@@ -106,15 +104,15 @@ class Review:
         that not even a human may write.
         """
         raw = await self._verify(caller, "org.approve", proposal_id, signature)
-        stamp = self.org.stamp(caller, _HUMAN, raw)
+        stamp = self.org.stamp(caller, HUMAN, raw)
 
         def work(conn: Writing) -> str:
             row = _require_open(conn, proposal_id)
             category = OrgFactCategory(row.category)
-            require_write_access(self.org.config.write_access, category, _HUMAN)
+            require_write_access(self.org.config.write_access, category, HUMAN)
             before = None if row.fact_id is None else log.get_state(conn, row.fact_id)
             if before is not None:  # a move needs access to both categories, as in every write
-                require_write_access(self.org.config.write_access, before.category, _HUMAN)
+                require_write_access(self.org.config.write_access, before.category, HUMAN)
             fact_id = row.fact_id or self.org.ids.new()
             done: Operation | None
             if row.kind == OperationType.RETRACT:

@@ -8,22 +8,20 @@ style and no link.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from html import escape
 from typing import NamedTuple
 
+from memd.base.clock import DAY_US, from_us
 from memd.view.view import one_line
 
 TEXT_BAR_CHARS = 32
 LABEL_CHARS_MAX = 60
-_DAY_US = 86_400_000_000
 _BAR, _GAP, _OPEN_START, _OPEN_END = "\u2588", "\u00b7", "\u2039", "\u203a"
 _BAR_PAST = "\u2591"
 
 # Lengths in the SVG, in its own units.
 _ROW = 34
 _LEFT, _WIDE, _RIGHT, _TOP = 330, 560, 20, 56
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Bar(NamedTuple):
@@ -116,7 +114,7 @@ def _frame(bars: Sequence[Bar], now_us: int) -> _Frame:
     """Return the range of the bars, with room at an open end."""
     edges = [now_us, *(edge for bar in bars for edge in bar[2:4] if edge is not None)]
     first, last = min(edges), max(edges)
-    room = max(_DAY_US, (last - first) // 10)
+    room = max(DAY_US, (last - first) // 10)
     return _Frame(
         first - (room if any(bar.start_us is None for bar in bars) or first == now_us else 0),
         last + (room if any(bar.stop_us is None for bar in bars) else 0),
@@ -144,7 +142,7 @@ def _x(moment_us: int, frame: _Frame) -> int:
 
 def _day(moment_us: int) -> str:
     try:
-        return f"{_EPOCH + timedelta(microseconds=moment_us):%Y-%m-%d}"
+        return f"{from_us(moment_us):%Y-%m-%d}"
     except OverflowError:  # an open end beyond the calendar's range
         return ""
 

@@ -29,7 +29,6 @@ from memd.cli.reach import LONG_SECONDS_MAX, daemon
 from memd.cli.upkeep.upkeep import call_or_run, run_offline
 
 KEYS = ".keys"
-_NEVER = "operator.key"  # each daemon creates its own
 
 
 @options.examples("memd backup", "memd backup ~/memd.db", "memd backup /media/disk --with-keys")
@@ -136,7 +135,8 @@ def _back_up_to(target: Path) -> Path:
 def _keys_to(folder: Path, copy: Path) -> list[str]:
     """Copy the keys beside *copy* and return their names. The owner key stays encrypted."""
     target = copy.with_name(f"{copy.name}{KEYS}")
-    names = sorted(path.name for path in folder.glob("*.key") if path.name != _NEVER)
+    operator = client_key.OPERATOR_KEY_FILE  # each daemon creates its own
+    names = sorted(path.name for path in folder.glob("*.key") if path.name != operator)
     for name in names:
         client_key.write(target / name, client_key.private_text(folder / name).rstrip("\n"))
     return names

@@ -37,6 +37,10 @@ class OrgFactAuthor(Value):
         return self
 
 
+HUMAN = OrgFactAuthor(is_human=True)
+"""The author of what the owner writes or signs."""
+
+
 class OrgFact(Value):
     """The current version of a fact. *valid_from* and *valid_to* are its valid time."""
 

@@ -10,11 +10,10 @@ from typing import NamedTuple
 from memd.base.clock import from_us, to_us
 from memd.domain.enums import Origin, Trust
 from memd.domain.org.org import OrgFact
-from memd.domain.sleep.consolidation import is_answer, user_part, without_outcome
+from memd.domain.sleep.consolidation import DIGEST_TAG, is_answer, user_part, without_outcome
 from memd.domain.trust import mark as mark_of
 from memd.guard.redaction import redact
 from memd.inject.brief.rows import (
-    DIGEST,
     OpenPoints,
     drop_continued,
     find_open_points,
@@ -67,7 +66,7 @@ def digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[Brie
 
     None of a session after which several others told something else: it is not how work ended.
     """
-    digests = [row for row in rows if row.kind == DIGEST]
+    digests = [row for row in rows if row.kind == DIGEST_TAG]
     if not digests:
         return []
     own = [row for row in digests if row.session_key == material.own_key]
@@ -119,7 +118,7 @@ def _memory_line(row: BriefRow) -> BriefLine:
 def open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[BriefLine]:
     """Return what earlier sessions than that of the digest *shown* left open."""
     ids = {line.id for line in shown}
-    digests = [row for row in rows if row.kind == DIGEST and row.memory_id not in ids]
+    digests = [row for row in rows if row.kind == DIGEST_TAG and row.memory_id not in ids]
     return [
         BriefLine(
             point.digest.memory_id,
@@ -222,7 +221,7 @@ def _note(told_us: dict[str, int], words: Iterable[str], at_us: int) -> None:
 
 def _split_requests(line: BriefLine) -> Iterator[tuple[frozenset[str], int]]:
     """Yield the words of *line* and its time, which is 0 for the requests of a digest."""
-    if line.kind != DIGEST:
+    if line.kind != DIGEST_TAG:
         yield _words(line.text), line.at_us
         return
     for field_line in line.text.splitlines():

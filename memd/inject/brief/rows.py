@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import (
+    DIGEST_TAG,
     FIX_TAG,
     OPEN_FIELD,
     USER_OPEN_FIELD,
@@ -35,8 +36,8 @@ COMMANDS, PURPOSES = "commands", ("test", "check", "build", "run")
 EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
 HALF_LIFE_SESSIONS = 3.0
 OUTCOME_SESSIONS = 12  # the latest, of which is told what came of their work
-DIGEST, OUTCOME = "digest", "outcome"
-_OF_AGENT = frozenset({DIGEST, OUTCOME, FIX_TAG})
+OUTCOME = "outcome"
+_OF_AGENT = frozenset({DIGEST_TAG, OUTCOME, FIX_TAG})
 # A rule that says how long it holds, in the languages in which naps find rules.
 _LASTING = re.compile(
     r"\b(?:always|never|from now on|in (?:the )?future|going forward|every time|each time|whenever"
@@ -84,7 +85,7 @@ def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
     brief tells of several things.
     """
     ends = session_ends(rows)
-    worths = [(_worth(row, ends), row) for row in rows if row.kind != DIGEST]
+    worths = [(_worth(row, ends), row) for row in rows if row.kind != DIGEST_TAG]
     worths = [each for each in worths if each[0]]
     worths.sort(key=lambda each: (each[0], _purpose_place(each[1]), each[1].at_us), reverse=True)
     alike: Counter[object] = Counter()

@@ -19,6 +19,7 @@ from memd.base import log
 from memd.base.limits import NAME_CHARS_MAX
 from memd.domain.backend import MemoryBackend
 from memd.domain.inject import (
+    MEMORY_TOOLS,
     ChatMessage,
     MessageRole,
     QueryReformulator,
@@ -46,7 +47,7 @@ from memd.inject.tools.arguments import (
     text_schema,
 )
 
-SEARCH, RECALL = "search_memory", "recall_memory"
+SEARCH, RECALL = MEMORY_TOOLS
 SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50
 
 QUALIFIES = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,7 @@ from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.org.access import Proposal, Signature
 from memd.domain.org.history import AsOfQuery, PastFacts, Timeline
 from memd.domain.org.org import (
+    HUMAN,
     OperationLogEntry,
     OperationLogSnapshot,
     OrgFact,
@@ -43,7 +44,6 @@ from memd.serve.routes.routes import (
 router = Router()
 
 _FACT_ID = ShortId("fact_id", "fact")
-_HUMAN: Final = OrgFactAuthor(is_human=True)
 
 
 class SignedParams(KeyParams):
@@ -271,7 +271,7 @@ async def _author(
     if params.signature is None:
         return None, None
     raw = await context.rooms.owner.verify(context.caller, params.signature, action, signed())
-    return _HUMAN, raw
+    return HUMAN, raw
 
 
 def _refuse_claim(author: Any) -> None:

@@ -20,7 +20,7 @@ from memd.base.limits import TEXT_CHARS_MAX
 from memd.domain.encoding import ChunkingConfig, SentenceLogits, TokenCounter
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
-from memd.domain.learn import NON_INFERABLE_TAG
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import EVERYWHERE_TAG, LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text

@@ -17,7 +17,7 @@ from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryState
-from memd.domain.sleep.consolidation import LLMConsolidationConfig
+from memd.domain.sleep.consolidation import COMPRESSED_TAG, LLMConsolidationConfig
 from memd.sleep.night.tasks import (
     Cursor,
     NightScope,
@@ -35,13 +35,12 @@ from memd.store.file.database import Database
 from memd.store.memory import groups
 from memd.store.memory.groups import MemberRow
 from memd.store.memory.transitions import RunStep
+from memd.store.session.sessions import IDLE_US
 from memd.view.view import untrusted_content_directive, wrap_stored
 
-IDLE_US = 6 * 3_600_000_000  # a session that is quiet for longer has ended (SPEC D2)
 SENTENCES = 3
 CHARS = 900
 LEAST_CHARS = 40  # of each active memory
-TAG = "compressed"
 PROMPT = """\
 Summarize the following conversation into 2-3 sentences capturing key facts,
 decisions, and topics discussed. Be specific and preserve names, numbers, and
@@ -221,7 +220,7 @@ class Compression:
             for summary in summaries_of_session:
                 text, members = summary
                 new = new_summary(conn, scope, self.ids, session_key, self.counter.count(text))
-                row = summary_row(new, members, text, MemoryCategory.SEMANTIC, (TAG,))
+                row = summary_row(new, members, text, MemoryCategory.SEMANTIC, (COMPRESSED_TAG,))
                 hidden = summary.active_members
                 summaries.append(plan_summary(row, members, hidden, ArchiveReason.COMPRESSED))
             hidden_count = write_summaries(conn, step, summaries)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
+from memd.domain.sleep.consolidation import SUMMARY_SOURCE
 from memd.guard.secrets import screen
 from memd.store.memory.groups import GroupKey, MemberRow
 from memd.store.memory.rows import MemoryRow
 
 SUMMARY_TOKENS = 240  # of the model's 254; the rest is for the heading
 LINE_CHARS = 200  # of each memory in a summary (SPEC 16.6)
-SOURCE = "consolidation"
 SPAN_US = 30 * 86_400_000_000  # of a summary of memories of no session, if that holds enough
 
 
@@ -165,7 +165,7 @@ def summary_row(
         speaker=None,
         content=screen(text).text,  # a language model may have written it
         caption=None,
-        reference=SOURCE,
+        reference=SUMMARY_SOURCE,
         ordinal=first.ordinal,
         part=first.part,
         batch=None,

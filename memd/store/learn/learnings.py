@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.enums import LearningOutcome, Trust
-from memd.domain.learn import FAILURE_SOURCE, NON_INFERABLE_TAG, SUCCESS_SOURCE
+from memd.domain.learn import FAILURE_SOURCE, SUCCESS_SOURCE
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import FIX_TAG
 from memd.domain.trust import Screened
 from memd.store.access import changes

@@ -16,7 +16,7 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.acts import Act, judge, without_order
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.phrases import PRINTED
-from memd.sleep.distil.language.prose import CHECKBOX, is_code, plain, read_end
+from memd.sleep.distil.language.prose import CHECKBOX, FENCES, HEADLINE, is_code, plain, read_end
 from memd.sleep.distil.language.words import words
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
@@ -68,8 +68,6 @@ _BEGINS = re.compile(
     re.IGNORECASE,
 )
 _THING = re.compile(r"[^\s()\[\]\"'`,;:!?]+(?:://\S+)?(?<![.])")
-_FENCES = ("```", "~~~")
-_HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _BOLD_LINE = re.compile(r"\*\*([^*\n]{3,200})\*\*:?")
 _NUMBERED = re.compile(r"(?:\*\*)?\(?\d{1,2}[.):]\s+(?:\*\*)?")
 _ITEM = re.compile(r"(?:[-*+•]|\(?\d{1,3}[.)])\s+")
@@ -206,8 +204,8 @@ def _subject(text: str) -> str:
     """Return the title of a whole answer, "" where it has none; a comment in code is no title."""
     fenced = False
     for line in map(str.strip, text.splitlines()):
-        fenced ^= line.startswith(_FENCES)
-        heading = None if fenced else _HEADING.match(line)
+        fenced ^= line.startswith(FENCES)
+        heading = None if fenced else HEADLINE.match(line)
         if heading:
             return plain(heading[2])[:_SUBJECT_CHARS_MAX] if len(heading[1]) == 1 else ""
     return ""
@@ -229,7 +227,7 @@ def _sections(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
     fenced = False
     for raw in read_end(text).splitlines():
         line = raw.strip()
-        if line.startswith(_FENCES):
+        if line.startswith(FENCES):
             fenced = not fenced
             continue
         if fenced or not line:
@@ -255,7 +253,7 @@ def _sections(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
 
 def _heading(line: str) -> tuple[str, int]:
     """Return a heading and its level, "" for any other line; a line in bold is below all others."""
-    heading = _HEADING.match(line)
+    heading = HEADLINE.match(line)
     if heading:
         return heading[2], len(heading[1])
     bold = _BOLD_LINE.fullmatch(line)

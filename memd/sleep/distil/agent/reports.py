@@ -27,7 +27,7 @@ from memd.sleep.distil.exchanges import (
     NapMemory,
     Run,
 )
-from memd.sleep.distil.language.prose import plain
+from memd.sleep.distil.language.prose import FENCES, HEADLINE, plain
 from memd.sleep.distil.language.words import Words, words
 from memd.sleep.distil.quoted import drop_quoted, fold_words
 
@@ -46,8 +46,6 @@ _RUNS_MIN = 8  # of an exchange in which the agent worked by itself
 _SCORES = {NapKind.DECISION: 0.55, NapKind.OUTCOME: 0.35}
 _PAGE_SCORE = 0.3
 
-_FENCES = ("```", "~~~")
-_HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _BOLD_LINE = re.compile(r"\*\*([^*\n]{3,160})\*\*:?")
 _ITEM = re.compile(r"^\s*(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+")
 _NUMBER = re.compile(r"^(?:\(?\d{1,2}[.):]|[^\w`(\[]+)\s*")
@@ -234,7 +232,7 @@ def sections(text: str) -> tuple[str, list[TextSection]]:
     fenced = False
     for raw in text.splitlines():
         line = raw.strip()
-        fenced ^= line.startswith(_FENCES)
+        fenced ^= line.startswith(FENCES)
         named = "" if fenced else _heading(line)
         if not named:
             body.append(raw)
@@ -249,7 +247,7 @@ def sections(text: str) -> tuple[str, list[TextSection]]:
 
 def _heading(line: str) -> str:
     """Return the heading that *line* is, without its number; "" for any other line."""
-    marked = _HEADING.fullmatch(line)
+    marked = HEADLINE.fullmatch(line)
     bold = _BOLD_LINE.fullmatch(line)
     named = marked[2] if marked else bold[1] if bold else ""
     return _NUMBER.sub("", plain(named)).strip(" :.*")[:_TITLE_CHARS_MAX]

@@ -21,7 +21,10 @@ _GAP = 2  # lines between a lead and its list
 _CUT_CHARS_MIN = 80
 _THING_CHARS_MAX = 120  # of a name; what goes on behind it is read no further
 
-_FENCES = ("```", "~~~")
+FENCES = ("```", "~~~")
+"""What the lines around a block of code begin with."""
+HEADLINE = re.compile(r"(#{1,6})\s+(.+)")
+"""A marked heading: its level and its text."""
 _NO_PROSE = ("#", "|", ">", "<", "---", "===", "***", "$ ", "+-")
 _ITEM = re.compile(r"(?:(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\[[ xX]\])\s+)+")
 CHECKBOX = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[[ xX-]\]\s")
@@ -109,7 +112,7 @@ def read_end(text: str) -> str:
     begin = text.find("\n", len(text) - PROSE_CHARS_MAX) + 1
     fence = ""
     for line in map(str.strip, text[:begin].splitlines()):
-        if line.startswith(_FENCES):
+        if line.startswith(FENCES):
             fence = "" if line.startswith(fence or "\0") else (fence or line[:3])
     return f"{fence}\n{text[begin:]}" if fence else text[begin:]
 
@@ -230,7 +233,7 @@ def _prose_lines(lines: Sequence[str]) -> Iterator[str]:
     fence, of_tasks, wraps = "", False, False
     for raw in lines:
         line = raw.strip()
-        if line.startswith(_FENCES):
+        if line.startswith(FENCES):
             fence = "" if line.startswith(fence or "\0") else (fence or line[:3])
             line = ""
         is_box = CHECKBOX.match(line) is not None

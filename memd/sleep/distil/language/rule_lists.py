@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memd.sleep.distil.language.prose import FENCES
+
 RULES_CHARS_MAX = 800
 """The rules in one memory; what is longer becomes a second one."""
 MORE = "\u2026"
@@ -25,7 +27,6 @@ _BELOW_LINES_MAX = 12
 _SHORT_CHARS = 60
 _GAP = 2  # lines between a lead and what it leads to
 
-_FENCES = ("```", "~~~")
 # What stands in front of a line: a list's mark, a number, a pictogram, a heading's signs.
 _MARK = re.compile(
     r"\s*(?:(?:[-*+\u2022>]|#{1,6}|\(?\d{1,3}[.)]|\[[ xX-]?\])\s+|[^\w\s`\"'({<\[/.@#$&-]+\s*)*"
@@ -121,7 +122,7 @@ def _lines(text: str) -> list[str]:
     lines: list[str] = []
     fenced = False
     for raw in text.splitlines():
-        is_fence = raw.strip().startswith(_FENCES)
+        is_fence = raw.strip().startswith(FENCES)
         fenced ^= is_fence
         lines.append("" if fenced or is_fence else raw.rstrip())
     return lines
@@ -221,7 +222,7 @@ def _below(lines: Sequence[str], at: int) -> str:
     if begin - at > _GAP or begin == len(lines):
         return ""
     first = lines[begin].strip()
-    if first.startswith(_FENCES):
+    if first.startswith(FENCES):
         code = [line.strip() for line in _until(lines, begin + 1, first[:3])]
         whole = " ".join(code)
         return whole if len(whole) <= _BELOW_CHARS_MAX else ""
