@@ -18,6 +18,8 @@ _END = re.compile(
     r"|(?<=[\u3002\uff01\uff1f])|\n+",
     re.MULTILINE,
 )
+SENTENCE_GAP = re.compile(r"(?<=[.!?])\s+")
+"""The white space behind a mark that may end a sentence."""
 
 ENGLISH_FUNCTION_WORDS = frozenset(
     """

@@ -11,21 +11,19 @@ its mean gain exceeds what chance would explain.
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.learn import Verdict
 from memd.store.learn.tunings import MemoryText
+from memd.text.words import SENTENCE_GAP
 
 ANSWER_CHARS_MIN = 30
 """A shorter text ("Yes, sure!") answers no later question."""
 
 LEAD_IN = "What is known about this: "
 FIRST_CHARS_MAX = 200
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 class LabelledQuestion(NamedTuple):
@@ -50,7 +48,7 @@ def question_of(memory: MemoryText) -> LabelledQuestion | None:
         return None
     if len(memory.content) < ANSWER_CHARS_MIN:
         return None
-    last = _SENTENCE.split(before)[-1]
+    last = SENTENCE_GAP.split(before)[-1]
     return LabelledQuestion(memory.memory_key, memory.agent_id, last, memory.before_key)
 
 
@@ -60,7 +58,7 @@ def first_sentence(chunk: str) -> str:
     >>> first_sentence("Deploys wait for CI. Then rsync.")
     'What is known about this: Deploys wait for CI.'
     """
-    return LEAD_IN + _SENTENCE.split(chunk.strip())[0][:FIRST_CHARS_MAX]
+    return LEAD_IN + SENTENCE_GAP.split(chunk.strip())[0][:FIRST_CHARS_MAX]
 
 
 TOP = 10

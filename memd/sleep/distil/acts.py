@@ -25,6 +25,7 @@ from memd.sleep.distil.language.moment import (
     shows_error,
     spoken_form,
 )
+from memd.sleep.distil.language.phrases import ACKNOWLEDGEMENTS, nothing_but
 from memd.sleep.distil.language.signs import (
     FIRM_ORDER,
     FIRST,
@@ -182,12 +183,10 @@ _MEANWHILE = re.compile(
     r"|hang on)\b",
     re.IGNORECASE,
 )
-_ACKNOWLEDGES = re.compile(
-    r"\W*(?:(?:ok(?:ay)?|k|great|thanks?(?: you)?|cool|nice|perfect|good|awesome|got it|i see|sure"
-    r"|works?|worked|working|was|fixed|done|yes|yeah|yep|y|fine|excellent|looks good|lgtm|very|job"
-    r"|so much|a lot|that|this|it|is|i(?:'m| am)|na|nah|now|hi|hello|hey|bye|wow|sweet|i did"
-    r"|danke|merci|gracias|grazie|obrigado|bedankt)\b\W*)+$",
-    re.IGNORECASE,
+_ACKNOWLEDGES = nothing_but(
+    rf"{ACKNOWLEDGEMENTS}|k|thanks? you|got it|i see|sure|works?|worked|working|was|fixed|done|yeah"
+    r"|yep|y|fine|excellent|looks good|lgtm|very|job|so much|a lot|is|i(?:'m| am)|na|nah|now|hi"
+    r"|hello|hey|bye|wow|sweet|i did|bedankt"
 )
 _CASES = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK})
 _SETTLES = _CASES | {Act.ENVIRONMENT}

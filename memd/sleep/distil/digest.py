@@ -20,6 +20,7 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory, Run
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.left import LABEL, SUMS_UP, drop_farewells
+from memd.sleep.distil.language.phrases import ACKNOWLEDGEMENTS, nothing_but
 from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
 from memd.text.languages import SIGNS
 from memd.text.words import sentences
@@ -68,12 +69,10 @@ _LOCAL = re.compile(
 )
 _OWN = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # the assistant's own notes and plans
 _SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/private/")
-_EMPTY_WORDS = re.compile(
-    r"\W*(?:(?:y|yes|yep|yup|yeah|ok|okay|k|sure|thanks?|thank|you|great|perfect|nice|good|go|on|ahead"
-    r"|proceed|continue|do|it|that|this|and|now|please|done|no|nope|quit|exit|works?|super|awesome|cool"
-    r"|thx|thanx|tnx|ty|cheers|so|much|very|well|all|that's|for|today|the|day|gotta|off|home|brb"
-    r"|ja|danke|perfekt|gut|merci|oui|parfait|gracias|perfecto|vale|sí|grazie|sim|obrigad[oa])\b\W*)+",
-    re.IGNORECASE,
+_EMPTY_WORDS = nothing_but(
+    rf"{ACKNOWLEDGEMENTS}|y|yep|yup|yeah|k|sure|you|go|on|ahead|proceed|continue|do|and|now|please"
+    r"|done|no|nope|quit|exit|works?|super|thx|thanx|tnx|ty|cheers|so|much|very|well|all|that's|for"
+    r"|today|the|day|gotta|off|home|brb|ja|perfekt|gut|oui|parfait|perfecto|vale|sí|sim|obrigada"
 )
 _LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))
 _SHARE = 0.9  # of the files; the folder in which so many are is their folder

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.sleep.distil.environment.given_up import find_undone, gives_up
 from memd.sleep.distil.environment.places import moves, states_place
-from memd.sleep.distil.language.replies import is_denial
+from memd.sleep.distil.language.replies import NO_MORE, is_denial
 from memd.sleep.distil.select import ALIKE
 from memd.text.words import content_stems, sentences
 
@@ -31,11 +31,9 @@ _NEGATES = re.compile(r"\b(?:not?|never|none|nothing|without|cannot|\w+n't)\b", 
 _RULES = re.compile(r"\b(?:always|never|must|only|(?:do not|don't)(?= \w))\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,.:;!?]\s+")
 _NO_MORE = re.compile(
-    r"\b(?:no longer|not any ?more|n't \w+(?: \S+){0,6} any ?more|changed (?:my|our) minds?"
-    r"|on second thoughts?|scrap|never ?mind|forget (?:it|that|about)|revert|undo"
-    r"|(?:go|went|going|switch(?:ed)?) back to|after all|instead"
-    r"|doch (?:nicht|kein\w*|wieder|lieber)|verworfen|nicht mehr|abgeschafft|stattdessen"
-    r"|finalement|au lieu d\w*|ne \w+ plus|ya no|en vez de|al final)\b",
+    rf"\b(?:{NO_MORE}|n't \w+(?: \S+){{0,6}} any ?more|on second thoughts?"
+    r"|(?:went|going|switch(?:ed)?) back to|doch wieder|abgeschafft|au lieu d\w*|ne \w+ plus"
+    r"|en vez de)\b",
     re.IGNORECASE,
 )
 

@@ -8,7 +8,6 @@ answer found nothing to keep: the session stays as it is, and the next night ask
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -36,6 +35,7 @@ from memd.store.memory import groups
 from memd.store.memory.groups import MemberRow
 from memd.store.memory.transitions import RunStep
 from memd.store.session.sessions import IDLE_US
+from memd.text.words import SENTENCE_GAP
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 SENTENCES = 3
@@ -49,7 +49,6 @@ Conversation:
 {session_content}"""
 
 _FENCE = "conversation"
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 class SessionText(NamedTuple):
@@ -88,7 +87,7 @@ def first_sentences(contents: Sequence[str]) -> str:
     'We met. It rained! We left and more.'
     """
     joined = " ".join(" ".join(contents).split())
-    short = " ".join(_SENTENCE_END.split(joined)[:SENTENCES])[:CHARS]
+    short = " ".join(SENTENCE_GAP.split(joined)[:SENTENCES])[:CHARS]
     return _end_sentence(short)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from memd.sleep.distil.language.phrases import PRINTED
+from memd.sleep.distil.language.phrases import ACKNOWLEDGEMENTS, PRINTED, nothing_but
+from memd.text.words import SENTENCE_GAP
 
 _WORDS_MIN = 3  # of a point: fewer do not say what is to be done
 _ITEMS = r"(?:items?|points?|tasks?|steps?|work|issues?|gaps?|problems?|failures?|errors?|todos?)"
@@ -103,7 +104,6 @@ _HEADING_PUT_OFF = (
     rf"{_LEAD}(?:{_PUT_OFF}(?:[\s,(]+(?:{_FOR} )?{_DAY})?|(?:left )?{_FOR} {_DAY})\W*"
 )
 _HEADS_PUT_OFF = re.compile(_HEADING_PUT_OFF, re.IGNORECASE)
-_LAST_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 USER_LABEL = re.compile(rf"{_HEADING_PUT_OFF}:\s*(?=\S)", re.IGNORECASE)
 """What stands in front of what a user leaves for later, in a sentence."""
 _LATER = re.compile(
@@ -209,11 +209,9 @@ TAKES_ALL = re.compile(
     re.IGNORECASE,
 )
 """An order to do all that was listed."""
-_CLOSES = re.compile(
-    r"\W*(?:(?:ok(?:ay)?|great|perfect|cool|nice|thanks?|thank you|thx|good|awesome|yes|merci|danke"
-    r"|gracias|grazie|obrigad[oa]|super|perfekt|commit|push|(?:add|stage) all|please|and|now|it"
-    r"|that|this|all|everything|the|changes?|to|git(?:hub)?|main|master|remote|origin|branch)\b\W*)+",
-    re.IGNORECASE,
+_CLOSES = nothing_but(
+    rf"{ACKNOWLEDGEMENTS}|thank you|thx|obrigada|super|perfekt|commit|push|(?:add|stage) all|please"
+    r"|and|now|all|everything|the|changes?|to|git(?:hub)?|main|master|remote|origin|branch"
 )
 
 
@@ -237,7 +235,7 @@ def put_off_heading(line: str) -> int:
     (-1, -1)
     """
     text = line.rstrip()
-    begin = max((each.end() for each in _LAST_SENTENCE.finditer(text)), default=0)
+    begin = max((each.end() for each in SENTENCE_GAP.finditer(text)), default=0)
     return begin if _HEADS_PUT_OFF.fullmatch(text[begin:].lstrip("#*_ ")) else -1
 
 

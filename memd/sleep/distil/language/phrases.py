@@ -19,6 +19,18 @@ def _anywhere(listed: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{any_of(listed)})\b", re.IGNORECASE)
 
 
+ACKNOWLEDGEMENTS = (
+    "ok(?:ay)?|yes|great|perfect|cool|nice|good|awesome|thanks?|danke|merci|gracias|grazie|obrigado"
+    "|it|that|this"
+)
+"""Words of thanks and of praise, and what they go with."""
+
+
+def nothing_but(expressions: str) -> re.Pattern[str]:
+    """Return the pattern of a text of *expressions* and signs between them, for a full match."""
+    return re.compile(rf"\W*(?:(?:{expressions})\b\W*)+", re.IGNORECASE)
+
+
 # What tells of the work and not of the thing: no sentence that begins so is told.
 NARRATION = opening(
     """

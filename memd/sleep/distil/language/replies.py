@@ -114,12 +114,15 @@ COMPLAINS = re.compile(
     re.IGNORECASE,
 )
 """Says that what was done did not help, and nothing of how it is."""
+NO_MORE = (
+    r"instead|no longer|not any ?more|changed (?:my|our) minds?|scrap|never ?mind"
+    r"|forget (?:it|that|about)|revert|undo|go back to|after all|doch (?:nicht|kein\w*|lieber)"
+    r"|nicht mehr|stattdessen|verworfen|finalement|ya no|al final"
+)
+"""What says so anywhere, and in a sentence of its own to another session."""
 TAKES_BACK = re.compile(
-    r"\b(?:instead|no longer|not any ?more|changed (?:my|our) minds?|on second thought|scrap"
-    r"|never ?mind|forget (?:it|that|about)|revert|undo|go back to|after all|turns out|actually"
-    r"|rather than|yank|doch (?:nicht|kein\w*|lieber)|statt(?:dessen)?|nicht mehr|sondern|verworfen"
-    r"|finalement|au lieu|plutôt|à la place|ne plus|en vez|en lugar|ya no|al final)\b"
-    r"|^\W*no\b",
+    rf"\b(?:{NO_MORE}|on second thought|turns out|actually|rather than|yank|statt|sondern|au lieu"
+    r"|plutôt|à la place|ne plus|en vez|en lugar)\b|^\W*no\b",
     re.IGNORECASE,
 )
 """Says that what was said before is no more."""
