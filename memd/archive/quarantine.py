@@ -46,19 +46,19 @@ class Quarantine:
         after: str | None,
         limit: int,
         *,
-        aside: bool = False,
+        quarantined: bool = False,
         everybody: bool = False,
     ) -> tuple[tuple[FlaggedMemory, ...], str | None]:
         """Return a page of suspicious memories, newest first, each with the beginning of its text.
 
-        Of the caller's agent and what it shared, or with *everybody* of all agents; with *aside*
-        only those in quarantine. A client whose key names its agent gets its own, and so does one
-        without a key as soon as some agent has a key.
+        Of the caller's agent and what it shared, or with *everybody* of all agents; with
+        *quarantined* only those in quarantine. A client whose key names its agent gets its own, and
+        so does one without a key as soon as some agent has a key.
         """
 
         def work(conn: Reading) -> tuple[list[FlaggedMemory], str | None]:
             agent_key = agent_filter(conn, caller, everybody=everybody)
-            rows = flagged.list_page(conn, agent_key, after, limit + 1, quarantined=aside)
+            rows = flagged.list_page(conn, agent_key, after, limit + 1, quarantined=quarantined)
             entries = memories.by_keys(conn, [row.memory_key for row in rows])
             page = [
                 _to_flagged(row, entries[row.memory_key])

@@ -35,7 +35,7 @@ class MemoryState(StrEnum):
 
     Visible: active, pending (findable by words, without its vector yet).
     Hidden, found with ``include_compressed``: compressed, archived.
-    Invisible everywhere: quarantined, stale (a summary to be rebuilt), trashed.
+    Invisible everywhere: quarantined, trashed, and stale, which the schema knows and no memory is.
     """
 
     ACTIVE = "active"
@@ -137,7 +137,7 @@ class FusionStrategy(StrEnum):
 
 
 class RunKind(StrEnum):
-    """The kind of a run."""
+    """The kind of a run. The schema knows undo, which no run is: a run of any kind is undone."""
 
     NAP = "nap"
     NIGHT = "night"

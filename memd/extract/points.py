@@ -248,7 +248,7 @@ def _parse_season(text: TimeText, place: int) -> Point | None:
     """Parse "in spring", "summer 2024"; "the spring" may be another thing."""
     point = parse_season(text, place)
     is_lone = point is not None and point.after == place + 1
-    return None if is_lone and not _follows(text, place, words.SEASON_LEADS) else point
+    return None if is_lone and not _is_led(text, place) else point
 
 
 def _is_season(text: TimeText, place: int) -> bool:
@@ -260,9 +260,10 @@ def _is_season(text: TimeText, place: int) -> bool:
     return is_german and not has_summer_time(text.now, text.zone)
 
 
-def _follows(text: TimeText, place: int, leads: frozenset[str]) -> bool:
-    """Return whether one of *leads* is before a word, or before the filler before it."""
+def _is_led(text: TimeText, place: int) -> bool:
+    """Return whether a season's lead is before a word, or before the filler before it."""
     before = text.at(place - 1)
+    leads = words.SEASON_LEADS
     return before in leads or (before in words.FILLERS and text.at(place - 2) in leads)
 
 
@@ -307,7 +308,7 @@ def _parse_quarter(text: TimeText, place: int) -> Point | None:
     point = parse_quarter(text, place)
     if point is None or point.stretch.other is None:
         return point
-    return point if _follows(text, place, words.SEASON_LEADS) else None
+    return point if _is_led(text, place) else None
 
 
 def _parse_week_number(text: TimeText, place: int) -> Point | None:

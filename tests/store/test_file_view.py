@@ -318,8 +318,8 @@ async def test_a_file_that_gives_orders_is_set_aside_and_its_writer_is_told(
         "Its owner can release it: memd flagged list"
     )
     assert await paths(files) == []
-    (aside,), _ = await house.quarantine.list_flagged(ADA, None, 10, aside=True)
-    assert await house.quarantine.release(ADA, aside.id)
+    (hidden,), _ = await house.quarantine.list_flagged(ADA, None, 10, quarantined=True)
+    assert await house.quarantine.release(ADA, hidden.id)
     assert await paths(files) == ["/memories/a"]
     await done(files, "insert", path="/memories/a", insert_line=0, insert_text="Found in a mail:")
 

@@ -242,7 +242,11 @@ async def list_flagged(context: Context, params: FlaggedParams) -> Page[FlaggedM
     if params.id is not None:
         return Page[FlaggedMemory](items=(await quarantine.show(caller, params.id),))
     items, after = await quarantine.list_flagged(
-        caller, params.after, params.limit, aside=params.quarantined, everybody=params.everybody
+        caller,
+        params.after,
+        params.limit,
+        quarantined=params.quarantined,
+        everybody=params.everybody,
     )
     return Page[FlaggedMemory](items=items, next=after)
 

@@ -23,7 +23,6 @@ from typing import Any
 from memd.guard.suspicion import is_doubtful
 from memd.sleep.transcript import facts as rules
 from memd.sleep.transcript.blocks import (
-    ResultPairs,
     all_text,
     argument_chars,
     call_texts,
@@ -104,7 +103,7 @@ class MemoryConsolidator:
         *spoken* are the same messages, in the same places, without what it must not repeat. Of
         *kept* the summary has what stands in the messages that it replaces.
         """
-        start = _paired_tail_start(pair_results([parse_turn(message) for message in messages]))
+        start = tail_start(messages)
         if not start:
             return list(messages), ""
         turns = [parse_turn(message) for message in spoken]
@@ -231,12 +230,11 @@ def _is_mention(fact: Fact) -> bool:
 
 
 def tail_start(messages: Sequence[Any]) -> int:
-    """Return the index of the first message that a consolidation keeps unchanged."""
-    return _paired_tail_start(pair_results([parse_turn(message) for message in messages]))
+    """Return the index of the first message that a consolidation keeps unchanged.
 
-
-def _paired_tail_start(pairs: ResultPairs) -> int:
-    """Extend the tail backwards until it holds the call of each of its results (SPEC 6.12)."""
+    The tail extends backwards until it holds the call of each of its results (SPEC 6.12).
+    """
+    pairs = pair_results([parse_turn(message) for message in messages])
     place = len(pairs.starts)
     start = max(0, place - KEPT_MESSAGES)
     while place > start:

@@ -32,12 +32,12 @@ _CALLER = Caller(client="memd", method="audit")
 
 @dataclass
 class Audit:
-    """Reading, verifying and anchoring the audit. *notes* is the file of recorded heads."""
+    """Reading, verifying and anchoring the audit. *anchor_file* has the recorded heads."""
 
     db: Database
     clock: Clock
-    notes: Path | None = None
-    _noted: int | None = None
+    anchor_file: Path | None = None
+    _anchored_seq: int | None = None
 
     async def record_refused(self, attempts: Sequence[RefusedAttempt]) -> None:
         """Record refused attempts, a row for each kind; durable once this returns."""
@@ -58,8 +58,8 @@ class Audit:
         """
         recorded = [RecordedHead(seq, head, GIVEN) for seq, head in given]
         problems: list[str] = []
-        if self.notes is not None:
-            from_file, problems = anchors.read(self.notes)
+        if self.anchor_file is not None:
+            from_file, problems = anchors.read(self.anchor_file)
             recorded += from_file
 
         def work(conn: Reading) -> AuditReport:
@@ -72,12 +72,12 @@ class Audit:
     async def anchor(self) -> None:
         """Record the head outside the file, unless it is the one that was recorded last."""
         head = await self.db.read(changes.last_link)
-        if head.seq in {0, self._noted}:
+        if head.seq in {0, self._anchored_seq}:
             return
         log.info("audit head", seq=head.seq, head=head.hash.hex())
-        if self.notes is not None:
-            anchors.append(self.notes, head, self.clock.now_us())
-        self._noted = head.seq
+        if self.anchor_file is not None:
+            anchors.append(self.anchor_file, head, self.clock.now_us())
+        self._anchored_seq = head.seq
 
     async def try_to_anchor(self) -> None:
         """Record the head if possible; a full disk must not keep memd from stopping."""
