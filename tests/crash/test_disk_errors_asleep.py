@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,6 @@ EVERY = 11  # operation of a night is one at which the disk fails
 EVERY_LONG = 3
 OPERATIONS = 400  # of the night, at most
 Rows = list[tuple[Any, ...]]
-
-
-@pytest.fixture
-def disk() -> Iterator[FailingVFS]:
-    vfs = FailingVFS()
-    yield vfs
-    vfs.unregister()
 
 
 async def filled(folder: Path) -> HeldClock:

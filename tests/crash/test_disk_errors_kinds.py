@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -27,13 +27,6 @@ WRITES: dict[str, Callable[[Desk], Awaitable[None]]] = {
     "a fact's version": lambda desk: desk.write("web", "The shop uses Litestar."),
     "a file's edit": lambda desk: desk.file("str_replace", path=PATH, old_str="Ann", new_str="Bob"),
 }
-
-
-@pytest.fixture
-def disk() -> Iterator[FailingVFS]:
-    vfs = FailingVFS()
-    yield vfs
-    vfs.unregister()
 
 
 async def filled(folder: Path) -> dict[str, str]:

@@ -18,6 +18,8 @@ from support.wire import Wire, wire
 
 from memd.base.paths import Paths
 from memd.client import Client
+from memd.embedding.embed import Encoder, load_encoder
+from memd.embedding.model_files import read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,14 @@ def daemon(
     model_dir = request.getfixturevalue("model_dir") if needs_model else None
     with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
         yield daemon
+
+
+@pytest.fixture(scope="module")
+def encoder(model_dir: Path) -> Encoder:
+    """Return the model in memory, which is read once."""
+    manifest = read_manifest(model_dir)
+    assert manifest is not None
+    return load_encoder(model_dir, manifest)
 
 
 @pytest.fixture

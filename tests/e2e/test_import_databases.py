@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support import foreign_files as files
@@ -24,11 +23,6 @@ pytestmark = pytest.mark.model
 def desk(tmp_path: Path, model_dir: Path) -> Iterator[Desk]:
     with spawned(tmp_path, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
         yield Desk(tmp_path, daemon)
-
-
-def listed(desk: Desk) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = desk("list", "-n", "200", "--json").json["items"]
-    return items
 
 
 def messages(desk: Desk, session: str) -> list[str]:
@@ -48,11 +42,11 @@ def test_opencode_s_database_is_read_while_it_is_open(desk: Desk) -> None:
     with closing(files.opencode_database(path, ["ses_1"], str(project))):
         before = path.read_bytes(), beside(path)
         foretold = desk("import", "opencode.db", "--dry-run", "--json").json
-        assert listed(desk) == []
+        assert desk.memories() == []
         report = desk("import", "opencode.db", "--json").json
         assert (path.read_bytes(), beside(path)) == before
     assert (report["failed"], report["new"]) == (0, foretold["new"])
-    items = listed(desk)
+    items = desk.memories()
     assert any(files.RULE in one["content"] for one in items)
     assert {one["session_id"] for one in items} == {"ses_1"}
     assert {one["project_id"] for one in items} == {str(project)}
@@ -69,7 +63,7 @@ def test_opencode_s_folder_and_its_export_are_the_same_sessions(desk: Desk) -> N
     files.opencode_folder(desk.notes / "storage", "ses_1", "/home/ada/heron")
     report = desk("import", "storage", "--json").json
     assert (report["failed"], report["files"]) == (0, 1)
-    assert report["new"] == len(listed(desk)) >= 1
+    assert report["new"] == len(desk.memories()) >= 1
     assert any("HERON_PORT is not set" in text for text in messages(desk, "ses_1"))
     desk.write("ses_1.json", files.opencode_export("ses_1", "/home/ada/heron"))
     again = desk("import", "ses_1.json", "--json").json
@@ -80,10 +74,10 @@ def test_claude_mem_brings_memories_and_what_the_person_asked(desk: Desk) -> Non
     path = desk.notes / "claude-mem.db"
     with closing(files.claude_mem_database(path)):
         foretold = desk("import", "claude-mem.db", "--dry-run", "--json").json
-        assert listed(desk) == []
+        assert desk.memories() == []
         report = desk("import", "claude-mem.db", "--json").json
     assert (report["failed"], report["new"]) == (0, foretold["new"])
-    items = listed(desk)
+    items = desk.memories()
     (observed,) = [one for one in items if "8443" in one["content"]]
     assert "Staging had no HERON_PORT" in observed["content"]
     assert "The deploy job reads staging.env." in observed["content"]
@@ -93,7 +87,7 @@ def test_claude_mem_brings_memories_and_what_the_person_asked(desk: Desk) -> Non
     assert any("Learned: The lexer caches tokens by offset." in one["content"] for one in items)
     assert any(files.RULE in one["content"] for one in items)
     again = desk("import", "claude-mem.db", "--json").json
-    assert (again["failed"], again["new"], len(listed(desk))) == (0, 0, len(items))
+    assert (again["failed"], again["new"], len(desk.memories())) == (0, 0, len(items))
 
 
 def test_an_older_version_of_claude_mem_is_read(desk: Desk) -> None:
@@ -106,7 +100,7 @@ def test_an_older_version_of_claude_mem_is_read(desk: Desk) -> None:
         )
         conn.commit()
     assert desk("import", "old.db", "--json").json["failed"] == 0
-    (one,) = listed(desk)
+    (one,) = desk.memories()
     assert (one["content"], one["session_id"]) == (files.CAUSE, "claude-1")
     assert one["occurred_at"][:10] == "2025-10-09"
     assert beside(desk.notes / "old.db") == {"old.db"}
@@ -152,7 +146,7 @@ def test_an_import_that_was_killed_goes_on_where_it_stopped(desk: Desk, model_di
         # Or the last memory's state changes between the listings.
         wait_until(lambda: client.call("system.status")["pending"] == 0, "all is embedded")
     assert sorted(each["session_id"] for each in sessions) == names
-    before = [json.dumps(each, sort_keys=True) for each in listed(desk)]
+    before = [json.dumps(each, sort_keys=True) for each in desk.memories()]
     again = desk("import", "opencode.db", "--json").json
     assert (again["new"], naps()) == (0, count)
-    assert [json.dumps(each, sort_keys=True) for each in listed(desk)] == before
+    assert [json.dumps(each, sort_keys=True) for each in desk.memories()] == before

@@ -95,7 +95,7 @@ def test_chats_become_sessions_and_memories_memories_once(desk: Desk) -> None:
     files = everything(desk)
     report = desk("import", *files, "--json").json
     assert (report["failed"], report["files"]) == (0, 5)
-    items = {one["content"]: one for one in desk("list", "-n", "50", "--json").json["items"]}
+    items = {one["content"]: one for one in desk.memories()}
     assert items["Always bake with rye from the mill in Voss."]["occurred_at"][:4] == "2025"
     assert "We decided to deploy with blue-green, not rolling." in items
     assert "never use tabs in this repository" in items
@@ -107,7 +107,7 @@ def test_chats_become_sessions_and_memories_memories_once(desk: Desk) -> None:
     assert desk("search", "--sessions", "branch", "--json").json["items"] == []
     again = desk("import", *files, "--json").json
     assert (again["new"], again["failed"]) == (0, 0)
-    assert len(desk("list", "-n", "50", "--json").json["items"]) == len(items)
+    assert len(desk.memories()) == len(items)
 
 
 def test_what_a_graph_says_no_more_is_superseded(desk: Desk) -> None:
@@ -115,7 +115,7 @@ def test_what_a_graph_says_no_more_is_superseded(desk: Desk) -> None:
     desk("import", "memory.json")
     desk.write("memory.json", lines(GRAPH[1:]))
     assert desk("import", "memory.json", "--json").json["replaced"] == 1
-    items = desk("list", "-n", "50", "--json").json["items"]
+    items = desk.memories()
     assert [one["content"] for one in items] == ["Ada works on Heron"]
 
 

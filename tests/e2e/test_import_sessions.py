@@ -78,11 +78,6 @@ def recorded(desk: Desk) -> Path:
     return desk.write("session.jsonl", "".join(json.dumps(each) + "\n" for each in lines))
 
 
-def listed(desk: Desk) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = desk("list", "-n", "200", "--json").json["items"]
-    return items
-
-
 def digests(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [item for item in items if "digest" in item["metadata"]["tags"]]
 
@@ -101,7 +96,7 @@ def test_a_session_becomes_memories_with_its_own_name_project_and_day(
     assert (output.code, output.json["failed"]) == (0, 0)
     (result,) = output.json["results"]
     assert (result["session"], result["messages"]) == ("river-1", 9)
-    items = listed(desk)
+    items = desk.memories()
     assert len(items) == output.json["new"] >= 2
     assert len(digests(items)) == 1
     assert any(RULE in item["content"] for item in items)
@@ -129,7 +124,7 @@ def test_a_session_without_times_is_of_the_day_of_its_file(desk: Desk, name: str
     os.utime(path, (modified, modified))
     desk("import", name)
 
-    assert {item["occurred_at"][:10] for item in listed(desk)} == {day}
+    assert {item["occurred_at"][:10] for item in desk.memories()} == {day}
     ids = [line.partition("\t")[0] for line in desk("list").out.splitlines()]
     assert ids == sorted(ids, reverse=True), "the newest first, also of one session"
 
@@ -138,7 +133,7 @@ def test_a_dry_run_foretells_and_stores_nothing_and_the_same_file_adds_nothing(
     desk: Desk, recorded: Path
 ) -> None:
     foretold = desk("import", "session.jsonl", "--dry-run", "--json").json
-    assert listed(desk) == []
+    assert desk.memories() == []
     first = desk("import", "session.jsonl", "--json").json
     again = desk("import", str(recorded), "--json").json
     after = desk("import", "session.jsonl", "--dry-run", "--json").json
@@ -146,7 +141,7 @@ def test_a_dry_run_foretells_and_stores_nothing_and_the_same_file_adds_nothing(
     assert foretold["new"] == first["new"] > 0
     assert (again["new"], again["kept"]) == (0, first["new"])
     assert (after["new"], after["kept"]) == (0, first["new"])
-    assert len(listed(desk)) == first["new"]
+    assert len(desk.memories()) == first["new"]
 
 
 def test_a_session_that_went_on_adds_what_is_new_and_keeps_one_digest(
@@ -160,7 +155,7 @@ def test_a_session_that_went_on_adds_what_is_new_and_keeps_one_digest(
             stream.write(json.dumps(line("user", at, text)) + "\n")
     desk("import", "session.jsonl")
 
-    items = listed(desk)
+    items = desk.memories()
     assert any(rule in item["content"] for item in items)
     assert len(digests(items)) == 1
     assert request in digests(items)[0]["content"]
@@ -170,13 +165,13 @@ def test_what_was_forgotten_is_not_learnt_again(desk: Desk, recorded: Path) -> N
     desk("import", "session.jsonl")
     (rule,) = [
         item
-        for item in listed(desk)
+        for item in desk.memories()
         if RULE in item["content"] and "digest" not in item["metadata"]["tags"]
     ]
     desk("forget", rule["id"], "--yes")
     desk("import", "session.jsonl")
 
-    assert not any(rule["content"] == item["content"] for item in listed(desk))
+    assert not any(rule["content"] == item["content"] for item in desk.memories())
 
 
 def test_what_is_in_the_trash_is_named_when_its_session_is_imported_again(
@@ -212,7 +207,7 @@ def test_files_of_every_kind_are_told_apart_and_a_bad_one_stops_no_other(
     assert results["note.md"]["session"] is None
     assert "nor a session of Claude Code, Codex" in results["odd.jsonl"]["error"]
     assert "--tag" in results["session.jsonl"]["problems"][0]
-    kept = {item["content"]: item for item in listed(desk)}
+    kept = {item["content"]: item for item in desk.memories()}
     assert kept["The boat is green."]["metadata"]["tags"] == ["x"]
     pages = [item for item in kept.values() if item["session_id"] == "page-1"]
     assert {item["project_id"] for item in pages} == {None}, "a folder that is there, and no tree"
@@ -235,7 +230,7 @@ def test_a_session_larger_than_a_frame_and_with_a_line_larger_than_one_is_read_w
     report = desk("import", "session.jsonl", "--json").json
 
     assert (report["failed"], report["results"][0]["messages"]) == (0, 11)
-    assert any(RULE in item["content"] for item in listed(desk))
+    assert any(RULE in item["content"] for item in desk.memories())
     with desk.daemon.client() as client:
         page = client.call("session.messages", {"session_id": "river-1"})
         assert page["items"]
@@ -282,7 +277,7 @@ def test_what_was_said_in_a_session_as_each_client_writes_it_is_all_that_is_kept
     assert (asked["failed"], asked["new"]) == (0, 0), "a question alone is no memory"
     assert desk("import", "said.jsonl", "--json").json["failed"] == 0
 
-    items = listed(desk)
+    items = desk.memories()
     reads_well(items)
     assert [RULE in item["content"] for item in items].count(True) >= 1
     assert len(digests(items)) <= 1
@@ -298,7 +293,7 @@ def test_the_recorded_session_of_each_client_reads_as_a_memory(desk: Desk) -> No
     assert report["failed"] == 0
     assert len(report["results"]) == len(list(CLIENTS.glob("*.jsonl"))) >= 4
     assert all(each["messages"] for each in report["results"])
-    items = listed(desk)
+    items = desk.memories()
     reads_well(items)
     # Each only asks one question and calls a tool: that it was asked is no memory.
     assert items == []

@@ -46,14 +46,6 @@ def run_python(code: str, **environ: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture(scope="module")
-def encoder(model_dir: Path) -> Encoder:
-    """Return the model in memory, which is read once."""
-    manifest = read_manifest(model_dir)
-    assert manifest is not None
-    return load_encoder(model_dir, manifest)
-
-
 @pytest.fixture
 def embed(model_dir: Path, encoder: Encoder) -> Embed:
     """Return what embeds texts in a thread of its own, which remembers no vector."""

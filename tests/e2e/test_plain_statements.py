@@ -16,8 +16,7 @@ from bench.kept_scores import stands_in
 from bench.life_fit import HELD, keeps_event, read_life
 from support.distilled import sections_of
 
-from memd.embedding.embed import load_encoder
-from memd.embedding.model_files import read_manifest
+from memd.embedding.embed import Encoder
 from memd.sleep.distil.exchanges import NapKind
 from memd.text.words import sentences
 
@@ -89,18 +88,10 @@ PARTS = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(scope="module")
-def model(model_dir: Path) -> object:
-    """Load the model in *model_dir* once for all naps."""
-    manifest = read_manifest(model_dir)
-    assert manifest is not None
-    return load_encoder(model_dir, manifest)
-
-
 @pytest.fixture(autouse=True)
-def installed(model: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judge sentences with the *model*."""
-    monkeypatch.setattr(classified, "encoder", lambda: model)
+def installed(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge sentences with the model."""
+    monkeypatch.setattr(classified, "encoder", lambda: encoder)
 
 
 def is_kept(saying: str, text: str | None = None) -> bool:

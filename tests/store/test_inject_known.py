@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
+from support.injecting import text_of
 from support.org import CALLER as WRITER
 from support.org import HUMAN, wrote
 from support.store import ADA, BOB, a_house, stored
@@ -50,10 +51,6 @@ async def prepared(
     house: Rooms, query: str = ASKED, caller: Caller = ADA, **more: Any
 ) -> PreparedPrompt:
     return await a_room(house).prepare(caller, PrepareRequest(query=query, **more))
-
-
-def text_of(prompt: PreparedPrompt) -> str:
-    return "\n".join(message.content for message in prompt.messages)
 
 
 async def test_a_fact_that_fits_stands_before_the_memories_under_one_directive(

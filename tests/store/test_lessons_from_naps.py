@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.builders import ran
+from support.injecting import text_of
 from support.nights import ADA, Bed, a_bed, nap_over, settled
 
 from memd.domain.caller import Caller
@@ -60,10 +61,6 @@ async def prepared(bed: Bed, query: str = ASKED, **more: Any) -> PreparedPrompt:
     rooms = MemoryRooms(house.recall, house.ingest, house.trash)
     room = Inject(rooms, MemoryRetrievalConfig(), bed.clock, org=house.org, knowledge=knowledge)
     return await room.prepare(ADA, PrepareRequest(query=query, **more))
-
-
-def text_of(prompt: PreparedPrompt) -> str:
-    return "\n".join(message.content for message in prompt.messages)
 
 
 @pytest.mark.parametrize("role", ["user", "assistant"])

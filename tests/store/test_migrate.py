@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Callable
 from contextlib import closing
@@ -13,7 +12,16 @@ import apsw
 import pytest
 from support.clocks import HeldClock
 from support.fakes import HashEmbedder
-from support.store import ADA, a_house, a_writer, source_hash, stored, tampering, visible
+from support.store import (
+    ADA,
+    a_house,
+    a_writer,
+    plain_sql,
+    source_hash,
+    stored,
+    tampering,
+    visible,
+)
 
 from memd.base.errors import DamagedError
 from memd.domain.caller import LOCAL, OPERATOR
@@ -312,13 +320,7 @@ async def test_an_older_file_becomes_exactly_this_schema_and_keeps_its_memories(
 
 def schema(conn: apsw.Connection) -> dict[str, str]:
     rows = conn.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    return {name: plain(sql) for name, sql in rows if not name.startswith(("fts_", "vec_"))}
-
-
-def plain(sql: str) -> str:
-    """Return *sql* without comments and layout: a column that was added stands a little apart."""
-    bare = " ".join(re.sub(r"--[^\n]*", "", sql).replace('"', "").split())
-    return re.sub(r" ?([(),]) ?", r"\1", bare)
+    return {name: plain_sql(sql) for name, sql in rows if not name.startswith(("fts_", "vec_"))}
 
 
 async def test_the_older_file_is_kept_as_a_backup_that_can_be_opened(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.clocks import HeldClock
 from support.distilling import Said, napped
-from support.fakes import HashEmbedder
+from support.fakes import ColdEmbedder
 from support.nights import Bed
 from support.store import ADA, EVERYTHING, a_house
 
@@ -20,7 +20,7 @@ from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.enums import Origin, SearchMode
 from memd.domain.ingest import IngestRequest
-from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryUpdate
+from memd.domain.memory import MemoryEntry, MemoryUpdate
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
@@ -40,11 +40,6 @@ SHOP_TESTS = Said("To run the tests here: pytest", f"{COMMANDS_SLOT}test", NapKi
 SHOP_PORT = Said("The shop listens on port 8443.", "env:port", NapKind.ENVIRONMENT)
 
 
-async def seen(bed: Bed) -> set[str]:
-    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
-    return {entry.content for entry in entries}
-
-
 async def tell(bed: Bed, text: str, origin: Origin = Origin.ASSISTANT, talk: str = "talk") -> None:
     item = IngestRequest(text=text, session_id=talk, origin=origin)
     receipt = await bed.house.ingest.ingest(ADA, item)
@@ -59,7 +54,7 @@ def is_digest(text: str) -> bool:
 async def test_a_turn_of_which_the_nap_says_all_is_superseded(bed: Bed, turn: str) -> None:
     await tell(bed, turn)
     await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
-    assert await seen(bed) == {COMPOSED}
+    assert await bed.contents() == {COMPOSED}
     rows = await bed.rows(
         "SELECT r.reason FROM memory AS m JOIN archive AS r USING (memory_key) WHERE m.content = ?",
         turn,
@@ -80,19 +75,19 @@ async def test_a_turn_of_which_the_nap_says_all_is_superseded(bed: Bed, turn: st
 async def test_what_says_more_or_is_a_person_s_stays(bed: Bed, turn: str, origin: Origin) -> None:
     await tell(bed, turn, origin)
     await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
-    assert await seen(bed) == {COMPOSED, turn}
+    assert await bed.contents() == {COMPOSED, turn}
 
 
 async def test_what_was_stored_on_purpose_stays(bed: Bed) -> None:
     await bed.tell(CAUSE, session_id="talk", origin=Origin.ASSISTANT)
     await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
-    assert await seen(bed) == {COMPOSED, CAUSE}
+    assert await bed.contents() == {COMPOSED, CAUSE}
 
 
 async def test_another_session_s_turn_stays(bed: Bed) -> None:
     await tell(bed, CAUSE, talk="other")
     await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
-    assert await seen(bed) == {COMPOSED, CAUSE}
+    assert await bed.contents() == {COMPOSED, CAUSE}
 
 
 async def test_undoing_the_nap_brings_the_turn_back_as_it_was(bed: Bed) -> None:
@@ -100,7 +95,7 @@ async def test_undoing_the_nap_brings_the_turn_back_as_it_was(bed: Bed) -> None:
     before = await bed.rows("SELECT * FROM memory WHERE content = ?", CAUSE)
     nap = await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
     await bed.night.undo(ADA, nap.run_id)
-    assert await seen(bed) == {CAUSE}
+    assert await bed.contents() == {CAUSE}
     assert await bed.rows("SELECT * FROM memory WHERE content = ?", CAUSE) == before
 
 
@@ -110,7 +105,7 @@ async def test_the_same_nap_again_puts_nothing_away_again(bed: Bed) -> None:
     await napped(bed, made)
     again = await napped(bed, made)
     assert (again.stored, again.merged) == (0, 1)
-    assert await seen(bed) == {COMPOSED}
+    assert await bed.contents() == {COMPOSED}
 
 
 async def test_a_session_that_was_streamed_is_told_once_by_its_nap(
@@ -121,11 +116,11 @@ async def test_a_session_that_was_streamed_is_told_once_by_its_nap(
     nap = Naps(bed.house, Settings(), tmp_path).nap
     made = await nap.nap(ADA, NapRequest(session_id="talk", reason=Reason.ENDED.value))
     assert made.stored
-    holding = [text for text in await seen(bed) if CAUSE in text and not is_digest(text)]
+    holding = [text for text in await bed.contents() if CAUSE in text and not is_digest(text)]
     assert len(holding) == 1
     assert "Let me look" not in holding[0]
     await bed.night.undo(ADA, made.run_id)
-    assert f"Let me look. {CAUSE}" in await seen(bed)
+    assert f"Let me look. {CAUSE}" in await bed.contents()
     assert await bed.is_sound()
 
 
@@ -142,7 +137,7 @@ async def test_a_session_that_was_streamed_has_one_digest_which_goes_with_its_tu
     await tell(bed, f"{CURE} Still open: the checksum of the wheel in vendor/SUMS.")
     await nap.nap(ADA, request)
 
-    [digest] = filter(is_digest, await seen(bed))
+    [digest] = filter(is_digest, await bed.contents())
     assert "Asked last: Then add the numpy wheel" in digest
     assert "Open: the checksum of the wheel" in digest
     assert (await nap.nap(ADA, request)).stored == 0
@@ -153,7 +148,7 @@ async def test_a_session_that_was_streamed_has_one_digest_which_goes_with_its_tu
     turn = "SELECT memory_id FROM memory WHERE content LIKE 'Then add the%'"
     [(memory_id,)] = await bed.rows(turn)
     await bed.house.trash.forget(ADA, ids=[str(memory_id)])
-    assert not list(filter(is_digest, await seen(bed)))
+    assert not list(filter(is_digest, await bed.contents()))
     assert await bed.is_sound()
 
 
@@ -164,7 +159,7 @@ async def test_what_a_nap_made_of_stored_turns_can_be_edited(bed: Bed, tmp_path:
     await nap.nap(ADA, NapRequest(session_id="talk", reason=Reason.ENDED.value))
     [(memory_id,)] = await bed.rows("SELECT memory_id FROM memory WHERE content LIKE 'ValueE%'")
     await bed.house.ingest.update(ADA, str(memory_id), MemoryUpdate(content="It is numpy 2."))
-    assert "It is numpy 2." in await seen(bed)
+    assert "It is numpy 2." in await bed.contents()
     assert await bed.is_sound()
 
 
@@ -178,7 +173,7 @@ async def test_a_session_that_a_night_summed_up_has_no_digest_beside_that(
     assert len(await bed.summaries()) == 1
     nap = Naps(bed.house, Settings(), tmp_path).nap
     await nap.nap(ADA, NapRequest(session_id="talk", reason=Reason.ENDED.value))
-    assert not list(filter(is_digest, await seen(bed)))
+    assert not list(filter(is_digest, await bed.contents()))
 
 
 BEGUN: list[dict[str, Any]] = [
@@ -275,14 +270,6 @@ TALK: list[dict[str, Any]] = [
 FACT = {"role": "user", "content": "use tabs"}
 
 
-class Cold(HashEmbedder):
-    """A model that no text has loaded yet."""
-
-    @property
-    def loaded(self) -> bool:
-        return bool(self.texts)
-
-
 async def nap_over(house: Rooms, folder: Path, *messages: dict[str, Any]) -> tuple[int, int]:
     nap = Naps(house, Settings(), folder).nap
     made = await nap.nap(ADA, NapRequest(messages=[*messages, *TALK], session_id="s"))
@@ -290,7 +277,7 @@ async def nap_over(house: Rooms, folder: Path, *messages: dict[str, Any]) -> tup
 
 
 async def test_a_nap_that_learns_nothing_loads_no_model(tmp_path: Path) -> None:
-    embedder = Cold()
+    embedder = ColdEmbedder()
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
         working = asyncio.create_task(house.queue.run())
         await house.queue.settle()

@@ -26,11 +26,6 @@ FIRST = digest("Asked for tabs; still open: the Makefile.")
 SECOND = digest("Asked for tabs and got them.")
 
 
-async def seen(bed: Bed) -> set[str]:
-    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
-    return {entry.content for entry in entries}
-
-
 async def id_of(bed: Bed, content: str) -> str:
     ((memory_id,),) = await bed.rows("SELECT memory_id FROM memory WHERE content = ?", content)
     return str(memory_id)
@@ -47,7 +42,7 @@ async def test_other_words_of_a_slot_supersede_the_earlier_ones(bed: Bed) -> Non
     second = await napped(bed, SPACES, Said("Never push on Fridays.", "b"))
     assert (first.stored, first.merged) == (2, 0)
     assert (second.stored, second.merged) == (1, 1)
-    assert await seen(bed) == {SPACES.text, "Never push on Fridays."}
+    assert await bed.contents() == {SPACES.text, "Never push on Fridays."}
     ((state, reason),) = await bed.rows(
         "SELECT m.state, r.reason FROM memory AS m JOIN archive AS r USING (memory_key)"
         " WHERE m.content = ?",
@@ -60,7 +55,7 @@ async def test_other_words_of_a_slot_supersede_the_earlier_ones(bed: Bed) -> Non
 async def test_of_two_things_in_one_slot_the_later_one_is_made(bed: Bed) -> None:
     for _ in range(2):
         await napped(bed, TABS, SPACES)
-        assert await seen(bed) == {SPACES.text}
+        assert await bed.contents() == {SPACES.text}
 
 
 async def test_the_same_nap_again_changes_no_row(bed: Bed) -> None:
@@ -91,7 +86,7 @@ async def test_the_digest_is_one_memory_and_its_version_before_is_kept(bed: Bed)
 async def test_each_session_has_its_digest(bed: Bed) -> None:
     await napped(bed, FIRST)
     await napped(bed, SECOND, session_id="other")
-    assert await seen(bed) == {FIRST.text, SECOND.text}
+    assert await bed.contents() == {FIRST.text, SECOND.text}
 
 
 async def test_what_another_session_of_the_project_told_is_not_told_twice(bed: Bed) -> None:
@@ -128,12 +123,12 @@ async def test_what_its_owner_decided_holds(bed: Bed, new: Said, how: str) -> No
     else:
         tagged = MemoryMetadata(tags=("nap", "mine"))
         await bed.house.ingest.update(ADA, memory_id, MemoryUpdate(metadata=tagged))
-    before = await seen(bed)
+    before = await bed.contents()
     if how == "forgotten" and new is SPACES:
         return  # its message is gone with it: no nap hears it again (decision 0042)
     await napped(bed, new)
     await napped(bed, old)
-    assert await seen(bed) == before
+    assert await bed.contents() == before
 
 
 async def test_of_a_forgotten_digest_nothing_is_left_but_that_there_was_one(bed: Bed) -> None:
@@ -157,9 +152,9 @@ async def test_what_was_superseded_comes_back_when_it_is_said_again(bed: Bed) ->
     await napped(bed, TABS)
     await napped(bed, SPACES)
     back = await napped(bed, TABS)
-    assert await seen(bed) == {TABS.text}
+    assert await bed.contents() == {TABS.text}
     await bed.night.undo(ADA, back.run_id)
-    assert await seen(bed) == {SPACES.text}
+    assert await bed.contents() == {SPACES.text}
     assert await bed.is_sound()
 
 
@@ -171,7 +166,7 @@ async def test_what_looks_like_an_attack_takes_no_place(bed: Bed) -> None:
         Said(attack, "a", origin=Origin.TOOL),
         Said(attack, "digest", NapKind.DIGEST, Origin.TOOL),
     )
-    assert await seen(bed) == {TABS.text, FIRST.text}
+    assert await bed.contents() == {TABS.text, FIRST.text}
 
 
 async def test_what_is_about_the_project_is_superseded_across_its_sessions(bed: Bed) -> None:
@@ -192,7 +187,7 @@ async def test_an_older_session_that_naps_later_overrules_no_newer_one(bed: Bed)
     await napped(bed, now, session_id="two", project_id="p")
     late = await napped(bed, then, session_id="one", project_id="p")
     assert (late.stored, late.merged) == (0, 1)
-    assert await seen(bed) == {PORT}
+    assert await bed.contents() == {PORT}
 
 
 async def test_what_the_owner_rewrote_in_one_session_stays_beside_anothers_word(bed: Bed) -> None:
@@ -201,7 +196,7 @@ async def test_what_the_owner_rewrote_in_one_session_stays_beside_anothers_word(
     await bed.house.ingest.update(ADA, await id_of(bed, PORT), update)
     new = Said(OTHER_PORT, "env:port", NapKind.ENVIRONMENT)
     await napped(bed, new, session_id="two", project_id="p")
-    assert await seen(bed) == {"The port is 7000.", OTHER_PORT}
+    assert await bed.contents() == {"The port is 7000.", OTHER_PORT}
 
 
 async def test_a_person_s_own_turn_is_no_memory_that_a_nap_supersedes(bed: Bed) -> None:
@@ -209,9 +204,9 @@ async def test_a_person_s_own_turn_is_no_memory_that_a_nap_supersedes(bed: Bed) 
     await bed.house.ingest.ingest(ADA, turn)
     await napped(bed, TABS)
     await napped(bed, SPACES)
-    assert await seen(bed) == {TABS.text, SPACES.text}
+    assert await bed.contents() == {TABS.text, SPACES.text}
     await napped(bed, SPACES)
-    assert await seen(bed) == {TABS.text, SPACES.text}
+    assert await bed.contents() == {TABS.text, SPACES.text}
 
 
 async def test_undoing_a_nap_brings_back_what_it_superseded_and_rewrote(bed: Bed) -> None:
@@ -224,7 +219,7 @@ async def test_undoing_a_nap_brings_back_what_it_superseded_and_rewrote(bed: Bed
     assert second.run_id in str(refused.value.hint)
     await bed.night.undo(ADA, second.run_id)
     await bed.house.queue.drain()
-    assert await seen(bed) == {TABS.text, kept.text, FIRST.text}
+    assert await bed.contents() == {TABS.text, kept.text, FIRST.text}
     after = await bed.tables()
     made = {row[0] for row in after["memory"]} - {row[0] for row in before["memory"]}
     assert len(made) == 1
@@ -237,7 +232,7 @@ async def test_undoing_a_nap_brings_back_what_it_superseded_and_rewrote(bed: Bed
     }  # fmt: skip
     assert await bed.is_sound()
     await bed.night.undo(ADA, first.run_id)
-    assert await seen(bed) == set()
+    assert await bed.contents() == set()
 
 
 async def test_an_undone_nap_is_not_made_again_by_the_next(bed: Bed) -> None:
@@ -245,7 +240,7 @@ async def test_an_undone_nap_is_not_made_again_by_the_next(bed: Bed) -> None:
     second = await napped(bed, SPACES, SECOND)
     await bed.night.undo(ADA, second.run_id)
     await napped(bed, SPACES, SECOND)
-    assert await seen(bed) == {TABS.text, FIRST.text}
+    assert await bed.contents() == {TABS.text, FIRST.text}
 
 
 async def test_a_nap_whose_digest_was_rewritten_by_hand_is_not_undone(bed: Bed) -> None:
@@ -255,7 +250,7 @@ async def test_a_nap_whose_digest_was_rewritten_by_hand_is_not_undone(bed: Bed) 
     await bed.house.ingest.update(ADA, await id_of(bed, SECOND.text), update)
     with pytest.raises(ConflictError, match="changed"):
         await bed.night.undo(ADA, second.run_id)
-    assert await seen(bed) == {"My own words."}
+    assert await bed.contents() == {"My own words."}
 
 
 async def test_a_digest_is_no_more_trusted_than_any_of_its_words_ever_were(bed: Bed) -> None:
@@ -286,7 +281,7 @@ async def test_tests_of_a_part_replace_none_of_the_whole(
     for text, session in zip(texts, sessions, strict=True):
         memory = Said(text, slot, NapKind.ENVIRONMENT)
         await napped(bed, memory, session_id=session, project_id="p")
-    (only,) = await seen(bed)
+    (only,) = await bed.contents()
     assert only.endswith(left)
 
 
@@ -310,7 +305,7 @@ async def test_a_command_of_another_runner_stays_beside_the_newest(
     for number, text in enumerate(texts):
         memory = Said(text, f"{COMMANDS_SLOT}test", NapKind.ENVIRONMENT)
         await napped(bed, memory, session_id=f"s{number}", project_id="p")
-    assert await seen(bed) == left
+    assert await bed.contents() == left
 
 
 async def test_a_runner_that_is_gone_is_superseded_and_undoing_brings_it_back(bed: Bed) -> None:
@@ -319,9 +314,9 @@ async def test_a_runner_that_is_gone_is_superseded_and_undoing_brings_it_back(be
     await napped(bed, replace(unit, text=BROWSER), session_id="two", project_id="p")
     gone = replace(unit, gone=("playwright",))
     third = await napped(bed, gone, session_id="three", project_id="p")
-    assert (third.stored, await seen(bed)) == (0, {UNIT})
+    assert (third.stored, await bed.contents()) == (0, {UNIT})
     await bed.night.undo(ADA, third.run_id)
-    assert await seen(bed) == {UNIT, BROWSER}
+    assert await bed.contents() == {UNIT, BROWSER}
 
 
 async def test_without_a_project_a_command_of_two_sessions_is_stored_once(bed: Bed) -> None:
@@ -344,9 +339,9 @@ async def test_where_a_thing_is_now_supersedes_where_it_was(bed: Bed) -> None:
     new = Said("staging moved: it's https://new.example now", "turn:9", NapKind.ENVIRONMENT)
     await napped(bed, old, other, session_id="one", project_id="p")
     second = await napped(bed, new, session_id="two", project_id="p")
-    assert await seen(bed) == {new.text, other.text}
+    assert await bed.contents() == {new.text, other.text}
     await bed.night.undo(ADA, second.run_id)
-    assert await seen(bed) == {old.text, other.text}
+    assert await bed.contents() == {old.text, other.text}
 
 
 async def test_a_new_value_supersedes_the_old_one_of_an_earlier_session(bed: Bed) -> None:
@@ -355,9 +350,9 @@ async def test_a_new_value_supersedes_the_old_one_of_an_earlier_session(bed: Bed
     new = Said("our rate is now 85 an hour", "turn:9", NapKind.DECISION)
     await napped(bed, old, other, session_id="one")
     second = await napped(bed, new, session_id="two")
-    assert await seen(bed) == {new.text, other.text}
+    assert await bed.contents() == {new.text, other.text}
     await bed.night.undo(ADA, second.run_id)
-    assert await seen(bed) == {old.text, other.text}
+    assert await bed.contents() == {old.text, other.text}
 
 
 async def test_a_correction_of_a_place_is_superseded_where_the_thing_moved_again(bed: Bed) -> None:
@@ -369,13 +364,13 @@ async def test_a_correction_of_a_place_is_superseded_where_the_thing_moved_again
     )
     await napped(bed, old, session_id="one", project_id="p")
     await napped(bed, new, session_id="two", project_id="p")
-    assert await seen(bed) == {new.text}
+    assert await bed.contents() == {new.text}
 
 
 async def test_what_a_later_session_takes_back_is_superseded_and_comes_back(bed: Bed) -> None:
     await napped(bed, POSTGRES, session_id="one", project_id="p")
     second = await napped(bed, SQLITE, session_id="two", project_id="p")
-    assert await seen(bed) == {SQLITE.text}
+    assert await bed.contents() == {SQLITE.text}
     rows = await bed.rows(
         "SELECT m.content, r.reason FROM memory AS m JOIN archive AS r USING (memory_key)"
     )
@@ -384,10 +379,10 @@ async def test_what_a_later_session_takes_back_is_superseded_and_comes_back(bed:
     assert earlier is not None
     assert (earlier.memory.content, len(earlier.turns)) == (POSTGRES.text, 1)
     again = await napped(bed, POSTGRES, session_id="one", project_id="p")
-    assert (again.stored, await seen(bed)) == (0, {SQLITE.text})
+    assert (again.stored, await bed.contents()) == (0, {SQLITE.text})
     await bed.night.undo(ADA, second.run_id)
     await bed.house.queue.drain()
-    assert await seen(bed) == {POSTGRES.text}
+    assert await bed.contents() == {POSTGRES.text}
     assert await bed.is_sound()
 
 
@@ -402,7 +397,7 @@ async def test_another_project_an_earlier_session_and_an_outcome_take_nothing_ba
     await napped(bed, outcome, session_id="four", project_id="p")
     composed = Said(f"User: {SQLITE.text}\nOutcome: It is.", "turn:9", origin=Origin.ASSISTANT)
     await napped(bed, composed, session_id="five", project_id="p")
-    assert POSTGRES.text in await seen(bed)
+    assert POSTGRES.text in await bed.contents()
 
 
 ANSWERED = "\nIn answer to: The event store is in Postgres."
@@ -415,13 +410,13 @@ async def test_who_denies_what_the_agent_says_again_takes_it_back(bed: Bed) -> N
     await napped(bed, bare, session_id="two", project_id="p")
     printed = Said(NOT_POSTGRES, "turn:5", origin=Origin.TOOL)
     await napped(bed, printed, session_id="three", project_id="p")
-    assert POSTGRES.text in await seen(bed)
+    assert POSTGRES.text in await bed.contents()
     denied = Said(f"{NOT_POSTGRES}\nOutcome: Noted.", "turn:7", origin=Origin.ASSISTANT)
     run = await napped(bed, denied, session_id="four", project_id="p")
-    assert POSTGRES.text not in await seen(bed)
+    assert POSTGRES.text not in await bed.contents()
     await bed.night.undo(ADA, run.run_id)
     await bed.house.queue.drain()
-    assert POSTGRES.text in await seen(bed)
+    assert POSTGRES.text in await bed.contents()
 
 
 async def test_what_the_owner_rewrote_is_not_taken_back(bed: Bed) -> None:
@@ -430,4 +425,4 @@ async def test_what_the_owner_rewrote_is_not_taken_back(bed: Bed) -> None:
     update = MemoryUpdate(content=mine)
     await bed.house.ingest.update(ADA, await id_of(bed, POSTGRES.text), update)
     await napped(bed, SQLITE, session_id="two", project_id="p")
-    assert await seen(bed) == {mine, SQLITE.text}
+    assert await bed.contents() == {mine, SQLITE.text}

@@ -34,11 +34,6 @@ async def napped_over(bed: Bed, *texts: str) -> NapResult:
     return made
 
 
-async def seen(bed: Bed) -> set[str]:
-    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
-    return {entry.content for entry in entries}
-
-
 async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(bed: Bed) -> None:
     (mine,) = await bed.tell("I was here before.", session_id="talk")
     nap = await napped_over(bed, *FACTS)
@@ -46,7 +41,7 @@ async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(bed: B
     kept = [await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")]
     undone = await bed.night.undo(ADA, nap.run_id)
     assert (undone.kind, undone.state) == ("nap", RunState.UNDONE)
-    assert await seen(bed) == {"I was here before."}
+    assert await bed.contents() == {"I was here before."}
     assert kept == [
         await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")
     ]
@@ -57,7 +52,7 @@ async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(bed: B
     with pytest.raises(InvalidStateError, match="undone"):
         await bed.night.undo(ADA, nap.run_id)
     await bed.house.trash.restore(ADA, items[0].id)
-    assert len(await seen(bed)) == 2
+    assert len(await bed.contents()) == 2
 
 
 async def test_an_undone_nap_is_not_learnt_again_by_the_next(bed: Bed) -> None:
@@ -66,7 +61,7 @@ async def test_an_undone_nap_is_not_learnt_again_by_the_next(bed: Bed) -> None:
     second = await napped_over(bed, *FACTS, "Never push on Fridays.")
     assert second.stored == 1
     await bed.night.undo(ADA, second.run_id)
-    assert await seen(bed) == set()
+    assert await bed.contents() == set()
 
 
 async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(bed: Bed) -> None:
@@ -80,7 +75,7 @@ async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(bed
     assert await bed.tables() == before
     await bed.night.undo(ADA, night.run_id)
     await bed.night.undo(ADA, nap.run_id)
-    assert await seen(bed) == set()
+    assert await bed.contents() == set()
 
 
 async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed) -> None:
@@ -89,7 +84,7 @@ async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed) -> None:
     await bed.house.ingest.update(ADA, entries[0].id, MemoryUpdate(content="Use spaces."))
     with pytest.raises(ConflictError, match="rewritten"):
         await bed.night.undo(ADA, nap.run_id)
-    assert "Use spaces." in await seen(bed)
+    assert "Use spaces." in await bed.contents()
     assert (await bed.night.report(nap.run_id, ADA)).state is RunState.DONE
 
 
@@ -115,7 +110,7 @@ async def test_what_somebody_took_away_meanwhile_stays_away(bed: Bed) -> None:
     await bed.house.trash.delete(ADA, first.id)
     await bed.house.trash.forget(ADA, ids=[second.id])
     await bed.night.undo(ADA, nap.run_id)
-    assert await seen(bed) == set()
+    assert await bed.contents() == set()
     assert await bed.is_sound()
 
 
@@ -128,7 +123,7 @@ async def test_an_undoing_that_was_killed_goes_on(bed: Bed) -> None:
 
     await bed.house.db.write(ADA, begun)
     await bed.night.resume_unfinished()
-    assert await seen(bed) == set()
+    assert await bed.contents() == set()
     assert (await bed.night.report(nap.run_id, ADA)).state is RunState.UNDONE
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.clocks import HeldClock
 from support.daemon import WAIT_S, until
-from support.fakes import HashEmbedder, hash_vector, numbers
+from support.fakes import ColdEmbedder, HashEmbedder, hash_vector, numbers
 from support.store import ADA, a_house, stored, tell
 
 from memd.backends.rooms import Rooms
@@ -52,14 +52,6 @@ class _Unable(HashEmbedder):
         if any("poison" in text for text in texts):
             raise EmbeddingError("the model failed")
         return await super().embed(texts, bulk=bulk)
-
-
-class _Cold(HashEmbedder):
-    """A model that no text has loaded yet."""
-
-    @property
-    def loaded(self) -> bool:
-        return bool(self.texts)
 
 
 class _Damaged(HashEmbedder):
@@ -399,7 +391,7 @@ async def test_a_row_that_comes_at_the_end_of_a_look_is_settled_too(
 async def test_a_model_is_loaded_while_what_it_will_embed_is_still_being_made(
     tmp_path: Path,
 ) -> None:
-    embedder = _Cold()
+    embedder = ColdEmbedder()
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
         working = asyncio.create_task(house.queue.run())
         await house.queue.settle()

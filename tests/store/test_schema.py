@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 from support.clocks import HeldClock
-from support.store import a_writer
+from support.store import a_writer, plain_sql
 
 from memd.base.errors import StorageError
 from memd.store.file.connect import (
@@ -29,15 +28,10 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 def objects(conn: apsw.Connection) -> dict[str, str]:
     """Return the text of everything that is no cache, without comments and layout."""
     return {
-        name: plain(sql)
+        name: plain_sql(sql)
         for name, sql in conn.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
         if not name.startswith(("fts_", "sqlite_"))
     }
-
-
-def plain(sql: str) -> str:
-    bare = " ".join(re.sub(r"--[^\n]*", "", sql).replace('"', "").split())
-    return re.sub(r" ?([(),]) ?", r"\1", bare)
 
 
 def of_text(sql: str) -> dict[str, str]:

@@ -53,6 +53,20 @@ def numbers(vector: bytes) -> array[float]:
     return array("f", vector)
 
 
+class WordCounter:
+    """Counts words between white space."""
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+class QuarterCounter:
+    """Counts four characters for a token."""
+
+    def count(self, text: str) -> int:
+        return len(text) // 4
+
+
 class HashEmbedder:
     """Embeds by hash, at once. *present* False is a model that is not installed."""
 
@@ -108,3 +122,11 @@ class HashEmbedder:
 
     async def close(self) -> None:
         """Nothing was opened."""
+
+
+class ColdEmbedder(HashEmbedder):
+    """A model that no text has loaded yet."""
+
+    @property
+    def loaded(self) -> bool:
+        return bool(self.texts)

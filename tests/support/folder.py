@@ -31,6 +31,10 @@ class Desk:
         items: list[dict[str, Any]] = self("search", question, "--json").json["memories"]
         return items
 
+    def memories(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self("list", "-n", "200", "--json").json["items"]
+        return items
+
     def settled(self) -> None:
         with self.daemon.client() as client:
             wait_until(

@@ -134,3 +134,8 @@ def claude_mem_database(path: Path) -> sqlite3.Connection:
     conn.execute("INSERT INTO user_prompts VALUES (1, 'claude-1', 1, ?, '', ?)", (RULE, AT_MS))
     conn.commit()
     return conn
+
+
+def jsonl(*records: object) -> bytes:
+    """Return *records* as JSON lines."""
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)

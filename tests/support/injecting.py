@@ -10,10 +10,16 @@ from support.clocks import HeldClock
 
 from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import MemoryRetrievalError
-from memd.domain.inject import ChatMessage
+from memd.domain.inject import ChatMessage, PreparedPrompt
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.context import ContextInjectionStrategy
+
+
+def text_of(prompt: PreparedPrompt) -> str:
+    """Return the texts of the messages of *prompt*, one below the other."""
+    return "\n".join(message.content for message in prompt.messages)
+
 
 _FENCE = re.compile(r"<memory-entry>\n(.*?)\n</memory-entry>", re.DOTALL)
 

@@ -22,7 +22,7 @@ from memd.domain.backend import CompletionProvider
 from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryLevel, Origin
 from memd.domain.ingest import IngestRequest
-from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
+from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest, MemoryUpdate
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
 from memd.sleep.nap.naps import Naps
@@ -89,6 +89,11 @@ class Bed:
         """Return the state of every memory that is no summary, by its text."""
         rows = await self.rows("SELECT content, state FROM memory WHERE NOT is_summary")
         return {str(content): str(state) for content, state in rows}
+
+    async def contents(self) -> set[str]:
+        """Return the texts of what the agent finds."""
+        entries = await self.house.recall.retrieve(ADA, MemoryQuery(limit=100))
+        return {entry.content for entry in entries}
 
     async def summaries(self) -> list[str]:
         """Return the texts of the visible summaries, in order of making."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
@@ -157,6 +158,12 @@ def locked(path: Path) -> Iterator[None]:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
+
+
+def plain_sql(sql: str) -> str:
+    """Return *sql* without comments and layout: a column that was added stands a little apart."""
+    bare = " ".join(re.sub(r"--[^\n]*", "", sql).replace('"', "").split())
+    return re.sub(r" ?([(),]) ?", r"\1", bare)
 
 
 def rehash(conn: apsw.Connection, memory_id: str) -> None:

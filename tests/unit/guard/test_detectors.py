@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from support.effort import effort
+from support.fakes import QuarterCounter
 from support.largest import HONEST, UNITS
 
 import memd.extract
@@ -147,15 +148,8 @@ PATTERN_UNITS_MAX = 30
 ROUNDS, TRIES = 5, 5
 
 
-class Quarters:
-    """Counts four characters for a token."""
-
-    def count(self, text: str) -> int:
-        return len(text) // 4
-
-
 MORE: dict[str, Any] = {
-    "counter": Quarters(),
+    "counter": QuarterCounter(),
     "now_us": 1_790_000_000_000_000,
     "names": frozenset({"ann", "kafka"}),
     "tags": ("memory",),

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from support.foreign_files import jsonl
 
 from memd.signals.transcripts import is_transcript, read
 from memd.sleep.transcript.messages import timestamp_of
@@ -52,10 +53,6 @@ _**Agent (a-model 2026-03-02T10:00:08.123Z)**_
 
 At the weir.
 """
-
-
-def jsonl(*records: object) -> bytes:
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
 OLD_PAGE = """\

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.foreign_files import jsonl
 from support.gate import drawn
 
 from memd.signals import transcripts
@@ -16,10 +17,6 @@ from memd.signals.transcripts import Transcript, read, usage_of
 from memd.signals.usage import MissingSignal, UnreadableSignal
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts" / "claude-code-log"
-
-
-def jsonl(*records: object) -> bytes:
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
 def contents(transcript: Transcript) -> list[str]:

@@ -2,15 +2,9 @@ import unicodedata
 
 import pytest
 from support.effort import effort
+from support.fakes import QuarterCounter, WordCounter
 
 from memd.text.chunk import chunk, clean
-
-
-class Words:
-    """Counts words between white space."""
-
-    def count(self, text: str) -> int:
-        return len(text.split())
 
 
 class Pieces:
@@ -25,7 +19,7 @@ class Pieces:
 
 
 def words(text: str, tokens_min: int, tokens_max: int) -> list[str]:
-    return chunk(text, Words(), tokens_min=tokens_min, tokens_max=tokens_max)
+    return chunk(text, WordCounter(), tokens_min=tokens_min, tokens_max=tokens_max)
 
 
 def test_paragraphs_are_joined_to_a_neighbour_when_short() -> None:
@@ -208,11 +202,7 @@ def test_many_tiny_parts_are_counted_in_bounded_work(text: str) -> None:
 
 
 def test_a_counter_that_is_not_additive_is_obeyed_all_the_same() -> None:
-    class Quarters:
-        def count(self, text: str) -> int:
-            return len(text) // 4
-
     text = "\n\n".join(f"It is a short line {number}." for number in range(300)) + " b" * 3_000
-    pieces = chunk(text, Quarters())
+    pieces = chunk(text, QuarterCounter())
     assert max(len(piece) // 4 for piece in pieces) <= 254
     assert "".join("".join(pieces).split()) == "".join(text.split())

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.effort import effort
+from support.fakes import WordCounter
 
 from memd.text.importance import (
     _CODE_SHAPE,
@@ -16,13 +17,6 @@ from memd.text.importance import (
     novelty,
     salience,
 )
-
-
-class WholeWords:
-    """Knows every word: nothing is rare."""
-
-    def count(self, text: str) -> int:
-        return len(text.split())
 
 
 class Letters:
@@ -48,7 +42,7 @@ VECTORS = [
 @pytest.mark.parametrize(("text", "score"), VECTORS)
 def test_salience_adds_up_the_signals(text: str, score: float) -> None:
     assert salience(text) == score
-    assert salience(text, WholeWords()) == score
+    assert salience(text, WordCounter()) == score
 
 
 @pytest.mark.parametrize(("text", "score"), VECTORS)
@@ -179,12 +173,12 @@ def test_code_shapes_are_technical(text: str) -> None:
     "text", ["and/or", "well-known", "5pm", "2nd", "e.g. this", "A plain sentence.", "wait...what"]
 )
 def test_plain_words_are_not(text: str) -> None:
-    assert not is_technical(text, WholeWords())
+    assert not is_technical(text, WordCounter())
 
 
 def test_words_that_the_vocabulary_has_in_pieces_are_technical() -> None:
     assert is_technical("idempotent retries", Letters())
-    assert not is_technical("idempotent retries", WholeWords())
+    assert not is_technical("idempotent retries", WordCounter())
     assert not is_technical("idempotent retries")
     assert not is_technical("idempotent", Letters())
 
