@@ -52,7 +52,7 @@ def rank(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[Sc
     """
     if not uses_fusion(pools, config):
         return rank_memories(pools.personal, config, now, pools.shared)
-    dense = sorted((*pools.personal, *pools.shared), key=_relevance, reverse=True)
+    dense = sorted((*pools.personal, *pools.shared), key=relevance, reverse=True)
     fused = fuse_ranked_lists(
         (dense, pools.sparse),
         k=config.rrf_k,
@@ -129,7 +129,7 @@ def with_relevance(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
     a search.
     """
     return tuple(
-        memory.model_copy(update={"combined_score": _relevance(memory.entry)}) for memory in scored
+        memory.model_copy(update={"combined_score": relevance(memory.entry)}) for memory in scored
     )
 
 
@@ -158,7 +158,8 @@ def disable_unavailable(
     )
 
 
-def _relevance(entry: MemoryEntry) -> float:
+def relevance(entry: MemoryEntry) -> float:
+    """Return how well *entry* answers the query, 0 without a score."""
     return entry.relevance_score or 0.0
 
 

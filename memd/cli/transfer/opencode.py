@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memd.cli.transfer.chats import BYTES_MAX, Chat, ChatLine, Tables, iso_time
+from memd.signals.lines import mapping
 
 _ROLES = frozenset({"user", "assistant"})
 _Exchange = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
@@ -71,7 +72,7 @@ def of_export(text: str) -> list[Chat] | None:
         for message in messages
         if isinstance(message, dict) and isinstance(message.get("parts"), list)
     ]
-    chat = _chat(_name(info), info.get("directory"), [(_mapping(a), _all(b)) for a, b in rows])
+    chat = _chat(_name(info), info.get("directory"), [(mapping(a), _all(b)) for a, b in rows])
     return [chat]
 
 
@@ -108,7 +109,7 @@ def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
     role = info.get("role")
     if role not in _ROLES or info.get("summary") is True:
         return
-    created = _mapping(info.get("time")).get("created")
+    created = mapping(info.get("time")).get("created")
     at = iso_time(created / 1_000 if isinstance(created, int | float) else None)
     blocks: list[dict[str, Any]] = []
     answers: list[dict[str, Any]] = []
@@ -118,10 +119,10 @@ def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
             if not part.get("synthetic") and not part.get("ignored"):
                 blocks.append({"type": "text", "text": text})
         elif part.get("type") == "tool":
-            state, call_id = _mapping(part.get("state")), str(part.get("callID"))
-            name, tool_input = str(part.get("tool")), _mapping(state.get("input"))
+            state, call_id = mapping(part.get("state")), str(part.get("callID"))
+            name, tool_input = str(part.get("tool")), mapping(state.get("input"))
             blocks.append({"type": "tool_use", "id": call_id, "name": name, "input": tool_input})
-            error, code = state.get("error"), _mapping(state.get("metadata")).get("exit")
+            error, code = state.get("error"), mapping(state.get("metadata")).get("exit")
             answer = {"type": "tool_result", "tool_use_id": call_id, "is_error": error is not None}
             content = str(error or state.get("output") or "")
             answers.append({**answer, "content": content, "exit_code": code})
@@ -144,7 +145,7 @@ def _object(path: Path) -> Mapping[str, Any]:
 
 def _parse(text: object) -> Mapping[str, Any]:
     try:
-        return _mapping(json.loads(text)) if isinstance(text, str) else {}
+        return mapping(json.loads(text)) if isinstance(text, str) else {}
     except (ValueError, RecursionError):
         return {}
 
@@ -155,8 +156,4 @@ def _name(info: Mapping[str, Any]) -> str:
 
 
 def _all(parts: object) -> list[Mapping[str, Any]]:
-    return [_mapping(part) for part in parts] if isinstance(parts, list) else []
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return [mapping(part) for part in parts] if isinstance(parts, list) else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from memd.domain.backend import CompletionProvider
 from memd.domain.inject import QueryReformulator, SufficiencyChecker
@@ -16,7 +17,7 @@ from memd.domain.memory import MemoryEntry
 from memd.guard.redaction import redact
 from memd.inject.format import directive, fence
 from memd.inject.isolation import isolate
-from memd.inject.pipeline import Entries
+from memd.inject.pipeline import Entries, relevance
 from memd.recall.question import WORD
 from memd.text.words import ENGLISH_FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored
@@ -73,29 +74,23 @@ class LikelySufficient:
     async def check_sufficiency(self, query: str, results: Entries) -> bool:
         """Return whether one of *results* is likely enough; an entry without a score is not."""
         del query
-        return any((entry.relevance_score or 0.0) >= self._probability for entry in results)
+        return any(relevance(entry) >= self._probability for entry in results)
 
 
+@dataclass(frozen=True, kw_only=True)
 class LLMQueryReformulator:
     """Asks a language model for another query; *fallback* replaces one that does not answer."""
 
-    def __init__(
-        self,
-        *,
-        provider: CompletionProvider,
-        model: str,
-        fallback: QueryReformulator | None = None,
-    ) -> None:
-        self._provider = provider
-        self._model = model
-        self._fallback = fallback
+    provider: CompletionProvider
+    model: str
+    fallback: QueryReformulator | None = None
 
     async def reformulate(self, original_query: str, results: Entries) -> str | None:
         """Return the model's query on one line; None for a blank one, or without any answer."""
         reply = await isolate(
-            self._provider.complete(
+            self.provider.complete(
                 redact(_render_search(original_query, results)),
-                model=self._model,
+                model=self.model,
                 system=_system(_REFORMULATE),
                 temperature=0.0,
                 max_tokens=100,
@@ -105,34 +100,28 @@ class LLMQueryReformulator:
         )
         if reply is not None:
             return " ".join(reply.split()) or None
-        if self._fallback is None:
+        if self.fallback is None:
             return None
-        return await self._fallback.reformulate(original_query, results)
+        return await self.fallback.reformulate(original_query, results)
 
 
+@dataclass(frozen=True, kw_only=True)
 class LLMSufficiencyChecker:
     """Asks a language model; *fallback* replaces one that does not answer.
 
     A model that fails without a fallback counts as sufficient, which ends the loop.
     """
 
-    def __init__(
-        self,
-        *,
-        provider: CompletionProvider,
-        model: str,
-        fallback: SufficiencyChecker | None = None,
-    ) -> None:
-        self._provider = provider
-        self._model = model
-        self._fallback = fallback
+    provider: CompletionProvider
+    model: str
+    fallback: SufficiencyChecker | None = None
 
     async def check_sufficiency(self, query: str, results: Entries) -> bool:
         """Return whether the model's last line begins with the word SUFFICIENT."""
         reply = await isolate(
-            self._provider.complete(
+            self.provider.complete(
                 redact(_render_search(query, results)),
-                model=self._model,
+                model=self.model,
                 system=_system(_CHECK),
                 temperature=0.0,
                 max_tokens=200,
@@ -142,9 +131,9 @@ class LLMSufficiencyChecker:
         )
         if reply is not None:
             return says_enough(reply)
-        if self._fallback is None:
+        if self.fallback is None:
             return True
-        return await self._fallback.check_sufficiency(query, results)
+        return await self.fallback.check_sufficiency(query, results)
 
 
 def says_enough(reply: str) -> bool:

@@ -32,7 +32,7 @@ from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.format import directive
 from memd.inject.isolation import isolate
-from memd.inject.pipeline import Entries, MemoryFilterStrategy
+from memd.inject.pipeline import Entries, MemoryFilterStrategy, relevance
 from memd.inject.tools.arguments import (
     answer_or_error,
     categories_of,
@@ -209,10 +209,6 @@ def merge(*batches: Iterable[MemoryEntry]) -> Entries:
     for entries in batches:
         for entry in entries:
             other = best.get(entry.id)
-            if other is None or _relevance(entry) > _relevance(other):
+            if other is None or relevance(entry) > relevance(other):
                 best[entry.id] = entry
-    return tuple(sorted(best.values(), key=_relevance, reverse=True))
-
-
-def _relevance(entry: MemoryEntry) -> float:
-    return entry.relevance_score or 0.0
+    return tuple(sorted(best.values(), key=relevance, reverse=True))
