@@ -12,6 +12,7 @@ from memd.domain.memory import Tags
 from memd.domain.trust import Flag
 from memd.domain.values import (
     DEFAULT_NAMESPACE,
+    Count,
     Name,
     NotBlankStr,
     ProjectId,
@@ -144,9 +145,6 @@ class Receipts(Value):
     """The receipts of a bulk ingest, one for each item, in order."""
 
     items: tuple[Receipt, ...]
-
-
-Count = Annotated[int, Field(ge=0)]
 
 
 class Session(Value):

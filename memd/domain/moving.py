@@ -29,9 +29,8 @@ from memd.domain.enums import (
 )
 from memd.domain.settings.org import OrgRules
 from memd.domain.trust import Flag
-from memd.domain.values import Name, PlainText, ProjectId, Share, Text, Time, Value
+from memd.domain.values import Count, Name, PlainText, ProjectId, Share, Text, Time, Value
 
-Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Bit = Annotated[int, Field(ge=0, le=1)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

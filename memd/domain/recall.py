@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import AliasChoices, Field
 
@@ -22,7 +22,7 @@ from memd.domain.enums import (
     Trust,
 )
 from memd.domain.memory import MemoryEntry, MemoryFilter
-from memd.domain.values import Name, ProjectId, Share, Text, Time, Value
+from memd.domain.values import Count, Name, ProjectId, Share, Text, Time, Value
 
 
 class RecallRequest(MemoryFilter):
@@ -145,9 +145,6 @@ class RecallResult(Value):
     gate: Share | None = None
     cut: tuple[ExcludedMemory, ...] = ()
     degraded: str | None = None
-
-
-Count = Annotated[int, Field(ge=0)]
 
 
 class CreatingRun(Value):

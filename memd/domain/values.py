@@ -105,6 +105,9 @@ Name = Annotated[NotBlankStr, StringConstraints(max_length=NAME_CHARS_MAX)]
 Text = Annotated[NotBlankStr, StringConstraints(max_length=TEXT_CHARS_MAX)]
 """The text of a memory or a query."""
 
+Count = Annotated[int, Field(ge=0)]
+"""A number of things, from 0."""
+
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 """A number from 0 to 1."""
 

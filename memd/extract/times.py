@@ -23,8 +23,8 @@ from memd.extract.composed import parse_amount, parse_counted, parse_point, pars
 from memd.extract.stretches import CalendarDate
 from memd.extract.time_text import AROUND, CORE, DIGITS, EDGES, FIRST, Point, TimeText, split_words
 from memd.extract.time_words import Grain, fold
+from memd.text.words import WORD
 
-_WORDS = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(DIGITS)
 _LAST = 2  # of EDGES
 _LIMIT_CHARS_MAX = 200  # of a text that is only a time
@@ -63,7 +63,7 @@ def find_periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Pe
     [(-86400000000, 0)]
     """
     plain = fold(text)
-    if CORE.isdisjoint(_WORDS.findall(plain)) and not _NUMBER.search(plain):
+    if CORE.isdisjoint(WORD.findall(plain)) and not _NUMBER.search(plain):
         return ()  # the fast path for most texts
     now = from_us(now_us).astimezone(zone).replace(tzinfo=None)
     reading = TimeText(text, split_words(text), now, zone)
@@ -337,9 +337,7 @@ _LANGUAGES = (
         "wat|welke?|waar|wanneer|wie|hoe",
     ),
 )
-_FIRST = frozenset(
-    re.findall(r"[^\W_]+", " ".join(lead for language in _LANGUAGES for lead in language[:4]))
-)
+_FIRST = frozenset(WORD.findall(" ".join(lead for language in _LANGUAGES for lead in language[:4])))
 """Every lead contains one of these words."""
 _ELIDED = r"(?:dell?|l)['\u2019]"
 _NAMED = r"(?=[A-Z\xc0-\xde][\w-]+['\u2019]s\s)"
@@ -367,12 +365,12 @@ def find_events(text: str) -> tuple[Event, ...]:
     >>> [(e.side.value, e.words) for e in find_events("What broke after the last release?")]
     [('after', ('last', 'release'))]
     """
-    if _FIRST.isdisjoint(_WORDS.findall(text.casefold())):
+    if _FIRST.isdisjoint(WORD.findall(text.casefold())):
         return ()  # the fast path for most texts
     events_read = []
     for language in _LANGUAGES:
         for match in _pattern(language).finditer(text):
-            words = _WORDS.findall(match["words"])
+            words = WORD.findall(match["words"])
             if language is _GERMAN:
                 words = _with_noun(words)
             if language is not _ENGLISH:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from memd.view.view import ENTRY_TAG, MEMORY_TAG, view, wrap_stored
+from memd.view.view import ENTRY_TAG, OURS, view, wrap_stored
 
 MAX_TOKENS = 4500
 """15 % of the defining documents' window of 30,000."""
@@ -144,17 +144,14 @@ def render_line(fragment: MemoryFragment) -> str:
 
     Line breaks are escaped, so that no text can imitate the line of another source.
     """
-    source = view(fragment.source, one_line=True, tags=_TAGS)
-    text = f"[{source}] {fragment.mark}{view(fragment.content, one_line=True, tags=_TAGS)}"
+    source = view(fragment.source, one_line=True, tags=OURS)
+    text = f"[{source}] {fragment.mark}{view(fragment.content, one_line=True, tags=OURS)}"
     return wrap_stored(ENTRY_TAG, text) if fragment.untrusted else text
 
 
 def tokens_of(text: str) -> int:
     """Return the tokens of a line, one for four characters and at least 1 (SPEC 5.11)."""
     return max(1, len(text) // _CHARS_PER_TOKEN)
-
-
-_TAGS = (ENTRY_TAG, MEMORY_TAG)
 
 
 def _words_of(text: str) -> frozenset[str]:

@@ -15,13 +15,12 @@ from memd.store.file.connect import Reading
 from memd.store.org import graph
 from memd.store.org.as_of import StatementSpanRow
 from memd.store.org.graph import Edge, StatementRow
-from memd.text.words import ENGLISH_FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD
 
 if TYPE_CHECKING:
     from memd.org.graph_question import Mention, QuestionWord
     from memd.org.graph_search import ReachedThing
 
-_WORD = re.compile(r"[^\W_]+")
 _UNSAFE = re.compile(r"[|\n\r\x00-\x1f\x7f\u2028\u2029]|->|-->|\[\[|\]\]|`")
 _RELATION = re.compile(r"[^\W\d_][\w -]{0,63}")
 NAME_CHARS_MAX = 80
@@ -106,7 +105,7 @@ def rank_by_words(
     scored: list[tuple[float, ReachedThing]] = []
     for thing in things:
         quotes = " ".join(rows[edge.statement_key].quote for edge in thing.path).casefold()
-        shared = question_words.intersection(_WORD.findall(quotes))
+        shared = question_words.intersection(WORD.findall(quotes))
         overlap = len(shared) / max(1, len(question_words))
         fits = 1.0 if thing.path[-1].relation in relations else 0.0
         score = 0.4 * overlap + 0.25 * fits + 0.25 / len(thing.path) + 0.1 * thing.trust / 2

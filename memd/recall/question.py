@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.extract.times import Period
 from memd.text.languages import ASKS_FOR_ALL, DECIDED, FUNCTION_WORDS, capitals_name, is_english
-from memd.text.words import ENGLISH_FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD
 
-WORD = re.compile(r"[^\W_]+")
 NAME_WORDS_MAX = 3
 
 _IN_SENTENCE = re.compile(r"(?<=[\w,;)] )[^\W_]{2,}")

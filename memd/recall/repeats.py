@@ -29,14 +29,13 @@ from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import jaccard
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import longest_first
-from memd.text.words import ENGLISH_FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD
 
 ALIKE = 0.8  # of their word pairs in common: the same thing said again
 WITHIN_WORDS_MIN = 8  # a shorter text means something else where it is a part of a longer one
 ECHOED_WORDS_MAX = 60  # of what is acknowledged: a longer text has many words by chance
 BEGIN_CHARS_MIN = 3  # of a word that another one begins with: "tag", "tagged"
 
-_WORD = re.compile(r"[^\W_]+")
 _NOT = frozenset({"no", "not", "never", "nor", "none", "without", "t"})
 _ACKNOWLEDGEMENTS = """
     no, nope, yes, yeah, yep, ok, okay, alright, all right, right, sure, got it, noted, understood,
@@ -61,7 +60,7 @@ _ASKS_TO_KEEP = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LEADING = frozenset(
-    _WORD.findall(phrase)[0]
+    WORD.findall(phrase)[0]
     for phrase in f"{_ACKNOWLEDGEMENTS.strip()}, {_REMINDERS.strip()}, please, bitte".split(",")
 )
 """The first words of all that leads to a statement: most texts begin with none of them."""
@@ -133,11 +132,11 @@ def tell_once(items: Iterable[Ranked]) -> tuple[list[Ranked], list[Repetition]]:
 
 
 def read_saying(its: SearchCandidate) -> Saying:
-    words = _WORD.findall(its.own)
+    words = WORD.findall(its.own)
     acknowledges = False
     if words and words[0].casefold() in _LEADING:
         acknowledges, text = _split_lead(its.own)
-        words = _WORD.findall(text)
+        words = WORD.findall(text)
     folded = tuple(map(str.casefold, words))
     telling = {
         plain
@@ -164,7 +163,7 @@ def _split_lead(text: str) -> tuple[bool, str]:
 
 
 def _fold(text: str) -> tuple[str, ...]:
-    return tuple(map(str.casefold, _WORD.findall(text)))
+    return tuple(map(str.casefold, WORD.findall(text)))
 
 
 def repeat(one: Saying, other: Saying) -> bool:

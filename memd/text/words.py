@@ -33,7 +33,8 @@ ENGLISH_FUNCTION_WORDS = frozenset(
     """.split()  # noqa: SIM905  # a list of 150 strings would fill two screens
 )
 
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
+"""Letters and digits in a row."""
 _PUNCTUATION = "!.,?;:\"'()"
 _MASK = 0xFFFFFFFF
 _STEM_CHARS = 6
@@ -149,7 +150,7 @@ def content_words(text: str) -> list[str]:
     >>> content_words("How do we deploy to production?")
     ['deploy', 'production']
     """
-    words = dict.fromkeys(match.group().casefold() for match in _WORD.finditer(text))
+    words = dict.fromkeys(match.group().casefold() for match in WORD.finditer(text))
     return [word for word in words if word not in ENGLISH_FUNCTION_WORDS] or list(words)
 
 
@@ -180,7 +181,7 @@ class BM25Tokenizer:
         >>> BM25Tokenizer().tokenize("The retry_limit of HTTP is 3")
         ['retry', 'limit', 'http', '3']
         """
-        words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+        words = WORD.findall(unicodedata.normalize("NFKC", text).casefold())
         return [word for word in words if word not in ENGLISH_FUNCTION_WORDS]
 
     def encode(self, text: str) -> dict[int, int]:

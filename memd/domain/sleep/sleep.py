@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field
 
 from memd.domain.enums import RunKind, RunState
 from memd.domain.sleep.consolidation import ArchivalIndexEntry, ArchivalModeAssignment
-from memd.domain.values import Name, ProjectId, Time, Value
-
-Count = Annotated[int, Field(ge=0)]
+from memd.domain.values import Count, Name, ProjectId, Time, Value
 
 
 class NapDetail(Value):

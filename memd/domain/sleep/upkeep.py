@@ -7,9 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from memd.domain.values import Name, PlainText, Time, Value
-
-Count = Annotated[int, Field(ge=0)]
+from memd.domain.values import Count, Name, PlainText, Time, Value
 
 
 class CheckReport(Value):

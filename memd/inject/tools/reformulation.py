@@ -18,8 +18,7 @@ from memd.guard.redaction import redact
 from memd.inject.format import directive, fence
 from memd.inject.isolation import isolate
 from memd.inject.pipeline import Entries, relevance
-from memd.recall.question import WORD
-from memd.text.words import ENGLISH_FUNCTION_WORDS
+from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 PROBABILITY_MIN = 0.5
