@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from memd.base import errors
 from memd.base.errors import DiskFullError, InvalidStateError, ReadOnlyError, UnsafePathError
 
 MARK = "made by memd"
 _HEAD_BYTES = 4_096
 _PART = ".memd-part"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_FOLDER = frozenset({errno.ELOOP, errno.ENOTDIR})
 
 
@@ -133,7 +133,7 @@ def _translate_errors(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_ROOM:
+        if error.errno in errors.NO_ROOM:
             raise DiskFullError("the disk is full", hint="free some space") from error
         raise ReadOnlyError(
             f"{root} cannot be written: {error.strerror}", hint="name another folder"

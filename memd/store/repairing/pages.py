@@ -61,22 +61,16 @@ class FilePages:
 
     def tree(self, root: int) -> Iterator[Cell]:
         """Yield the rows of the tree at *root*, as far as its pages exist, each page once."""
-        stack = [root]
-        while stack:
-            number = stack.pop()
-            if not 1 <= number <= self.count or number in self.visited:
-                continue
-            head = self._head(number)
-            if head is None:
-                continue
-            self.visited.add(number)
-            if head.kind in _INTERIOR:
-                stack += self._children(number, head)
+        for number, head in self._visit(root):
             if head.kind != _TABLE_INTERIOR:
                 yield from self._cells(number, head)
 
     def mark(self, root: int) -> None:
         """Mark the pages of the tree at *root* as visited without reading its rows."""
+        for _page in self._visit(root):
+            pass
+
+    def _visit(self, root: int) -> Iterator[tuple[int, _Head]]:
         stack = [root]
         while stack:
             number = stack.pop()
@@ -86,6 +80,7 @@ class FilePages:
             self.visited.add(number)
             if head.kind in _INTERIOR:
                 stack += self._children(number, head)
+            yield number, head
 
     def orphans(self) -> Iterator[list[Cell]]:
         """Yield the rows of each leaf of a table that no tree led to."""
