@@ -36,7 +36,8 @@ class RecallRequest(MemoryFilter):
     ``retrieval.include_shared`` of the settings decides. *preferences* come "first", for a
     prompt, or only those "matching" the query, for a search by a person. *reranker_enabled*
     re-ranks the best twenty with the optional re-ranker; by default
-    ``retrieval.query_specific_rerank_enabled`` decides. *why* adds each memory's features to
+    ``retrieval.query_specific_rerank_enabled`` decides. With *show_sources* what a summary hides
+    is shown itself, under its own date, not the summary (decision 0277). *why* adds each memory's features to
     the answer, and the excluded candidates with the reason.
     """
 
@@ -53,6 +54,7 @@ class RecallRequest(MemoryFilter):
     min_relevance: Share = 0.0
     preferences: Literal["first", "matching"] = "first"
     reranker_enabled: bool | None = None
+    show_sources: bool = False
     why: bool = False
 
 

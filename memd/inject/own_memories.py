@@ -139,12 +139,13 @@ async def recall_for_prompt(
         include_shared=config.include_shared if shared is None else shared,
         search_mode=mode,
         reranker_enabled=False,  # the pipeline re-ranks, after it has applied recency
+        show_sources=True,
     )
     documented = "min_relevance" in config.model_fields_set
     if documented or config.fusion_strategy is FusionStrategy.RRF:
         # The pool may be larger than what one answer to a client may hold.
         recall_request = recall_request.model_copy(update={"top_k": config.pool_size})
-    return await rooms.recall.recall(caller, recall_request, on_retrieving, shows_sources=True)
+    return await rooms.recall.recall(caller, recall_request, on_retrieving)
 
 
 async def fetch_pools(

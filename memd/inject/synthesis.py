@@ -165,7 +165,9 @@ class Synthesis:
         ]
 
     async def _recall(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        request = RecallRequest(query=query, top_k=RECALLED, token_budget=RECALL_TOKENS)
+        request = RecallRequest(
+            query=query, top_k=RECALLED, token_budget=RECALL_TOKENS, show_sources=True
+        )
         result = await self.recall.recall(caller, request)
         return [
             _fragment(

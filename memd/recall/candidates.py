@@ -133,7 +133,8 @@ def _exclude(
 def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:
     """Return *items* with each summary, once, in place of the sources that it supersedes.
 
-    Where the scope shows sources, those that a visible summary supersedes stand for themselves.
+    Where the scope shows sources, those that a visible summary supersedes stand for themselves, and
+    for the summary, which a filter may have found, too.
     """
     if scope.include_hidden:
         return list(items)
@@ -141,9 +142,12 @@ def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) 
         item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden
     ]
     summaries = candidate_rows.find_summaries(conn, scope.shown, hidden)
+    replaced = {each.memory_key for each in summaries.values()} if scope.shows_sources else set()
     shown: dict[int, Ranked] = {}
     for item in items:
         candidate = item.measured.candidate
+        if candidate.memory_key in replaced:
+            continue
         if not candidate.is_hidden:
             shown.setdefault(candidate.memory_key, item)
             continue

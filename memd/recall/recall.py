@@ -74,8 +74,6 @@ class Recall:
         caller: Caller,
         request: RecallRequest,
         on_retrieving: Callable[[], object] = bool,
-        *,
-        shows_sources: bool = False,
     ) -> RecallResult:
         """Answer a question: preferences first, then relevant memories, within the budget.
 
@@ -83,8 +81,7 @@ class Recall:
         rank higher, and those of level project of another project are hidden (SPEC D1). Only the
         first QUERY_CHARS_MAX characters of the query count. An agent of level none gets nothing
         (SPEC 7.13). *on_retrieving* is called, at most once, when there is time to read something
-        else. With *shows_sources* what a summary hides is told itself, not the summary (decision
-        0277). Raises MemoryRetrievalError for the reserved agent.
+        else. Raises MemoryRetrievalError for the reserved agent.
         """
         caller = replace(caller, project_id=request.project_id or caller.project_id)
         request = request.model_copy(update={"project_id": caller.project_id})
@@ -94,7 +91,7 @@ class Recall:
             include_hidden=request.include_compressed,
             include_passing=request.include_passing,
         )
-        where = replace(where, shows_sources=shows_sources)
+        where = replace(where, shows_sources=request.show_sources)
         shared_too = self.config.include_shared
         if request.include_shared is not None:
             shared_too = request.include_shared

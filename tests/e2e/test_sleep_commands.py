@@ -96,6 +96,14 @@ def test_a_night_is_reported_and_undone_exactly(memd: Typist) -> None:
     assert "undone" in again.err
 
 
+def test_a_search_after_a_night_shows_what_answers_and_not_the_list(memd: Typist) -> None:
+    memd("sleep", "--now")
+    assert "Consolidated" in memd("list").out
+    found = memd("search", "--mode", "words", "which lamp did the kitchen get on day 1").out
+    assert "On day 1 the kitchen got lamp number 1." in found
+    assert "Consolidated" not in found + memd("recall", "kitchen lamp").out
+
+
 def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
     messages = [{"role": "user", "content": f"Paint fence {n} green by Friday."} for n in range(6)]
     before = {line for line in memd.state() if "Paint fence" in line}

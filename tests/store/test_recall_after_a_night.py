@@ -82,6 +82,23 @@ async def test_a_prompt_shows_what_answers_and_not_the_summary_that_hides_it(bed
     assert {ids[1], ids[3]} <= {memory.id for memory in prompt.memories} <= {*ids}
 
 
+async def test_a_search_for_what_answers_shows_it_with_its_own_date_and_once(bed: Bed) -> None:
+    then = bed.clock.now - timedelta(days=90)
+    ids = [
+        (await bed.tell(turn, occurred_at=then + timedelta(days=day)))[0]
+        for day, turn in enumerate(TURNS)
+    ]
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+    await bed.house.queue.drain()
+    for more in ({}, {"categories": {"episodic"}}):
+        found = await recalled(bed, "rye bread caraway", show_sources=True, **more)
+        assert (found[0].id, found[0].occurred_at) == (ids[3], then + timedelta(days=3))
+        assert {memory.id for memory in found} <= {*ids}
+    (summary,) = await recalled(bed, "rye bread", show_sources=True, tags=("consolidated",))
+    assert summary.id not in ids
+
+
 async def test_what_no_summary_that_may_be_shown_hides_is_in_no_prompt(bed: Bed) -> None:
     await bed.tell(*TURNS)
     bed.clock.advance(hours=7)

@@ -146,6 +146,7 @@ def search(
     flags = {"include_compressed": archived, "include_passing": turns, "preferences": "matching"}
     answer = call(
         "memory.recall",
+        show_sources=True,
         query=text,
         top_k=top,
         project_id=project_id,
@@ -193,6 +194,7 @@ def recall(
         search_mode=mode,
         occurred_since=low,
         occurred_until=high,
+        show_sources=True,
         why=why,
         agent_id=agent,
         **options.filters(category, namespace, tag),

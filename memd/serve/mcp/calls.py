@@ -63,6 +63,7 @@ async def _search(call: McpCall) -> Answer:
         "query": read.text(arguments, "query"),
         "categories": read.categories(arguments),
         "preferences": "matching",
+        "show_sources": True,
     }
     if "limit" in arguments:
         params["top_k"] = read.limit(arguments, 5, SEARCH_MAX)
