@@ -14,6 +14,7 @@ from support.nights import ADA, Bed, a_bed, settled
 from memd.domain.memory import MemoryMetadata, MemoryQuery
 from memd.domain.recall import RecallRequest
 from memd.sleep.strategies.batches import SUMMARY_TOKENS
+from memd.store.file.connect import Writing
 
 NOTES = (
     "Ulla keeps bees behind the old mill.",
@@ -91,19 +92,33 @@ async def test_a_summary_holds_one_category_and_one_namespace(bed: Bed) -> None:
         assert lines([str(content)]) == [[f"{where} 0", f"{where} 1"]]
 
 
-async def test_what_is_a_month_apart_is_not_in_one_summary_unless_it_is_too_little(
-    bed: Bed,
-) -> None:
+async def test_what_is_a_month_apart_is_not_in_one_list_and_too_little_stays(bed: Bed) -> None:
     for month in range(3):
         await note(bed, *(f"month {month} note {number}" for number in range(3)))
         bed.clock.advance(days=40)
     for year in range(3):
         await note(bed, f"year {year}")
         bed.clock.advance(days=365)
+    await bed.tell("A first word.", session_id="long")
+    bed.clock.advance(days=40)
+    await bed.tell(*NOTES, session_id="long")
     await slept(bed)
     assert lines(await bed.summaries()) == [
+        list(NOTES[:4]),
         *([f"month {month} note 0", f"month {month} note 1"] for month in range(3)),
-        ["year 0", "year 1"],
+    ]
+    assert await slept(bed, days=200) == 0
+
+
+async def test_what_is_of_several_files_is_in_a_list_for_each(bed: Bed) -> None:
+    for number in range(3):
+        for file in ("runbook.md", "stew.md"):
+            place = MemoryMetadata(source=f"/notes/{file}#{number}")
+            await note(bed, f"{file} line {number}", metadata=place)
+    await note(bed, "people.md line 0", metadata=MemoryMetadata(source="/notes/people.md"))
+    await slept(bed)
+    assert lines(await bed.summaries()) == [
+        [f"{file} line {number}" for number in range(2)] for file in ("runbook.md", "stew.md")
     ]
 
 
@@ -143,19 +158,29 @@ async def test_a_rehearsal_counts_what_the_night_does(bed: Bed) -> None:
     assert sum(step.rows for step in tried.steps) == await slept(bed)
 
 
-async def test_sessions_too_small_for_a_list_have_one_together_and_each_finds_it(bed: Bed) -> None:
+async def test_sessions_too_small_for_a_list_stay_as_they_are(bed: Bed) -> None:
     for number, text in enumerate(NOTES):
         await bed.tell(text, session_id=f"one{number}")
-    assert await slept(bed) == 4
+    assert await slept(bed, days=200) == 0
+    assert set(await texts(bed)) == {*NOTES}
+
+
+async def test_a_list_of_several_sessions_that_a_night_once_made_is_found_by_each(bed: Bed) -> None:
+    ids = await note(bed, *NOTES)
+    await slept(bed)
     (summary,) = await bed.summaries()
-    for number in range(4):
-        session = f"one{number}"
-        assert await texts(bed, session_id=session) == [summary]
-        assert await texts(bed, text=NOTES[number], session_id=session) == [summary]
-        hidden = await texts(bed, session_id=session, include_compressed=True)
-        assert hidden == [NOTES[number]]
-    assert await texts(bed, session_id="one4") == [NOTES[4]]
-    assert await texts(bed, session_id="never") == []
+    await bed.tell("Another word.", session_id="one")
+
+    def work(conn: Writing) -> None:
+        conn.execute(
+            "UPDATE memory SET session_key = (SELECT max(session_key) FROM session)"
+            " WHERE memory_id = ?",
+            (ids[0],),
+        )
+
+    await bed.house.db.write(ADA, work)
+    assert set(await texts(bed, session_id="one")) == {summary, "Another word."}
+    assert (await texts(bed, text=NOTES[0], session_id="one"))[0] == summary
 
 
 async def test_what_a_session_has_left_beside_its_list_stays_there(bed: Bed) -> None:

@@ -1,7 +1,7 @@
 """Consolidation: groups of old memories are summarised and hidden behind their summaries.
 
-It first takes every session by itself, in its order; then the memories of no session, or of one
-that has too few: by place, in order of time.
+It first takes every session by itself, in its order; then the memories of no session: by place and
+source, in order of time. A session or a source that has too few stays as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memd.sleep.night.tasks import (
 from memd.sleep.strategies.batches import (
     Batch,
     place_of,
-    split_by_time,
+    split_by_source,
     split_session,
     summary_row,
 )
@@ -50,7 +50,7 @@ Context = Callable[[int], Awaitable[Sequence[str]]]
 class Consolidation:
     """Summarise groups of old memories, which are then hidden behind the summary (SPEC 16.5, D9).
 
-    Sessions first, each by itself; then memories of no session, by place and time.
+    Sessions first, each by itself; then memories of no session, by place, source and time.
     """
 
     db: Database
@@ -140,7 +140,7 @@ class Members(NamedTuple):
 
     def batches(self, threshold: int, count: Callable[[str], int]) -> list[Batch]:
         """Return the groups, each of at least *threshold* members; *count* counts tokens."""
-        split_members = split_by_time if self.session_key is None else split_session
+        split_members = split_by_source if self.session_key is None else split_session
         return split_members(self.rows, threshold, count)
 
 

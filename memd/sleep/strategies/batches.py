@@ -2,8 +2,8 @@
 
 SPEC 16.5 groups by category, which would turn a store of thousands into
 one summary of thousands of lines. memd splits each group by session, or memories of no
-session by time, so that a summary is about as long as the embedding model reads
-at once: it can be retrieved by meaning, and covers memories that belong together.
+session by source, and by time, so that a summary is about as long as the embedding model
+reads at once: it can be retrieved by meaning, and covers memories that belong together.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memd.store.memory.rows import MemoryRow
 
 SUMMARY_TOKENS = 240  # of the model's 254; the rest is for the heading
 LINE_CHARS = 200  # of each memory in a summary (SPEC 16.6)
-SPAN_US = 30 * 86_400_000_000  # of a summary of memories of no session, if that holds enough
+SPAN_US = 30 * 86_400_000_000  # from the first memory of a summary to the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def split_session(
     """Split a session's *members*, in the order of the session, into batches.
 
     Each has at least *threshold* members of one namespace, category, level and
-    project. *count* counts tokens.
+    project, and spans at most a month. *count* counts tokens.
     """
     return [
         Batch(tuple(batch), newest_member(batch))
@@ -59,21 +59,29 @@ def split_session(
     ]
 
 
-def split_by_time(
+def split_by_source(
     members: Iterable[MemberRow], threshold: int, count: Callable[[str], int]
 ) -> list[Batch]:
     """Split *members* of one place into batches, in order of the time when they occurred.
 
-    Each has at least *threshold* members, and spans at most a month unless that is too
-    few members: then it spans as long as it takes.
+    Each has at least *threshold* members of one file or other source, or of none, and
+    spans at most a month.
     """
     ordered = sorted(
-        members, key=lambda member: (_time_us(member), member.created_at_us, member.memory_key)
-    )
+        members,
+        key=lambda member: (
+            _source_of(member), _time_us(member), member.created_at_us, member.memory_key,
+        ),
+    )  # fmt: skip
     return [
         Batch(tuple(batch), newest_member(batch))
-        for batch in _split(ordered, threshold, count, SPAN_US)
+        for _, group in groupby(ordered, key=_source_of)
+        for batch in _split(list(group), threshold, count)
     ]
+
+
+def _source_of(member: MemberRow) -> str:
+    return (member.reference or "").partition("#")[0]
 
 
 def _time_us(member: MemberRow) -> int:
@@ -92,31 +100,23 @@ def place_of(row: MemberRow | GroupKey) -> tuple[str, str, str, int]:
 
 
 def _split(
-    members: Sequence[MemberRow],
-    threshold: int,
-    count: Callable[[str], int],
-    span_us: int | None = None,
+    members: Sequence[MemberRow], threshold: int, count: Callable[[str], int]
 ) -> list[list[MemberRow]]:
     batches: list[list[MemberRow]] = []
     tokens = 0
     for member in members:
         line = count(member.own[:LINE_CHARS]) + 2
-        is_large_enough = bool(batches) and len(batches[-1]) >= threshold
         is_full = tokens + line > SUMMARY_TOKENS
-        if not batches or (
-            is_large_enough and (is_full or _is_far(batches[-1][0], member, span_us))
+        if (
+            not batches
+            or abs(_time_us(member) - _time_us(batches[-1][0])) > SPAN_US
+            or (is_full and len(batches[-1]) >= threshold)
         ):
             batches.append([])
             tokens = 0
         batches[-1].append(member)
         tokens += line
-    if batches and len(batches[-1]) < threshold:
-        batches.pop()
-    return batches
-
-
-def _is_far(first: MemberRow, member: MemberRow, span_us: int | None) -> bool:
-    return span_us is not None and _time_us(member) - _time_us(first) > span_us
+    return [batch for batch in batches if len(batch) >= threshold]
 
 
 def newest_member(members: Sequence[MemberRow]) -> MemberRow:

@@ -37,7 +37,7 @@ _LISTED_BY_TAG = f"""
         JOIN behind AS b ON b.memory_key = t.memory_key
         JOIN derived AS d ON d.from_key = t.memory_key)
 """  # noqa: S608  # constants
-# A summary of several sessions belongs to none, but a listing of each returns it.
+# A summary of several sessions, which nights once made, belongs to none; a listing of each has it.
 _LISTED_BY_SESSION = f"""
 (SELECT o.memory_key FROM memory AS o WHERE o.session_key = {_SESSION}
   UNION ALL

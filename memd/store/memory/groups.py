@@ -45,23 +45,10 @@ _UNSUMMARISED = f"""{_ORDINARY}
 """
 
 
-# In no group of a session: the memory has no session, or one with too few members.
 _LOOSE = f"""
-       m.agent_key = :agent_key AND m.state = 'active' AND m.created_at_us <= :before_us
+       m.agent_key = :agent_key AND m.session_key IS NULL AND m.state = 'active'
+   AND m.created_at_us <= :before_us
    AND {_UNSUMMARISED}
-   AND (m.session_key IS NULL
-        OR (SELECT count(*)
-              FROM (SELECT 1
-                      FROM memory AS o
-                     WHERE o.session_key = m.session_key AND o.category = m.category
-                       AND o.namespace = m.namespace AND o.level = m.level
-                       AND o.project_key IS m.project_key AND o.state = 'active'
-                       AND o.created_at_us <= :before_us AND {_UNSUMMARISED.replace(" m.", " o.")}
-                     LIMIT :threshold)) < :threshold
-       AND NOT EXISTS (SELECT 1
-                         FROM memory AS o
-                        WHERE o.session_key = m.session_key AND o.is_summary
-                          AND o.state <> 'trashed'))
 """
 # Superseded by a night's consolidation, but not by a summary of its session yet.
 _CONSOLIDATED = """
@@ -77,7 +64,7 @@ _CONSOLIDATED = """
 MEMBERS = """
 SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level, m.project_key,
        m.origin, m.trust, w.own, m.ordinal, m.part, m.importance, m.created_at_us,
-       m.occurred_at_us, m.state
+       m.occurred_at_us, m.state, m.reference
   FROM memory AS m
        JOIN memory_words AS w ON w.memory_key = m.memory_key
 """
@@ -119,6 +106,7 @@ class MemberRow(NamedTuple):
     created_at_us: int
     occurred_at_us: int | None
     state: str
+    reference: str | None = None
 
 
 def list_agents(conn: Reading, after: int) -> list[tuple[int, str]]:
@@ -171,7 +159,7 @@ def list_members(conn: Reading, session_key: int, before_us: int) -> list[Member
 
 
 def list_loose_groups(conn: Reading, due: Due) -> list[GroupKey]:
-    """Return the groups with enough loose memories, sorted."""
+    """Return the groups with enough memories of no session, sorted."""
     return conn.list_rows(
         GroupKey,
         f"""
@@ -189,9 +177,9 @@ def list_loose_groups(conn: Reading, due: Due) -> list[GroupKey]:
 def list_loose_members(
     conn: Reading, due: Due, group: GroupKey, after: tuple[int, str], limit: int
 ) -> list[MemberRow]:
-    """Return up to *limit* loose members of *group* in order of arrival.
+    """Return up to *limit* members of *group* that are of no session, in order of arrival.
 
-    Loose members are in no group of a session. *after* is the created_at_us and the id of the last
+    *after* is the created_at_us and the id of the last
     one before.
     """
     after_us, after_id = after
