@@ -37,8 +37,8 @@ class RecallRequest(MemoryFilter):
     prompt, or only those "matching" the query, for a search by a person. *reranker_enabled*
     re-ranks the best twenty with the optional re-ranker; by default
     ``retrieval.query_specific_rerank_enabled`` decides. With *show_sources* what a summary hides
-    is shown itself, under its own date, not the summary (decision 0277). *why* adds each memory's features to
-    the answer, and the excluded candidates with the reason.
+    is shown itself, under its own date, and not the summary (decision 0277). *why* adds each
+    memory's features to the answer, and the excluded candidates with the reason.
     """
 
     query: Text

@@ -15,8 +15,9 @@ from typing import NamedTuple
 from memd.base.ids import Ids
 from memd.base.work import Work
 from memd.domain.encoding import TokenCounter
-from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryState
+from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryState, Origin
 from memd.domain.sleep.consolidation import COMPRESSED_TAG, LLMConsolidationConfig
+from memd.extract.passing import passing_kind
 from memd.sleep.night.tasks import (
     Cursor,
     NightScope,
@@ -35,7 +36,7 @@ from memd.store.memory import groups
 from memd.store.memory.groups import MemberRow
 from memd.store.memory.transitions import RunStep
 from memd.store.session.sessions import IDLE_US
-from memd.text.words import SENTENCE_GAP
+from memd.text.words import SENTENCE_GAP, sentences
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 SENTENCES = 3
@@ -48,36 +49,69 @@ technical details. Do not include pleasantries.
 Conversation:
 {session_content}"""
 
+_Part = tuple[list[str], bool]
+"""Sentences of one memory, and whether it is active."""
+_OWN = frozenset({Origin.PERSON, Origin.IMPORT})
 _FENCE = "conversation"
 
 
 class SessionText(NamedTuple):
-    """The text of one memory of a session; one that is not *is_active* is in a summary already."""
+    """The text of one memory of a session; one that is not *is_active* is in a summary already.
+
+    *is_own* is what the user said or brought, and no assistant, tool or page.
+    """
 
     text: str
     is_active: bool = True
+    is_own: bool = True
 
 
 def summarise_by_rule(texts: Sequence[SessionText]) -> str:
-    """Return the first three sentences of *texts*, then the beginnings of other active ones.
+    """Return the first three statements of *texts*, then the beginnings of other active ones.
 
-    If all are active, only the sentences (SPEC 3.5). An active text appears in no other
-    summary, so each gets an equal share of the remaining characters.
+    If all are active, only the statements (SPEC 3.5, decision 0345). An active text appears in no
+    other summary, so each gets an equal share of the remaining characters.
 
     >>> texts = [SessionText("We met. It rained. We left.", False), SessionText("Ann won.")]
     >>> summarise_by_rule(texts)
     'We met. It rained. We left. Ann won.'
     """
-    short = first_sentences([memory.text for memory in texts])
+    parts = _list_statements(texts)
+    short = first_sentences([" ".join(statements) for statements, _ in parts])
     if all(memory.is_active for memory in texts):
         return short
-    active_texts = [" ".join(memory.text.split()) for memory in texts if memory.is_active]
-    missing = [text for text in active_texts if text not in short]
+    left = (
+        " ".join(each for each in statements if each not in short)
+        for statements, is_active in parts
+        if is_active
+    )
+    missing = [text for text in left if text]
     if not missing:
         return short
     short = truncate(short, CHARS // 2)
     room = max(LEAST_CHARS, (CHARS - len(short)) // len(missing) - len(" ..."))
     return " ".join([short, *(_end_sentence(truncate(text, room)) for text in missing)])[:CHARS]
+
+
+def _list_statements(texts: Sequence[SessionText]) -> list[_Part]:
+    """Return what the user states in *texts*, each once; or what others state.
+
+    An answer says little without its question. A text that states nothing counts as a whole.
+
+    >>> _list_statements([SessionText("ok. A cat came! From where?"), SessionText("a cat came")])
+    [(['A cat came!'], True)]
+    """
+    known: set[str] = set()
+    parts: list[_Part] = []
+    for text, is_active, is_own in [each for each in texts if each.is_own] or texts:
+        every = sentences(" ".join(text.split()))
+        stating = [each for each in every if passing_kind(each, by_assistant=not is_own) is None]
+        picked = {each.casefold().rstrip(".!?"): _end_sentence(each) for each in stating or every}
+        new = [picked[words] for words in picked if words not in known]
+        known.update(picked)
+        if new:
+            parts.append((new, is_active))
+    return parts
 
 
 def first_sentences(contents: Sequence[str]) -> str:
@@ -181,7 +215,9 @@ class Compression:
         return None
 
     async def _summarise_part(self, members: Sequence[MemberRow]) -> SessionSummary:
-        texts = [SessionText(member.own, is_active=_is_active(member)) for member in members]
+        texts = [
+            SessionText(member.own, _is_active(member), member.origin in _OWN) for member in members
+        ]
         text, places = await self._summarise(texts)
         return SessionSummary(text, [members[place] for place in places])
 

@@ -102,6 +102,31 @@ def test_what_is_left_over_stands_in_the_summary_that_alone_shows_it() -> None:
     assert all(f"{n} {n} {n}" in many for n in range(8))
 
 
+def test_a_summary_is_of_what_the_user_states_each_thing_once_and_no_answer_alone() -> None:
+    talk = [
+        SessionText("We got a cat yesterday! Miso, from the shelter. What should I watch for?"),
+        SessionText("- One quiet room\n- A hiding place", is_own=False),
+        SessionText("the shelter gave her Royal Canin"),
+        SessionText("the shelter gave her Royal Canin."),
+        SessionText("Most likely yes; they have REM sleep.", is_own=False),
+    ]
+    short = "We got a cat yesterday! Miso, from the shelter. the shelter gave her Royal Canin."
+    assert summarise_by_rule(talk) == short
+    listed = [memory._replace(is_active=False) for memory in talk[:-1]]
+    assert summarise_by_rule([*listed, talk[-1]]) == short
+    doubled = [
+        SessionText("One. Two. Ha! Then three.", is_active=False),
+        SessionText("ok. ok. Four. One."),
+    ]
+    assert summarise_by_rule(doubled) == "One. Two. Then three. Four."
+
+
+def test_where_the_user_said_nothing_it_is_what_others_state() -> None:
+    answer = SessionText("It listens on 8080. Anything else?", is_own=False)
+    assert summarise_by_rule([answer]) == "It listens on 8080."
+    assert summarise_by_rule([SessionText("Which port is it?")]) == "Which port is it?"
+
+
 def test_a_step_grows_and_shrinks_towards_its_time() -> None:
     assert next_limit(32, STEP_MS) == 32
     assert next_limit(32, 2 * STEP_MS) == 16
