@@ -99,6 +99,20 @@ async def test_undoing_the_nap_brings_the_turn_back_as_it_was(bed: Bed) -> None:
     assert await bed.rows("SELECT * FROM memory WHERE content = ?", CAUSE) == before
 
 
+async def test_a_turn_that_a_nap_keeps_has_the_category_of_its_kind_until_that_is_undone(
+    bed: Bed,
+) -> None:
+    rule = "please never use em dashes in my text"
+    await tell(bed, rule, Origin.PERSON)
+    sql = "SELECT category FROM memory WHERE content = ?"
+    before = await bed.rows(sql, rule)
+    nap = await napped(bed, Said(rule, "a", NapKind.PREFERENCE))
+    assert await bed.rows(sql, rule) == [("procedural",)] != before
+    await bed.night.undo(ADA, nap.run_id)
+    assert await bed.rows(sql, rule) == before
+    assert await bed.is_sound()
+
+
 async def test_the_same_nap_again_puts_nothing_away_again(bed: Bed) -> None:
     await tell(bed, CAUSE)
     made = Said(COMPOSED, "a", origin=Origin.ASSISTANT)

@@ -305,7 +305,7 @@ def fill_slot(
             removal.restore(target.conn, row.memory_key, target.now_us)
         fills = True
     elif not fills and _is_turn(draft, row):
-        _add_tags(target, draft, row)
+        _add_kind(target, draft, row)
         fills = True
     if fills:
         slots.fill(target.conn, target.session_key, draft.slot, row.memory_key)
@@ -337,8 +337,11 @@ def _is_turn(draft: NapDraft, row: StoredMemory) -> bool:
     )
 
 
-def _add_tags(target: NapTarget, draft: NapDraft, row: StoredMemory) -> None:
-    """Add the draft's tags to the turn *row*: its kind is what briefs and lists go by."""
+def _add_kind(target: NapTarget, draft: NapDraft, row: StoredMemory) -> None:
+    """Give the turn *row* the draft's tags and category: what briefs, lists and prompts go by.
+
+    So a kind has one category, whether its turn was heard or the session is imported.
+    """
     version = NewVersion(
         content=None,
         token_count=row.token_count,
@@ -348,6 +351,7 @@ def _add_tags(target: NapTarget, draft: NapDraft, row: StoredMemory) -> None:
         expires_at_us=row.expires_at_us,
         origin=Origin(row.origin),
         trust=Trust(row.trust),
+        category=draft.drafts.items[0].category,
     )
     with record_moves(target, [row.memory_key]):
         versions.replace(target.conn, row.memory_key, version, target.now_us)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from memd.domain.enums import Origin, Trust
+from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.trust import Screened
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
@@ -24,7 +24,7 @@ _REVERTED_COLUMNS = (
 class NewVersion(NamedTuple):
     """The new values of a memory. *content* None keeps the text and the vector.
 
-    *occurred_at_us* None keeps the time.
+    *occurred_at_us* None keeps the time, *category* None the category.
     """
 
     content: Screened | None
@@ -36,6 +36,7 @@ class NewVersion(NamedTuple):
     origin: Origin
     trust: Trust
     occurred_at_us: int | None = None
+    category: MemoryCategory | None = None
 
 
 def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
@@ -160,6 +161,7 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
            SET content = coalesce(:content, content),
                content_hash = coalesce(:content_hash, content_hash),
                token_count = :token_count,
+               category = coalesce(:category, category),
                origin = :origin,
                trust = :trust,
                occurred_at_us = coalesce(:occurred_at_us, occurred_at_us),
