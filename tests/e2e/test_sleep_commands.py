@@ -99,9 +99,9 @@ def test_a_night_is_reported_and_undone_exactly(memd: Typist) -> None:
 def test_a_search_after_a_night_shows_what_answers_and_not_the_list(memd: Typist) -> None:
     memd("sleep", "--now")
     assert "Consolidated" in memd("list").out
-    found = memd("search", "--mode", "words", "which lamp did the kitchen get on day 1").out
-    assert "On day 1 the kitchen got lamp number 1." in found
-    assert "Consolidated" not in found + memd("recall", "kitchen lamp").out
+    answer = memd("search", "--mode", "words", "which lamp did the kitchen get on day 1").out
+    assert "On day 1 the kitchen got lamp number 1." in answer
+    assert "Consolidated" not in answer + memd("recall", "kitchen lamp").out
 
 
 def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
@@ -120,6 +120,25 @@ def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
     assert {line for line in memd.state() if "Paint fence" in line} == before
     none = memd("sleep", "--undo", "--last")
     assert (none.code, "no run is left to undo" in none.err) == (1, True)
+
+
+def test_the_last_run_is_named_before_it_is_undone_and_no_other_after_it(memd: Typist) -> None:
+    messages = [{"role": "user", "content": f"Paint fence {n} green by Friday."} for n in range(6)]
+    with memd.daemon.client() as client:
+        nap = client.call("sleep.consolidate", {"session_id": "talk", "messages": messages})
+    night = a_run(memd("sleep", "--now").out)
+    undone = memd("sleep", "--undo", "--last")
+    assert re.search(r"undoing the night of 20[-0-9: ]+, \d+ memories", undone.err)
+    assert "the next night does the same again" in undone.err
+    again = memd("sleep", "--undo", "--last")
+    assert (again.code, again.out) == (1, "")
+    assert "the last run, a night of 20" in again.err
+    assert f"memd sleep --undo {nap['run_id']}" in again.err
+    runs = memd.json("sleep", "--report", "--limit", "1")
+    assert ([run["run_id"] for run in runs["items"]], runs["next"]) == ([night], night)
+    listed = memd("sleep", "--report", "-n", "1")
+    assert f"memd sleep --report --limit 1 --after {night}" in listed.err
+    assert memd("sleep", "--now", "--limit", "1").code == 2
 
 
 def test_a_run_names_what_it_removed_and_made(memd: Typist) -> None:

@@ -9,7 +9,8 @@ from support.distilling import Said, digest, napped
 from support.nights import ADA, Bed, nap_over, settled
 
 from memd.base.errors import ConflictError, InvalidStateError
-from memd.domain.enums import RunState
+from memd.domain.enums import Origin, RunState
+from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.domain.sleep.consolidation import ConsolidationStrategyType
 from memd.domain.sleep.sleep import NapResult
@@ -82,10 +83,23 @@ async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed) -> None:
     nap = await napped_over(bed, *FACTS)
     entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=1))
     await bed.house.ingest.update(ADA, entries[0].id, MemoryUpdate(content="Use spaces."))
-    with pytest.raises(ConflictError, match="rewritten"):
+    with pytest.raises(ConflictError, match="rewritten") as refused:
         await bed.night.undo(ADA, nap.run_id)
+    assert "memd delete ID" in str(refused.value.hint)
     assert "Use spaces." in await bed.contents()
     assert (await bed.night.report(nap.run_id, ADA)).state is RunState.DONE
+
+
+async def test_a_nap_whose_turn_was_rewritten_is_not_undone_and_says_what_to_do(bed: Bed) -> None:
+    rule = "please never use em dashes in my text"
+    turn = IngestRequest(text=rule, session_id="talk", origin=Origin.PERSON)
+    (item,) = (await bed.house.ingest.ingest(ADA, turn)).stored
+    nap = await napped(bed, Said(rule, "a"))
+    await bed.house.ingest.update(ADA, item.id, MemoryUpdate(content="Use em dashes."))
+    with pytest.raises(ConflictError, match="not be exact") as refused:
+        await bed.night.undo(ADA, nap.run_id)
+    for command in ("memd archive restore ID", "memd delete ID"):
+        assert command in str(refused.value.hint)
 
 
 async def test_a_nap_that_replaced_a_preference_is_not_undone(bed: Bed) -> None:

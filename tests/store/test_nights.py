@@ -162,7 +162,8 @@ async def test_a_second_run_is_refused_while_one_is_going_on(bed: Bed) -> None:
     first = asyncio.create_task(bed.night.run(ADA))
     while bed.night.running is None:  # noqa: ASYNC110  # it is there at once
         await asyncio.sleep(0)
-    with pytest.raises(InvalidStateError):
+    since = f"a night since {bed.clock.now:%Y-%m-%d %H:%M} UTC"
+    with pytest.raises(InvalidStateError, match=since):
         await bed.night.run(BOB)
     with pytest.raises(InvalidStateError):
         await bed.night.undo(ADA, bed.night.running.run_id)

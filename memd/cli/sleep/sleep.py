@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
-from memd.base.errors import InvalidError, NotFoundError
+from memd.base.errors import InvalidError, InvalidStateError, NotFoundError
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
-from memd.cli.tables import id_column, table, time_column, word_column
+from memd.cli.tables import id_column, report_next, table, time_column, word_column
 
 _ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
 _REPORTS_SHOWN = 20
@@ -57,6 +57,7 @@ InDays = Annotated[
     "memd sleep --now",
     "memd sleep --now --step retention --step cap",
     "memd sleep --report",
+    "memd sleep --report --limit 100",
     "memd sleep --undo 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
     "memd sleep --undo --last",
     "memd sleep --pause",
@@ -68,8 +69,14 @@ def sleep(
     undo: Annotated[
         bool, "--undo", "Undo RUN exactly; the memories of a nap go to the trash."
     ] = False,
-    last: Annotated[bool, "--last", "With --undo: the last run that can be undone."] = False,
+    last: Annotated[
+        bool, "--last", "With --undo: the last run that changed anything, if it is not undone yet."
+    ] = False,
     report: Annotated[bool, "--report", "List runs, or report on RUN."] = False,
+    limit: Annotated[
+        int | None, "--limit, -n N", "With --report: page size; default: 20.", 1
+    ] = None,
+    after: options.After = None,
     pause: Annotated[bool, "--pause", "Pause nights until --resume."] = False,
     resume: Annotated[bool, "--resume", "Resume nights."] = False,
     step: Steps = None,
@@ -86,11 +93,13 @@ def sleep(
     """
     action = _action(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
     check_options(action, run, by_night=bool(step or agent or in_days), last=last)
+    if (limit or after) and (action != "report" or run is not None):
+        raise InvalidError("--limit and --after go with --report, and no run")
     if action == "undo":
         run_id = _last_undoable() if run is None else run
         _run("sleep.undo", {"run_id": run_id}, "undoing", json=json)
     elif action == "report":
-        _reports(run, json=json)
+        _reports(run, limit, after, json=json)
     elif action == "night":
         params = options.without_none(
             dry_run=dry_run, in_days=in_days, steps=step or None, agent_id=agent
@@ -174,12 +183,27 @@ def check_options(action: str, run: str | None, *, by_night: bool, last: bool) -
 
 
 def _last_undoable() -> str:
-    """Return the id of the last run that can be undone. Raises NotFoundError."""
+    """Return the id of the last run that changed anything, and report what it is.
+
+    Raises NotFoundError if there is none, and InvalidStateError if it is undone already: the one
+    before may be a nap of another day.
+    """
     page = call("sleep.report", limit=_REPORTS_SHOWN)
-    run = next((item for item in page["items"] if _can_be_undone(item)), None)
-    if run is None:
+    runs = [run for run in page["items"] if _has_changes(run)]
+    before = next((run for run in runs if _can_be_undone(run)), None)
+    if before is None:
         raise NotFoundError("no run is left to undo", hint="see: memd sleep --report")
-    return str(run["run_id"])
+    if runs[0]["state"] == "undone":
+        raise InvalidStateError(
+            f"the last run, a {_describe(runs[0])}, is undone already",
+            hint=f"the one before is a {_describe(before)}: memd sleep --undo {before['run_id']}",
+        )
+    say.note(f"memd: undoing the {_describe(before)}")
+    return str(before["run_id"])
+
+
+def _describe(run: dict[str, Any]) -> str:
+    return f"{_name(run)} of {say.local_time(run['started_at'])}, {_format_moved(run)}"
 
 
 def _status(action: str, *, json: bool) -> None:
@@ -208,8 +232,10 @@ def _status(action: str, *, json: bool) -> None:
         _print_undo(last)
 
 
-def _reports(run: str | None, *, json: bool) -> None:
-    page = call("sleep.report", run_id=run, limit=None if run else _REPORTS_SHOWN)
+def _reports(run: str | None, limit: int | None, after: str | None, *, json: bool) -> None:
+    page = call(
+        "sleep.report", run_id=run, limit=None if run else limit or _REPORTS_SHOWN, after=after
+    )
     if json:
         say.print_json(page)
     elif run:
@@ -220,6 +246,7 @@ def _reports(run: str | None, *, json: bool) -> None:
             say.note(
                 "no runs yet; nights start by themselves, and memd sleep --dry-run simulates one"
             )
+        report_next(page, "sleep", sleep, report=True, limit=limit)
 
 
 def _table(runs: list[dict[str, Any]]) -> None:
@@ -257,7 +284,9 @@ def _run(method: str, params: dict[str, Any], doing: str, *, json: bool) -> None
         say.print_json(done)
         return
     _print_run(done)
-    if done["state"] == "running":
+    if done["state"] == "undone" and done["kind"] != "nap":
+        say.note("the next night does the same again; to hold it off: memd sleep --pause")
+    elif done["state"] == "running":
         say.note("memd: the run was stopped; to continue it: memd sleep --resume")
     elif done["dry_run"] and not done["steps"] and not params.get("in_days"):
         say.note("to simulate a later night: memd sleep --dry-run --in 30")
@@ -297,10 +326,11 @@ def _steps(run: dict[str, Any]) -> Iterator[str]:
 
 
 def _can_be_undone(run: dict[str, Any]) -> bool:
-    has_changes = any(step["rows"] for step in run["steps"])
-    return (
-        run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and has_changes
-    )
+    return run["state"] == "done" and not run["dry_run"] and _has_changes(run)
+
+
+def _has_changes(run: dict[str, Any]) -> bool:
+    return run["kind"] in _UNDOABLE and any(step["rows"] for step in run["steps"])
 
 
 def _print_undo(run: dict[str, Any]) -> None:

@@ -148,7 +148,7 @@ class Night:
         dry_run: bool,
     ) -> RunReport:
         if self._lock.locked() and not self._checking:
-            raise InvalidStateError("memd is asleep already", hint="see how far it is: memd sleep")
+            raise reports.busy_error(self._running)
         async with self._lock:
             now_us = self.clock.now_us() + request.get("ahead_us", 0)
             run_id = self.ids.new()
@@ -318,7 +318,7 @@ class Night:
         changed. Killed half-way, it resumes at the next start.
         """
         if self._lock.locked() and not self._checking:
-            raise InvalidStateError("memd is asleep", hint="try again when it is awake: memd sleep")
+            raise reports.busy_error(self._running)
         async with self._lock:
             row = await self._find_run(run_id)
             if row.state == RunState.UNDONE:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memd.base.clock import from_us
-from memd.base.errors import NotFoundError
+from memd.base.errors import InvalidStateError, NotFoundError
 from memd.base.limits import RUN_MEMORIES_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import RunKind, RunState
@@ -130,3 +130,10 @@ def build_report(row: RunRow, sums: Sequence[runs.StepSum]) -> RunReport:
         steps=tuple(StepReport(name=step.name, rows=step.rows, steps=step.steps) for step in sums),
         detail=row.report.get("detail", {}),
     )
+
+
+def busy_error(run: RunReport | None) -> InvalidStateError:
+    """Return the error for a request while *run*, or another use of the lock, is in progress."""
+    since = "" if run is None else f": a {run.kind} since {run.started_at:%Y-%m-%d %H:%M} UTC"
+    hint = "try again when it is over; memd sleep shows it, memd sleep --pause stops a night"
+    return InvalidStateError(f"memd is asleep already{since}", hint=hint)

@@ -20,6 +20,8 @@ from memd.store.run.runs import Change, Image, RunRow
 from memd.store.search import caches
 
 CHECK_ROWS = 500
+_ONE_BY_ONE = "bring back what it put away one by one: memd archive search, memd archive restore ID"
+_OF_NAP = "; delete what it stored: memd list, memd delete ID"
 
 
 def check(conn: Reading, run: RunRow) -> None:
@@ -27,23 +29,23 @@ def check(conn: Reading, run: RunRow) -> None:
 
     Its rows must be as it left them; of a nap, nobody may have worked on its memories since.
     """
-    _check_changes(conn, run.run_key)
+    _check_changes(conn, run)
     if run.kind == RunKind.NAP:
         _check_nap(conn, run)
 
 
-def _check_changes(conn: Reading, run_key: int) -> None:
+def _check_changes(conn: Reading, run: RunRow) -> None:
     latest: dict[int, Change] = {}
-    for changed in runs.iter_changes(conn, run_key):
+    for changed in runs.iter_changes(conn, run.run_key):
         latest[changed.memory_key] = changed
         if len(latest) == CHECK_ROWS:
-            _check(conn, run_key, latest)
+            _check(conn, run, latest)
             latest = {}
-    _check(conn, run_key, latest)
+    _check(conn, run, latest)
 
 
-def _check(conn: Reading, run_key: int, latest: dict[int, Change]) -> None:
-    current = runs.images(conn, list(latest))
+def _check(conn: Reading, run: RunRow, latest: dict[int, Change]) -> None:
+    run_key, current = run.run_key, runs.images(conn, list(latest))
     for key, changed in latest.items():
         if key in current and _is_same(current[key], changed.after):
             continue
@@ -56,7 +58,7 @@ def _check(conn: Reading, run_key: int, latest: dict[int, Change]) -> None:
             )
         raise ConflictError(
             "memories of this run were changed or erased since; undoing it would not be exact",
-            hint="restore single memories: memd archive search, memd archive restore ID",
+            hint=_ONE_BY_ONE + (_OF_NAP if run.kind == RunKind.NAP else ""),
         )
 
 
@@ -239,7 +241,7 @@ def _check_nap(conn: Reading, run: RunRow) -> None:
     if _is_rewritten(conn, keys):
         raise ConflictError(
             "facts of this nap were rewritten since; undoing it would not be exact",
-            hint="delete single ones: memd delete ID",
+            hint=_ONE_BY_ONE + _OF_NAP,
         )
     name = _find_replaced_preference(conn, keys, run.started_at_us)
     if name is not None:
