@@ -55,6 +55,9 @@ class Progress:
         now_us = self._clock.monotonic_us()
         if now_us - self._told_us >= LINE_EVERY_US:
             self._told_us = now_us
+            if total == 1:  # a single file: what is done of it is in the text
+                say.note(self._what)
+                return
             total_text = f" of {self._amount(total)}" if total and self._unit != "%" else ""
             say.note(f"{self._what}: {self._amount(done)}{total_text}")
 

@@ -246,7 +246,8 @@ def test_five_sessions_read_as_the_memory_of_a_project(desk: Desk, recorded: Pat
     recorded.unlink()
     # Whichever is imported first: a list is read by what happened.
     for port in sorted(ports, reverse=True):
-        desk("import", f"{port}.jsonl")
+        output = desk("import", f"{port}.jsonl").out
+        assert f"{port}.jsonl (2026-03-0{ports.index(port) + 2}, " in output
 
     rows = [row.split("\t") for row in desk("list").out.splitlines()]
 

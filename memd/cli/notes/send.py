@@ -35,8 +35,10 @@ class FileOutcome:
     redacted: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     session: str | None = None
-    """The session in the file, if any, and the number of its messages."""
+    """The session in the file, if any, the number of its messages, its first time, its project."""
     messages: int | None = None
+    started_at: str | None = None
+    project: str | None = None
     error: str | None = None
 
     def as_json(self) -> dict[str, Any]:

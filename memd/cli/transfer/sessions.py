@@ -48,7 +48,8 @@ def send(
     if options.tags or options.namespace:
         outcome.problems.append("a session: --tag and --namespace apply to notes only")
     text = _transcript(outcome.file).decode("utf-8", "replace")
-    _hand_over(client, outcome, text, options, tell)
+    session = _hand_over(client, outcome, text, options, tell)
+    outcome.started_at, outcome.project = session["started_at"], session["project_id"]
 
 
 def send_chats(
@@ -79,7 +80,7 @@ def send_chats(
 
 def _hand_over(
     client: Client, outcome: FileOutcome, text: str, options: Options, tell: Callable[[str], None]
-) -> None:
+) -> dict[str, Any]:
     common = without_none(agent_id=options.agent)
     last = (len(text) - 1) // _PART_CHARS * _PART_CHARS
     for offset in range(0, last, _PART_CHARS):
@@ -93,12 +94,10 @@ def _hand_over(
         said_at=_moment(outcome.file),
         dry_run=options.dry_run or None,
     )
-    _count(
-        outcome,
-        client.call(
-            "session.import", {**common, **whole, "text": text[last:], "offset": max(last, 0)}
-        ),
-    )
+    end = {"text": text[last:], "offset": max(last, 0)}
+    session: dict[str, Any] = client.call("session.import", {**common, **whole, **end})
+    _count(outcome, session)
+    return session
 
 
 def _count(outcome: FileOutcome, result: dict[str, Any]) -> None:

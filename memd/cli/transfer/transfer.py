@@ -25,6 +25,7 @@ from memd.cli.memory.answers import report_stored_languages
 from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
 from memd.cli.progress import Progress
+from memd.cli.project import folder_name
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 from memd.cli.transfer import export, foreign, sessions
 
@@ -223,7 +224,16 @@ def _report_file(outcome: FileOutcome) -> None:
     if outcome.redacted:
         say.note(f"memd: {name}: secrets were replaced ({', '.join(outcome.redacted)})")
     if outcome.new or outcome.replaced or outcome.skipped:
-        say.out(f"{name}: {_summary({count: getattr(outcome, count) for count in COUNTS})}")
+        counts = _summary({count: getattr(outcome, count) for count in COUNTS})
+        say.out(f"{name}{_of_session(outcome)}: {counts}")
+
+
+def _of_session(outcome: FileOutcome) -> str:
+    """Return of when and which project a file's session is, as its name is mostly a number."""
+    day = outcome.started_at and say.local_time(outcome.started_at)[:10]
+    project = outcome.project and say.line(folder_name(outcome.project))
+    about = ", ".join(part for part in (day, project) if part)
+    return f" ({about})" if about else ""
 
 
 def _short(path: Path) -> str:

@@ -49,6 +49,8 @@ class ImportedSession(Value):
     format: str | None = None
     session_id: Name | None = None
     project_id: ProjectId | None = None
+    started_at: Time | None = None
+    """The time of its first message that has one."""
     messages: Count = 0
     new: Count = 0
     """With *dry_run*, an estimate of what would be new."""

@@ -71,7 +71,7 @@ class SessionImporter:
         """
         from memd.signals import transcripts
         from memd.sleep.nap.source import NapRequest
-        from memd.sleep.transcript.messages import date_undated
+        from memd.sleep.transcript.messages import date_undated, timestamp_of
 
         try:
             transcript = await self.nap.work.run(transcripts.read, raw)
@@ -97,6 +97,8 @@ class SessionImporter:
         if not transcript.messages:
             return session
         dated = replace(transcript, messages=date_undated(transcript.messages, said_at))
+        times = (moment for message in dated.messages if (moment := timestamp_of(message)))
+        session = session.model_copy(update={"started_at": next(times, None)})
         caller = replace(caller, session_id=session_id, project_id=project_id, method=METHOD)
         request = NapRequest(
             transcript=dated, session_id=session_id, reason=Reason.ENDED.value, last=True

@@ -146,6 +146,14 @@ def test_without_a_terminal_a_line_is_written_at_most_every_five_seconds(
     ]
 
 
+def test_a_single_file_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Held()
+    with Progress("importing", unit="files", clock=clock) as progress:
+        clock.now += LINE_EVERY_US
+        progress.at(0, 1, "chat 25 of 35")
+    assert capsys.readouterr().err == "chat 25 of 35\n"
+
+
 ID = "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11"
 COLUMNS = (id_column(), time_column("CREATED"), word_column("CATEGORY"), text_column("TEXT"))
 ROW = (
