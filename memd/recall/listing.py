@@ -45,11 +45,16 @@ def _find_readable(
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which page to list; with *sources*, the sources of a summary in place of the summary."""
+    """Which page to list; with *sources*, the sources of a summary in place of the summary.
+
+    Without *passing* turns in passing are left out, with *projectless* what is of a project.
+    """
 
     after: str | None
     limit: int
     sources: bool = False
+    passing: bool = True
+    projectless: bool = False
 
 
 def list_page(
@@ -67,6 +72,10 @@ def list_page(
     params = filters.bind(agent_key, where, now_us, active=caller)
     if paging.sources:
         params = filters.bind_search(params, hidden=False)
+    if not paging.passing:
+        params = filters.without_passing(params)
+    if paging.projectless:
+        params = filters.of_no_project(params)
     by_event = not paging.sources
     place = None if after is None else _parse_cursor(after)
     rows = memories.list_page(conn, params, limit + 1, place, by_event=by_event)

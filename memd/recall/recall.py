@@ -183,10 +183,20 @@ class Recall:
         )
 
     async def list(
-        self, caller: Caller, where: MemoryFilter, after: str | None, limit: int
+        self,
+        caller: Caller,
+        where: MemoryFilter,
+        after: str | None,
+        limit: int,
+        *,
+        passing: bool = True,
+        projectless: bool = False,
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
-        """Return a page of matching memories, newest first, and the cursor of the next page."""
-        page = PageRequest(after, limit)
+        """Return a page of matching memories, newest first, and the cursor of the next page.
+
+        Turns in passing are among them with *passing*, what is of a project without *projectless*.
+        """
+        page = PageRequest(after, limit, passing=passing, projectless=projectless)
         return await self.db.read(listing.list_page, caller, where, page, self.clock.now_us())
 
     async def export(

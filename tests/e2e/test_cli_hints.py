@@ -196,6 +196,10 @@ def test_a_project_without_memories_is_said_to_have_none(
     known = memd("search", "hive", "--agent", "una", "--project", "hives")
     assert "The hive is green." in known.out
     assert " of hives" not in known.out
+    commands.memd(daemon.home, "add", "The kettle is blue.", "--agent", "una", cwd=tmp_path)
+    of_none = memd("list", "--agent", "una", "--no-project", "--json").json["items"]
+    assert [item["content"] for item in of_none] == ["The kettle is blue."]
+    assert memd("list", "--no-project", "--project", "hives").code == 2
     listed = memd("list", "--agent", "una", "--project", "hives", "--json").json["items"]
     assert [item["project_id"] for item in listed] == ["hives"]
 

@@ -84,7 +84,8 @@ def test_a_person_finds_a_question_on_request_and_makes_a_memory_of_it(
     assert memd("search", "glaze", "of", "the", "vases", *whose)[1] == ""
     code, shown, _ = memd("search", "--turns", "glaze", "of", "the", "vases", *whose)
     assert (code, "question" in shown, "tall vases" in shown) == (0, True, True)
-    assert "question" in memd("list", *whose)[1]
+    assert memd("list", *whose)[1] == ""
+    assert "question" in memd("list", "--turns", *whose)[1]
     assert memd("search", "--turns", "--sessions", "glaze", *whose)[0] != 0
     code, restored, _ = memd("archive", "restore", item["id"], *whose)
     assert (code, restored.strip()) == (0, item["id"])

@@ -91,10 +91,11 @@ async def test_a_search_for_what_answers_shows_it_with_its_own_date_and_once(bed
     bed.clock.advance(days=2)
     await bed.night.run(ADA, steps=frozenset({"consolidation"}))
     await bed.house.queue.drain()
-    for more in ({}, {"categories": {"episodic"}}):
-        found = await recalled(bed, "rye bread caraway", show_sources=True, **more)
-        assert (found[0].id, found[0].occurred_at) == (ids[3], then + timedelta(days=3))
-        assert {memory.id for memory in found} <= {*ids}
+    filters: tuple[dict[str, Any], ...] = ({}, {"categories": {"episodic"}})
+    for more in filters:
+        answer = await recalled(bed, "rye bread caraway", show_sources=True, **more)
+        assert (answer[0].id, answer[0].occurred_at) == (ids[3], then + timedelta(days=3))
+        assert {memory.id for memory in answer} <= {*ids}
     (summary,) = await recalled(bed, "rye bread", show_sources=True, tags=("consolidated",))
     assert summary.id not in ids
 

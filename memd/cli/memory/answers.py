@@ -27,7 +27,7 @@ FOREIGN_MIN = 3
 FOREIGN_SHARE_MIN = 0.25
 """Of the newest memories: those in other languages, from which on the model is named."""
 _CUT = {
-    "gate": "nothing of its kind seems to answer",
+    "gate": "of its kind (told, or kept by naps) none seems to answer; --mode words shows it",
     "bar": "its relevance is too low",
     "repeats": "repeats {of}",
     "room": "over the budget, or too many from one source",

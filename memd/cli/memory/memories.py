@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from typing import Annotated, Any
 
-from memd.base.errors import MemdError
+from memd.base.errors import InvalidError, MemdError
 from memd.cli import options, say
 from memd.cli.project import find_project_id, project_id_or_here
 from memd.cli.reach import call, daemon
@@ -145,20 +145,10 @@ def search(
     project_id = project_id_or_here(project, agent)
     flags = {"include_compressed": archived, "include_passing": turns, "preferences": "matching"}
     answer = call(
-        "memory.recall",
-        show_sources=True,
-        query=text,
-        top_k=top,
-        project_id=project_id,
-        search_mode=mode,
-        session_id=session,
-        occurred_since=low,
-        occurred_until=high,
-        why=why,
-        agent_id=agent,
-        **flags,
-        **options.filters(category, namespace, tag),
-    )
+        "memory.recall", query=text, top_k=top, project_id=project_id, search_mode=mode,
+        session_id=session, occurred_since=low, occurred_until=high, show_sources=True, why=why,
+        agent_id=agent, **flags, **options.filters(category, namespace, tag),
+    )  # fmt: skip
     if json:
         say.print_json(answer)
         return
@@ -238,6 +228,7 @@ def get(
     'memd list --since "last week"',
     "memd list --category procedural --tag git",
     "memd list --project .",
+    "memd list --no-project --turns",
     "memd list --json",
 )
 def list_(
@@ -246,6 +237,8 @@ def list_(
     tag: options.Tags = None,
     session: options.SessionToRead = None,
     project: options.Project = None,
+    any_project: Annotated[bool, "--no-project", "Only memories of no project."] = True,
+    turns: Turns = False,
     since: options.Since = None,
     until: options.Until = None,
     limit: options.PageLimit = 50,
@@ -253,12 +246,20 @@ def list_(
     agent: options.Agent = None,
     json: options.Json = False,
 ) -> None:
-    """List memories, newest first, one page at a time."""
+    """List memories, newest first, one page at a time.
+
+    Questions, requests and remarks, which are in no prompt, are listed with --turns. The kind of
+    what a nap stored stands in the place of its category.
+    """
+    if project and not any_project:
+        raise InvalidError("--project and --no-project exclude each other")
     low, high = parse_range(since, until)
     page = call(
         "memory.list",
         session_id=session,
         project_id=find_project_id(project, agent),
+        projectless=not any_project,
+        include_passing=turns,
         occurred_since=low,
         occurred_until=high,
         after=after,
@@ -276,7 +277,8 @@ def list_(
         answers.report_other_agents(agent)
     report_next(
         page, "list", list_, category=category, namespace=namespace, tag=tag, session=session,
-        project=project, since=low, until=high, limit=limit, agent=agent,
+        project=project, any_project=any_project, turns=turns, since=low, until=high, limit=limit,
+        agent=agent,
     )  # fmt: skip
 
 

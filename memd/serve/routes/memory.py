@@ -90,7 +90,14 @@ class UpdateParams(MemoryUpdate, WriteIdParams):
 
 
 class ListParams(MemoryFilter, PageParams):
-    """The memories to list, and where the page starts."""
+    """The memories to list, and where the page starts.
+
+    With *projectless* only those of no project; without *include_passing* no turn that states
+    nothing: no question, request, acknowledgement or remark.
+    """
+
+    projectless: bool = False
+    include_passing: bool = True
 
 
 class CountParams(AgentParams):
@@ -209,7 +216,14 @@ async def update(context: Context, params: UpdateParams) -> MemoryEntry:
 )
 async def list_(context: Context, params: ListParams) -> Page[MemoryEntry]:
     async def page_of(limit: int) -> Page[MemoryEntry]:
-        items, after = await context.rooms.recall.list(context.caller, params, params.after, limit)
+        items, after = await context.rooms.recall.list(
+            context.caller,
+            params,
+            params.after,
+            limit,
+            passing=params.include_passing,
+            projectless=params.projectless,
+        )
         return Page[MemoryEntry](items=items, next=after)
 
     return await fitting_page(page_of, params.limit)

@@ -176,6 +176,11 @@ def without_passing(filters: BoundFilter) -> BoundFilter:
     )
 
 
+def of_no_project(filters: BoundFilter) -> BoundFilter:
+    """Return *filters* for memories of no project."""
+    return replace(filters, where=f"{filters.where} AND m.project_key IS NULL")
+
+
 def by_other_publishers(filters: BoundFilter, publisher_key: int) -> BoundFilter:
     """Return *filters* without shared memories that *publisher_key* published (SPEC 10.1.2)."""
     mine = """
