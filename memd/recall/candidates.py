@@ -11,6 +11,7 @@ from memd.recall.last_session import put_digests_first
 from memd.recall.question import Question
 from memd.recall.ranking.features import Nearness, Statistics, measure
 from memd.recall.ranking.late_interaction import maxsims
+from memd.recall.ranking.newer import Kin, find_kin, leaders, statements
 from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import Tuned, shipped_weights
 from memd.recall.scope import SearchScope
@@ -28,6 +29,8 @@ class RankedCandidates:
     degraded: str | None
     """Why only words were searched, if so."""
     cut: Sequence[ExcludedMemory] = ()
+    kin: Kin = field(default_factory=dict)
+    """How near the best come to what a person stated; none where a time is asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,18 @@ def rank_candidates(
         items, chance = rank_by_time(items, asked, project_id), 1.0
     if asked.last_digests and mode is SearchMode.HYBRID:
         items, chance = put_digests_first(items, asked.last_digests), 1.0
-    return RankedCandidates(_show_summaries(conn, scopes[0], items), chance, query.degraded)
+    items = _show_summaries(conn, scopes[0], items)
+    now = vector is not None and mode is SearchMode.HYBRID and not asked.times
+    kin = _find_kin(conn, items) if now else {}
+    return RankedCandidates(items, chance, query.degraded, kin=kin)
+
+
+def _find_kin(conn: Reading, items: Sequence[Ranked]) -> Kin:
+    """Return how near each of the best of *items* comes to what a person stated."""
+    first, stated = leaders(items), statements(items)
+    if not first or not stated:
+        return {}
+    return find_kin(first, stated, vectors.read(conn, list({*first, *stated})))
 
 
 def _nearness(

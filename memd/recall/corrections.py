@@ -7,8 +7,8 @@ likely. Nothing is hidden, since a correction that is none costs one entry, not 
 
 A correction says so (:data:`_CORRECTS`), shares its subject with an older memory, and is trusted no
 less. "My manager is now Tom" names its subject before its verb, as "My manager is Priya" does.
-What is foreign corrects nothing, and turns of a dialogue, which stand beside what they correct, do
-not count.
+What is foreign corrects nothing, and turns of a dialogue, which stand beside what they correct,
+do not count; nor does what is about another thing than the question names (``newer.py``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memd.domain.enums import Trust
+from memd.recall.ranking.newer import STATEMENTS, is_of_another
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import any_of
@@ -49,6 +50,7 @@ _MARKS = tuple(
         "meer, plaats",
     )
 )
+_MARK_STEMS = content_stems(" ".join(_MARKS))
 _LEAD = r"\W*(?:(?:user|note|fyi|no|nope|nein|non|ok|okay|oh|sorry|oops|wait)\b\W+)*"
 _OPENS = re.compile(rf"{_LEAD}(?:{any_of(_OPENINGS)})\b\W*", re.IGNORECASE)
 _CORRECTS = re.compile(rf"\b(?:{any_of(_ANYWHERE)})\b|\bnow\W*$", re.IGNORECASE)
@@ -74,16 +76,18 @@ def corrects(text: str) -> bool:
     return any(mark in folded for mark in _MARKS) and _CORRECTS.search(text) is not None
 
 
-def put_corrections_first(items: Sequence[Ranked]) -> list[Ranked]:
+def put_corrections_first(items: Sequence[Ranked], query: str) -> list[Ranked]:
     """Return *items*, best first, with each correction before the best of what it corrects.
 
     It gets the relevance and the bar of that memory where it had a lower one.
     """
-    corrections = [item for item in items if _is_correction(item.measured.candidate)]
+    near = items[:STATEMENTS]
+    corrections = [item for item in near if _is_correction(item.measured.candidate)]
     if not corrections:
         return list(items)
     corrections.sort(key=lambda item: -item.measured.candidate.moment_us)
     subjects = [(item, _subject(item.measured.candidate.own)) for item in corrections]
+    asked = content_stems(query)
     placed: set[int] = set()
     ordered: list[Ranked] = []
     for item in items:
@@ -91,7 +95,7 @@ def put_corrections_first(items: Sequence[Ranked]) -> list[Ranked]:
         if key in placed:
             continue
         if item.passes and item.relevance >= item.bar:
-            first = _find_correction(item, subjects, placed)
+            first = _find_correction(item, subjects, placed, asked)
             if first is not None:
                 placed.add(first.measured.candidate.memory_key)
                 ordered.append(_raise(first, item))
@@ -106,7 +110,10 @@ def _is_correction(its: SearchCandidate) -> bool:
 
 
 def _find_correction(
-    item: Ranked, subjects: Sequence[tuple[Ranked, frozenset[str]]], placed: set[int]
+    item: Ranked,
+    subjects: Sequence[tuple[Ranked, frozenset[str]]],
+    placed: set[int],
+    asked: frozenset[str],
 ) -> Ranked | None:
     """Return the newest of the corrections of *item* that has no place yet."""
     its = item.measured.candidate
@@ -122,7 +129,9 @@ def _find_correction(
         if other.project_id not in {None, its.project_id}:
             continue
         is_shared = len(words & subject) >= max(1, _SHARED * len(subject))
-        if is_shared or (stated and stated == _stated_subject(other.own)):
+        if not is_shared and not (stated and stated == _stated_subject(other.own)):
+            continue
+        if not is_of_another(other.own, words, asked):
             return correction
     return None
 
@@ -142,9 +151,10 @@ def _subject(text: str) -> frozenset[str]:
     >>> sorted(_subject("Actually the console is at 921600 now"))
     ['consol']
     """
-    plain = _CORRECTS.sub(" ", _OPENS.sub("", text))
-    words = (word for word in content_stems(plain) if not word.isdecimal())
-    return frozenset(word for word in words if len(word) >= _WORD_CHARS_MIN)
+    words = content_stems(_OPENS.sub("", text)) - _MARK_STEMS
+    return frozenset(
+        word for word in words if len(word) >= _WORD_CHARS_MIN and not word.isdecimal()
+    )
 
 
 def _stated_subject(text: str) -> tuple[str, ...]:

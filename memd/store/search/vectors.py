@@ -287,6 +287,23 @@ def cosines_of(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, f
     return {key: cosine(distance) for key, distance in rows}
 
 
+def read(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return the vector of the live model of each of *keys* that has one."""
+    cache = current_cache(conn)
+    if cache is None or not keys:
+        return {}
+    rows = conn.execute(
+        """
+        SELECT e.memory_key, e.vector
+          FROM carray(:keys) AS k
+               CROSS JOIN embedding AS e
+                  ON e.memory_key = k.value AND e.model_key = :model_key AND e.kind = 'own'
+        """,
+        {"keys": keys_array(keys), "model_key": cache.model_key},
+    )
+    return cast("dict[int, bytes]", dict(rows))
+
+
 def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:
     """Return the cosine of *vector* with each of *others*, which need not be in the file."""
     cursors = (

@@ -8,7 +8,7 @@ import pytest
 from support.ranked import an_entry, selected
 
 from memd.domain.enums import Origin, Trust
-from memd.recall.corrections import CORRECTION_CHARS_MAX, corrects
+from memd.recall.corrections import CORRECTION_CHARS_MAX, corrects, put_corrections_first
 from memd.recall.ranking.rankings import Ranked
 
 TIMEOUT = "The watchdog timeout on the valve board is 4 seconds"
@@ -129,3 +129,11 @@ def test_who_says_how_many_gets_no_more_than_that() -> None:
     assert [item.measured.candidate.own for item in selection.items[: selection.most]] == [
         CORRECTED
     ]
+
+
+def test_what_corrects_another_thing_than_is_asked_about_stays_where_it_is() -> None:
+    tree = an_entry(0.99, "the Christmas tree comes from farmer Huber", created_at_us=1)
+    eggs = an_entry(0.98, "the eggs come from farmer Steiner, no longer Huber", created_at_us=2)
+
+    assert put_corrections_first([tree, eggs], "Where is our Christmas tree from?") == [tree, eggs]
+    assert put_corrections_first([tree, eggs], "Where is it from?")[1] == tree

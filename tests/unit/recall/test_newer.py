@@ -1,0 +1,169 @@
+"""What a person says now leads what they said before, and what is only alike stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from support.ranked import an_entry
+
+from memd.domain.enums import Origin, Trust
+from memd.domain.sleep.consolidation import DIGEST_TAG
+from memd.recall.ranking.newer import (
+    CHARS_MAX,
+    LEADERS,
+    find_kin,
+    leaders,
+    put_newer_first,
+    statements,
+)
+from memd.recall.ranking.rankings import Ranked
+
+HERON, PLOVER = "staging host is heron", "the pi died. staging is plover now, an old NUC"
+STAGING = "What is the staging host?"
+NEAR = 0.6
+
+
+def texts_of(items: list[Ranked], query: str = STAGING, near: float = NEAR) -> list[str]:
+    """Return the order in which *items* are told, each as *near* to each other one."""
+    keys = statements(items)
+    kin = {key: dict.fromkeys(keys, near) for key in leaders(items)}
+    return [item.measured.candidate.own for item in put_newer_first(items, kin, query)]
+
+
+def an_old(text: str = HERON, relevance: float = 0.97, **fields: Any) -> Ranked:
+    return an_entry(relevance, text, **{"created_at_us": 1, **fields})
+
+
+def a_new(text: str = PLOVER, relevance: float = 0.01, **fields: Any) -> Ranked:
+    return an_entry(relevance, text, **{"created_at_us": 2, **fields})
+
+
+def test_a_newer_statement_leads_and_is_as_likely_as_the_older_one() -> None:
+    old, new, other = an_old(), a_new(), an_entry(0.5, "The lid is blue", created_at_us=0)
+    kin = {old.measured.candidate.memory_key: {new.measured.candidate.memory_key: NEAR}}
+
+    first, second, third = put_newer_first([old, other, new], kin, STAGING)
+
+    assert (first.measured, first.relevance, first.bar) == (new.measured, 0.97, new.bar)
+    assert (second, third) == (old, other)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "query", "near"),
+    [
+        ("my flatmate is called Ronja", "Ronja moved out, Malik has her room", "my flatmate?", 0.4),
+        ("font is Lora for headings", "Marlies wants Inter instead of Lora", "Which font?", 0.4),
+        ("choir is on Wednesdays", "choir is on Mondays", "When is choir?", 0.8),
+        ("Der Zug fährt um 8 Uhr", "der Zug geht jetzt um 9", "Wann fährt der Zug?", 0.6),
+        ("Le serveur est à Lyon", "on a déménagé le serveur à Nantes", "Où est le serveur?", 0.6),
+    ],
+    ids=["a name", "another name", "no word of change", "German", "French"],
+)
+def test_it_need_not_be_in_the_words_of_the_question(
+    earlier: str, later: str, query: str, near: float
+) -> None:
+    assert texts_of([an_old(earlier), a_new(later)], query, near) == [later, earlier]
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (PLOVER, {"created_at_us": 0}),
+        (PLOVER, {"origin": Origin.ASSISTANT, "trust": int(Trust.ASSISTED)}),
+        (PLOVER, {"origin": Origin.WEB, "trust": int(Trust.UNTRUSTED)}),
+        (PLOVER, {"speaker": "Ada"}),
+        (PLOVER, {"project_id": "/home/ada/hives"}),
+        (f"{PLOVER}. " + "And the lid is red. " * (CHARS_MAX // 10), {}),
+        (HERON.replace("heron", "a raspberry pi"), {"relevance": 0.0001}),
+    ],
+    ids=["older", "an assistant", "foreign", "turn", "elsewhere", "long", "unlikely"],
+)
+def test_what_does_not_outdate_it_stays_where_it_is(text: str, fields: dict[str, Any]) -> None:
+    assert texts_of([an_old(), a_new(text, **fields)]) == [HERON, text]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "query"),
+    [
+        (
+            "the road bike has 28 mm tyres",
+            "the winter bike has 35 mm tyres now",
+            "Which tyres does the road bike have?",
+        ),
+        (
+            "the key of the cellar hangs behind the fridge",
+            "the key of the shed is in the blue bowl now",
+            "Where is the key of the cellar?",
+        ),
+        (
+            "Lea is allergic to hazelnuts",
+            "Paul isn't allergic to cats any more",
+            "What is Lea allergic to?",
+        ),
+    ],
+)
+def test_what_is_said_of_another_thing_does_not_lead(one: str, other: str, query: str) -> None:
+    assert texts_of([an_old(one), a_new(other, 0.9)], query) == [one, other]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["What did staging used to be?", "Which host was staging before plover?", "the former host"],
+)
+def test_what_was_before_is_told_as_it_was_ranked(query: str) -> None:
+    assert texts_of([an_old(), a_new()], query) == [HERON, PLOVER]
+
+
+def test_where_nothing_is_near_enough_nothing_moves() -> None:
+    assert texts_of([an_old(), a_new()], near=0.2) == [HERON, PLOVER]
+    assert texts_of([an_old(), a_new("Staging host is heron.")], near=0.99)[0] == HERON
+
+
+def test_the_surest_of_several_leads() -> None:
+    unsure = a_new("the NUC has a new fan now", 0.005, created_at_us=3)
+
+    assert texts_of([an_old(), unsure, a_new()])[:2] == [PLOVER, HERON]
+
+
+def test_what_is_not_worth_a_place_and_what_comes_late_has_no_newer_before_it() -> None:
+    doubtful = an_old(relevance=0.05)
+    gated = replace(an_old(), passes=False)
+    best = [an_old(f"the lid {at} is blue") for at in range(LEADERS)]
+
+    assert texts_of([doubtful, a_new()]) == [HERON, PLOVER]
+    assert texts_of([gated, a_new()]) == [HERON, PLOVER]
+    assert leaders([*best, an_old()]) == [item.measured.candidate.memory_key for item in best]
+
+
+def test_neither_a_turn_of_a_dialogue_nor_a_digest_is_outdated() -> None:
+    items = [an_old(speaker="Ada"), an_old("Asked first: staging", kind=DIGEST_TAG), a_new()]
+
+    assert leaders(items) == []
+
+
+ASSISTED = {"origin": Origin.ASSISTANT, "trust": int(Trust.ASSISTED), "session_key": 7}
+
+
+def of_one_talk(rule: str, **fields: Any) -> list[str]:
+    """Return what is told of an assistant's sentence and of the statement that it answers."""
+    sentence = an_entry(0.96, "I will ask before every commit.", created_at_us=2, **ASSISTED)
+    statement = an_entry(0.5, rule, **{"created_at_us": 1, "session_key": 7, **fields})
+    return texts_of([sentence, statement], "Must you ask?")
+
+
+def test_what_an_assistant_makes_of_a_statement_comes_after_it() -> None:
+    rule = "never commit without asking me"
+
+    assert of_one_talk(rule)[0] == rule
+    assert of_one_talk(rule, session_key=8)[1] == rule
+    assert of_one_talk("may one commit without asking?")[1].endswith("?")
+
+
+def test_kin_are_the_cosines_of_those_that_have_a_vector() -> None:
+    east, north = (np.eye(2, dtype=np.float32)[at].tobytes() for at in range(2))
+
+    assert find_kin([1, 9], [1, 2, 8], {1: east, 2: north}) == {1: {1: 1.0, 2: 0.0}}
+    assert find_kin([1], [8], {1: east}) == {}
