@@ -68,8 +68,15 @@ _PURPOSES = {
         r" (?:ci|sync|add|get|restore|download)\b"
     ),
     "migrate": re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b"),
-    "run": re.compile(r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./|^\S*bin/"),
+    "run": re.compile(
+        r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./(?!(?:scripts?|tools?|hack)/)"
+        r"|^\S*bin/|\s(?:main|app|server)\.(?:py|[jt]s|mjs|rb)\b"
+    ),
 }
+# How an interpreter is called tells nothing of what its script is for: "uv run python".
+_INTERPRETS = re.compile(
+    r"(?:uv|poetry|pipenv|hatch|pdm|rye) run(?: -\S+)* (?=(?:python[\d.]*|\S+\.py)\b)"
+)
 # Adds packages to a project: what it needs stands in its own files from then on.
 _ADDS = re.compile(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo|composer|dotnet|flutter|pub)\b(?! ci)[^;&|]*"
@@ -84,6 +91,11 @@ _SCAFFOLDS = re.compile(
     r" (?:init|new|create(?:-project)?|startproject|startapp|generate)\b"
     r"|(?:npx|pnpx|bunx|(?:pnpm|npm|yarn) (?:dlx|exec))(?: -\S+)*"
     r" (?:create-\S+|(?:@?[\w@./-]+ )+(?:--)?(?:init|create|new|add)\b))"
+)
+# So is what moves it from one tool to another: "uvx migrate-to-uv", "npx js-to-ts src".
+_MOVES_OVER = re.compile(
+    rf"{_PREFIX}(?:npx|pnpx|bunx|uvx|pipx run|uv tool run|(?:pnpm|npm|yarn) (?:dlx|exec))(?: -\S+)*"
+    r" [@\w./-]*(?:migrate-(?:to|from|config)|codemod|\w-to-\w)"
 )
 _INSTALLS = re.compile(
     rf"{_PREFIX}(?:(?:[\w@./-]+(?: -\S+)* ){{1,3}}?(?:install|setup|bootstrap)"
@@ -157,14 +169,14 @@ class _PassingCommand(NamedTuple):
 def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     """Yield the commands that passed, a memory for each purpose, and what the user runs by hand.
 
-    One command alone says little about how a project is run.
+    One command alone says little about how a project is run: it only fills room.
     """
     ran = _passing_commands(exchanges)
     by_purpose: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for each in ran if len(ran) >= _COMMANDS_MIN else ():
+    for each in ran:
         line = each.command.line
-        if _REMOVES.search(line) or any(map(_SCAFFOLDS.match, _PARTS.split(line))):
-            continue  # once is enough
+        if _REMOVES.search(line) or any(map(_is_for_once, _PARTS.split(line))):
+            continue
         by_purpose[_purpose(each.command)].append((each.line, each.place))
     by_hand = {
         name: (line, exchange.place)
@@ -180,7 +192,7 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
         slot = f"{COMMANDS_SLOT}{purpose}"
         places = (max(places),)
         memory = NapMemory(text, NapKind.ENVIRONMENT, places, slot, Origin.ASSISTANT, gone)
-        yield NapCandidate(memory, _SCORE)
+        yield NapCandidate(memory, _SCORE, fills=len(ran) < _COMMANDS_MIN)
 
 
 def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
@@ -229,11 +241,16 @@ def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:
     return each.times >= _TIMES_MIN or _purpose(each.command) != "other"
 
 
+def _is_for_once(part: str) -> bool:
+    return (_SCAFFOLDS.match(part) or _MOVES_OVER.match(part)) is not None
+
+
 def _purpose(called: Command) -> str:
     """Return what a command is for; one that installs first is for what it does then."""
     if is_check(called):
         return "check"
-    line = "; ".join(part for part in _PARTS.split(called.line) if not _INSTALLS.match(part))
+    parts = [part for part in _PARTS.split(called.line) if not _INSTALLS.match(part)]
+    line = "; ".join(_INTERPRETS.sub("", part) for part in parts)
     if not line:
         return "install"
     return next((name for name, its in _PURPOSES.items() if its.search(line)), "other")

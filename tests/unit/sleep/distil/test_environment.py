@@ -82,6 +82,25 @@ def test_what_sets_up_or_installs_neither_tests_nor_builds() -> None:
     }
 
 
+def test_what_moves_a_project_to_another_tool_is_run_once() -> None:
+    moved = (
+        "uvx migrate-to-uv",
+        "npx -y @eslint/migrate-config .eslintrc",
+        "npx js-to-ts src",
+    )
+    assert told_commands(*moved, "npm test") == ["npm test"]
+    migrates = ("npx prisma migrate deploy", "uv run alembic upgrade head")
+    assert told_commands(*migrates, *moved) == list(migrates)
+
+
+def test_a_script_is_not_how_a_project_is_run_whatever_calls_its_interpreter() -> None:
+    scripts = ("uv run python scripts/pg_to_sqlite.py", "poetry run tools/b.py", "./scripts/a.sh")
+    told = ("npm test", "./gradlew bootRun")
+    assert told_commands(*told, *scripts, 'uv run python -c "import app"') == list(told)
+    served = ("uv run python main.py", "uv run uvicorn app.main:app")
+    assert told_commands(*served, *scripts) == list(served)
+
+
 def test_what_sets_up_a_runner_makes_its_command_one_of_two() -> None:
     lines = ("pnpm create playwright --quiet", "pnpm exec playwright test")
     assert told_commands(*lines) == [lines[1]]
@@ -182,8 +201,14 @@ def test_what_is_run_in_a_part_of_the_project_covers_a_part() -> None:
     assert not covers_a_part("To run the tests here: npm test; cd web && npm test")
 
 
-def test_one_command_alone_is_no_memory() -> None:
-    assert environment([_exchange(0, "", _bash("npm test"))]) == []
+def test_one_command_alone_takes_only_room_that_others_leave() -> None:
+    [alone] = environment([_exchange(0, "", _bash("tectonic -X build"))])
+    assert alone.memory.text == "To build or compile it here: tectonic -X build"
+    assert alone.fills
+    assert environment([_exchange(0, "", _bash("terraform plan"))]) == []
+    assert not any(
+        each.fills for each in environment([_exchange(0, "", _bash("make"), _bash("make test"))])
+    )
 
 
 def test_what_was_run_for_the_day_alone_is_not_told() -> None:
