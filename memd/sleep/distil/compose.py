@@ -18,16 +18,9 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART, USER_PREFIX
-from memd.sleep.distil.acts import (
-    STANDING,
-    Act,
-    Judgement,
-    approves,
-    judge,
-    kind_of,
-)
+from memd.sleep.distil.acts import STANDING, Act, Judgement, approves, judge, kind_of
 from memd.sleep.distil.agent.calls import command, edited_path, shorten
-from memd.sleep.distil.agent.outcomes import conclusion, pasted_error
+from memd.sleep.distil.agent.outcomes import came_of, conclusion, pasted_error
 from memd.sleep.distil.answers import (
     AnsweredLines,
     cut,
@@ -38,7 +31,6 @@ from memd.sleep.distil.answers import (
     short_question,
 )
 from memd.sleep.distil.exchanges import (
-    PLAN_SLOT,
     AgentText,
     Exchange,
     NapCandidate,
@@ -60,14 +52,13 @@ from memd.sleep.distil.language.replies import (
 from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
-from memd.sleep.distil.passages import PASSAGE_CHARS, UserPassage, find_passages, rules
+from memd.sleep.distil.passages import UserPassage, find_passages, plan_memory, rules
 from memd.sleep.distil.quoted import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing
 from memd.text.words import sentences
 
 CHARS_MAX = 900
 _ANSWERED = 0.6
-_PLANNED = 0.65
 _BARE_WORDS = 3
 _ALONE_CHARS = 160
 _TEMPLATE_CHARS = 600
@@ -160,7 +151,7 @@ def compose_memories(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
         )
         before = turn
         candidates += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
-        candidates += _plan_memory(turn)
+        candidates += plan_memory(turn.own.plan, turn.exchange.place, turn.slot)
         texts += turn.exchange.texts
     return candidates
 
@@ -245,14 +236,26 @@ def _memories(
     worth = _ANSWERED if is_asked_for else _ENDED
     if not kept and ended and (text := _outcome_text(turn.exchange, ended, mine, leave)):
         yield _outcome_memory(turn, text, worth)
+    beside = _fitting_answer(kept[-1], asked, whole) or stopped_at if kept else None
+    yield from _composed(turn, kept, beside, ended)
+
+
+def _composed(
+    turn: OwnExchange, kept: Sequence[UserPassage], beside: AnsweredLines | None, ended: str
+) -> Iterator[NapCandidate]:
+    """Yield the memories of what is *kept* of a turn, *ended* with the last one or by itself.
+
+    What the turn answers stands *beside* a short one.
+    """
+    if len(kept) != 1 or len(kept[0].text) > _ALONE_CHARS:
+        beside = None
+    mine = "\n".join(turn.own.paragraphs)
+    is_its = beside or turn.own.command or came_of(turn.exchange.user, mine, ended)
     for number, part in enumerate(kept):
-        beside = (
-            (_fitting_answer(part, asked, whole) or stopped_at)
-            if len(part.text) <= _ALONE_CHARS and len(kept) == 1
-            else None
-        )
         numbered = turn._replace(slot=f"{turn.slot}-{number}") if number else turn
-        yield _memory(numbered, part, beside, ended if number == len(kept) - 1 else "")
+        yield _memory(numbered, part, beside, ended if is_its and part is kept[-1] else "")
+    if kept and not is_its and _stands_alone(ended):
+        yield _outcome_memory(turn._replace(slot=f"{turn.slot}-outcome"), ended, _ENDED)
 
 
 def _judge_answer(asked: AnsweredLines) -> Judgement:
@@ -357,15 +360,6 @@ def _place_of_ending(exchange: Exchange, ended: str) -> int:
     last = fold_words(sentences(ended)[-1][:QUOTED_CHARS])
     texts = exchange.texts[: -1 - _LATE_TEXTS : -1]
     return next((text.place for text in texts if last in fold_words(text.text)), exchange.end)
-
-
-def _plan_memory(turn: OwnExchange) -> Iterator[NapCandidate]:
-    """Yield the plan that was pasted to be carried out: its title and what it is about."""
-    if turn.own.plan:
-        text = cut(f"Plan: {turn.own.plan.removeprefix('Plan: ')}", PASSAGE_CHARS)
-        slot = f"{turn.slot}{PLAN_SLOT}"
-        memory = NapMemory(text, NapKind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
-        yield NapCandidate(memory, _PLANNED)
 
 
 def _answers(text: str, asked: AnsweredLines) -> bool:

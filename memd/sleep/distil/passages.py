@@ -17,7 +17,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge, judge_sentence, states
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.standing import writes_rules
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.speech import SentenceWorth, weigh
@@ -30,7 +30,7 @@ _RULE = Judgement(Act.PREFERENCE, STANDING)
 _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
 RULES_CHARS_MAX = 600
-_TEMPLATE_SCORE = 0.7
+_TEMPLATE_SCORE, _PLANNED = 0.7, 0.65
 _POINTS_MIN = 3
 _WHOLE_CHARS = 200  # of a line that is kept as it is, unless it tells a fact
 # What says little without the sentence before it, and what gives its reason.
@@ -187,6 +187,15 @@ def rules(command: str, template: Words, place: int, slot: str) -> Iterator[NapC
                 short, NapKind.PREFERENCE, (place,), f"{slot}-{name}", Origin.ASSISTANT
             )
             yield NapCandidate(memory, _TEMPLATE_SCORE)
+
+
+def plan_memory(plan: str, place: int, slot: str) -> Iterator[NapCandidate]:
+    """Yield the *plan* that was pasted to be carried out: its title and what it is about."""
+    if plan:
+        text = cut(f"Plan: {plan.removeprefix('Plan: ')}", PASSAGE_CHARS)
+        slot = f"{slot}{PLAN_SLOT}"
+        memory = NapMemory(text, NapKind.DECISION, (place,), slot, Origin.PERSON)
+        yield NapCandidate(memory, _PLANNED)
 
 
 def _standing_rules(template: Words) -> Iterator[str]:

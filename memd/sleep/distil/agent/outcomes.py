@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from memd.sleep.distil.acts import Act, judge
 from memd.sleep.distil.agent.findings import find_list
 from memd.sleep.distil.exchanges import NOTHING_JUDGED, AgentText, Exchange
 from memd.sleep.distil.language import phrases
@@ -20,6 +21,8 @@ from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_wort
 from memd.sleep.distil.language.prose import Sentence, is_code, sentences, things
 from memd.sleep.distil.language.words import words
 from memd.text.languages import FUNCTION_WORDS
+from memd.text.words import content_stems
+from memd.text.words import sentences as spoken_sentences
 
 OUTCOME_CHARS_MAX = 500
 CAUSE_CHARS_MAX = 260
@@ -51,6 +54,8 @@ _OPENING_CHARS = 120
 _REQUEST_CHARS = 4_000
 _PASTED_CHARS = 8_000
 _REPORT_CHARS = 6_000
+_ASKS_NOTHING = frozenset(Act) - {Act.REQUEST, Act.TASK, Act.QUESTION}
+_SHARED_MIN = 2  # words of a message and of what came of it
 
 
 RatedSentence = tuple[float, Sentence]
@@ -142,6 +147,22 @@ def conclusion(exchange: Exchange, following: str = "") -> str:
         return ""
     error = pasted_error(exchange.user)
     return f"{error}\n{line}" if error else line
+
+
+def came_of(user: str, own: str, ended: str) -> bool:
+    """Return whether *ended* came of what *user* has, in their *own* words: they ask for something.
+
+    What happened after somebody told how it is came of something else, unless it speaks of that.
+
+    >>> came_of("", "Fix the queue.", "The lock was taken twice.")
+    True
+    >>> came_of("", "The keys are in the vault, not here.", "The package breaks the build.")
+    False
+    """
+    acts = {judge(one).act for one in spoken_sentences(own)}
+    if pasted_error(user) or not acts <= _ASKS_NOTHING:
+        return True
+    return len(content_stems(own) & content_stems(ended)) >= _SHARED_MIN
 
 
 def is_worth_it(text: str, exchange: Exchange) -> bool:

@@ -241,6 +241,19 @@ def test_what_is_wanted_with_a_rule_stands_beside_what_came_of_it() -> None:
     assert text == f"{TASK}, and it must stay sorted\nOutcome: {DONE}"
 
 
+def test_what_happened_after_something_was_stated_is_an_outcome_by_itself() -> None:
+    said = "payment is mollie, the keys are in 1Password in the vault Bakehouse, not in the repo"
+    came = (
+        "decap-cms-app must be loaded from the CDN in `admin.html`: the package breaks the build."
+    )
+    first, second = without_digest([user(said), agent(came)])
+    assert (first.text, first.origin) == (said, Origin.PERSON)
+    assert (second.text, second.kind) == (came.replace("`", ""), NapKind.OUTCOME)
+    assert first.slot != second.slot
+    of_it = "The keys were in `.env` of the repo, because the vault had none before; I moved them."
+    assert memories_of(user(said), agent(of_it)) == [f"{said}\nOutcome: {of_it.replace('`', '')}"]
+
+
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
     [memory] = without_digest(messages)
