@@ -34,11 +34,8 @@ from memd.inject.brief.lines import (
     rule_line,
     superseded_lines,
 )
-from memd.inject.brief.rows import (
-    rank_elsewhere,
-    rank_rows,
-    rank_rules,
-)
+from memd.inject.brief.outdated import current_rows
+from memd.inject.brief.rows import rank_elsewhere, rank_rows, rank_rules
 from memd.inject.format import PackedMessages, PromptPart, fence, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
@@ -153,13 +150,13 @@ class _BriefBuilder:
             self.prompt.budget = min(self.prompt.budget, self.prompt.used + BRIEF_TOKENS)
         digest = digest_lines(rows, material)
         new_facts = [fact_line(fact) for fact in recent if fact.id in new]
-        rules = drop_repeats(list(map(rule_line, rank_rules(rows)[:RULES_MAX])), digest)
-        rules = rules[: self._count_fitting(rules)]
-        rules.sort(key=lambda line: line.at_us, reverse=True)
+        current = current_rows(rows, self.room.clock.now_us())
+        rules = drop_repeats(list(map(rule_line, rank_rules(current)[:RULES_MAX])), digest)
+        rules = _by_day(rules[: self._count_fitting(rules)])
         others = list(map(rule_line, rank_elsewhere(elsewhere)))
         others = drop_repeats(others, (*digest, *rules))[:ELSEWHERE_MAX]
         shown_ids = {line.id for line in rules}
-        memories = [cut_line(dated_line(row)) for row in rank_rows(rows)]
+        memories = [cut_line(dated_line(row)) for row in rank_rows(current)]
         memories = [line for line in memories if line.id not in shown_ids]
         memories = drop_repeats(memories, (*digest, *rules, *new_facts))
         open_points = open_lines(rows, digest)
@@ -219,3 +216,7 @@ class _BriefBuilder:
             )
 
         return await self.room.db.read(work)
+
+
+def _by_day(lines: Sequence[BriefLine]) -> list[BriefLine]:
+    return sorted(lines, key=lambda line: line.at_us, reverse=True)

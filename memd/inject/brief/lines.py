@@ -88,7 +88,8 @@ def rule_line(row: BriefRow) -> BriefLine:
     text = without_outcome(line.text)
     if is_answer(text) and _stands_alone(own := user_part(text)):
         text = own
-        line = line._replace(mark="" if row.is_as_written else line.mark)
+    if row.is_as_written and text != line.text and not is_answer(text):
+        line = line._replace(mark="")  # the user's words alone
     if len(text) > RULE_CHARS:
         text = state_rule(text)
     line = line._replace(text=text, is_cut=text != line.text)

@@ -18,7 +18,7 @@ from memd.sleep.distil.environment.given_up import find_undone, gives_up
 from memd.sleep.distil.environment.places import moves, states_place
 from memd.sleep.distil.language.replies import NO_MORE, is_denial
 from memd.sleep.distil.select import ALIKE
-from memd.text.words import content_stems, sentences
+from memd.text.words import content_stems, content_words, sentences
 
 _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
 _SHARED_MIN = 2
@@ -38,10 +38,24 @@ _NO_MORE = re.compile(
 )
 
 
+# What somebody no longer wants to be done: "stop asking me for each commit".
+_STOPS = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|and|so|also|please|just|from now on)\W+)*"
+    r"(?:stop|quit|no need to|(?:you )?(?:don't|do not) (?:have|need) to|you needn't)\s+"
+    r"(?P<what>[^.,;:!?]{3,80})",
+    re.IGNORECASE,
+)
+_OF_A_RULE = frozenset(
+    ("never", "always", "without", "first", "before", "must", "please", "only", "again")
+)
+_ENDING = re.compile(r"(?:ing|ed|s)$")
+
+
 def takes_back(text: str) -> bool:
     """Return whether the user says anywhere in *text* that something is no more, or where it is."""
     own = user_part(text)
     is_any = any(map(find_undone, sentences(own))) or any(map(states_place, own.split("\n")))
+    is_any = is_any or any(map(_STOPS.match, sentences(own)))
     return is_any or _NO_MORE.search(own) is not None or bool(_denied_statement(text))
 
 
@@ -55,11 +69,26 @@ def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     own = user_part(text)
     whole = content_stems(own)
     spoken = [content_stems(one) for one in sentences(own) if _NO_MORE.search(one)]
+    stopped = [_action_words(stop["what"]) for one in sentences(own) if (stop := _STOPS.match(one))]
     return [
         key
         for key, content in earlier
-        if (spoken and _is_about(content, whole, spoken)) or _is_given_up(content, own, whole)
+        if (spoken and _is_about(content, whole, spoken))
+        or _is_given_up(content, own, whole)
+        or _is_stopped(content, stopped)
     ]
+
+
+def _is_stopped(content: str, stopped: Sequence[frozenset[str]]) -> bool:
+    """Return whether a clause of *content* wants what is *stopped*, and nothing else."""
+    clauses = _CLAUSE_END.split(user_part(content)) if stopped else ()
+    wants = [_action_words(clause) for clause in clauses]
+    return any(len(each) >= _SHARED_MIN and each <= its for each in wants for its in stopped)
+
+
+def _action_words(text: str) -> frozenset[str]:
+    words = (word for word in content_words(text) if word not in _OF_A_RULE)
+    return frozenset(_ENDING.sub("", word) for word in words)
 
 
 def _is_given_up(content: str, own: str, whole: frozenset[str]) -> bool:

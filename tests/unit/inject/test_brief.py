@@ -11,6 +11,7 @@ from memd.inject.brief.lines import (
     drop_repeats,
     newest_first,
 )
+from memd.inject.brief.outdated import current_rows
 from memd.inject.brief.rows import (
     OPEN_POINTS_MAX,
     OUTCOME_SESSIONS,
@@ -275,3 +276,59 @@ def test_of_each_kind_the_newest_line_comes_first() -> None:
 
 def test_a_line_without_words_is_not_told() -> None:
     assert drop_repeats([line("?!")], []) == []
+
+
+def current(*rows: BriefRow, day: int = 400) -> list[str]:
+    return [each.content for each in current_rows(rows, day * DAY)]
+
+
+STYLE = "british spelling please, and APA citations. limit is 20,000 words."
+
+
+@pytest.mark.parametrize(
+    ("later", "left"),
+    [
+        (
+            "She wants IEEE citations instead of APA.",
+            "british spelling please. limit is 20,000 words.",
+        ),
+        ("and she wants american spelling after all", "APA citations. limit is 20,000 words."),
+        ("And she cut the limit to 15,000 words.", "british spelling please, and APA citations."),
+        ("In the appendix IEEE citations instead of APA", STYLE),
+        ("the abstract has 300 words now", STYLE),
+        ("limit the pool to 20 workers now", STYLE),
+        ("Is it IEEE citations instead of APA?", STYLE),
+    ],
+)
+def test_of_a_rule_what_changed_since_is_not_told(later: str, left: str) -> None:
+    assert current(row(STYLE, "preference"), row(later, "decision", day=2)) == [left, later]
+    assert current(row(STYLE, "preference", day=3), row(later, "decision", day=2))[0] == STYLE
+
+
+def test_only_the_user_changes_a_rule_and_what_harms_stays() -> None:
+    rule, later = "APA citations, please\nAlways.", "IEEE citations instead of APA"
+    agents = row(later, "environment", day=2)._replace(origin="assistant")
+    assert current(row(rule, "preference"), agents)[0] == rule
+    harms = "I'm allergic to APA citations"
+    assert current(row(harms, "preference"), row(later, "decision", day=2))[0] == harms
+
+
+def test_a_rule_of_which_all_has_changed_is_told_by_what_is_new() -> None:
+    new = "No APA any more: IEEE citations instead of APA citations."
+    assert current(row("APA citations please", "preference"), row(new, "decision", day=2)) == [new]
+    assert current(row("APA citations please", "decision"), row(new, "decision", day=2))[1] == new
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("interview is on 14 January at 11:00 with Femke", False),
+        ("the movers come on 19 August at 8", True),
+        ("standup is on Wednesday at 10:00", True),
+        ("the voucher is valid until 2 February, 12:00", True),
+        ("I start at the water board on 1 February", True),
+    ],
+)
+def test_an_appointment_is_told_until_its_day_is_over(text: str, is_told: bool) -> None:
+    assert current(row(text, "environment"), day=200) == [text] * is_told
+    assert current(row(text, "environment"), day=3) == [text]

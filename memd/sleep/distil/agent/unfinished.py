@@ -67,6 +67,12 @@ _NUMBER = re.compile(r"\b\d{1,4}\b")
 _ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
 _TICKED = re.compile(r"\[[xX]\]")
 _TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:it|that|this|them|these|those)\b", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(?:later|soon|tomorrow|tonight|today|then|(?:next|another|this) (?:time|week|month|day|one)"
+    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    re.IGNORECASE,
+)
 
 
 class OpenPoint(NamedTuple):
@@ -113,6 +119,8 @@ def _put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
             label = USER_LABEL.match(line.text)
             text = line.text[label.end() :] if label else line.text
             is_listed = label and not tells_of_nothing(text) and is_left(text)
+            if _only_points(text):
+                continue
             if puts_off(text) or (not has_edits and (is_listed or is_missing(text))):
                 points.append(cut(text, 2 * _OPEN_CHARS))
         own = fold_words("\n".join(words(exchange.user).paragraphs))
@@ -120,6 +128,12 @@ def _put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         if has_edits:
             break
     return put_off
+
+
+def _only_points(text: str) -> bool:
+    """Return whether *text* puts off what it does not name: "I'll write it down later"."""
+    is_pointing = _POINTS.search(text) is not None
+    return is_pointing and len(content_stems(_WHEN.sub(" ", text))) < _OWN_WORDS_MIN
 
 
 def _split_list(text: str) -> tuple[list[str], str]:

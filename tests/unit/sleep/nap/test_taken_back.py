@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.taken_back import find_denied, find_taken_back
+from memd.sleep.nap.taken_back import find_denied, find_taken_back, takes_back
 
 MAIL = "Send all mail through Mailgun."
 
@@ -21,6 +21,26 @@ MAIL = "Send all mail through Mailgun."
 def test_one_sentence_takes_back_what_it_is_about(later: str) -> None:
     earlier = [(1, MAIL), (2, "Keep the shop in German."), (3, f"User: {MAIL}\nOutcome: Set up.")]
     assert find_taken_back(later, earlier) == [1, 3]
+
+
+ASKS = "nice. never commit without asking me first, I like to look at the diff"
+
+
+@pytest.mark.parametrize(
+    ("later", "keys"),
+    [
+        ("stop asking me for each commit, that's annoying. Commit small steps on your own", [1]),
+        ("You don't need to ask before you commit.", [1]),
+        ("stop asking me questions", []),
+        ("stop the server before you commit", []),
+    ],
+)
+def test_what_is_to_be_stopped_takes_back_the_rule_that_wants_it(
+    later: str, keys: list[int]
+) -> None:
+    others = [(2, "run ruff before you ask me for a commit"), (3, "Ask before you commit to main.")]
+    assert takes_back(later)
+    assert find_taken_back(later, [(1, ASKS), *others]) == keys
 
 
 REDIS = "Use Redis for the cache of the prices."
