@@ -317,6 +317,11 @@ _INSTEAD = re.compile(
     rf"{_I}(?:now |actually )?prefer (?P<one>[\w+#./' -]{{2,60}}?) (?:over|rather than|instead of)"
     rf" {_WHAT}(?: now)?[.!]*"
 )
+# "I prefer full sentences now, no bullet points any more": of what is not wanted at all no kind is.
+_NO_MORE_OF = re.compile(
+    rf"{_I}(?:now |actually )?prefer (?P<one>[\w+#./' -]{{2,60}}?)(?: now)?,? (?:(?:and|so) )?"
+    rf"(?:no {_WHAT}{_NO_MORE}|no (?:more|longer) (?P<more>[\w+#./' -]{{2,60}}?))[.!]*"
+)
 _QUALIFIED = re.compile(
     r"\b(?:no|not|never|without|before|after|for|when|if|in|on|at|during|with|while|because|since"
     r"|over|than|instead|here|except|only|now|more|longer)\b"
@@ -325,7 +330,7 @@ _QUALIFIED = re.compile(
 
 def may_take_back(text: str) -> bool:
     """Return whether *text* may take a preference of its owner back."""
-    return bool(_list_withdrawn(text))
+    return bool(_list_withdrawn(text) or _unwanted_words(text))
 
 
 def takes_back(text: str, value: str) -> bool:
@@ -342,8 +347,24 @@ def takes_back(text: str, value: str) -> bool:
     for pattern, is_wanted in ((_WANTED, True), (_HATED, False)):
         if match := pattern.fullmatch(plain):
             words = _words(match["what"])
-            return words is not None and (is_wanted, words) in _list_withdrawn(text)
+            return words is not None and (
+                (is_wanted, words) in _list_withdrawn(text)
+                or (is_wanted and _is_kind_of(words, _unwanted_words(text)))
+            )
     return False
+
+
+def _is_kind_of(words: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
+    """Return whether *words* are those *unwanted*, or begin with more: "short bullet points"."""
+    return bool(unwanted) and words[-len(unwanted) :] == unwanted
+
+
+def _unwanted_words(text: str) -> tuple[str, ...]:
+    """Return the words of what *text* wants no more of any kind, beside what it prefers."""
+    match = _NO_MORE_OF.fullmatch(_plain(text))
+    if match is None or _words(match["one"]) is None:
+        return ()
+    return _words(match["what"] or match["more"]) or ()
 
 
 def _list_withdrawn(text: str) -> list[tuple[bool, tuple[str, ...]]]:

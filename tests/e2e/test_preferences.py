@@ -113,6 +113,24 @@ def test_what_its_owner_takes_back_is_told_no_more(desk: Desk) -> None:
     assert "I hate cilantro." not in desk.contents("What about cilantro?")
 
 
+def test_who_wants_none_of_a_thing_takes_a_kind_of_it_back(desk: Desk, memd: Memd) -> None:
+    prose = "I prefer full sentences now, no bullet points any more"
+    for text in ("I prefer short bullet points", prose):
+        memd("add", text, "--agent", desk.agent_id)
+    assert list(desk.preferences().values()) == [prose]
+    assert desk.contents("Bullet points or sentences?") == [prose]
+
+
+def test_a_list_of_no_preferences_says_where_the_wishes_of_naps_are(desk: Desk, memd: Memd) -> None:
+    assert "no preferences; to set one" in memd("preference", "list", "--agent", desk.agent_id).err
+    report = {"source": "codex", "session_id": "s", "event": "session_end", "used_percent": 40}
+    rule = [{"role": "user", "content": "Never push to main, always open a PR."}]
+    desk.call("usage.report", **report, messages=rule)
+    said = memd("preference", "list", "--agent", desk.agent_id).err
+    assert "none that is in every prompt" in said
+    assert "wishes that naps kept of sessions, for briefs: memd list --category preference" in said
+
+
 def test_what_was_said_before_or_elsewhere_takes_nothing_back(desk: Desk) -> None:
     gone = "I don't want tea any more."
     desk.ingest(gone, session_id="s")

@@ -66,12 +66,14 @@ def list_(agent: options.Agent = None, json: options.Json = False) -> None:
     )
     if not all(preference["confirmed"] for preference in page["items"]):
         say.note("prompts fence a preference until you confirm it: memd preference confirm NAME")
-    if not page["items"]:
-        say.note('no preferences; to set one: memd preference set editor "I use Neovim"')
     filters = options.filters("preference", None, None)
-    if call("memory.list", limit=1, agent_id=agent, **filters)["items"]:
+    has_wishes = bool(call("memory.list", limit=1, agent_id=agent, **filters)["items"])
+    if not page["items"]:
+        none = "none that is in every prompt" if has_wishes else "no preferences"
+        say.note(f'{none}; to set one: memd preference set editor "I use Neovim"')
+    if has_wishes:
         command = options.command_line("list", list_memories, category="preference", agent=agent)
-        say.note(f"wishes that naps kept of sessions: {command}")
+        say.note(f"wishes that naps kept of sessions, for briefs: {command}")
 
 
 @options.examples("memd preference get editor")

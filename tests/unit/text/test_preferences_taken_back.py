@@ -16,6 +16,8 @@ TAKEN_BACK = [
     ("I don't want short answers any more.", "I prefer short answers."),
     ("I no longer use Vim", "I always use Vim"),
     ("I don't like the dark mode anymore.", "I prefer dark mode"),
+    ("I prefer full sentences now, no bullet points any more", "I prefer short bullet points"),
+    ("I prefer prose and no more bullet points", "I prefer bullet points."),
 ]
 STANDS = [
     ("I prefer tea over coffee", "I prefer beer"),
@@ -44,6 +46,11 @@ STANDS = [
     ("I don't use C# any more", "I prefer C++"),
     ("I no longer want international news", "I prefer internal news"),
     ("I don't want tea any more", "Answer in German"),
+    ("I prefer full sentences, no bullet points", "I prefer short bullet points"),
+    ("I prefer prose, no bullet points in mails any more", "I prefer short bullet points"),
+    ("I prefer full sentences now, no bullet points any more", "I prefer points"),
+    ("I prefer full sentences now, no bullet points any more", "I hate short bullet points"),
+    ("I prefer tea now, no coffee any more", "I prefer coffee for breakfast"),
 ]
 
 
