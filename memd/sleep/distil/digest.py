@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD, user_part
+from memd.sleep.distil.acts import approves
 from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.agent.outcomes import OUTCOME_CHARS_MAX, is_worth_it, outcome, pasted_error
 from memd.sleep.distil.agent.unfinished import OpenPoint, find_unfinished
@@ -30,11 +31,9 @@ _CHARS_PER_TOKEN = 4
 _WORD_PIECE_CHARS, _CODE_PIECE_CHARS = 4, 3
 _REQUEST_CHARS = 160
 _MORE_MAX, _MORE_CHARS, _MORE_WORDS_MIN = 4, 90, 5  # of the requests between the first and the last
-_WORDS_MIN = 2
-_FILES_MAX = 8
-_COMMANDS_MAX = 4
+_WORDS_MIN, _AGREES_WORDS = 2, 4
+_FILES_MAX, _COMMANDS_MAX, _ADDRESSES_MAX = 8, 4, 3
 _COMMAND_CHARS = 110
-_ADDRESSES_MAX = 3
 FIELDS = (
     "Asked first",
     "Asked last",
@@ -94,12 +93,13 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
 
     *exchanges* are those of ``turns``: what a command expands to belongs to it.
     A question alone would be found by whoever asks it again, and answers nothing. Nor does the
-    digest repeat a message that one of the session's *memories* has.
+    digest repeat a message that one of the session's *memories* has, but how the first begins.
     At most DIGEST_TOKENS_MAX tokens, by four characters to a token and by word pieces.
     """
-    requests = _without_memories(list(_requests(exchanges)), memories)
+    requests = list(_requests(exchanges))
     if not requests:
         return ""
+    first, others = _part(requests, memories)
     runs = [run for exchange in exchanges for run in exchange.runs]
     ran = [
         _CommandRun(line, has_failed(run))
@@ -107,14 +107,14 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
         if run.result is not None and (line := command(run))
     ]
     fields = {
-        "Asked first": requests[0],
-        "Asked last": requests[-1] if len(requests) > 1 else "",
+        "Asked first": first,
+        "Asked last": others[-1] if others else "",
         "Changed": _changed_files(runs),
         "Commands that worked": "; ".join(_working_commands(ran)),
         "Addresses": ", ".join(_addresses(exchanges, ran)),
         "Went wrong": _last_failure(ran),
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
-        "Also asked": " \u00b7 ".join(_more_requests(requests)),
+        "Also asked": " \u00b7 ".join(_more_requests(others[:-1])),
     }
     return _fit(fields) if any(fields[name] for name in _LINES if name not in _ASKED) else ""
 
@@ -227,10 +227,11 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
         )
 
 
-def _without_memories(requests: list[str], memories: Iterable[NapMemory]) -> list[str]:
-    """Return *requests* without those whose sentences *memories* have, all if they have every one.
+def _part(requests: Sequence[str], memories: Iterable[NapMemory]) -> tuple[str, list[str]]:
+    """Return the first of *requests*, and those of the others that *memories* do not have whole.
 
-    Of a request that was cut the last sentence need only begin like one of theirs.
+    Of the first, which tells what the session was about, only the beginning if a memory has it. Of
+    a request that was cut the last sentence need only begin like one of theirs.
     """
     known = {
         letters(sentence)
@@ -239,7 +240,9 @@ def _without_memories(requests: list[str], memories: Iterable[NapMemory]) -> lis
         for line in user_part(memory.text).splitlines()
         for sentence in sentences(line)
     }
-    return [each for each in requests if not _is_known(each, known)] or requests
+    first, *others = requests
+    short = cut(first, _MORE_CHARS) if _is_known(first, known) else first
+    return short, [each for each in others if not _is_known(each, known)]
 
 
 def _is_known(request: str, known: Collection[str]) -> bool:
@@ -251,17 +254,17 @@ def _is_known(request: str, known: Collection[str]) -> bool:
     return is_last and all(each in known for each in first)
 
 
-def _more_requests(requests: Sequence[str]) -> list[str]:
-    """Return the last few requests that stand between the first and the last one."""
-    between = dict.fromkeys(requests[1:-1])
-    more = [each for each in between if len(each.split()) >= _MORE_WORDS_MIN]
+def _more_requests(between: Sequence[str]) -> list[str]:
+    """Return the last few requests that stand *between* the first and the last one."""
+    more = [each for each in dict.fromkeys(between) if len(each.split()) >= _MORE_WORDS_MIN]
     return [cut(each, _MORE_CHARS) for each in more[-_MORE_MAX:]]
 
 
 def _is_empty(text: str) -> bool:
-    """Return whether *text* only agrees, thanks or takes leave."""
+    """Return whether *text* only agrees ("ok commit"), thanks or takes leave."""
     rest = drop_farewells(text)
-    return not rest or _EMPTY_WORDS.fullmatch(rest) is not None
+    is_step = approves(rest) and len(rest.split()) <= _AGREES_WORDS
+    return not rest or is_step or _EMPTY_WORDS.fullmatch(rest) is not None
 
 
 def _first_line(text: str) -> str:

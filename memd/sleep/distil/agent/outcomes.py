@@ -290,10 +290,14 @@ def _is_tellable(line: Sentence) -> bool:
     return (
         not text.endswith(("?", ":"))
         and len(text.split()) >= _WORDS_MIN
-        and not text.isupper()
+        and not (text.isupper() or _ends_within_quotation(text))
         and not (phrases.NARRATION.match(text) or phrases.NARRATION_ELSEWHERE.match(text))
         and not (len(text.split()) <= _STATUS_WORDS and phrases.STATUS.match(text))
     )
+
+
+def _ends_within_quotation(text: str) -> bool:
+    return text.count('"') % 2 == 1 or text.count("\u201c") > text.count("\u201d")
 
 
 def _score(line: Sentence, asked: frozenset[str]) -> float:

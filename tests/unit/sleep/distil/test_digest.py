@@ -385,6 +385,27 @@ def test_what_only_shares_words_with_a_memory_is_told(request_text: str) -> None
     assert "Also asked" not in fields
 
 
+def test_what_was_asked_first_is_how_the_session_began_though_a_memory_has_it() -> None:
+    began = (
+        "The edges of the graph are river reaches and never distance, which gave us 0.69 only."
+        " So that is settled, and the chapter on the method says it in its first paragraph."
+    )
+    memory = NapMemory(began, NapKind.DECISION, (0,), "edges", Origin.PERSON)
+    session = [
+        _exchange(20, began, "Edges are river reaches now in `graph.py`."),
+        _exchange(22, "how many words do we have now", "It is on http://localhost:8080/files."),
+        _exchange(24, "ok I go swimming", "Enjoy!"),
+    ]
+    fields = _fields(digest(session, [memory]))
+    assert fields["Asked first"] == began.split(" So ", maxsplit=1)[0]
+    assert fields["Asked last"] == "how many words do we have now"
+
+
+def test_what_is_cut_within_a_quotation_is_no_end() -> None:
+    text = 'The `invite.md` says: "Lena turns 70 in `Aalst`. Come to her garden on 17 October."'
+    assert '"Lena' not in digest([_exchange(20, "write the invitation, short", text)])
+
+
 def test_requests_that_all_are_memories_are_told() -> None:
     rule = "always run the tests before you say that you are done"
     answer = "I will. The files are on http://localhost:8080/files."
