@@ -39,6 +39,7 @@ EVERYWHERE: Mapping[NapKind, float] = MappingProxyType(
 )
 """The log-odds from which a memory is told in other projects, too (docs/decisions/0323)."""
 _EVERYWHERE_CHARS = 200
+_NO_WISH = -2.5  # its log-odds below which only a word sounds like one: "I'm eating fish, no meat"
 _PRIVATE = re.compile(
     r"\b(?:doctors?|physician|hospital|clinic|surgery|therap(?:y|ist)|diagnos\w+|pregnan\w+|medicines?"
     r"|medication|allerg\w+|insulin|antidepressants?|epilep\w+|hiv|psychiatr\w+|psycholog\w+"
@@ -48,6 +49,25 @@ _PRIVATE = re.compile(
 )
 """Whoever is told so in one project need not tell it in all. How somebody reads and writes ("I'm
 colour blind") is of use in each."""
+# What a wish names that only one project has: a macro, a file, a path, an address.
+_NAMES_HERE = re.compile(
+    r"\\[a-z]{2,}|(?<![\w/])(?:~|\.{1,2})?/\w[\w./-]+|\b\w+/\w+/\w+|https?://"
+    r"|\b[\w-]+\.(?:py|tsx|jsx|rs|rb|md|sh|json|ya?ml|toml|html|css|tex|sql|txt|env|lock)\b",
+    re.IGNORECASE,
+)
+# For whose sake somebody wishes it, if not for their own: "my supervisor hates them".
+_FOR_OTHERS = re.compile(
+    r"\b(?:my|our|the) (?:supervisor|professor|teacher|boss|manager|lead|client|customer|editor"
+    r"|reviewer|publisher|company|agency|team|school|university|journal)s?\b",
+    re.IGNORECASE,
+)
+# One text that is to be written, and how: "invitation text, short, funny, no rhymes".
+_ONE_TEXT = re.compile(
+    r"^\W*(?:(?:ok|and|also|now|next|then)\W+)*(?:an? |the |one )?(?:\w+ ){0,2}"
+    r"(?:text|letter|e?mail|post|speech|poem|card|toast|invitation|caption|headline|title|tweet"
+    r"|announcement|summary|bio|cv|essay|story|song)(?: (?:for|to|about|of) [^,:]{2,40})?[,:] ",
+    re.IGNORECASE,
+)
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
 _PLAIN_WISH = 0.65  # the score of two signs
@@ -169,12 +189,16 @@ def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
     """Return whether *memory* is a wish of the user, or of them, and holds in whatever project.
 
     Of a wish its sentences that are wishes decide, all together. A long message tells more than
-    that, and what speaks of "this repo", or of somebody's health or money, holds there alone.
+    that, and what speaks of "this repo", of a thing that only a project has, of what somebody else
+    wants, of one text, or of somebody's health or money, holds there alone.
     """
     bar = EVERYWHERE.get(memory.kind)
     if bar is None or memory.origin is not Origin.PERSON:
         return False
-    if len(memory.text) > _EVERYWHERE_CHARS or is_of_project(memory.text):
+    places = (_NAMES_HERE, _FOR_OTHERS, _ONE_TEXT)
+    if any(place.search(memory.text) for place in places) or is_of_project(memory.text):
+        return False
+    if len(memory.text) > _EVERYWHERE_CHARS:
         return False
     if memory.kind is NapKind.ENVIRONMENT and _PRIVATE.search(memory.text):
         return False
@@ -182,6 +206,8 @@ def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
     if memory.kind is NapKind.PREFERENCE and known:
         wishes = [each for each in known if each.wish >= WISH_KEPT]
         known = wishes or [max(known, key=lambda each: each.wish)]
+        if known[0].wish < _NO_WISH:
+            return False
     return bool(known) and fmean(each.everywhere for each in known) >= bar
 
 

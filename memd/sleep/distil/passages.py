@@ -18,9 +18,9 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge, judge_sentence, states
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
-from memd.sleep.distil.language.standing import writes_rules
+from memd.sleep.distil.language.standing import only_tells_of_oneself, writes_rules
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.speech import SentenceWorth, weigh
+from memd.sleep.distil.speech import PLAIN_KEPT, WISH_KEPT, SentenceWorth, weigh
 from memd.text.words import sentences
 
 PASSAGE_CHARS = 800
@@ -87,8 +87,20 @@ def find_passages(
 
 
 def _judge_part(text: str, *, worths: Mapping[str, SentenceWorth], stopped: bool) -> Judgement:
-    """Return what a line or a sentence does."""
-    return weigh(text, judge(text, stopped=stopped), worths)
+    """Return what a line or a sentence does.
+
+    What is a wish by what somebody says of themselves alone ("I'm a developer in Ghent"), and by
+    the model is plainly told and not wished, is a fact.
+    """
+    judged = weigh(text, judge(text, stopped=stopped), worths)
+    known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
+    if judged.act is not Act.PREFERENCE or not known:
+        return judged
+    plainest = max(known, key=lambda each: each.plain)
+    is_told = plainest.act is Act.ENVIRONMENT and plainest.plain >= PLAIN_KEPT
+    is_fact = is_told and all(each.wish < WISH_KEPT for each in known)
+    is_fact = is_fact and all(map(only_tells_of_oneself, sentences(text)))
+    return judged._replace(act=Act.ENVIRONMENT) if is_fact else judged
 
 
 def _judge_lines(paragraph: str, above: str, judge_part: JudgePart) -> list[tuple[str, Judgement]]:

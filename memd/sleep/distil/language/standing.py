@@ -227,6 +227,9 @@ _TALK = words(
     r"|responses?|explanations?|comments?|summaries|output|talk|prose|sentences|messages)",
     r"^\W*(?:and |also )?no (?!need|problem|worries|idea|rush|thanks|change)[\w-]+(?: [\w-]+){0,4}"
     r",? (?:please|pls)(?=\W*$)",
+    r"^\W*(?:and |also |but )?no (?:more )?(?:emojis?|emoticons?|exclamation (?:marks?|points?)"
+    r"|bullet points?|bullets|em[- ]dashes|preambles?|small talk|apologies|disclaimers|filler|fluff"
+    r"|pleasantries|jargon)(?: any ?more| either| in your \w+)?(?=\W*$)",
     r"(?:can|could|would) you (?:mind )?(?:please )?(?:keep|mak)(?:e|ing)? (?:all )?(?:the|your) "
     r"(?:answers?|replies|responses?|explanations?|comments?|messages?|summaries)",
 )
@@ -283,6 +286,12 @@ _FOR_NOW = words(
     r"^\W*(?:(?:ok(?:ay)?|so|and|please)\W+)*(?:(?:can|could|would) you"
     r" (?:please )?)?now,? (?!on\b)",
 )
+# "It still fails, we look next time": who says so wishes for nothing.
+_PUTS_OFF = re.compile(
+    r"(?:^|[,;.] )\W*(?:(?:so|then|and|but)\W+)*(?:i|we)(?:'ll| will)?"
+    r" (?!(?:want|need|would|expect|prefer|hope|said|told)\b)(?:[\w']+ ){1,5}?next time\W*$",
+    re.IGNORECASE,
+)
 
 
 def is_standing_wish(spoken: str) -> bool:
@@ -291,11 +300,22 @@ def is_standing_wish(spoken: str) -> bool:
     >>> is_standing_wish("why do you keep adding comments?"), is_standing_wish("why is it slow?")
     (True, False)
     """
-    if _FOR_NOW.search(spoken) or is_of_the_moment(spoken):
+    if _FOR_NOW.search(spoken) or _PUTS_OFF.search(spoken) or is_of_the_moment(spoken):
         return False
     if lasts(spoken) or says_manner(spoken) or asks_to_last(spoken):  # the mark is often left out
         return True
     return any(one.search(spoken) for one in _STANDING)
+
+
+def only_tells_of_oneself(spoken: str) -> bool:
+    """Return whether a standing wish is one by what somebody says of themselves alone.
+
+    >>> only_tells_of_oneself("I'm a nurse"), only_tells_of_oneself("I'm a nurse, always ask me")
+    (True, False)
+    """
+    others = (one for one in _STANDING if one is not SAID_OF_ONESELF)
+    is_other = lasts(spoken) or says_manner(spoken) or asks_to_last(spoken)
+    return not is_other and not any(one.search(spoken) for one in others)
 
 
 def reproaches(spoken: str) -> bool:

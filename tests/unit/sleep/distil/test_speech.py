@@ -8,11 +8,12 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
-from memd.sleep.distil.acts import STANDING, Act, judge_sentence
+from memd.sleep.distil.acts import STANDING, Act, Judgement, judge_sentence
 from memd.sleep.distil.agent.outcomes import SHORT_ANSWER
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.language.words import letters, words
 from memd.sleep.distil.memory_worth import (
     EVERYWHERE,
     JudgedSentences,
@@ -21,7 +22,14 @@ from memd.sleep.distil.memory_worth import (
     is_worth_keeping,
     user_memory_signs,
 )
-from memd.sleep.distil.speech import LIFE_KEPT, WISH_KEPT, SentenceWorth, weigh
+from memd.sleep.distil.passages import find_passages
+from memd.sleep.distil.speech import (
+    LIFE_KEPT,
+    PLAIN_KEPT,
+    WISH_KEPT,
+    SentenceWorth,
+    weigh,
+)
 
 NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, *[-30.0] * 5)
 SURE = NEVER._replace(worth=30.0, kinds=(0.0, 0.0, 0.0, 0.0, 30.0), statement=30.0, in_memory=5.0)
@@ -412,10 +420,31 @@ def test_what_is_plainly_told_is_no_wish_unless_the_model_takes_it_for_one(
     assert (judged.act, judged.score) == (act, STANDING)
 
 
+@pytest.mark.parametrize(
+    ("wish", "act"), [(WISH_KEPT - 1, Act.ENVIRONMENT), (WISH_KEPT + 1, Act.PREFERENCE)]
+)
+def test_what_somebody_plainly_is_and_does_not_wish_is_a_fact(wish: float, act: Act) -> None:
+    text = "I'm a web developer at a small agency, and I do a part-time MSc in hydrology."
+    assert judge_sentence(text).act is Act.PREFERENCE
+    told = SentenceWorth(5.0, Act.ENVIRONMENT, PLAIN_KEPT, wish, 0.0)
+    [passage] = find_passages(words(text), {text: told}, stopped=False, is_told=False)
+    assert (passage.text, passage.judged) == (text, Judgement(act, STANDING))
+
+
+OF_ONE_PLACE = (
+    "please never rewrite my paragraphs, only comment in the margin with \\todo",
+    "please never use em dashes, my supervisor hates them",
+    "invitation text, short, funny, no rhymes",
+    "never edit docs/api/index by hand",
+)
+
+
 def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     logits = {
         "askbeforerebasing": (9.0, BAR),
+        "pleaseneveruseemdashesinmyletters": (9.0, BAR),
         "ilostaday": (0.0, BAR - 1),
+        "imeatingfishnomeat": (-3.0, BAR),
         "uselodash": (9.0, BAR - 1),
         "iamcolourblind": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
         "mydoctorgavemetablets": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
@@ -428,11 +457,15 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
 
     assert holds("Ask before rebasing. I lost a day.")
     assert not holds("I lost a day.")
+    assert not holds("I'm eating fish, no meat.")
     assert not holds("Ask before rebasing. Use lodash.")
     assert not holds("Ask before rebasing.", NapKind.CONSTRAINT)
     assert not holds("Ask before rebasing. It is for this repo.")
     assert not holds("Ask before rebasing. " + "The branch is old. " * 12)
     assert not holds("Nobody judged this.")
+    users |= {letters(each): worth_of(0.0, wish=9.0, everywhere=BAR) for each in OF_ONE_PLACE}
+    assert not any(map(holds, OF_ONE_PLACE))
+    assert holds("please never use em dashes in my letters")
     assert holds("I am colour-blind.", NapKind.ENVIRONMENT)
     assert not holds("My doctor gave me tablets.", NapKind.ENVIRONMENT)
     assert not holds("Ask before rebasing.", NapKind.ENVIRONMENT)
