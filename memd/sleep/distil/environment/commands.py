@@ -41,7 +41,7 @@ _COMMANDS_MIN = 2
 _FOR_MAX = 2  # commands for one purpose
 _TIMES_MIN = 3  # that a command passed whose words do not tell what it is for
 _COMMAND_CHARS_MAX = 120
-_SCORE = 0.6
+_SCORE, _SCORE_ALONE = 0.6, 0.1
 _USER_CHARS = 8_000
 _GONE_CHARS = 2_000  # of a result
 
@@ -60,7 +60,11 @@ _LABELS = {
 _PURPOSES = {
     "test": re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b"),
     "check": re.compile(r"\b(?:check|lint|typecheck|type-check|verify|clippy)\b"),
-    "build": re.compile(r"\b(?:build|compile|bundle|webpack|package|assemble|make)\b"),
+    "build": re.compile(
+        r"(?<!--)\b(?:build|compile|bundle|webpack|package|assemble)\b"
+        r"|\bmake\b(?! (?:deploy|publish|release|push|ship|install|setup|bootstrap|migrat\w+|seed"
+        r"|start|serve|dev|up|run|watch|preview)\b)"
+    ),
     "deploy": re.compile(r"\b(?:deploy|publish|release|push|ship)\b"),
     "install": re.compile(
         r"\b(?:install|bootstrap|setup)\b"
@@ -192,7 +196,8 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
         slot = f"{COMMANDS_SLOT}{purpose}"
         places = (max(places),)
         memory = NapMemory(text, NapKind.ENVIRONMENT, places, slot, Origin.ASSISTANT, gone)
-        yield NapCandidate(memory, _SCORE, fills=len(ran) < _COMMANDS_MIN)
+        is_alone = len(ran) < _COMMANDS_MIN and not by_hand
+        yield NapCandidate(memory, _SCORE_ALONE if is_alone else _SCORE, fills=is_alone)
 
 
 def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:

@@ -101,6 +101,17 @@ def test_a_script_is_not_how_a_project_is_run_whatever_calls_its_interpreter() -
     assert told_commands(*served, *scripts) == list(served)
 
 
+def test_what_make_is_called_for_tells_what_a_command_is_for() -> None:
+    lines = ("make deploy", "make dist", "make", "make install", "docker compose up -d --build")
+    facts = _facts(_exchange(0, "", *map(_bash, lines)))
+    assert {slot.removeprefix(COMMANDS_SLOT): text for slot, text in facts.items()} == {
+        "deploy": "To deploy or release it: make deploy",
+        "build": "To build or compile it here: make dist; make",
+        "install": "To install it or set it up here: make install",
+        "run": "To start or run it here: docker compose up -d --build",
+    }
+
+
 def test_what_sets_up_a_runner_makes_its_command_one_of_two() -> None:
     lines = ("pnpm create playwright --quiet", "pnpm exec playwright test")
     assert told_commands(*lines) == [lines[1]]
