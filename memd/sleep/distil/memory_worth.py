@@ -205,7 +205,7 @@ def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
     known = _find(memory.text, judged.users)
     if memory.kind is NapKind.PREFERENCE and known:
         wishes = [each for each in known if each.wish >= WISH_KEPT]
-        known = wishes or [max(known, key=lambda each: each.wish)]
+        known = wishes or [max(known)]  # by their worth
         if known[0].wish < _NO_WISH:
             return False
     return bool(known) and fmean(each.everywhere for each in known) >= bar

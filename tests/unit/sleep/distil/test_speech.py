@@ -445,11 +445,13 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
         "pleaseneveruseemdashesinmyletters": (9.0, BAR),
         "ilostaday": (0.0, BAR - 1),
         "imeatingfishnomeat": (-3.0, BAR),
+        "ironandallthat": (-1.6, BAR),
         "uselodash": (9.0, BAR - 1),
         "iamcolourblind": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
         "mydoctorgavemetablets": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
     }
     users = {at: worth_of(0.0, wish=wish, everywhere=each) for at, (wish, each) in logits.items()}
+    users["ironandallthat"] = users["ironandallthat"]._replace(worth=-1.0)
     judged = JudgedSentences(users, {})
 
     def holds(text: str, kind: NapKind = NapKind.PREFERENCE) -> bool:
@@ -457,7 +459,7 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
 
     assert holds("Ask before rebasing. I lost a day.")
     assert not holds("I lost a day.")
-    assert not holds("I'm eating fish, no meat.")
+    assert not holds("I'm eating fish, no meat. Iron and all that.")
     assert not holds("Ask before rebasing. Use lodash.")
     assert not holds("Ask before rebasing.", NapKind.CONSTRAINT)
     assert not holds("Ask before rebasing. It is for this repo.")
