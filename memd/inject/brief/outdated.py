@@ -55,7 +55,7 @@ _RECURS = re.compile(
 )
 
 
-class Saying(NamedTuple):
+class RuleChange(NamedTuple):
     """A sentence of the user that may change what was said before, and its time."""
 
     text: str
@@ -75,10 +75,10 @@ def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
     return current
 
 
-def list_changes(rows: Iterable[BriefRow]) -> list[Saying]:
+def list_changes(rows: Iterable[BriefRow]) -> list[RuleChange]:
     """Return the sentences of the user in *rows* that say of something that it is otherwise."""
     return [
-        Saying(sentence, row.at_us)
+        RuleChange(sentence, row.at_us)
         for row in rows
         if row.kind in _USERS_KINDS
         for sentence in sentences(_users_words(row))
@@ -94,10 +94,10 @@ def _users_words(row: BriefRow) -> str:
     return own if is_told else ""
 
 
-def drop_changed(text: str, at_us: int, changes: Sequence[Saying]) -> str:
+def drop_changed(text: str, at_us: int, changes: Sequence[RuleChange]) -> str:
     """Return *text* of the time *at_us* without the parts that later *changes* replace.
 
-    >>> changes = [Saying("She wants IEEE citations instead of APA.", 2)]
+    >>> changes = [RuleChange("She wants IEEE citations instead of APA.", 2)]
     >>> drop_changed("APA citations, please. Never use em dashes.", 1, changes)
     'Never use em dashes.'
     """

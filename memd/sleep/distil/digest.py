@@ -99,7 +99,7 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
     requests = list(_requests(exchanges))
     if not requests:
         return ""
-    first, others = _part(requests, memories)
+    first, others = _split_first(requests, memories)
     runs = [run for exchange in exchanges for run in exchange.runs]
     ran = [
         _CommandRun(line, has_failed(run))
@@ -227,11 +227,11 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
         )
 
 
-def _part(requests: Sequence[str], memories: Iterable[NapMemory]) -> tuple[str, list[str]]:
-    """Return the first of *requests*, and those of the others that *memories* do not have whole.
+def _split_first(requests: Sequence[str], memories: Iterable[NapMemory]) -> tuple[str, list[str]]:
+    """Return the first of *requests*, and the others without those that *memories* have.
 
-    Of the first, which tells what the session was about, only the beginning if a memory has it. Of
-    a request that was cut the last sentence need only begin like one of theirs.
+    Of a first one that they have only the beginning, which tells what the session was about; if
+    they have every one, all. Of one that was cut the last sentence need only begin like theirs.
     """
     known = {
         letters(sentence)
@@ -241,17 +241,16 @@ def _part(requests: Sequence[str], memories: Iterable[NapMemory]) -> tuple[str, 
         for sentence in sentences(line)
     }
     first, *others = requests
-    short = cut(first, _MORE_CHARS) if _is_known(first, known) else first
-    return short, [each for each in others if not _is_known(each, known)]
+    left = [each for each in others if not _is_known(each, known)]
+    if _is_known(first, known):
+        return (cut(first, _MORE_CHARS), left) if left else (first, others)
+    return first, left
 
 
 def _is_known(request: str, known: Collection[str]) -> bool:
     *first, last = map(letters, sentences(request) or [request])
-    if request.endswith("…"):
-        is_last = any(each.startswith(last) for each in known)
-    else:
-        is_last = last in known
-    return is_last and all(each in known for each in first)
+    is_begun = request.endswith("…") and any(each.startswith(last) for each in known)
+    return (is_begun or last in known) and all(each in known for each in first)
 
 
 def _more_requests(between: Sequence[str]) -> list[str]:
