@@ -126,9 +126,9 @@ def test_a_list_of_no_preferences_says_where_the_wishes_of_naps_are(desk: Desk, 
     report = {"source": "codex", "session_id": "s", "event": "session_end", "used_percent": 40}
     rule = [{"role": "user", "content": "Never push to main, always open a PR."}]
     desk.call("usage.report", **report, messages=rule)
-    said = memd("preference", "list", "--agent", desk.agent_id).err
-    assert "none that is in every prompt" in said
-    assert "wishes that naps kept of sessions, for briefs: memd list --category preference" in said
+    notes = memd("preference", "list", "--agent", desk.agent_id).err
+    assert "none that is in every prompt" in notes
+    assert "wishes that naps kept of sessions, for briefs: memd list --category preference" in notes
 
 
 def test_what_was_said_before_or_elsewhere_takes_nothing_back(desk: Desk) -> None:

@@ -104,19 +104,19 @@ def drop_changed(text: str, at_us: int, changes: Sequence[RuleChange]) -> str:
     later = [each.text for each in changes if each.at_us > at_us]
     if not later:
         return text
-    told = [(sentence, _PARTS.split(sentence)) for sentence in sentences(text)]
-    every = frozenset(part for _, parts in told for part in parts)
-    gone = frozenset(part for part in every if any(_replaces(each, part) for each in later))
-    left = [_without(sentence, parts, gone) for sentence, parts in told]
-    return " ".join(filter(None, left)) if gone else text
+    split = [(sentence, _PARTS.split(sentence)) for sentence in sentences(text)]
+    every = frozenset(part for _, parts in split for part in parts)
+    dropped = frozenset(part for part in every if any(_replaces(each, part) for each in later))
+    left = [_without(sentence, parts, dropped) for sentence, parts in split]
+    return " ".join(filter(None, left)) if dropped else text
 
 
-def _without(sentence: str, parts: Sequence[str], gone: frozenset[str]) -> str:
-    """Return *sentence* without those of its *parts* that are *gone*, "" where none is left."""
-    if gone.isdisjoint(parts):
+def _without(sentence: str, parts: Sequence[str], dropped: frozenset[str]) -> str:
+    """Return *sentence* without those of its *parts* that are *dropped*, "" where none is left."""
+    if dropped.isdisjoint(parts):
         return sentence
     # A part that only ends politely what is gone goes with it.
-    kept = [part for part in parts if part not in gone and content_stems(part) - _SAYS_LITTLE]
+    kept = [part for part in parts if part not in dropped and content_stems(part) - _SAYS_LITTLE]
     end = sentence[-1:] if sentence.endswith((".", "!")) else ""
     return ", ".join(kept).rstrip(".!") + end if kept else ""
 
@@ -169,21 +169,21 @@ def is_over(row: BriefRow, now_us: int) -> bool:
     if row.kind not in _USERS_KINDS or not _CLOCK.search(own) or _RECURS.search(own):
         return False
     days = [date for period in find_periods(own, row.at_us) for date in period.dates]
-    told, now = from_us(row.at_us).date(), from_us(now_us).date()
+    since, now = from_us(row.at_us).date(), from_us(now_us).date()
     return bool(days) and all(
-        (day := _next_day(each, told)) is not None and day < now for each in days
+        (day := _next_day(each, since)) is not None and day < now for each in days
     )
 
 
-def _next_day(named: CalendarDate, told: date) -> date | None:
-    """Return the day that is *named*, of one without a year the next after it was *told*."""
+def _next_day(named: CalendarDate, since: date) -> date | None:
+    """Return the day that is *named*, of one without a year the next one *since*."""
     if named.day is None:
         return None
-    for year in [named.year] if named.year else [told.year, told.year + 1]:
+    for year in [named.year] if named.year else [since.year, since.year + 1]:
         try:
             day = date(year, named.month, named.day)
         except ValueError:  # the 29th of February of another year
             continue
-        if named.year or day >= told:
+        if named.year or day >= since:
             return day
     return None

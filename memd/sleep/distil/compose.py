@@ -237,10 +237,10 @@ def _memories(
     if not kept and ended and (text := _outcome_text(turn.exchange, ended, mine, leave)):
         yield _outcome_memory(turn, text, worth)
     beside = _fitting_answer(kept[-1], asked, whole) or stopped_at if kept else None
-    yield from _composed(turn, kept, beside, ended)
+    yield from _passage_memories(turn, kept, beside, ended)
 
 
-def _composed(
+def _passage_memories(
     turn: OwnExchange, kept: Sequence[UserPassage], beside: AnsweredLines | None, ended: str
 ) -> Iterator[NapCandidate]:
     """Yield the memories of what is *kept* of a turn, *ended* with the last one or by itself.

@@ -32,8 +32,7 @@ _WORD_PIECE_CHARS, _CODE_PIECE_CHARS = 4, 3
 _REQUEST_CHARS = 160
 _MORE_MAX, _MORE_CHARS, _MORE_WORDS_MIN = 4, 90, 5  # of the requests between the first and the last
 _WORDS_MIN, _AGREES_WORDS = 2, 4
-_FILES_MAX, _COMMANDS_MAX, _ADDRESSES_MAX = 8, 4, 3
-_COMMAND_CHARS = 110
+_FILES_MAX, _COMMANDS_MAX, _ADDRESSES_MAX, _COMMAND_CHARS = 8, 4, 3, 110
 FIELDS = (
     "Asked first",
     "Asked last",
@@ -59,6 +58,7 @@ _LEAST_FIRST = (
 )
 
 _BETWEEN = "; "  # open points; a brief parts them there
+_JOINT = " \u00b7 "  # requests
 _POINT_SHARE = 3  # of the room of another field: a later brief tells what is open, and no more
 _SAID_SHARE = 0.72
 _PIECE = re.compile(rf"[{SIGNS}]|[^\W{SIGNS}]+|[^\w\s]")
@@ -114,7 +114,7 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
         "Addresses": ", ".join(_addresses(exchanges, ran)),
         "Went wrong": _last_failure(ran),
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
-        "Also asked": " \u00b7 ".join(_more_requests(others[:-1])),
+        "Also asked": _JOINT.join(_more_requests(others[:-1])),
     }
     return _fit(fields) if any(fields[name] for name in _LINES if name not in _ASKED) else ""
 
@@ -243,7 +243,8 @@ def _split_first(requests: Sequence[str], memories: Iterable[NapMemory]) -> tupl
     first, *others = requests
     left = [each for each in others if not _is_known(each, known)]
     if _is_known(first, known):
-        return (cut(first, _MORE_CHARS), left) if left else (first, others)
+        begin = [cut(first, _MORE_CHARS), *left[:-1][:1]]  # and the next, if it is not the last
+        return (_JOINT.join(begin), left[len(begin) - 1 :]) if left else (first, others)
     return first, left
 
 

@@ -386,19 +386,23 @@ def test_what_only_shares_words_with_a_memory_is_told(request_text: str) -> None
 
 
 def test_what_was_asked_first_is_how_the_session_began_though_a_memory_has_it() -> None:
-    began = (
+    beginning = (
         "The edges of the graph are river reaches and never distance, which gave us 0.69 only."
         " So that is settled, and the chapter on the method says it in its first paragraph."
     )
-    memory = NapMemory(began, NapKind.DECISION, (0,), "edges", Origin.PERSON)
+    memory = NapMemory(beginning, NapKind.DECISION, (0,), "edges", Origin.PERSON)
     session = [
-        _exchange(20, began, "Edges are river reaches now in `graph.py`."),
+        _exchange(20, beginning, "Edges are river reaches now in `graph.py`."),
         _exchange(22, "how many words do we have now", "It is on http://localhost:8080/files."),
         _exchange(24, "ok I go swimming", "Enjoy!"),
     ]
     fields = _fields(digest(session, [memory]))
-    assert fields["Asked first"] == began.split(" So ", maxsplit=1)[0]
-    assert fields["Asked last"] == "how many words do we have now"
+    topic, words_now = beginning.split(" So ", maxsplit=1)[0], "how many words do we have now"
+    assert (fields["Asked first"], fields["Asked last"]) == (topic, words_now)
+    more = [*session, _exchange(26, "and how many figures are there", "Four.")]
+    fields = _fields(digest(more, [memory]))
+    assert fields["Asked first"] == f"{topic} \u00b7 {words_now}"
+    assert fields["Asked last"] == "and how many figures are there"
 
 
 def test_what_is_cut_within_a_quotation_is_no_end() -> None:

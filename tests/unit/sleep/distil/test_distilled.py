@@ -242,16 +242,16 @@ def test_what_is_wanted_with_a_rule_stands_beside_what_came_of_it() -> None:
 
 
 def test_what_happened_after_something_was_stated_is_an_outcome_by_itself() -> None:
-    said = "payment is mollie, the keys are in 1Password in the vault Bakehouse, not in the repo"
-    came = (
+    fact = "payment is mollie, the keys are in 1Password in the vault Bakehouse, not in the repo"
+    outcome = (
         "decap-cms-app must be loaded from the CDN in `admin.html`: the package breaks the build."
     )
-    first, second = without_digest([user(said), agent(came)])
-    assert (first.text, first.origin) == (said, Origin.PERSON)
-    assert (second.text, second.kind) == (came.replace("`", ""), NapKind.OUTCOME)
+    first, second = without_digest([user(fact), agent(outcome)])
+    assert (first.text, first.origin) == (fact, Origin.PERSON)
+    assert (second.text, second.kind) == (outcome.replace("`", ""), NapKind.OUTCOME)
     assert first.slot != second.slot
     of_it = "The keys were in `.env` of the repo, because the vault had none before; I moved them."
-    assert memories_of(user(said), agent(of_it)) == [f"{said}\nOutcome: {of_it.replace('`', '')}"]
+    assert memories_of(user(fact), agent(of_it)) == [f"{fact}\nOutcome: {of_it.replace('`', '')}"]
 
 
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:

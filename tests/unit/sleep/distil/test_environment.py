@@ -83,22 +83,22 @@ def test_what_sets_up_or_installs_neither_tests_nor_builds() -> None:
 
 
 def test_what_moves_a_project_to_another_tool_is_run_once() -> None:
-    moved = (
+    movers = (
         "uvx migrate-to-uv",
         "npx -y @eslint/migrate-config .eslintrc",
         "npx js-to-ts src",
     )
-    assert told_commands(*moved, "npm test") == ["npm test"]
+    assert told_commands(*movers, "npm test") == ["npm test"]
     migrates = ("npx prisma migrate deploy", "uv run alembic upgrade head")
-    assert told_commands(*migrates, *moved) == list(migrates)
+    assert told_commands(*migrates, *movers) == list(migrates)
 
 
 def test_a_script_is_not_how_a_project_is_run_whatever_calls_its_interpreter() -> None:
     scripts = ("uv run python scripts/pg_to_sqlite.py", "poetry run tools/b.py", "./scripts/a.sh")
-    told = ("npm test", "./gradlew bootRun")
-    assert told_commands(*told, *scripts, 'uv run python -c "import app"') == list(told)
-    served = ("uv run python main.py", "uv run uvicorn app.main:app")
-    assert told_commands(*served, *scripts) == list(served)
+    others = ("npm test", "./gradlew bootRun")
+    assert told_commands(*others, *scripts, 'uv run python -c "import app"') == list(others)
+    servers = ("uv run python main.py", "uv run uvicorn app.main:app")
+    assert told_commands(*servers, *scripts) == list(servers)
 
 
 def test_what_make_is_called_for_tells_what_a_command_is_for() -> None:
