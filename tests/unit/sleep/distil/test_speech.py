@@ -426,7 +426,7 @@ def test_what_is_plainly_told_is_no_wish_unless_the_model_takes_it_for_one(
 def test_what_somebody_plainly_is_and_does_not_wish_is_a_fact(wish: float, act: Act) -> None:
     text = "I'm a web developer at a small agency, and I do a part-time MSc in hydrology."
     assert judge_sentence(text).act is Act.PREFERENCE
-    worth = SentenceWorth(5.0, Act.ENVIRONMENT, PLAIN_KEPT, wish, 0.0)
+    worth = SentenceWorth(5.0, Act.ENVIRONMENT, PLAIN_KEPT, wish, 0.0, -30.0)
     [passage] = find_passages(words(text), {text: worth}, stopped=False, is_told=False)
     assert (passage.text, passage.judged) == (text, Judgement(act, STANDING))
 
