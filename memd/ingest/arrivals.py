@@ -275,22 +275,22 @@ class _ArrivalWriter:
         """
         if draft.preference is None:
             return
-        filing, name = self.filing, draft.preference
+        filing, (name, value, token_count) = self.filing, draft.preference
         if row.level is MemoryLevel.PROJECT and filing.project_id is not None:
-            name = project_preference_name(draft.content, filing.project_id)
+            name = project_preference_name(value, filing.project_id)
         said_us = self._said_us(row)
         later = preferences.find_later(
             self.conn, filing.agent_key, name, said_us, confirmed=filing.is_known
         )
         if later is not None:
-            if later != draft.content:
+            if later != value:
                 self.changes.replaced[key] = StatingMemory(key, has_set_it=False)
             return
         new = NewPreference(
             name,
-            draft.content,
+            value,
             1.0 if row.importance is None else row.importance,
-            draft.token_count,
+            token_count,
             key,
             filing.ids.salt(),
             Origin.PERSON,  # only the owner's text states one

@@ -10,9 +10,11 @@ that says nothing else is a turn in passing, like one that states nothing (decis
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.domain.encoding import ChunkingConfig, TokenCounter
@@ -28,12 +30,21 @@ from memd.text.importance import salience
 from memd.text.preference import is_preference, may_take_back, preference_name
 from memd.text.repetition import KnownWords, remove_known
 from memd.text.route import route
+from memd.text.words import sentences
 from memd.view.labels import strip_injected
 
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
 """Names that assistants use for the person they talk to."""
 ASSISTANTS = frozenset({"assistant", "agent", "ai", "bot", "model"})
 """Names that assistants use for themselves."""
+
+
+class StatedPreference(NamedTuple):
+    """A preference that a piece states: its name, and its *value* with the number of its tokens."""
+
+    name: str
+    value: Screened
+    token_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +57,7 @@ class Draft:
     category: MemoryCategory
     salience: float
     token_count: int
-    preference: str | None
+    preference: StatedPreference | None
     takes_back: bool = False
     """Whether its owner may take a preference back in it."""
     flags: tuple[Flag, ...] = ()
@@ -76,6 +87,15 @@ class Drafts:
 
 _CHUNKING = ChunkingConfig()
 
+_POINTS_BACK = re.compile(
+    r"\b(?:it|them|they|(?:this|that|these|those|there|so|both|either)(?!\s+\w))\b", re.IGNORECASE
+)
+_CONTINUES = re.compile(
+    r"\W*(?:but|except|unless|only|not|no|never|though|although|however|otherwise|or|because|since"
+    r"|it|its|that|those|these|they|there|same|e\.g|for example|[\w-]+ ones?)\b",
+    re.IGNORECASE,
+)
+
 
 def draft_text(
     request: IngestRequest,
@@ -101,6 +121,7 @@ def draft_text(
     texts = [Screened(piece if heading is None else f"{heading.text}\n{piece}") for piece in pieces]
     categories = [route(piece, request.category, by_owner=by_owner) for piece in pieces]
     hinted = _is_hinted(request, pieces, counter, chunking)
+    prefers = partial(preference_of, counter=counter, hinted=hinted, by_owner=by_owner)
     fields = (caption_text, speaker, request.namespace, request.source, *request.tags)
     field_suspicion = suspicion_of_fields(fields)
     parts = zip(pieces, texts, categories, suspicion_of_pieces(texts), strict=True)
@@ -113,7 +134,7 @@ def draft_text(
                 category=category,
                 salience=salience(text, counter),
                 token_count=max(1, counter.count(text)),
-                preference=_preference(text, piece, category, hinted=hinted) if by_owner else None,
+                preference=prefers(text, piece, category),
                 takes_back=by_owner and may_take_back(piece),
             ),
             suspicion.merge(field_suspicion),
@@ -124,7 +145,6 @@ def draft_text(
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
     if caption is None and (by_owner or by_assistant):
         items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
-    kinds = [kind for part in (screening, caption, heading) if part for kind in part.kinds]
     return Drafts(
         items=items,
         namespace=screen_name(request.namespace),
@@ -134,9 +154,14 @@ def draft_text(
         tags=distinct(tuple(screen_name(tag) for tag in request.tags)),
         origin=origin,
         trust=TRUST[origin],
-        redacted=tuple(dict.fromkeys(kinds)),
+        redacted=_list_kinds(screening, caption, heading),
         source=screening.text if "\n\n".join(pieces) != screening.text else None,
     )
+
+
+def _list_kinds(*parts: Screening | None) -> tuple[str, ...]:
+    """Return the kinds of the secrets that were replaced in *parts*, each once."""
+    return tuple(dict.fromkeys(kind for part in parts if part for kind in part.kinds))
 
 
 def _is_hinted(
@@ -152,13 +177,51 @@ def _is_hinted(
     return counter.count(pieces[0]) <= chunking.max_tokens
 
 
-def _preference(
-    text: Screened, piece: str, category: MemoryCategory, *, hinted: bool
-) -> str | None:
-    """Return the name of the preference in *text*, by its own *piece* or by the hint."""
-    if category is not MemoryCategory.PROCEDURAL or not (hinted or is_preference(piece)):
+def preference_of(
+    text: Screened,
+    piece: str,
+    category: MemoryCategory,
+    *,
+    counter: TokenCounter,
+    hinted: bool = False,
+    by_owner: bool = True,
+) -> StatedPreference | None:
+    """Return the preference that *text* states, in its own *piece* or by the hint.
+
+    By the hint it is the whole text. Otherwise it is what the piece states, below its heading:
+    every prompt of every project begins with it, and a task that it stood in is of that day.
+    """
+    is_stated = by_owner and category is MemoryCategory.PROCEDURAL
+    if not is_stated or not (hinted or is_preference(piece)):
         return None
-    return preference_name(text)
+    heading = text[: len(text) - len(piece)]
+    value = text if hinted else Screened(f"{heading}{stated_part(piece)}")
+    return StatedPreference(preference_name(value), value, max(1, counter.count(value)))
+
+
+def stated_part(text: str) -> str:
+    """Return the sentences of *text* that state a preference, with what they do not go without.
+
+    That is the sentence that one points back to, what continues or restricts it, and what follows
+    a colon. All of *text* where no sentence states one by itself.
+
+    >>> stated_part("Fix the date in feed.ts. I prefer small commits. Then open the draft.")
+    'I prefer small commits.'
+    >>> stated_part("I moved to Helix. I prefer it over Vim. But not on servers.")
+    'I moved to Helix. I prefer it over Vim. But not on servers.'
+    """
+    parts = sentences(text)
+    kept: set[int] = set()
+    for place, part in enumerate(parts):
+        if is_preference(part):
+            first = place - 1 if place and _POINTS_BACK.search(part) else place
+            end = len(parts) if part.endswith(":") else place + 1
+            while end < len(parts) and _CONTINUES.match(parts[end]):
+                end += 1
+            kept.update(range(first, end))
+    if not kept or len(kept) == len(parts):
+        return text
+    return " ".join(parts[place] for place in sorted(kept))
 
 
 def _split(

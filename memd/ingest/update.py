@@ -9,11 +9,12 @@ from memd.base.clock import to_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.domain.caller import Caller
 from memd.domain.encoding import TokenCounter
-from memd.domain.enums import VISIBLE, Origin, Trust
+from memd.domain.enums import VISIBLE, MemoryCategory, Origin, Trust
 from memd.domain.memory import MemoryUpdate, distinct
 from memd.domain.trust import NOTHING, TRUST, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.guard.secrets import admit, screen_name
 from memd.guard.suspicion import suspicion
+from memd.ingest.draft import StatedPreference, preference_of
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import flagged, memories, preferences, removal, versions
@@ -30,6 +31,8 @@ class AdmittedUpdate(NamedTuple):
     signs: Suspicion = NOTHING
     occurred_at_us: int | None = None
     """The time that the new content is about, if it is another one."""
+    preference: StatedPreference | None = None
+    """What the new content states as a preference."""
 
 
 def admit_update(
@@ -39,7 +42,13 @@ def admit_update(
     if update.content is None:
         return AdmittedUpdate(update, None, 0)
     content = admit(update.content, secrets).text
-    return AdmittedUpdate(update, content, max(1, counter.count(content)), suspicion(content))
+    return AdmittedUpdate(
+        update,
+        content,
+        max(1, counter.count(content)),
+        suspicion(content),
+        preference=preference_of(content, content, MemoryCategory.PROCEDURAL, counter=counter),
+    )
 
 
 def apply_update(
@@ -58,7 +67,7 @@ def apply_update(
     row = _find_visible(conn, agent_key, memory_id, now_us)
     if new.content is not None or new.update.expires_at is not None:
         check_may_change(conn, caller, [row.memory_key], new.update.origin)
-    update, content, tokens, signs, occurred_at_us = new
+    update, content, tokens, signs, occurred_at_us, _ = new
     expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
         removal.promote(conn, [row.memory_key])  # an edit is deliberate
@@ -85,6 +94,7 @@ def apply_update(
     if trust < row.trust:
         preferences.erase_of(conn, [row.memory_key])  # only the owner's words state preferences
     if new_content is not None:
+        _reword_preference(conn, row, new, now_us)
         client_key = names.ensure_client(conn, caller.client, now_us)
         confirmed_us = now_us if caller.is_known else None
         preferences.set_origin(conn, row.memory_key, origin, client_key, confirmed_us)
@@ -93,6 +103,13 @@ def apply_update(
         elif signs.flags:
             flagged.flag(conn, row.memory_key, sorted(signs.flags), None, now_us)
     return memory_id
+
+
+def _reword_preference(conn: Writing, row: StoredMemory, new: AdmittedUpdate, now_us: int) -> None:
+    """Give the preference that *row* states, if any, its present wording."""
+    whole = preferences.Wording(new.content or "", new.token_count)
+    part = whole if new.preference is None else preferences.Wording(*new.preference[1:])
+    preferences.reword(conn, row.memory_key, row.content, whole, part, now_us)
 
 
 def _find_visible(

@@ -124,7 +124,9 @@ class PromptBuilder:
             [line.line for line in lines], self.prompt.add_preferences, lines
         )
         chosen = [preferences[place] for place in shown]
-        return [part for memory_id, line in chosen for part in (memory_id, line.text)]
+        ids = {memory_id for memory_id, _ in chosen}
+        ids -= {chunk.id for chunk in without_preferences(self.result)}  # these say more
+        return [*ids, *(line.text for _, line in chosen)]
 
     async def _add_search_instructions(self) -> None:
         strategy = calls.search_strategy(self._memories, self.room.config)

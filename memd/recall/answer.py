@@ -143,7 +143,7 @@ def choose(
     """Fit to *budget*, and *most* memories: preferences use no slot and at most half of the budget.
 
     What is in as a preference, be it the same memory or another one that says the same, is not
-    in again as a memory.
+    in again as a memory, unless it says more.
     """
     first = pack(
         [row.token_count for row in prefers],
@@ -151,7 +151,7 @@ def choose(
         len(prefers),
     )
     chosen = [prefers[place] for place in first.places]
-    keys = {row.memory_key for row in chosen}
+    keys = {row.memory_key for row in chosen if not row.is_part}
     values = {row.value for row in chosen}
     pairs = [(item, item.measured.candidate) for item in items]
     others = spread(

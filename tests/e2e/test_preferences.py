@@ -440,3 +440,38 @@ def test_a_preference_for_this_repo_holds_in_its_project_alone(memd: Memd, desk:
         "/home/ada/shop",
         "/home/ada/hives",
     ]
+
+
+TASK = (
+    "Please look at src/feed.ts: the RSS feed has wrong dates since the change to Temporal. Fix "
+    "formatDate and add a test. I prefer small commits, one per change. When you are done, open "
+    "the draft pull request."
+)
+
+
+def test_a_preference_in_a_task_is_its_sentence_and_the_task_a_memory(desk: Desk) -> None:
+    desk.ingest(TASK)
+    assert list(desk.preferences().values()) == ["I prefer small commits, one per change."]
+    assert desk.contents("What is wrong with the RSS feed's dates?") == [
+        "I prefer small commits, one per change.",
+        TASK,
+    ]
+    prompt = text_of(desk.call("inject.prepare", query="What is wrong with the RSS feed's dates?"))
+    assert prompt.count("formatDate") == 1
+    desk.ingest("Now the cart page. I prefer small commits, one per change.")
+    assert len(desk.preferences()) == 1
+    assert desk.archived() == 0
+
+
+def test_a_task_goes_with_the_preference_that_it_stated(desk: Desk) -> None:
+    desk.ingest("Fix the feed, please. I prefer tabs over spaces.")
+    desk.ingest("I prefer spaces over tabs.")
+    assert list(desk.preferences().values()) == ["I prefer spaces over tabs."]
+    assert desk.archived() == 1
+
+
+def test_an_edited_task_rewords_its_preference_alone(desk: Desk) -> None:
+    receipt = desk.ingest(TASK)
+    memory_id = receipt["stored"][0]["id"]
+    desk.call("memory.update", id=memory_id, content=TASK.replace("small", "tiny"))
+    assert list(desk.preferences().values()) == ["I prefer tiny commits, one per change."]

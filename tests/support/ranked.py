@@ -73,4 +73,5 @@ def a_preference(
         client="operator",
         confirmed_at_us=key,
         project_id=None,
+        is_part=False,
     )

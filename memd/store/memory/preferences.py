@@ -23,7 +23,8 @@ from memd.store.file.connect import Reading, Writing, keys_array
 class PreferenceRow(NamedTuple):
     """One preference. *memory_key* is the memory that states it, None when it was set by name.
 
-    *project_id* is the only project that it holds in, None for everywhere.
+    *project_id* is the only project that it holds in, None for everywhere. *is_part* says that the
+    memory has more text than the value.
     """
 
     preference_key: int
@@ -39,6 +40,7 @@ class PreferenceRow(NamedTuple):
     client: str | None
     confirmed_at_us: int | None
     project_id: str | None
+    is_part: bool
 
 
 class NewPreference(NamedTuple):
@@ -56,6 +58,13 @@ class NewPreference(NamedTuple):
     origin: Origin = Origin.ASSISTANT
     client_key: int | None = None
     confirmed_at_us: int | None = None
+
+
+class Wording(NamedTuple):
+    """The value of a preference, and the number of its tokens."""
+
+    value: str
+    token_count: int
 
 
 class StatingMemory(NamedTuple):
@@ -165,16 +174,21 @@ def list_stating(
     return conn.list_rows(
         StatingMemory,
         """
-        SELECT m.memory_key, m.memory_key IS p.memory_key
+        SELECT p.memory_key, TRUE
+          FROM preference AS p
+         WHERE p.agent_key = :agent_key AND p.name = :name AND p.value IS NOT :new_value
+           AND p.memory_key IS NOT NULL
+         UNION ALL
+        SELECT m.memory_key, FALSE
           FROM preference AS p
                CROSS JOIN memory AS m INDEXED BY memory_by_content
                   ON m.agent_key = p.agent_key AND m.content_hash = :content_hash
          WHERE p.agent_key = :agent_key AND p.name = :name AND p.value IS NOT :new_value
-           AND (m.memory_key IS p.memory_key
-                OR m.origin = 'person' AND m.speaker IS NULL AND m.level <> 'project'
-                   AND NOT EXISTS (SELECT 1
-                                     FROM preference AS o
-                                    WHERE o.memory_key = m.memory_key))
+           AND m.memory_key IS NOT p.memory_key
+           AND m.origin = 'person' AND m.speaker IS NULL AND m.level <> 'project'
+           AND NOT EXISTS (SELECT 1
+                             FROM preference AS o
+                            WHERE o.memory_key = m.memory_key)
         """,
         {
             "agent_key": agent_key,
@@ -218,6 +232,33 @@ def is_confirmed(conn: Reading, agent_key: int | None, name: str) -> bool:
     )
 
 
+def reword(
+    conn: Writing, key: int, earlier_text: str, whole: Wording, part: Wording, now_us: int
+) -> None:
+    """Give the preference that a memory states its present wording.
+
+    That is *part*, and *whole* where it was all of the memory's *earlier_text*.
+    """
+    conn.execute(
+        """
+        UPDATE preference
+           SET value = iif(value = :earlier_text, :whole, :part),
+               token_count = iif(value = :earlier_text, :whole_tokens, :part_tokens),
+               updated_at_us = :now_us
+         WHERE memory_key = :key
+        """,
+        {
+            "key": key,
+            "earlier_text": earlier_text,
+            "whole": whole.value,
+            "whole_tokens": whole.token_count,
+            "part": part.value,
+            "part_tokens": part.token_count,
+            "now_us": now_us,
+        },
+    )
+
+
 def set_origin(
     conn: Writing, key: int, origin: Origin, client_key: int, confirmed_at_us: int | None
 ) -> None:
@@ -246,7 +287,8 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
         f"""
         SELECT p.preference_key, p.name, p.value, p.confidence, p.token_count, p.memory_key,
                m.memory_id, p.created_at_us, p.updated_at_us, p.origin, c.client_id,
-               p.confirmed_at_us, j.project_id, {intact.PREFERENCE.select("p")}
+               p.confirmed_at_us, j.project_id, coalesce(m.content <> p.value, FALSE),
+               {intact.PREFERENCE.select("p")}
           FROM preference AS p
                LEFT JOIN memory AS m ON m.memory_key = p.memory_key
                LEFT JOIN project AS j ON j.project_key = m.project_key AND m.level = 'project'

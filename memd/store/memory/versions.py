@@ -175,15 +175,6 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
         params,
     )
     _write_tags(conn, key, new.tags)
-    if new.content is not None:  # a preference that this memory states takes it as its value
-        conn.execute(
-            """
-            UPDATE preference
-               SET value = :content, token_count = :token_count, updated_at_us = :now_us
-             WHERE memory_key = :key
-            """,
-            {"content": new.content, "token_count": new.token_count, "now_us": now_us, "key": key},
-        )
 
 
 def _write_tags(conn: Writing, key: int, tags: Sequence[str]) -> None:

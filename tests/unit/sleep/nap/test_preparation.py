@@ -137,7 +137,8 @@ def test_a_fact_comes_from_whoever_said_it(message: dict[str, Any], origin: Orig
 def test_only_the_owner_has_preferences() -> None:
     (draft,) = a_nap({"role": "user", "content": "My favourite editor is Helix."}).drafts
     (of_a_tool,) = a_nap({"role": "tool", "content": "My favourite editor is Vim."}).drafts
-    assert draft.drafts.items[0].preference == "favorite_editor"
+    assert draft.drafts.items[0].preference is not None
+    assert draft.drafts.items[0].preference.name == "favorite_editor"
     assert draft.drafts.items[0].category is MemoryCategory.PROCEDURAL
     assert of_a_tool.drafts.items[0].preference is None
 
@@ -276,7 +277,8 @@ def test_only_a_preference_in_its_owners_words_has_a_name(
 ) -> None:
     memory = NapMemory(text, kind, (0,), "s", origin)
     made_of = draft_distilled(memory, [{}].__getitem__, DefaultTokenEstimator(), "s")
-    assert made_of.drafts.items[0].preference == name
+    preference = made_of.drafts.items[0].preference
+    assert (preference and preference.name) == name
     everywhere = memory._replace(is_everywhere=True)
     tagged = draft_distilled(everywhere, [{}].__getitem__, DefaultTokenEstimator(), "s")
     assert (EVERYWHERE_TAG in tagged.drafts.tags) == (name is None)
