@@ -38,8 +38,15 @@ _RULES_OUT = re.compile(
 )
 
 _ASKS = re.compile(
-    r"\s*+(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
+    r"\s*+(?:(?:ok(?:ay)?|and|but|so|or|then|now|well|hey|hi|sorry|please|again)\W+){0,3}"
+    r"(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
     r"|should|shall|have|has|remember)\b",
+    re.IGNORECASE,
+)
+# Asked without a question mark, right before the signal: "remind me which indentation I prefer".
+_WONDERS = re.compile(
+    r"\b(?:(?:remind|tell)\s+me|I\s+(?:forgot|forget)|I\s+(?:can't|don't)\s+(?:remember|know|recall))"
+    r"\s+(?:again\s+)?(?:what|which|who|whether|if|how|where)\b[^,;:.]{0,80}$|\b(?:do|did)\s{1,4}$",
     re.IGNORECASE,
 )
 
@@ -220,11 +227,18 @@ def _statements(text: str) -> list[str]:
         sentence
         for line in filter(SIGNAL.search, text.split("\n"))
         for sentence in sentences(without_dictation(line))
-        if not (sentence.endswith("?") and _ASKS.match(sentence))
         if not (is_played(sentence) or is_told_by_others(sentence))
         for signal in islice(SIGNAL.finditer(sentence), _SIGNALS_MAX)
         if not any(pattern.match(sentence, signal.start()) for pattern in _NO_WISHES)
+        if not _is_asked(sentence, signal.start())
     ]
+
+
+def _is_asked(sentence: str, start: int) -> bool:
+    """Return whether the signal at *start* is asked for, by the sentence or by its own clause."""
+    clause = max(sentence.rfind(mark, 0, start) for mark in ",;:") + 1
+    asks = sentence.endswith("?") and (_ASKS.match(sentence) or _ASKS.match(sentence, clause))
+    return bool(asks or _WONDERS.search(sentence, 0, start))
 
 
 def _topic_name(sentence: str) -> str | None:

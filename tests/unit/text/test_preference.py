@@ -20,11 +20,18 @@ def test_the_documented_signals_make_a_preference(text: str) -> None:
         "I like tea",
         "What is my favourite tea?",
         "Do you know what I prefer? Tell me.",
+        "ok, which formatter do I always use?",
+        "hey, what is my favourite colour?",
+        "sorry, do I prefer tabs?",
+        "I forgot: which editor do I prefer?",
+        "and which indentation do I prefer?",
+        "remind me which indentation I prefer",
+        "which formatter do I always use",
         "We prefer",
         "",
     ],
 )
-def test_other_words_and_questions_make_none(text: str) -> None:
+def test_other_words_and_questions_however_led_make_none(text: str) -> None:
     assert not is_preference(text)
 
 
