@@ -195,7 +195,7 @@ def _read_hello_answer(sock: socket, timeout_s: float) -> None:
         raise LineError(str(error.get("message")), str(_kind(error)))
 
 
-def frame(message: dict[str, object]) -> bytes:
+def frame(message: object) -> bytes:
     """Return *message* as a frame."""
     return quick_json.dumps(message).encode() + b"\n"
 

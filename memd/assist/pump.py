@@ -5,6 +5,9 @@ the next request after a restart, or after the daemon closed an idle connection,
 one. Every request is answered exactly once: by the daemon or, when it has gone, by an error.
 A request is never sent twice.
 
+An MCP client does not say in which folder its person works, but starts its servers there. So the
+pump adds the project to each request that reads or adds memories.
+
 Standard library only, and little of it.
 """
 
@@ -29,6 +32,7 @@ from memd.assist.line import (
     read_key,
     sockets,
 )
+from memd.base.project import project_of
 
 LINE_BYTES_MAX = 1_048_576
 WAIT_S = 3.0
@@ -46,6 +50,9 @@ CODES = {
 }
 """The codes of what is wrong with a key or its file; anything else may pass by itself."""
 
+PROJECT = "memd/project"
+"""The name in ``_meta`` of the project in which the assistant works."""
+_PLACED = frozenset({"tools/call", "resources/read", "prompts/get"})
 _MEMBERS = frozenset({"method", "result", "error"})
 _NO_REQUEST = "a line must be a request, an object with a method, or a batch of these"
 _CHUNK_BYTES = 65_536
@@ -60,6 +67,7 @@ class Pump:
 
     def __init__(self, client: str | None, profile: str | None) -> None:
         self._client, self._profile = client, profile
+        self._project = working_project(dict(os.environ))
         self._sock: socket | None = None
         self._pending: dict[str, object] = {}
         """The ids of unanswered requests, by their JSON."""
@@ -144,8 +152,22 @@ class Pump:
             if message.get("method") == "notifications/cancelled":
                 self._pending.pop(_id_key(_params(message).get("requestId")), None)
         self._pending.update((_id_key(request_id), request_id) for request_id in request_ids)
-        self._to_daemon += line + b"\n"
+        self._to_daemon += self._add_project(payload, messages) or line + b"\n"
         self._send()
+
+    def _add_project(self, payload: object, messages: list[dict[str, object]]) -> bytes:
+        """Return the frame of *payload* with the project in its *messages*, b"" if it needs none.
+
+        As JSON in ASCII a text may become too long; then it goes without.
+        """
+        placed = [params for each in messages if (params := _placed_params(each)) is not None]
+        if self._project is None or not placed:
+            return b""
+        for params in placed:
+            meta = params.get("_meta")
+            params["_meta"] = {PROJECT: self._project, **(meta if isinstance(meta, dict) else {})}
+        changed = frame(payload)
+        return changed if len(changed) <= LINE_BYTES_MAX else b""
 
     def _ensure_connected(self, request_ids: list[object]) -> bool:
         """Connect if there are requests; on failure answer them. Return whether connected."""
@@ -280,6 +302,24 @@ def _list(value: object) -> list[object]:
 def _params(message: dict[str, object]) -> dict[str, object]:
     params = message.get("params")
     return params if isinstance(params, dict) else {}
+
+
+def _placed_params(message: dict[str, object]) -> dict[str, object] | None:
+    """Return the params of a request that is of a project, None for any other."""
+    params = message.get("params")
+    return params if message.get("method") in _PLACED and isinstance(params, dict) else None
+
+
+def working_project(environ: dict[str, str]) -> str | None:
+    """Return the project that the assistant works in, None outside of any.
+
+    Claude Code names its folder; others start their servers in it, but a desktop program in
+    ``/`` or in the home folder.
+    """
+    try:
+        return project_of(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())  # noqa: PTH109  # no pathlib here
+    except OSError:
+        return None  # the folder is gone
 
 
 def _id_key(request_id: object) -> str:

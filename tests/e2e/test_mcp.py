@@ -233,6 +233,26 @@ def test_what_comes_by_mcp_is_the_assistants_and_never_a_persons(
         assert owner.call("memory.get", {"id": own_id})["content"] == "My cat is Ida."
 
 
+def test_what_is_added_is_filed_in_the_project_that_the_assistant_works_in(
+    daemon: Spawned, tmp_path: Path
+) -> None:
+    work = tmp_path / "heron"
+    (work / ".git").mkdir(parents=True)
+    (work / "src").mkdir()
+    environ = bare(daemon.home, {"CLAUDE_PROJECT_DIR": str(work / "src")})
+    with pumped(daemon.home, environ=environ) as pump:
+        added = pump.tool("memory_add", text="The heron shop is drawn with Svelte.", use="heron-1")
+        (memory_id,) = added["structuredContent"]["stored"]
+    with daemon.client() as client:
+        assert client.call("memory.get", {"id": memory_id})["project_id"] == str(work)
+    environ["CLAUDE_PROJECT_DIR"] = "/"
+    with pumped(daemon.home, environ=environ) as pump:
+        added = pump.tool("memory_add", text="Ada's desk lamp is green.", use="heron-2")
+        (memory_id,) = added["structuredContent"]["stored"]
+    with daemon.client() as client:
+        assert client.call("memory.get", {"id": memory_id})["project_id"] is None
+
+
 def test_the_named_client_presents_its_key_and_acts_for_its_agent(daemon: Spawned) -> None:
     fields = {"name": "wren", "agent_id": "wren", "scopes": ["read"]}
     with daemon.client() as owner:

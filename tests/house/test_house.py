@@ -125,7 +125,7 @@ def test_calling_the_daemon_loads_the_standard_library_only() -> None:
 @pytest.mark.parametrize(
     ("command", "modules"),
     [
-        ("pump", {"line", "pump", "quick_json"}),
+        ("pump", {"line", "pump", "quick_json", "memd.base", "memd.base.project"}),
         ("hook", {"events", "hook", "line", "quick_json"}),
         (
             "hook, memd.assist.handle",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from memd import __version__
 from memd.base.errors import InvalidError
+from memd.base.limits import PROJECT_CHARS_MAX
 from memd.inject.tools.arguments import short_value
 from memd.serve.mcp.calls import CALLS, Ask, McpCall, run
 from memd.serve.mcp.resources import PROMPTS, RESOURCES, TEMPLATES, get_prompt, read_resource
@@ -27,6 +28,10 @@ UNSUPPORTED: Final = -32022
 
 _META: Final = "io.modelcontextprotocol/"
 _VERSION: Final = f"{_META}protocolVersion"
+_PROJECT: Final = "memd/project"
+"""Where ``memd mcp`` says in which project its client works (``assist/pump.py``)."""
+_PLACED: Final = frozenset({"memory.recall", "memory.ingest", "inject.brief"})
+"""Methods that prefer or file memories by project."""
 _TOOL_USE: Final = "claudecode/toolUseId"
 _TOOLS_HINT: Final = "tools/list names all"
 _FRESH_MS: Final = 300_000  # how long a client may cache the lists
@@ -66,6 +71,7 @@ class Mcp:
         version = meta.get(_VERSION)
         if version is not None and version not in (NEWEST, *HANDSHAKES):
             return _version_error(version)
+        ask = _in_project(ask, meta.get(_PROJECT))
         modern = version == NEWEST or method == "server/discover"
         if method == "tools/call":
             result = await _call(params, meta, ask)
@@ -82,6 +88,17 @@ class Mcp:
         if modern:
             result |= {"resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER}}
         return {"result": result}
+
+
+def _in_project(ask: Ask, project: object) -> Ask:
+    """Return *ask* for a client that works in *project*, unchanged for one that says none."""
+    if not isinstance(project, str) or not 0 < len(project) <= PROJECT_CHARS_MAX:
+        return ask
+
+    async def ask_there(name: str, params: dict[str, Any]) -> Any:
+        return await ask(name, {**params, "project_id": project} if name in _PLACED else params)
+
+    return ask_there
 
 
 def _static_result(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
