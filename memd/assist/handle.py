@@ -17,7 +17,10 @@ PATIENCE_MS = 100
 """How long to wait for a model that is not loaded; after it, words alone are searched."""
 PRINTED_CHARS_MAX = 9_500
 """Claude Code passes 9,900 characters whole to a model, of 10,100 only the beginning."""
-QUERY_CHARS_MAX = 8_000
+QUERY_CHARS_MAX = 2_000
+"""Of what a prompt is searched for: the model takes a second for 8,000 characters of a log."""
+LAST_CHARS_MAX = 400
+"""Of the last paragraph of a longer prompt, which may ask about what was pasted before it."""
 TYPED_CHARS_MAX = 4_000
 FRAME_BYTES_MAX = 900_000
 TAIL_BYTES_MAX = 1_048_576
@@ -67,7 +70,7 @@ def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
     try:
         if events.takes(event.source, event.action):
             params = {
-                "query": event.text[:QUERY_CHARS_MAX],
+                "query": asked_part(event.text),
                 "token_budget": PROMPT_TOKENS,
                 "patience_ms": PATIENCE_MS,
             }
@@ -76,6 +79,20 @@ def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
             )
     finally:
         _ingest_turn(connection, event, typed_part(event.text), "person")
+
+
+def asked_part(prompt: str) -> str:
+    r"""Return what to search for: of a long *prompt* its first paragraphs and its last one.
+
+    >>> asked_part("x\n" * 9_000 + "\nWhy does this fail?")[-21:]
+    '\n\nWhy does this fail?'
+    """
+    if len(prompt) <= QUERY_CHARS_MAX:
+        return prompt
+    _, blank, last = prompt.rstrip()[-LAST_CHARS_MAX:].rpartition("\n\n")
+    if not blank:
+        return _first_paragraphs(prompt, QUERY_CHARS_MAX)
+    return f"{_first_paragraphs(prompt, QUERY_CHARS_MAX - LAST_CHARS_MAX)}\n\n{last}"
 
 
 def typed_part(prompt: str) -> str:
@@ -87,9 +104,14 @@ def typed_part(prompt: str) -> str:
     >>> len(typed_part("Why does this fail?\n\n" + "x" * 9_000))
     19
     """
-    if len(prompt) <= TYPED_CHARS_MAX:
-        return prompt
-    head = prompt[:TYPED_CHARS_MAX]
+    return _first_paragraphs(prompt, TYPED_CHARS_MAX)
+
+
+def _first_paragraphs(text: str, chars_max: int) -> str:
+    """Return the paragraphs at the beginning of *text* that fit, else its lines, or letters."""
+    if len(text) <= chars_max:
+        return text
+    head = text[:chars_max]
     return head.rpartition("\n\n")[0].rstrip() or head.rpartition("\n")[0].rstrip() or head
 
 

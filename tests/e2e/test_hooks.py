@@ -155,6 +155,17 @@ def test_of_a_long_prompt_the_words_above_the_paste_are_kept(
         assert kept(desk, "l1") == {("person", TOLD)}
 
 
+def test_what_is_asked_below_a_paste_is_answered(
+    daemon: Spawned, home: Path, tmp_path: Path
+) -> None:
+    paste = "\n".join(f"10:0{n % 10} error {n}: the kestrel queue is full" for n in range(400))
+    event = {"session_id": "l2", "cwd": str(tmp_path), "prompt": f"{paste}\n\n{QUESTION}"}
+    with a_desk(daemon, "claude-code") as desk:
+        desk.store(FACT)
+        desk.settle()
+        assert FACT in hook(home, "claude-code", "UserPromptSubmit", event).added
+
+
 ASIDE: dict[str, dict[str, Any]] = {
     "a scheduled task": {"source": "schedule_wakeup"},
     "a loop": {"source": "loop_wakeup"},
