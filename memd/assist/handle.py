@@ -24,6 +24,9 @@ LAST_CHARS_MAX = 400
 TYPED_CHARS_MAX = 4_000
 FRAME_BYTES_MAX = 900_000
 TAIL_BYTES_MAX = 1_048_576
+TAIL_WAIT_S = 1.5
+"""How long to wait for an answer in the transcript: Copilot writes it a moment after the event."""
+_TAIL_POLL_S = 0.1
 
 _ANSWER_IN_TRANSCRIPT = ("copilot",)
 """Assistants whose hooks do not get the answer; the transcript has it."""
@@ -123,17 +126,43 @@ def _handle_answer(connection: HookConnection, event: HookEvent, marks: once.Mar
         _ingest_turn(connection, event, event.text, "assistant")
     usage = event.usage
     if event.transcript is not None and event.source in _USAGE_IN_TRANSCRIPT:
-        answer, usage_at_end = read_tail(event.transcript, TAIL_BYTES_MAX)
-        usage = usage or usage_at_end
-        if event.source in _ANSWER_IN_TRANSCRIPT and answer is not None:
-            _ingest_turn(connection, event, answer, "assistant")
+        tail = read_tail(event.transcript, TAIL_BYTES_MAX)
+        if event.source in _ANSWER_IN_TRANSCRIPT:
+            tail = _await_answer(event, event.transcript, tail, marks)
+            if tail.answer is not None:
+                _ingest_turn(connection, event, tail.answer, "assistant")
+        usage = usage or tail.usage
     _report_usage(connection, event, usage)
 
 
-def read_tail(path: str, bytes_max: int) -> tuple[str | None, dict[str, object]]:
-    """Return the last answer and the window's usage at the end of the transcript *path*.
+def _await_answer(event: HookEvent, path: str, tail: Tail, marks: once.Marks) -> Tail:
+    """Return the *tail* of the transcript once it ends with an answer that was not there before.
 
-    None and {} for a transcript that is missing or of an unknown format.
+    After ``TAIL_WAIT_S`` the tail without its answer.
+    """
+    name = once.stamp("answer", event.session)
+    until = time.monotonic() + TAIL_WAIT_S
+    while tail.answer is None or not marks.update(name, tail.at + tail.answer):
+        if time.monotonic() > until:
+            return Tail(None, tail.usage)
+        time.sleep(_TAIL_POLL_S)
+        tail = read_tail(path, TAIL_BYTES_MAX)
+    return tail
+
+
+class Tail:
+    """The end of a transcript: the answer that it ends with, its time, and the window's usage."""
+
+    __slots__ = ("answer", "at", "usage")
+
+    def __init__(self, answer: str | None, usage: dict[str, object], at: str = "") -> None:
+        self.answer, self.usage, self.at = answer, usage, at
+
+
+def read_tail(path: str, bytes_max: int) -> Tail:
+    """Return the end of the transcript *path*.
+
+    Without answer and usage for a transcript that is missing or of an unknown format.
     """
     from pathlib import Path
 
@@ -145,13 +174,14 @@ def read_tail(path: str, bytes_max: int) -> tuple[str | None, dict[str, object]]
         usage = transcripts.usage_of(raw)
         messages = transcripts.read(raw).messages
     except UnreadableSignal:
-        return None, {}
+        return Tail(None, {})
     names = ("used_tokens", "window_tokens", "compact_at_tokens")
     values = {name: getattr(usage, name, None) for name in names}
     known = {name: value for name, value in values.items() if value is not None}
     last = next((message for message in reversed(messages) if message.get("content")), {})
     content = last.get("content") if last.get("role") == "assistant" else None
-    return (content if isinstance(content, str) else None), known
+    answer = content if isinstance(content, str) else None
+    return Tail(answer, known, str(last.get("timestamp", "")))
 
 
 def _ingest_turn(connection: HookConnection, event: HookEvent, text: str, origin: str) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import Spawned, wait_until
+from support.daemon import WAIT_S, Spawned, wait_until
 from support.desk import Desk, a_desk, served
 from support.git import git
 from support.hooking import ASSISTANTS, hook, introduce, log_lines, repository, unread
+from support.pumping import bare
 
 pytestmark = pytest.mark.model
 
@@ -264,6 +267,33 @@ def test_the_end_of_a_session_is_napped_over_by_its_transcript(
             lambda: any(rule in text for _, text in kept(desk, "e1")), "the rule is remembered"
         )
         assert desk.call("session.messages", session_id="e1")["items"] != []
+
+
+def test_an_answer_that_the_transcript_has_a_moment_later_is_kept(
+    daemon: Spawned, home: Path, tmp_path: Path
+) -> None:
+    recorded = Path(__file__).parents[1] / "golden" / "clients" / "copilot.jsonl"
+    answer = "Understood: fake answer."
+    new = "The avocet exporter writes its files to the host Skog at noon."
+    text = recorded.read_text().replace(answer, new)
+    transcript = tmp_path / "events.jsonl"
+    event = of_session("copilot", "late", tmp_path, transcriptPath=str(transcript))
+    marks = daemon.paths.runtime_dir / "hooks"
+    before = set(marks.glob("*"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "memd", "hook", "copilot", "agentStop"],
+        env=bare(home),
+        stdin=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(event).encode())
+    process.stdin.close()
+    wait_until(lambda: set(marks.glob("*")) > before, "the hook runs")
+    transcript.write_text(text)
+    assert process.wait(WAIT_S) == 0
+    with a_desk(daemon, "copilot") as desk:
+        wait_until(lambda: bool(kept(desk, "late")), "the answer is kept")
+        assert kept(desk, "late") == {("assistant", new)}
 
 
 def test_usage_comes_from_the_transcript_of_who_has_no_status_line(

@@ -52,12 +52,14 @@ def test_a_nap_over_the_recording_makes_nothing_of_memd_s_own_text(client: str) 
 
 
 def test_what_a_hook_is_not_told_stands_at_the_end_of_the_transcript() -> None:
-    answer, usage = read_tail(str(RECORDED / "copilot.jsonl"), 1_048_576)
+    tail = read_tail(str(RECORDED / "copilot.jsonl"), 1_048_576)
+    answer, usage = tail.answer, tail.usage
     assert answer == "Understood: fake answer."
     assert usage == {"used_tokens": 1_200, "window_tokens": 128_000}
-    _, usage = read_tail(str(RECORDED / "codex.jsonl"), 1_048_576)
+    usage = read_tail(str(RECORDED / "codex.jsonl"), 1_048_576).usage
     assert usage == {"used_tokens": 1_209, "window_tokens": 258_400}
-    _, usage = read_tail(str(RECORDED / "gemini.jsonl"), 2_000)  # the end alone
+    usage = read_tail(str(RECORDED / "gemini.jsonl"), 2_000).usage  # the end alone
     assert usage["used_tokens"] == 1_200
-    assert read_tail(str(RECORDED / "none.jsonl"), 1_000) == (None, {})
-    assert read_tail(__file__, 1_000) == (None, {})
+    for path in (str(RECORDED / "none.jsonl"), __file__):
+        tail = read_tail(path, 1_000)
+        assert (tail.answer, tail.usage) == (None, {})
