@@ -32,6 +32,14 @@ EVENTS: dict[str, dict[str, str]] = {
         "UserPromptSubmit": PROMPT,
         "Stop": ANSWER,
         "PreCompact": COMPACTS,
+        "SessionEnd": END,
+    },
+    "qwen": {
+        "SessionStart": BEGIN,
+        "UserPromptSubmit": PROMPT,
+        "Stop": ANSWER,
+        "PreCompact": COMPACTS,
+        "SessionEnd": END,
     },
     "gemini": {
         "SessionStart": BEGIN,

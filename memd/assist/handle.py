@@ -32,6 +32,8 @@ _ANSWER_IN_TRANSCRIPT = ("copilot",)
 """Assistants whose hooks do not get the answer; the transcript has it."""
 _USAGE_IN_TRANSCRIPT = ("codex", "gemini", "copilot")
 """Assistants that report the usage of the window only in their transcripts."""
+_UNREADABLE_TRANSCRIPT = ("qwen",)
+"""Assistants whose transcripts have a format of their own; naps use the stored turns."""
 
 
 def handle(connection: HookConnection, event: HookEvent) -> None:
@@ -208,7 +210,7 @@ def _report_usage(connection: HookConnection, event: HookEvent, usage: dict[str,
         params["cwd"] = event.cwd
     if event.messages is not None:
         params["messages"] = _newest_that_fit(event.messages)
-    elif event.transcript is not None:
+    elif event.transcript is not None and event.source not in _UNREADABLE_TRANSCRIPT:
         params["transcript_path"] = event.transcript
     connection.notify("usage.report", params)
 

@@ -22,8 +22,8 @@ _TEXT = {
     events.ANSWER: ("last_assistant_message", "prompt_response", "text"),
 }
 _MARK = ("prompt_id", "turn_id", "generation_id", "message_id", "timestamp")
-_USED = ("used_tokens", "context_tokens")
-_WINDOW = ("window_tokens", "context_window_size")
+_USED = ("used_tokens", "context_tokens", "input_tokens")
+_WINDOW = ("window_tokens", "context_window_size", "context_limit")
 _PERCENT = ("used_percent", "context_usage_percent")
 _SUBAGENT_KEYS = ("agent_id", "parent_session_id", "parentSessionId", "parentToolCallId")
 # A session that continues: its window already has the brief.

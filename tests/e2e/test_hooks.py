@@ -40,6 +40,7 @@ def home(daemon: Spawned) -> Path:
 PROMPTS: dict[str, tuple[str, dict[str, Any]]] = {
     "claude-code": ("UserPromptSubmit", {"hook_event_name": "UserPromptSubmit"}),
     "codex": ("UserPromptSubmit", {"turn_id": "t1", "model": "fake"}),
+    "qwen": ("UserPromptSubmit", {"prompt_id": "q########0", "submitted_prompt": "..."}),
     "gemini": ("BeforeAgent", {"timestamp": "2026-11-21T21:16:16.994Z"}),
     "copilot": ("userPromptSubmitted", {"timestamp": 1795297051652}),
     "cursor": ("beforeSubmitPrompt", {"generation_id": "g1", "cursor_version": "3.0"}),
@@ -48,6 +49,7 @@ PROMPTS: dict[str, tuple[str, dict[str, Any]]] = {
 ANSWERS: dict[str, tuple[str, str]] = {
     "claude-code": ("Stop", "last_assistant_message"),
     "codex": ("Stop", "last_assistant_message"),
+    "qwen": ("Stop", "last_assistant_message"),
     "gemini": ("AfterAgent", "prompt_response"),
     "cursor": ("afterAgentResponse", "text"),
     "opencode": ("session.idle", "text"),

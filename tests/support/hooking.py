@@ -14,7 +14,7 @@ from support import forked
 from support.daemon import WAIT_S, Spawned, environment
 from support.pumping import bare
 
-ASSISTANTS = ("claude-code", "codex", "gemini", "copilot", "cursor", "opencode")
+ASSISTANTS = ("claude-code", "codex", "qwen", "gemini", "copilot", "cursor", "opencode")
 
 
 class Printed(NamedTuple):

@@ -212,6 +212,12 @@ def _gemini(place: Locations) -> list[Target]:
     return [Target(_gemini_folder(place) / "settings.json", "json", entries)]
 
 
+def _qwen(place: Locations) -> list[Target]:
+    entries: tuple[Entry, ...] = (Setting(("mcpServers", "memd"), server(place, "qwen")),)
+    entries += _items(_nested_hooks(place, "qwen", HOOK_SECONDS_MAX * 1000, name="memd"))
+    return [Target(place.home / ".qwen" / "settings.json", "json", entries)]
+
+
 def _copilot_folder(place: Locations) -> Path:
     return place.folder("COPILOT_HOME", ".copilot")
 
@@ -330,7 +336,7 @@ ASSISTANTS: Final[Mapping[str, Assistant]] = {
         ("codex",),
         _codex_folder,
         _codex,
-        "Codex runs hooks only once you trust them: start codex and type /hooks",
+        "Codex runs hooks only once you trust them: start codex, which asks you (or type /hooks)",
         lambda place, here: [here / ".codex" / "config.toml", here / ".codex" / "hooks.json"],
     ),
     "gemini": Assistant(
@@ -345,7 +351,8 @@ ASSISTANTS: Final[Mapping[str, Assistant]] = {
         "Qwen Code",
         ("qwen",),
         lambda place: place.home / ".qwen",
-        lambda place: [_servers(place, "qwen", place.home / ".qwen" / "settings.json")],
+        _qwen,
+        other_files=lambda place, here: [here / ".qwen" / "settings.json"],
     ),
     "copilot": Assistant("Copilot CLI", ("copilot",), _copilot_folder, _copilot),
     "opencode": Assistant(
