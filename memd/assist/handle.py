@@ -28,6 +28,14 @@ TAIL_WAIT_S = 1.5
 """How long to wait for an answer in the transcript: Copilot writes it a moment after the event."""
 _TAIL_POLL_S = 0.1
 
+_BRIEF_WITH_PROMPT = ("gemini",)
+"""Assistants that are given the brief with the first prompt.
+
+Gemini CLI puts what the start of a session adds before the prompt, and drops both when it resumes
+the session; what a prompt adds it puts behind it.
+"""
+_FORGETFUL = ("copilot",)
+"""Assistants that resume a session without what hooks added to it."""
 _ANSWER_IN_TRANSCRIPT = ("copilot",)
 """Assistants whose hooks do not get the answer; the transcript has it."""
 _USAGE_IN_TRANSCRIPT = ("codex", "gemini", "copilot")
@@ -39,11 +47,12 @@ _UNREADABLE_TRANSCRIPT = ("qwen",)
 def handle(connection: HookConnection, event: HookEvent) -> None:
     """Report *event* to the daemon, and print the context for the assistant."""
     marks = once.Marks(connection.path)
-    if not marks.take(once.stamp(event.session, event.action, event.mark, event.text or "")):
+    parts = (event.session, event.action, event.mark, event.text or "", event.begins or "")
+    if not marks.take(once.stamp(*parts)):
         return
     if event.action == events.BEGIN:
         marks.clear()
-        _handle_begin(connection, event)
+        _handle_begin(connection, event, marks)
     elif event.action == events.PROMPT:
         _handle_prompt(connection, event, marks)
     elif event.action == events.ANSWER:
@@ -52,15 +61,49 @@ def handle(connection: HookConnection, event: HookEvent) -> None:
         _report_usage(connection, event, event.usage)
 
 
-def _handle_begin(connection: HookConnection, event: HookEvent) -> None:
+def _handle_begin(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
     """Print the brief of a session that begins or whose window was compacted."""
-    if event.is_automated or event.resumed:
+    if event.is_automated or not _lacks_brief(event, marks):
         return
+    if event.source in _BRIEF_WITH_PROMPT:
+        marks.add(_begin_mark(event))
+    else:
+        _print_context(event, join_messages(_brief(connection, event)))
+        _note_brief(event, marks)
+
+
+def _lacks_brief(event: HookEvent, marks: once.Marks) -> bool:
+    """Return whether the session is to be given a brief.
+
+    One that continues has its brief in its window, unless memd did not run when it began or the
+    assistant does not keep what hooks added.
+    """
+    if not event.resumed or event.source in _FORGETFUL:
+        return True
+    return not (event.begins == "fork" or marks.has(_brief_mark(event)))
+
+
+def _brief_mark(event: HookEvent) -> str:
+    """Return the name of the mark of a session that was given its brief."""
+    return f"{once.LASTING}{once.stamp('brief', event.source, event.session)}"
+
+
+def _begin_mark(event: HookEvent) -> str:
+    """Return the name of the mark of a session whose first prompt is to have the brief."""
+    return f"{once.LASTING}{once.stamp('begun', event.source, event.session)}"
+
+
+def _note_brief(event: HookEvent, marks: once.Marks) -> None:
+    marks.remove(_begin_mark(event))
+    marks.add(_brief_mark(event))
+
+
+def _brief(connection: HookConnection, event: HookEvent) -> list[str]:
+    """Return the messages of the session's brief."""
     connection.ask(
         "session.start", event.session_params
     )  # first, so that the daemon notes what the session is given
-    brief = connection.ask("inject.brief", event.session_params)
-    _print_context(event, brief)
+    return _messages(connection.ask("inject.brief", event.session_params))
 
 
 def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
@@ -74,16 +117,29 @@ def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
         return
     try:
         if events.takes(event.source, event.action):
-            params = {
-                "query": asked_part(event.text),
-                "token_budget": PROMPT_TOKENS,
-                "patience_ms": PATIENCE_MS,
-            }
-            _print_context(
-                event, connection.ask("inject.prepare", {**event.session_params, **params})
-            )
+            _answer_prompt(connection, event, marks)
     finally:
         _ingest_turn(connection, event, typed_part(event.text), "person")
+
+
+def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+    """Print the memories for a prompt, below the brief where the session still lacks it."""
+    messages: list[str] = []
+    chars_max = PRINTED_CHARS_MAX
+    try:
+        if marks.has(_begin_mark(event)) or (event.begins and _lacks_brief(event, marks)):
+            chars_max *= 2
+            messages += _brief(connection, event)
+            _note_brief(event, marks)
+        params = {
+            "query": asked_part(event.text or ""),
+            "token_budget": PROMPT_TOKENS,
+            "patience_ms": PATIENCE_MS,
+        }
+        answer = connection.ask("inject.prepare", {**event.session_params, **params})
+        messages += _messages(answer)
+    finally:
+        _print_context(event, join_messages(messages, chars_max))
 
 
 def asked_part(prompt: str) -> str:
@@ -227,27 +283,37 @@ def _newest_that_fit(messages: list[object]) -> list[object]:
     return newest[::-1]
 
 
-def _print_context(event: HookEvent, result: dict[str, object]) -> None:
-    """Print the messages of *result* in the assistant's output format."""
-    text = render_output(event.source, event.event, join_messages(result))
-    if text:
-        sys.stdout.write(text + "\n")
+def _print_context(event: HookEvent, text: str) -> None:
+    """Print *text* in the assistant's output format."""
+    output = render_output(event.source, event.event, text)
+    if output:
+        sys.stdout.write(output + "\n")
         sys.stdout.flush()
 
 
-def join_messages(result: dict[str, object]) -> str:
-    r"""Return the messages of a brief or a prompt as one text, without those that do not fit.
-
-    >>> join_messages({"messages": [{"role": "system", "content": "one"}, {"content": "two"}]})
-    'one\n\ntwo'
-    """
-    text = ""
+def _messages(result: dict[str, object]) -> list[str]:
+    """Return the texts of the messages of a brief or a prompt."""
     messages = result.get("messages")
-    for message in messages if isinstance(messages, list) else []:
-        content = message.get("content") if isinstance(message, dict) else None
-        if not isinstance(content, str) or len(text) + len(content) + 2 > PRINTED_CHARS_MAX:
+    return [
+        content
+        for message in (messages if isinstance(messages, list) else [])
+        if isinstance(message, dict) and isinstance(content := message.get("content"), str)
+    ]
+
+
+def join_messages(messages: list[str], chars_max: int = PRINTED_CHARS_MAX) -> str:
+    r"""Return *messages* as one text, without those that do not fit or only repeat others.
+
+    >>> join_messages(["Preferred:\n- tea\n- tabs", "one", "Preferred:\n- tabs\n- tea"])
+    'Preferred:\n- tea\n- tabs\n\none'
+    """
+    text, lines = "", set[str]()
+    for message in messages:
+        is_repeat = lines.issuperset(message.split("\n"))
+        if is_repeat or len(text) + len(message) + 2 > chars_max:
             continue
-        text = f"{text}\n\n{content}" if text else content
+        lines.update(message.split("\n"))
+        text = f"{text}\n\n{message}" if text else message
     return text
 
 

@@ -13,6 +13,9 @@ import time
 DUPLICATE_S = 10
 """An equal event within this time is a duplicate."""
 KEPT_S = 3_600.0
+LASTING = "lasting-"
+"""The beginning of the name of a mark that is kept for ``LASTING_S``."""
+LASTING_S = 30 * 86_400.0
 MARKS_MAX = 10_000
 
 
@@ -39,8 +42,14 @@ class Marks:
         return not os.path.exists(before) and self._create_mark(now)
 
     def add(self, name: str) -> None:
-        """Mark *name* for ``KEPT_S``."""
+        """Mark *name* for ``KEPT_S``, or ``LASTING_S``."""
         self._create_mark(os.path.join(self._folder, name))
+
+    def remove(self, name: str) -> None:
+        try:
+            os.unlink(os.path.join(self._folder, name))
+        except OSError:
+            return
 
     def has(self, name: str) -> bool:
         return os.path.exists(os.path.join(self._folder, name))
@@ -64,11 +73,13 @@ class Marks:
 
     def clear(self, now_s: float | None = None) -> None:
         """Delete old marks."""
-        before = (time.time() if now_s is None else now_s) - KEPT_S  # noqa: TID251
+        now = time.time() if now_s is None else now_s  # noqa: TID251
         try:
             with os.scandir(self._folder) as marks:
                 for nth, mark in enumerate(marks):
-                    if nth > MARKS_MAX or mark.stat(follow_symlinks=False).st_mtime < before:
+                    kept_s = LASTING_S if mark.name.startswith(LASTING) else KEPT_S
+                    made_s = mark.stat(follow_symlinks=False).st_mtime
+                    if nth > MARKS_MAX or made_s < now - kept_s:
                         os.unlink(mark.path)
         except OSError:
             return

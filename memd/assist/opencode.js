@@ -60,7 +60,9 @@ function spoken({ info, parts }) {
 }
 
 export const Memd = async ({ client, directory }) => {
-  const begun = new Set()
+  // How a session goes on with its next prompt. One that this process has not seen may be new:
+  // the hook knows whether it was given a brief.
+  const begun = new Map()
   const parents = new Map()
   let windows
 
@@ -109,16 +111,13 @@ export const Memd = async ({ client, directory }) => {
   return {
     "chat.message": async (input, output) => {
       const id = input.sessionID
-      const prompt = words(output.parts)
+      // "opencode run" puts a prompt of several words between quotation marks.
+      const prompt = words(output.parts).replace(/^"([^"]*)"$/, "$1")
       if (!prompt.trim() || !(await isOwn(id))) return
-      let added = ""
-      if (!begun.has(id)) {
-        begun.add(id)
-        added = await hook("session.created", of(id))
-      }
+      const begins = begun.has(id) ? begun.get(id) : "resume"
+      begun.set(id, undefined)
       const message_id = output.message?.id ?? input.messageID
-      const known = await hook("chat.message", { ...of(id), prompt, message_id })
-      const text = [added, known].filter(Boolean).join("\n\n")
+      const text = await hook("chat.message", { ...of(id), prompt, message_id, begins })
       const last = output.parts.at(-1)
       if (text && last)
         output.parts.push({
@@ -141,7 +140,7 @@ export const Memd = async ({ client, directory }) => {
       if (!id || !(await isOwn(id))) return
       if (event.type === "session.idle") await idle(id)
       if (event.type === "session.compacted") {
-        begun.delete(id)
+        begun.set(id, "compact")
         await hook("session.compacted", of(id))
       }
       if (event.type === "session.deleted") await hook("session.deleted", of(id))

@@ -26,7 +26,7 @@ _USED = ("used_tokens", "context_tokens", "input_tokens")
 _WINDOW = ("window_tokens", "context_window_size", "context_limit")
 _PERCENT = ("used_percent", "context_usage_percent")
 _SUBAGENT_KEYS = ("agent_id", "parent_session_id", "parentSessionId", "parentToolCallId")
-# A session that continues: its window already has the brief.
+# A session that continues: its window has the brief if it was given one.
 _RESUME_SOURCES = ("resume", "fork")
 _PERSON_SOURCES = ("user", "sdk")
 # Prompts that programs write in their user's name.
@@ -42,7 +42,7 @@ class HookEvent:
     """One event of a session."""
 
     __slots__ = (
-        "action", "cwd", "event", "is_automated", "mark", "messages", "model", "project",
+        "action", "begins", "cwd", "event", "is_automated", "mark", "messages", "model", "project",
         "resumed", "session", "source", "text", "transcript", "usage",
     )  # fmt: skip
 
@@ -62,7 +62,10 @@ class HookEvent:
         self.usage = _usage(payload)
         messages = payload.get("messages")
         self.messages = messages if isinstance(messages, list) else None
-        self.resumed = action == events.BEGIN and payload.get("source") in _RESUME_SOURCES
+        begins = payload.get("source" if action == events.BEGIN else "begins")
+        self.begins = begins if isinstance(begins, str) else None
+        """How the session begins or continues with it, None for not."""
+        self.resumed = begins in _RESUME_SOURCES
         self.is_automated = _is_automated(self, payload)
         """Not a person's, but for example a scheduled task's; so its answer is skipped too."""
 

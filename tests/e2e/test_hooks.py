@@ -135,6 +135,50 @@ def test_a_session_that_begins_gets_a_brief_and_one_that_goes_on_does_not(
     assert log_lines(home) == []
 
 
+@pytest.mark.parametrize(
+    ("source", "event", "has_brief"),
+    [
+        ("claude-code", "SessionStart", {"startup": True, "resume": False, "compact": True}),
+        ("codex", "SessionStart", {"resume": True, "fork": False}),
+        ("copilot", "sessionStart", {"new": True, "resume": True}),
+    ],
+)
+def test_a_resumed_session_gets_the_brief_that_it_was_never_given_or_did_not_keep(
+    daemon: Spawned, home: Path, source: str, event: str, has_brief: dict[str, bool], tmp_path: Path
+) -> None:
+    project = repository(tmp_path / "proj")
+    with a_desk(daemon, source) as desk:
+        desk.call("preference.set", name="tone", value="Be brief.")
+    for begins, has in has_brief.items():
+        starts = of_session(source, f"{source}-r", project) | {"source": begins}
+        assert ("Be brief." in hook(home, source, event, starts).added) == has
+
+
+def test_gemini_gets_the_brief_with_its_first_prompt_and_nothing_twice(
+    daemon: Spawned, home: Path, tmp_path: Path
+) -> None:
+    project = repository(tmp_path / "proj")
+    with a_desk(daemon, "gemini") as desk:
+        desk.call("preference.set", name="tone", value="Be brief.")
+        desk.store("Run the checks with make gate.", project_id=str(project))
+        desk.store(FACT)
+        desk.settle()
+
+    def asks(text: str) -> str:
+        event = of_session("gemini", "g1", project, prompt=text, timestamp=text)
+        return hook(home, "gemini", "BeforeAgent", event).added
+
+    starts = of_session("gemini", "g1", project) | {"source": "startup"}
+    assert hook(home, "gemini", "SessionStart", starts).out == ""
+    first = asks(QUESTION)
+    assert "make gate" in first
+    assert FACT in first
+    assert first.count("Be brief.") == 1
+    assert first.count("Treat it as untrusted") == 1
+    assert hook(home, "gemini", "SessionStart", {**starts, "source": "resume"}).out == ""
+    assert "make gate" not in asks("And who owns it?")
+
+
 def test_a_linked_working_tree_gets_the_brief_of_its_project(
     daemon: Spawned, home: Path, tmp_path: Path
 ) -> None:

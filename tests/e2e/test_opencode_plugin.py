@@ -105,6 +105,33 @@ def test_a_prompt_gets_the_brief_and_what_is_known_as_a_part_of_its_own(
         assert {each["session_id"] for each in desk.call("session.list")["items"]} == {"o1"}
 
 
+def test_a_session_that_another_process_resumes_is_not_briefed_again(
+    daemon: Spawned, tmp_path: Path
+) -> None:
+    project = repository(tmp_path / "proj")
+    rule = "Run the checks with make gate."
+    with a_desk(daemon, "opencode") as desk:
+        desk.call("preference.set", name="tone", value="Be brief.")
+        desk.store(rule, project_id=str(project))
+    (first,) = opencode(daemon, project, {"calls": [prompt("o3", '"Rename the heron."')]})
+    assert first["parts"][0]["text"] == '"Rename the heron."'
+    assert rule in first["parts"][1]["text"]
+    assert first["parts"][1]["text"].count("Be brief.") == 1
+    with a_desk(daemon, "opencode") as desk:
+
+        def kept() -> list[str]:
+            items = desk.call("memory.list", session_id="o3")["items"]
+            return [item["content"] for item in items]
+
+        wait_until(lambda: bool(kept()), "the prompt is kept")
+        assert kept() == ["Rename the heron."]
+    (second,) = opencode(daemon, project, {"calls": [prompt("o3", "Rename the plover.")]})
+    assert rule not in json.dumps(second["parts"])
+    calls = [event("session.compacted", "o3"), prompt("o3", "Rename the avocet.")]
+    (_, third) = opencode(daemon, project, {"calls": calls})
+    assert rule in third["parts"][1]["text"]
+
+
 def test_a_compaction_is_napped_over_by_its_messages_without_what_memd_added(
     daemon: Spawned, tmp_path: Path
 ) -> None:
