@@ -152,6 +152,7 @@ REFUSED = {
     "an inline table": ("codex", "mcp_servers = { other = { command = 'x' } }\n"),
     "memd inline": ("codex", "mcp_servers.memd = { command = 'memd', args = ['mcp'] }\n"),
     "a key twice": ("qwen", '{"mcpServers": {}, "mcpServers": {}}'),
+    "another server called memd": ("gemini", '{"mcpServers": {"memd": {"command": "other"}}}'),
     "another shape": ("gemini", '{"hooks": {"AfterAgent": {}}}'),
 }
 """What memd would have to rewrite to get into it."""
@@ -167,6 +168,25 @@ def test_what_cannot_be_edited_in_place_is_refused(place: Locations, what: str) 
     with pytest.raises(InvalidStateError, match="memd leaves the file unchanged"):
         connect.plan_connect(assistant, place)
     assert file.read_text("utf-8") == text
+
+
+def test_a_file_of_its_name_that_is_not_memds_stays(place: Locations) -> None:
+    assistant = ASSISTANTS["opencode"]
+    file = next(target.file for target in assistant.targets(place) if target.format == "own")
+    file.parent.mkdir(parents=True)
+    file.write_text("// my own\n", "utf-8")
+    with pytest.raises(InvalidStateError, match="is not memd's; memd leaves the file unchanged"):
+        connect.plan_connect(assistant, place)
+    assert connect.plan_removal(assistant, place) == []
+
+
+def test_a_server_of_its_name_that_is_not_memds_is_not_removed(place: Locations) -> None:
+    assistant = ASSISTANTS["gemini"]
+    file = assistant.targets(place)[0].file
+    file.parent.mkdir(parents=True)
+    file.write_text('{"mcpServers": {"memd": {"command": "other"}}}', "utf-8")
+    assert not connect.is_connected(assistant, place)
+    assert connect.plan_removal(assistant, place) == []
 
 
 @pytest.mark.parametrize("name", list(ASSISTANTS))

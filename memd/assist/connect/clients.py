@@ -237,7 +237,12 @@ def _copilot(place: Locations) -> list[Target]:
     folder = _copilot_folder(place)
     return [
         Target(folder / "mcp-config.json", "json", (Setting(("mcpServers", "memd"), entry),)),
-        Target(folder / "hooks" / "memd.json", "own", text=_text({"version": 1, "hooks": hooks})),
+        Target(
+            folder / "hooks" / "memd.json",
+            "own",
+            text=_text({"version": 1, "hooks": hooks}),
+            sign=" hook copilot ",
+        ),
     ]
 
 
@@ -255,7 +260,9 @@ def _opencode(place: Locations) -> list[Target]:
     text = plugin(_command(place), "opencode")
     return [
         Target(file, "json", (Setting(("mcp", "memd"), entry),)),
-        Target(folder / "plugins" / "memd.js", "own", text=text),
+        Target(
+            folder / "plugins" / "memd.js", "own", text=text, sign="// memd's plugin for opencode"
+        ),
     ]
 
 

@@ -95,6 +95,11 @@ def write(changes: Iterable[FileChange], where: Locations) -> None:
 def _plan_added(target: Target) -> FileChange:
     text = files.read(target.file)
     if target.format == "own":
+        if _is_others(target, text):
+            raise InvalidStateError(
+                f"{target.file} is not memd's; memd leaves the file unchanged",
+                hint="rename or move it, then connect again",
+            )
         return FileChange(target.file, text, target.text)
     if text is None and not any(hasattr(entry, "value") for entry in target.entries):
         return FileChange(target.file, None, None)
@@ -107,11 +112,16 @@ def _plan_added(target: Target) -> FileChange:
 def _plan_removed(target: Target) -> FileChange:
     text = files.read(target.file)
     if text is None or target.format == "own":
-        return FileChange(target.file, text, None)
+        return FileChange(target.file, text, text if _is_others(target, text) else None)
     backup = files.read(files.backup_of(target.file))
     with _name_file_in_errors(target.file):
         after = edits.remove_entries(target, text, backup)
     return FileChange(target.file, text, after, drops_backup=backup is not None and backup == after)
+
+
+def _is_others(target: Target, text: str | None) -> bool:
+    """Return whether a file with the name of one of memd's own has somebody else's text."""
+    return text is not None and target.sign not in text
 
 
 @contextlib.contextmanager
@@ -122,7 +132,7 @@ def _name_file_in_errors(file: Path) -> Iterator[None]:
         where = f"{file}, line {error.line}" if error.line else str(file)
         raise InvalidStateError(
             f"{where}: {error.message}; memd leaves the file unchanged",
-            hint="fix the file, or add the entry by hand",
+            hint="change the file and try again, or add the entry by hand",
         ) from None
 
 

@@ -22,6 +22,7 @@ from memd.assist.connect.entries import (
     StatusLine,
     Target,
     contains,
+    is_server,
     is_status_line,
     merge,
     own_paths,
@@ -135,7 +136,7 @@ def present(target: Target, text: str) -> bool:
     edit = Edit(text, target.format)
     for entry in target.entries:
         value = edit.at(entry.path)
-        if isinstance(entry, Setting) and value is not None:
+        if isinstance(entry, Setting) and value is not None and not _is_others(entry, value):
             return True
         if isinstance(entry, Item) and any(own_paths(value)):
             return True
@@ -147,6 +148,8 @@ def present(target: Target, text: str) -> bool:
 def _add(edit: Edit, entry: Entry) -> None:
     match entry:
         case Setting(path, value):
+            if edit.at(path) is not None and _is_others(entry, edit.at(path)):
+                raise UnreadableError(f"a server that is not memd's is called {path[-1]!r}")
             _set(edit, path, value)
         case Required(path, value):
             if edit.at(path) is None:
@@ -164,7 +167,7 @@ def _add(edit: Edit, entry: Entry) -> None:
 def _remove(edit: Edit, entry: Entry) -> None:
     match entry:
         case Setting(path) | NotedEntry(path):
-            if edit.at(path) is not None:
+            if edit.at(path) is not None and not _is_others(entry, edit.at(path)):
                 edit.remove(path, only_this=isinstance(entry, NotedEntry))
         case Item(path):
             for place in reversed(list(own_paths(edit.at(path)))):
@@ -175,6 +178,11 @@ def _remove(edit: Edit, entry: Entry) -> None:
             pass
         case _:
             assert_never(entry)
+
+
+def _is_others(entry: Entry, value: Any) -> bool:
+    """Return whether another program's server has the name of memd's."""
+    return isinstance(entry, Setting) and is_server(entry.value) and not is_server(value)
 
 
 def _set(edit: Edit, path: Path, value: Any) -> None:

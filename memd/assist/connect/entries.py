@@ -62,6 +62,8 @@ class Target(NamedTuple):
     entries: tuple[Entry, ...] = ()
     text: str = ""
     """The text of a file of memd's own."""
+    sign: str = ""
+    """What each of memd's texts for it contains, where somebody else may use its name."""
 
 
 def program(command: str) -> list[str]:
