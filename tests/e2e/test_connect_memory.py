@@ -43,3 +43,19 @@ def test_what_a_person_or_one_assistant_adds_all_know_but_who_has_its_own(tmp_pa
         (daemon.paths.keys_dir / "cursor.key").unlink()
         typed(daemon, home, "doctor", "--fix", "--yes", code=4)  # Codex trusts no hook yet
         assert listed(daemon, "cursor") == set()
+
+
+def test_another_agent_takes_effect_or_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "person"
+    home.mkdir()
+    (tmp_path / "memd").mkdir()
+    with spawned(tmp_path / "memd") as daemon:
+        typed(daemon, home, "connect", "codex", "--yes")
+        typed(daemon, home, "add", SAID)
+        typed(daemon, home, "connect", "codex", "--remove", "--yes")
+        typed(daemon, home, "connect", "codex", "--agent", "work", "--yes", code=1)
+        assert not (home / ".codex").exists()
+        typed(daemon, home, "client", "revoke", "codex")
+        for _ in range(2):
+            typed(daemon, home, "connect", "codex", "--agent", "work", "--yes")
+            assert listed(daemon, "codex") == set()

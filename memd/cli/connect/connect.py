@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
-from memd.base.errors import InvalidError
+from memd.base.errors import InvalidError, InvalidStateError
 from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.reach import daemon
@@ -52,10 +52,10 @@ def connect(
     print_: Annotated[bool, "--print", "Show the changes; write nothing."] = False,
     remove: Annotated[bool, "--remove", "Remove everything that memd added."] = False,
     agent: Annotated[
-        str,
+        str | None,
         "--agent NAME",
         "Agent whose memory it uses; default: yours, which all assistants share.",
-    ] = YOURS,
+    ] = None,
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:
@@ -145,19 +145,29 @@ def print_diff(changes: list[FileChange]) -> None:
             say.out(line)
 
 
-def make_key(name: str, agent: str = YOURS) -> str | None:
+def make_key(name: str, agent: str | None = None) -> str | None:
     """Create a key for an assistant without one and return its file; None if it has one.
 
-    The key is for *agent*, or for the agent of a lost key that it replaces.
+    The key is for *agent*; without one for the agent of a lost key that it replaces, or for the
+    person's. Raises InvalidStateError if the assistant has a key of another agent than *agent*.
     """
-    if (Paths.resolve().keys_dir / f"{name}.key").is_file():
+    file = Paths.resolve().keys_dir / f"{name}.key"
+    if agent is None and file.is_file():
         return None
     with daemon() as client:
         clients = client.call("client.list")["items"]
-        stale = [held for held in clients if held["name"] == name and not held["revoked_at"]]
-        if stale:
+        held = [each for each in clients if each["name"] == name and not each["revoked_at"]]
+        if held and file.is_file():
+            if held[-1]["agent_id"] == agent:
+                return None
+            raise InvalidStateError(
+                f"{name} has a key of agent {held[-1]['agent_id']} already",
+                hint=f'revoke it first: "memd client revoke {name}"',
+            )
+        file.unlink(missing_ok=True)  # a revoked one
+        if held:
             client.call("client.revoke", {"name": name})  # its file is gone, so it cannot be used
-            agent = stale[-1]["agent_id"] or agent
+        agent = agent or (held[-1]["agent_id"] if held else None) or YOURS
         added = client.call("client.add", {"name": name, "agent_id": agent, "scopes": SCOPES})
     return str(added["key_file"])
 
