@@ -58,6 +58,11 @@ class McpCall:
 
 
 async def _search(call: McpCall) -> Answer:
+    """Answer a search in text alone: a client that is given both shows a model both."""
+    return _memories_answer(await _recall(call))._replace(structured=None)
+
+
+async def _recall(call: McpCall) -> list[dict[str, Any]]:
     arguments = call.arguments()
     params: dict[str, Any] = {
         "query": read.text(arguments, "query"),
@@ -68,7 +73,7 @@ async def _search(call: McpCall) -> Answer:
     if "limit" in arguments:
         params["top_k"] = read.limit(arguments, 5, SEARCH_MAX)
     result = await call.ask("memory.recall", params)
-    return _memories_answer([_from_chunk(chunk) for chunk in result.memories])
+    return [_from_chunk(chunk) for chunk in result.memories]
 
 
 async def _add(call: McpCall) -> Answer:
@@ -169,8 +174,7 @@ async def _file(call: McpCall) -> Answer:
 
 async def _search_memories(call: McpCall) -> Answer:
     """Search, answered in the shape that connectors with only ``search`` and ``fetch`` expect."""
-    answer = await _search(McpCall("memory_search", call.arguments(), call.ask))
-    memories = (answer.structured or {}).get("memories", [])
+    memories = await _recall(McpCall("memory_search", call.arguments(), call.ask))
     results = [
         {
             "id": memory["id"],

@@ -83,8 +83,7 @@ TOOLS: Final[tuple[dict[str, Any], ...]] = (
             limit={"type": "integer", "description": "at most; default: as many as fit"},
             categories=_CATEGORIES,
         ),
-        _object(("memories",), memories=_MEMORIES),
-        _ALWAYS_LOADED,
+        more=_ALWAYS_LOADED,
     ),
     _tool(
         ("memory_add", "Remember"),
