@@ -5,11 +5,12 @@ Nothing is sent before the daemon has accepted the hook's key.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
 from memd.assist import events, once, quick_json
-from memd.assist.line import HookConnection
+from memd.assist.line import HookConnection, timeout_s
 from memd.assist.payload import TEXT_CHARS_MAX, HookEvent
 
 PROMPT_TOKENS = 2_000
@@ -199,7 +200,7 @@ def _await_answer(event: HookEvent, path: str, tail: Tail, marks: once.Marks) ->
     After ``TAIL_WAIT_S`` the tail without its answer.
     """
     name = once.stamp("answer", event.session)
-    until = time.monotonic() + TAIL_WAIT_S
+    until = time.monotonic() + timeout_s(TAIL_WAIT_S, dict(os.environ))
     while tail.answer is None or not marks.update(name, tail.at + tail.answer):
         if time.monotonic() > until:
             return Tail(None, tail.usage)

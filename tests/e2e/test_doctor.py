@@ -103,7 +103,7 @@ def test_what_an_assistant_does_not_trust_is_told(desk: Desk) -> None:
     assert set(desk.kinds()) == {("codex", "untrusted"), ("gemini", "untrusted")}
     hooks = desk.home / ".codex" / "hooks.json"
     with (desk.home / ".codex" / "config.toml").open("a") as config:
-        for event in ("session_start", "user_prompt_submit", "stop", "pre_compact"):
+        for event in ("session_start", "user_prompt_submit", "stop", "pre_compact", "session_end"):
             config.write(f'\n[hooks.state."{hooks}:{event}:0:0"]\ntrusted_hash = "x"\n')
     (desk.home / ".gemini" / "trustedFolders.json").write_text(
         json.dumps({str(desk.home): "TRUST_FOLDER"}), "utf-8"

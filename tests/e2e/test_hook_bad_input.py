@@ -114,7 +114,8 @@ def test_a_transcript_of_an_unknown_version_is_no_reason_to_fail(
     strange.write_text('{"v": 99, "blocks": [["user", "hello"]]}\n' * 3)
     introduce(daemon, "copilot")
     event = {"sessionId": "x1", "transcriptPath": str(strange), "cwd": "/"}
-    assert hook(home, "copilot", "agentStop", event) == (0, "", "")
+    waits = {"MEMD_HOOK_SECONDS": "5"}  # for an answer in the transcript, too
+    assert hook(home, "copilot", "agentStop", event, environ=waits) == (0, "", "")
     assert hook(home, "copilot", "sessionEnd", event) == (0, "", "")
     with daemon.client() as client:
 

@@ -328,7 +328,7 @@ def test_an_answer_that_the_transcript_has_a_moment_later_is_kept(
     before = set(marks.glob("*"))
     process = subprocess.Popen(
         [sys.executable, "-m", "memd", "hook", "copilot", "agentStop"],
-        env=bare(home),
+        env=bare(home, {"MEMD_HOOK_SECONDS": str(WAIT_S)}),
         stdin=subprocess.PIPE,
     )
     assert process.stdin is not None
