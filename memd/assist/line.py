@@ -237,7 +237,11 @@ def read_key(client: str | None, profile: str | None, environ: dict[str, str]) -
         path = os.path.join(_data_folder(environ), keys, f"{client}.key")
     if not path:
         return None
-    hint = f'make one: "memd client add {client or "NAME"}"'
+    hint = "make one: " + (
+        '"memd client add NAME"'
+        if client is None
+        else f'"memd doctor --fix", or "memd client revoke {client}" and "memd client add {client}"'
+    )
     try:
         text = _private_text(path).strip()
     except FileNotFoundError:

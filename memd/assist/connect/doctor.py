@@ -25,7 +25,7 @@ class Finding(NamedTuple):
     """``missing``, ``stale``, ``unreadable``, ``key``, ``untrusted`` or ``doubled``."""
     what: str
     help: str
-    is_mended: bool = False
+    is_fixable: bool = False
     """``memd doctor --fix`` fixes it."""
 
 
@@ -46,7 +46,7 @@ def findings(
     for change in changes:
         kind = "missing" if change.before is None or change.backup is not None else "stale"
         what = "lacks memd's entries" if kind == "missing" else "is out of date"
-        yield Finding(name, kind, f"{change.file} {what}", "memd doctor --fix", is_mended=True)
+        yield Finding(name, kind, f"{change.file} {what}", "memd doctor --fix", is_fixable=True)
     targets = [target for target in assistant.targets(locations) if target.format != "own"]
     for target in targets:
         expected = _own_paths(target)

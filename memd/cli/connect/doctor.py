@@ -29,7 +29,7 @@ def doctor(
     """
     place = locations()
     problems = _findings(place)
-    if fix and any(problem.is_mended for problem in problems):
+    if fix and any(problem.is_fixable for problem in problems):
         plans = _plans(problems, place)
         if not json:
             for changes in plans.values():
@@ -80,7 +80,7 @@ def _findings(place: Locations) -> list[Finding]:
     for name in names:
         if name not in holding or not _key(name).is_file():
             what = f"its key is missing or revoked: {_key(name)}"
-            problems.append(Finding(name, "key", what, "memd doctor --fix", is_mended=True))
+            problems.append(Finding(name, "key", what, "memd doctor --fix", is_fixable=True))
     return problems
 
 
@@ -101,7 +101,7 @@ def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChan
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
 
-    names = dict.fromkeys(problem.assistant for problem in problems if problem.is_mended)
+    names = dict.fromkeys(problem.assistant for problem in problems if problem.is_fixable)
     unreadable = {problem.assistant for problem in problems if problem.kind == "unreadable"}
     return {
         name: [] if name in unreadable else connect.plan_connect(ASSISTANTS[name], place)
