@@ -14,11 +14,12 @@ never beyond the wall clock.
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol, overload
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US = 86_400_000_000
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 class Clock(Protocol):
@@ -69,8 +70,35 @@ def from_us(moment_us: int | None) -> datetime | None: ...
 
 
 def from_us(moment_us: int | None) -> datetime | None:
-    """Return the aware UTC datetime of *moment_us*; the inverse of :func:`to_us`."""
-    return None if moment_us is None else EPOCH + timedelta(microseconds=moment_us)
+    """Return the aware UTC datetime of *moment_us*; the inverse of :func:`to_us`.
+
+    A number beyond the years 1 to 9999, as a file may hold, becomes their first or last
+    moment, so that no list fails because of one row.
+
+    >>> from_us(10**18).year, from_us(-(10**18)).year
+    (9999, 1)
+    """
+    if moment_us is None:
+        return None
+    try:
+        return EPOCH + timedelta(microseconds=moment_us)
+    except OverflowError:
+        return _LAST if moment_us > 0 else _FIRST
+
+
+def localize(moment: datetime, zone: tzinfo | None = None) -> datetime:
+    """Return *moment* in *zone*, by default the machine's.
+
+    Within a day of the calendar's ends, where that zone may be in a year that there is not,
+    *moment* as it is.
+
+    >>> localize(_LAST, timezone(timedelta(hours=1))).isoformat()
+    '9999-12-31T23:59:59.999999+00:00'
+    """
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment
 
 
 HOLD_US = 3_600_000_000

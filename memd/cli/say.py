@@ -201,7 +201,9 @@ def local_time(text: str, *, zone: bool = False) -> str:
     """
     from datetime import datetime
 
-    local = datetime.fromisoformat(text).astimezone()
+    from memd.base.clock import localize
+
+    local = localize(datetime.fromisoformat(text))
     return local.strftime("%Y-%m-%d %H:%M %Z" if zone else "%Y-%m-%d %H:%M")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Protocol
@@ -86,6 +87,15 @@ def _plain_posix(path: str) -> str:
     return _no_traversal(path)
 
 
+def _in_calendar(moment: datetime) -> datetime:
+    """Refuse a time that is in another year in UTC than any that a datetime can have."""
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must be in the years 1 to 9999 of UTC") from None
+    return moment
+
+
 NotBlankStr = Annotated[str, AfterValidator(_storable), AfterValidator(_not_blank)]
 """A string with at least one character that is not white space."""
 
@@ -111,8 +121,8 @@ Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 """A number from 0 to 1."""
 
-Time = AwareDatetime
-"""A point in time with its zone; naive times are refused."""
+Time = Annotated[AwareDatetime, AfterValidator(_in_calendar)]
+"""A point in time with its zone, in the years 1 to 9999 of UTC; naive times are refused."""
 
 SafePath = Annotated[NotBlankStr, AfterValidator(_no_traversal)]
 """The path of a file or folder, without a ``..`` step by any system's rules."""

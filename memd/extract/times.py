@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
-from memd.base.clock import from_us
+from memd.base.clock import from_us, localize
 from memd.extract import stretches
 from memd.extract import time_words as words
 from memd.extract.composed import parse_amount, parse_counted, parse_point, parse_uncounted
@@ -65,7 +65,7 @@ def find_periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Pe
     plain = fold(text)
     if CORE.isdisjoint(WORD.findall(plain)) and not _NUMBER.search(plain):
         return ()  # the fast path for most texts
-    now = from_us(now_us).astimezone(zone).replace(tzinfo=None)
+    now = localize(from_us(now_us), zone).replace(tzinfo=None)
     reading = TimeText(text, split_words(text), now, zone)
     result: list[Period] = []
     place = 0

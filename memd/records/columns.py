@@ -14,7 +14,7 @@ from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime
 
 from memd.base.clock import from_us, to_us
 from memd.base.errors import MalformedRowError
@@ -125,7 +125,7 @@ def from_row(model: type[M], row: Sequence[Any]) -> M:
             for (name, (kind, _)), value in zip(_types(model).items(), row, strict=True)
         }
         return model.model_validate(fields)
-    except (ValidationError, ValueError, OverflowError):
+    except ValueError:  # a ValidationError is one
         raise _malformed_error(model) from None
 
 
@@ -133,15 +133,15 @@ def to_json(model: type[Value], row: Sequence[Any]) -> dict[str, Any]:
     """Return the record of *row* as JSON, its texts redacted (PROMISES 5).
 
     It equals ``from_row(...).model_dump(mode="json")``, but does not validate again what SQLite
-    enforces: types, ranges and enumerations. Raises MalformedRowError for an invalid time, or
-    JSON of another shape.
+    enforces: types, ranges and enumerations. Raises MalformedRowError for JSON of another
+    shape.
     """
     try:
         return {
             name: value if value is None or convert is None else convert(value)
             for (name, convert), value in zip(_json_converters(model), row, strict=True)
         }
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError):
         raise _malformed_error(model) from None
 
 

@@ -42,6 +42,8 @@ LONG = MARK + "x" * TEXT_CHARS_MAX
 INGEST, STORE, RECALL = "memory.ingest", "memory.store", "memory.recall"
 A_TEXT: dict[str, Any] = {"text": MARK}
 A_STORE: dict[str, Any] = {"content": MARK, "category": "semantic"}
+A_USAGE: dict[str, Any] = {"source": "x", "session_id": "s", "used_percent": 50}
+A_FACT: dict[str, Any] = {"category": "convention", "content": MARK}
 A_QUERY: dict[str, Any] = {"query": MARK}
 
 # What no JSON of memd's holds anywhere (NUL, larger integers) is refused before it has a field.
@@ -75,6 +77,8 @@ WRONG: list[tuple[str, dict[str, Any], str | None]] = [
     (INGEST, {**A_TEXT, "occurred_at": "2026-01-01T00:00:00"}, "occurred_at"),
     (INGEST, {**A_TEXT, "occurred_at": MARK}, "occurred_at"),
     (INGEST, {**A_TEXT, "occurred_at": 12}, "occurred_at"),
+    (INGEST, {**A_TEXT, "occurred_at": "0001-01-01T00:00:00+01:00"}, "occurred_at"),
+    (INGEST, {**A_TEXT, "occurred_at": "9999-12-31T23:59:59-05:00"}, "occurred_at"),
     (INGEST, {**A_TEXT, "expires_at": "2999-01-01"}, "expires_at"),
     (INGEST, {**A_TEXT, "tags": MARK}, "tags"),
     (INGEST, {**A_TEXT, "tags": [""]}, "tags.0"),
@@ -90,6 +94,10 @@ WRONG: list[tuple[str, dict[str, Any], str | None]] = [
     (STORE, {**A_STORE, "metadata": {"source": MARK, "importance": 1}}, "metadata.importance"),
     (STORE, {**A_STORE, "metadata": MARK}, "metadata"),
     (STORE, {**A_STORE, "expires_at": "2999-01-01T00:00:00"}, "expires_at"),
+    (STORE, {**A_STORE, "expires_at": "9999-12-31T23:59:59-05:00"}, "expires_at"),
+    ("usage.report", {**A_USAGE, "ts": "9999-12-31T23:59:59-05:00"}, "ts"),
+    ("org.propose", {**A_FACT, "valid_from": "0001-01-01T00:00:00+01:00"}, "valid_from"),
+    ("org.as_of", {"valid": "0001-01-01T00:00:00+01:00"}, "valid"),
     (STORE, {**A_STORE, "id": MARK}, "id"),
     (STORE, {**A_STORE, "created_at": "2026-01-01T00:00:00Z"}, "created_at"),
     (RECALL, {}, "query"),
