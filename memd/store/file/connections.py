@@ -7,6 +7,7 @@ connection's own thread.
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -177,9 +178,27 @@ def run_read(conn: Reading, work: Callable[[], T]) -> T:
     try:
         conn.execute("BEGIN")  # inside try: a read cancelled here must not keep the transaction
         return work()
+    except BaseException as error:
+        _end_statements(error)
+        raise
     finally:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
+
+
+def _end_statements(error: BaseException) -> None:
+    """End the statements of the work that raised *error* and read only a part of their rows.
+
+    Such a statement keeps its snapshot also after ROLLBACK, and every later transaction of the
+    connection would read that one. It lives as long as a frame of the error's traceback does,
+    which is until the error is answered or, where it is in a cycle, until that is collected.
+    """
+    links: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in links:
+        traceback.clear_frames(link.__traceback__)
+        links.append(link)
+        link = link.__context__
 
 
 def run_outside(conn: Reading, work: Callable[[Reading], T]) -> T:
@@ -205,6 +224,7 @@ def run_write(
         conn.execute("COMMIT")
     except BaseException as error:
         conn.broken = is_fatal(error)
+        _end_statements(error)
         rollback(conn)
         raise
     return result
