@@ -211,11 +211,10 @@ class AsyncClient(RemoteTexts):
         try:
             result = envelope.outcome(answer)
         except MemdError as error:
-            if pending is None:
-                return error
-            if not pending.done():
+            if pending is not None and not pending.done():
                 pending.set_exception(error)
-            return None
+            # One with an id is of a call that waits no more, cancelled say.
+            return error if answer.get("id") is None else None
         if pending is not None and not pending.done():
             pending.set_result(result)
         return None

@@ -122,6 +122,24 @@ async def test_a_lost_connection_ends_the_events(tmp_path: Path) -> None:
         await ears.task
 
 
+async def test_a_call_that_was_cancelled_is_not_the_reason_of_a_later_loss(
+    tmp_path: Path,
+) -> None:
+    house = GatedRooms(gate=asyncio.Event())
+    async with running(tmp_path, build=house.build) as paths:
+        client = AsyncClient(socket=paths.socket)
+        ears = Ears(client)
+        await ears.open()
+        call = asyncio.create_task(client.call("memory.recall", {"query": "Where are the bees?"}))
+        await until(lambda: house.began == 1, "it is being answered")
+        call.cancel()
+        await until(lambda: house.cancelled == 1, "it is cancelled")
+        await client.call("system.hello")  # is answered after it
+    assert ears.task is not None
+    with pytest.raises(MemoryConnectionError):
+        await ears.task
+
+
 async def test_a_connection_that_listens_is_not_closed_when_idle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
