@@ -25,6 +25,11 @@ MODEL_NAME = "all-MiniLM-L6-v2"
 RERANKER_NAME = "ms-marco-MiniLM-L-12-v2"
 DATA_DIR = ("memory", "storage", "data_dir")
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+COPY_NAME = r"(?:\d[\dT]*(?:-replaced|-damaged)?|v\d+)"
+"""What distinguishes a copy that memd made beside a database: when, or of which version.
+
+Not any text: ``memd-work-20260101T120000.backup.db`` is a copy of the profile ``work``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,14 +223,14 @@ def list_profiles(anyone: Paths) -> list[str]:
 def profile_files(paths: Paths) -> Iterator[Path]:
     """Yield every file and folder of one profile, but none of another or the shared models.
 
-    Files begin with the profile's name and a dot, folders end with it, so ``memd-work`` does
-    not match ``memd-work-2.db``.
+    Files begin with the profile's name and a dot or a copy's stamp, folders end with it, so
+    ``memd-work`` does not match ``memd-work-2.db``.
     """
     stem = paths.database.stem
     suffix = stem.removeprefix("memd")
     folders = {paths.keys_dir.name, paths.usage_dir.name, paths.jobs_dir.name, f"wiki{suffix}"}
     # A leading dot marks a temporary file of a killed writer.
-    copies = re.compile(rf"\.?{re.escape(stem)}(?:-\d[\dT]*\.backup)?\..*")
+    copies = re.compile(rf"\.?{re.escape(stem)}(?:-{COPY_NAME}\.backup|-restored)?\..*")
     for place in {paths.data_dir, paths.runtime_dir, paths.state_dir}:
         for path in sorted(place.iterdir()) if place.is_dir() else ():
             if copies.fullmatch(path.name) or (path.is_dir() and path.name in folders):

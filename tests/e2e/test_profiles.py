@@ -89,8 +89,10 @@ def test_what_is_removed_is_in_no_file_and_the_other_profile_has_lost_nothing(
     work = two["work"]
     partial = work.data_dir / ".memd-work-20260101T000000000000.backup.db.memd-partial"
     half = work.config_file.with_name(".memd-work.toml.x1y2.memd")
-    for each in (partial, half):
-        each.write_text(TOLD)  # as somebody leaves it who is killed while writing
+    stamps = ("20260101T000000000000-replaced", "v3")
+    old_copies = [work.data_dir / f"memd-work-{stamp}.backup.db" for stamp in stamps]
+    for each in (partial, half, *old_copies):
+        each.write_text(TOLD)  # as a restore or a migration leaves it, or who is killed then
     tokens = [TOLD.encode(), *(each.read_bytes().strip() for each in work.keys_dir.iterdir())]
     assert len(tokens) > 2
     wait_until(two["work-2"].usage_dir.is_dir, "the other daemon has made its folders")

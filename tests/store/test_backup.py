@@ -57,6 +57,21 @@ async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(
         ]
 
 
+async def test_the_copies_of_another_profile_are_none_of_this_one(tmp_path: Path) -> None:
+    stores = [tmp_path / f"{name}.db" for name in ("memd", "memd-work", "memd-work-2")]
+    copies: dict[Path, list[str]] = {}
+    for path in stores:
+        async with a_house(path) as house:
+            await stored(house, "Ann keeps bees.")
+            copies[path] = [await house.upkeep.backup(ADA)]
+        for more in ("20260101T120000000000-damaged", "20260101T120000000000-replaced", "v3"):
+            kept = path.with_name(f"{path.stem}-{more}.backup.db")
+            kept.touch()
+            copies[path].append(str(kept))
+    for path in stores:
+        assert set(backup.find_copies(path)) == set(copies[path])
+
+
 @pytest.mark.parametrize("place", ["home", "disk"])
 async def test_what_a_killed_backup_left_is_named_and_removed_at_the_next_start(
     tmp_path: Path, place: str

@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ import apsw
 
 from memd.base.errors import DamagedError, InvalidStateError, ReadOnlyError
 from memd.base.limits import BACKUPS_NOTED_MAX
+from memd.base.paths import COPY_NAME
 from memd.store.access import changes
 from memd.store.access.changes import Head
 from memd.store.check import anchors
@@ -44,14 +46,13 @@ def default_path(database: Path, stamp: str) -> Path:
 def find_copies(database: Path, recorded: Mapping[Path, bool] | None = None) -> tuple[str, ...]:
     """Return the files that may still hold what is forgotten in *database* now.
 
-    These are complete and partial backups beside it, and the *recorded* ones except those that were
-    removed. A recorded copy is also returned when its folder is not there just now (an unmounted
-    disk) or cannot be seen by this process.
+    These are complete and partial backups beside it, none of another profile's, and the
+    *recorded* ones except those that were removed. A recorded copy is also returned when its folder
+    is not there just now (an unmounted disk) or cannot be seen by this process.
     """
-    paths = {
-        *database.parent.glob(f"{database.stem}-*{SUFFIX}"),
-        *database.parent.glob(f".{database.stem}-*{PARTIAL}"),
-    }
+    stem, of_copy = re.escape(database.stem), rf"{COPY_NAME}{re.escape(SUFFIX)}"
+    ours = re.compile(rf"{stem}-{of_copy}|\.{stem}-(?:{of_copy}|restored){re.escape(PARTIAL)}")
+    paths = {path for path in database.parent.iterdir() if ours.fullmatch(path.name)}
     for path, is_unseen in (recorded or {}).items():
         paths.update(candidate for candidate in (path, partial_path(path)) if candidate.exists())
         if is_unseen or not path.parent.exists():
