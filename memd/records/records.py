@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.clock import to_us
-from memd.base.errors import DeniedError, InvalidError, QueryError
+from memd.base.errors import DeniedError, InvalidError, QueryError, VersionConflictError
 from memd.base.ids import Ids
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
 from memd.domain.caller import Caller
@@ -113,7 +113,7 @@ class Records:
         """Set a setting; with *expected* only if it has not changed since (compare-and-swap).
 
         *expected* is its ``updated_at`` in RFC 3339, or "" for a setting that must not exist.
-        Return False, without a change, if it differs.
+        Return whether there was none. Raises VersionConflictError, without a change, if it differs.
         """
         entity = ENTITIES["settings"]
         row = self._to_row(caller, entity, setting)
@@ -124,10 +124,12 @@ class Records:
                 existing = rows.get(conn, entity.table, [row["namespace"], row["key"]])
                 current = None if existing is None else existing[-1]
                 if current != version:
-                    return False
-            rows.save(conn, entity.table, row)
+                    raise VersionConflictError(
+                        "it was changed since it was read", field="expected", hint="read it again"
+                    )
+            added = rows.save(conn, entity.table, row)
             audit(conn, entity, row, self._ids.salt())
-            return True
+            return added
 
         await self._update_table(entity)
         return await self._db.write(caller, work, reply=bool)

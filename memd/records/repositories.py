@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from memd.base.clock import to_us
-from memd.base.errors import QueryError
+from memd.base.errors import QueryError, VersionConflictError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
 from memd.records import models
@@ -185,7 +185,11 @@ class SqliteSettings(DeletableRepository[models.StoredSetting]):
         setting = models.StoredSetting(
             namespace=namespace, key=key, value=value, updated_at=updated_at
         )
-        return await self._records().set(_CALLER, setting, expected=expected_updated_at)
+        try:
+            await self._records().set(_CALLER, setting, expected=expected_updated_at)
+        except VersionConflictError:
+            return False
+        return True
 
     async def set_many(self, settings: Sequence[models.StoredSetting]) -> None:
         """Set all of *settings* or none."""

@@ -103,8 +103,13 @@ def test_a_bad_call_is_told_by_its_kind(client: Client) -> None:
 def test_a_lost_compare_and_swap_is_a_version_conflict(client: Client) -> None:
     first = {**EXAMPLES["settings"], "key": "swapped"}
     later = {**first, "value": "light", "updated_at": "2026-03-02T12:00:00Z"}
-    client.call("records.settings.set", {"record": first, "expected": ""})
-    client.call("records.settings.set", {"record": later, "expected": first["updated_at"]})
+    added = [
+        client.call("records.settings.set", {"record": {**first, "key": "other"}}),
+        client.call("records.settings.set", {"record": first, "expected": ""}),
+        client.call("records.settings.set", {"record": later, "expected": first["updated_at"]}),
+        client.call("records.settings.set", {"record": later, "expected": None}),
+    ]
+    assert [answer["added"] for answer in added] == [True, True, False, False]
     with pytest.raises(VersionConflictError):
         client.call("records.settings.set", {"record": first, "expected": first["updated_at"]})
     answer = client.call("records.settings.get", {"namespace": "ui", "key": "swapped"})

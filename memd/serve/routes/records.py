@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 import pydantic_core
 from pydantic import Field, create_model
 
-from memd.base.errors import VersionConflictError
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
 from memd.domain.values import PlainText, Time, Value
 from memd.records.columns import field_types, to_json
@@ -39,7 +38,10 @@ class RecordCount(Value):
 
 
 class SetParams(KeyParams):
-    """A setting, and its ``updated_at`` as last read, "" when there was none."""
+    """A setting, and its ``updated_at`` as last read, "" when there was none.
+
+    With *expected* null, or without it, the setting is set whatever there is.
+    """
 
     record: StoredSetting
     expected: PlainText | None = None
@@ -197,12 +199,9 @@ for _entity in ENTITIES.values():
 
 @router.method("records.settings.set", "Set a stored setting, by compare-and-swap.", scope="write")
 async def set_setting(context: Context, params: SetParams) -> SaveResult:
-    rooms = context.rooms
-    if not await rooms.records.set(context.caller, params.record, expected=params.expected):
-        raise VersionConflictError(
-            "it was changed since it was read", field="expected", hint="read it again"
-        )
-    return SaveResult(added=params.expected == "")
+    records = context.rooms.records
+    added = await records.set(context.caller, params.record, expected=params.expected)
+    return SaveResult(added=added)
 
 
 _COSTS = ENTITIES["cost_records"]
