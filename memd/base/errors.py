@@ -303,9 +303,15 @@ class DuplicateRecordError(PersistenceError, CallerError, kind="duplicate_record
 
 
 class QueryError(PersistenceError, CallerError, kind="record_query"):
-    """The query over records failed or is invalid."""
+    """The query over records failed."""
 
     retry = True
+
+
+class InvalidQueryError(QueryError, kind="invalid_query"):
+    """The query over records is invalid, and would fail again."""
+
+    retry = False
 
 
 class ConstraintViolationError(QueryError, kind="constraint_violation"):

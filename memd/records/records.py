@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.clock import to_us
-from memd.base.errors import DeniedError, InvalidError, QueryError, VersionConflictError
+from memd.base.errors import DeniedError, InvalidError, InvalidQueryError, VersionConflictError
 from memd.base.ids import Ids
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
 from memd.domain.caller import Caller
@@ -180,12 +180,12 @@ class Records:
     ) -> tuple[Any, ...]:
         """Return all records that match *where*, *times* and *also*, in the entity's order.
 
-        Raises QueryError for a limit under 1 or an ``until`` before ``since``.
+        Raises InvalidQueryError for a limit under 1 or an ``until`` before ``since``.
         """
         if limit is not None and limit < 1:
-            raise QueryError("limit must be at least 1", field="limit")
+            raise InvalidQueryError("limit must be at least 1", field="limit")
         if offset < 0:
-            raise QueryError("offset must not be negative", field="offset")
+            raise InvalidQueryError("offset must not be negative", field="offset")
         await self._update_table(entity)
         page = await self._db.read(
             rows.list_page,
@@ -239,7 +239,7 @@ class Records:
         return await self._db.read(rows.count, entity.table, conditions)
 
     async def total(self, caller: Caller, where: Mapping[str, Any]) -> CostTotal:
-        """Return the sum of cost records; raises QueryError for more than one currency."""
+        """Return the sum of cost records; raises InvalidQueryError for more than one currency."""
         entity = ENTITIES["cost_records"]
         conditions = self._conditions(caller, entity, where)
         await self._update_table(entity)
@@ -247,7 +247,7 @@ class Records:
         def work(conn: Reading) -> CostTotal:
             currencies = rows.list_currencies(conn, entity.table, conditions)
             if len(currencies) > 1:
-                raise QueryError(
+                raise InvalidQueryError(
                     f"costs in {', '.join(currencies)} have no sum",
                     field="currency",
                     hint="ask for each agent or task by itself",
@@ -272,7 +272,7 @@ class Records:
             for name, value in filters.items()
         ]
         if times.since and times.until and times.until < times.since:
-            raise QueryError("until is before since", field="until")
+            raise InvalidQueryError("until is before since", field="until")
         for op, moment in ((">=", times.since), ("<=", times.until)):
             if moment is not None:
                 assert entity.time is not None

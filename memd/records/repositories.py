@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from memd.base.clock import to_us
-from memd.base.errors import QueryError, VersionConflictError
+from memd.base.errors import InvalidQueryError, VersionConflictError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
 from memd.records import models
@@ -242,7 +242,7 @@ class SqliteCheckpoints(DeletableRepository[models.Checkpoint]):
     ) -> models.Checkpoint | None:
         """Return the checkpoint of the highest turn; raises ValueError if neither id is given."""
         if execution_id is None and task_id is None:
-            raise QueryError("an execution_id or a task_id is needed", field="execution_id")
+            raise InvalidQueryError("an execution_id or a task_id is needed", field="execution_id")
         checkpoints = await self._list(execution_id=execution_id, task_id=task_id, limit=1)
         return next(iter(checkpoints), None)
 

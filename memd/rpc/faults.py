@@ -16,7 +16,7 @@ _KINDS: Final = {
     -32700: "parse",
     -32600: "invalid_request too_large",
     -32601: "unknown_method",
-    -32602: "invalid",
+    -32602: "invalid invalid_query",
     -32603: "internal",
     -32800: "cancelled fine_tune_cancelled",
     -32000: "not_found memory_not_found",

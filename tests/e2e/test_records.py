@@ -17,7 +17,7 @@ from memd.base.errors import (
     DeniedError,
     DuplicateRecordError,
     InvalidError,
-    QueryError,
+    InvalidQueryError,
     UnknownMethodError,
     VersionConflictError,
 )
@@ -96,7 +96,7 @@ def test_a_bad_call_is_told_by_its_kind(client: Client) -> None:
     with pytest.raises(InvalidError):
         save(client, "cost_records", id="much", cost=1e300)
     times = {"since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"}
-    with pytest.raises(QueryError):
+    with pytest.raises(InvalidQueryError):
         client.call("records.messages.list", times)
 
 

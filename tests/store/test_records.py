@@ -21,8 +21,8 @@ from memd.base.errors import (
     DeniedError,
     DuplicateRecordError,
     InvalidError,
+    InvalidQueryError,
     MalformedRowError,
-    QueryError,
 )
 from memd.domain.caller import Caller
 from memd.guard.redaction import redact_all
@@ -248,7 +248,8 @@ async def test_both_ends_of_a_time_are_inclusive_and_purge_is_strictly_older(
     assert await records.list(ME, entity, {}, times=Range(moment, moment)) == (record,)
     assert await records.list(ME, entity, {}, times=Range(until=moment - second)) == ()
     assert await records.list(ME, entity, {}, times=Range(since=moment + second)) == ()
-    with pytest.raises(QueryError, match="until is before since"):
+    assert not InvalidQueryError.retry
+    with pytest.raises(InvalidQueryError, match="until is before since"):
         await records.list(ME, entity, {}, times=Range(moment, moment - second))
     assert await records.delete(ME, entity, {}, before=moment) == 0
     assert await records.delete(ME, entity, {}, before=moment + second) == 1
@@ -306,7 +307,7 @@ async def test_costs_are_summed_in_one_currency(records: Records) -> None:
     assert await costs.aggregate(agent_id="bob", task_id="no") == 0.0
     assert [each.cost for each in await costs.query(agent_id="bob")] == [0.5]
     await saved(records, "cost_records", id="c3", agent_id="eve", currency="EUR")
-    with pytest.raises(QueryError, match="EUR, USD"):
+    with pytest.raises(InvalidQueryError, match="EUR, USD"):
         await costs.aggregate()
     assert await costs.aggregate(agent_id="eve") == 0.25
 
@@ -355,7 +356,7 @@ async def test_messages_are_newest_first_and_a_limit_is_at_least_one(records: Re
         await saved(records, "messages", **numbered("messages", number))
     await saved(records, "messages", id="x", channel="other")
     assert [m.id for m in await messages.get_history("general", limit=2)] == ["n02", "n01"]
-    with pytest.raises(QueryError):
+    with pytest.raises(InvalidQueryError):
         await messages.get_history("general", limit=0)
 
 
@@ -452,7 +453,7 @@ async def test_audit_entries_are_at_most_a_hundred_unless_asked(records: Records
     audit = repository(records, "audit_entries")
     assert len(await audit.query()) == 100
     assert len(await audit.query(verdict="allow", risk_level="low", limit=200)) == 101
-    with pytest.raises(QueryError):
+    with pytest.raises(InvalidQueryError):
         await audit.query(limit=0)
     assert await audit.purge_before(MOMENT) == 0
 
