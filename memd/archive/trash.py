@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.archive.authorship import check_may_change
 from memd.archive.quarantine import EXCERPT_CHARS, screen_restored
 from memd.base.clock import DAY_US, Clock, from_us, to_us
-from memd.base.errors import BusyError, DiskFullError, InvalidError, MemoryStoreError
+from memd.base.errors import BusyError, DiskFullError, InvalidError
 from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryState, TrashReason
@@ -59,7 +59,7 @@ class Trash:
         def work(conn: Writing) -> bool:
             key = _visible(conn, caller, memory_id, self.clock.now_us())
             if key is None:
-                _refuse_shared(conn, memory_id, self.clock.now_us())
+                shared.refuse_change(conn, memory_id, self.clock.now_us())
                 return False
             check_may_change(conn, caller, [key])
             removal.trash(
@@ -212,13 +212,6 @@ def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int 
     if row is None or row.state == MemoryState.TRASHED or row.is_expired(now_us):
         return None
     return row.memory_key
-
-
-def _refuse_shared(conn: Reading, memory_id: str, now_us: int) -> None:
-    if _visible(conn, Caller(agent_id=RESERVED_AGENT), memory_id, now_us) is not None:
-        raise MemoryStoreError(
-            f"{memory_id} is shared", field="id", hint="its publisher may retract it"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ class _ArrivalWriter:
         known = flagged.find_duplicate(self.conn, row)
         if known is not None:
             memories.bump(self.conn, known.memory_key, filing.now_us, row.expires_at_us)
-            self.outcomes.merged.append(_item_of_memory(known))
+            self.outcomes.merged.append(_item_of_memory(known, QUARANTINE_REASON, draft.flags))
             return
         self._insert(row, draft)
         self.outcomes.quarantined.append(_item(row, QUARANTINE_REASON, draft.flags))
@@ -370,12 +370,17 @@ def _item(
     )
 
 
-def _item_of_memory(known: StoredMemory) -> ReceiptItem:
+def _item_of_memory(
+    known: StoredMemory,
+    reason: str = "the same text is there already",
+    flags: Sequence[Flag] = (),
+) -> ReceiptItem:
     return ReceiptItem(
         id=known.memory_id,
         category=MemoryCategory(known.category),
         importance=known.importance,
         token_count=max(1, known.token_count),
-        reason="the same text is there already",
+        reason=reason,
+        flags=tuple(flags),
         passing=None if known.passing is None else Passing(known.passing),
     )

@@ -17,7 +17,7 @@ from memd.guard.suspicion import suspicion
 from memd.ingest.draft import StatedPreference, preference_of
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import flagged, memories, preferences, removal, versions
+from memd.store.memory import flagged, memories, preferences, removal, shared, versions
 from memd.store.memory.rows import StoredMemory
 from memd.store.memory.versions import NewVersion
 
@@ -117,6 +117,7 @@ def _find_visible(
 ) -> StoredMemory:
     row = memories.by_id(conn, agent_key, memory_id)
     if row is None or row.state not in VISIBLE or row.is_expired(now_us):
+        shared.refuse_change(conn, memory_id, now_us)
         raise MemoryNotFoundError("no such memory", field="id")
     return row
 

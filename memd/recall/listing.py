@@ -19,7 +19,7 @@ from memd.domain.recall import CreatingRun, EarlierText, Provenance, SourceMessa
 from memd.guard.redaction import redact, redact_entry
 from memd.store.access import names
 from memd.store.file.connect import Reading
-from memd.store.memory import filters, lineage, memories, preferences, versions
+from memd.store.memory import filters, lineage, memories, preferences, shared, versions
 from memd.store.memory.rows import StoredMemory
 from memd.store.session import turns
 from memd.store.session.turns import TurnRow
@@ -28,9 +28,16 @@ _CURSOR = re.compile(r"(-?[0-9]{1,18})/([^/]+)")  # 18 digits fit into SQLite's 
 READABLE = frozenset({"active", "pending", "compressed", "archived"})
 
 
-def find_entry(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> MemoryEntry | None:
-    """Return a memory by id, also a hidden one; None when unknown, foreign, expired or trashed."""
+def find_entry(
+    conn: Reading, caller: Caller, memory_id: str, now_us: int, *, shares: bool = False
+) -> MemoryEntry | None:
+    """Return a memory by id, also a hidden one; None when unknown, foreign, expired or trashed.
+
+    With *shares* also one that any agent shared, under its publisher's name.
+    """
     row = _find_readable(conn, caller, memory_id, now_us)
+    if row is None and shares:
+        row = shared.find_row(conn, memory_id, now_us)
     return None if row is None else redact_entry(row.entry())
 
 
@@ -133,7 +140,7 @@ EARLIER_MAX = 10
 def find_provenance(
     conn: Reading, caller: Caller, memory_id: str, now_us: int, *, full: bool
 ) -> Provenance | None:
-    """Return what made a memory, and its earlier texts; None where ``memory.get`` has none.
+    """Return what made a memory of the caller's agent, and its earlier texts, or None.
 
     Each message is cut to TURN_CHARS_MAX unless *full*.
     """

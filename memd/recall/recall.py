@@ -171,16 +171,26 @@ class Recall:
 
     # Without a question.
 
-    async def get(self, caller: Caller, memory_id: str) -> MemoryEntry | None:
-        """Return a memory by id; None when unknown, foreign, expired or trashed (SPEC 7.7)."""
-        return await self.db.read(listing.find_entry, caller, memory_id, self.clock.now_us())
+    async def get(
+        self, caller: Caller, memory_id: str, *, also_shared: bool = False
+    ) -> MemoryEntry | None:
+        """Return a memory by id; None when unknown, foreign, expired or trashed (SPEC 7.7).
+
+        With *also_shared* also one that any agent shared, as a recall shows its id.
+        """
+        shares, now_us = also_shared and self.shares, self.clock.now_us()
+        return await self.db.read(listing.find_entry, caller, memory_id, now_us, shares=shares)
 
     async def why(self, caller: Caller, memory_id: str, *, full: bool) -> Provenance | None:
-        """Return a memory with what made it; None as :meth:`get`."""
+        """Return a memory with what made it, a shared one without; None as :meth:`get`."""
         now_us = self.clock.now_us()
-        return await self.db.read(
+        provenance = await self.db.read(
             lambda conn: listing.find_provenance(conn, caller, memory_id, now_us, full=full)
         )
+        if provenance is not None:
+            return provenance
+        entry = await self.get(caller, memory_id, also_shared=True)
+        return None if entry is None else Provenance(memory=entry)
 
     async def list(
         self,

@@ -169,7 +169,7 @@ class RemoteBackend:
         return tuple(map(_entry, items))
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        item = await self._read_backend("memory.get", agent_id, id=memory_id)
+        item = await self._read_backend("memory.get", agent_id, id=memory_id, include_shared=False)
         return None if item is None else _entry(item)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:

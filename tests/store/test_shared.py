@@ -13,11 +13,22 @@ from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, bytes_of, locked, stored, tampering, visible
 
 from memd.backends.rooms import Rooms
-from memd.base.errors import BusyError, MemoryCapabilityError, MemoryStoreError
+from memd.base.errors import (
+    BusyError,
+    MemoryCapabilityError,
+    MemoryNotFoundError,
+    MemoryStoreError,
+)
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
-from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryStoreRequest
-from memd.domain.recall import RecallRequest, RecallResult
+from memd.domain.memory import (
+    MemoryFilter,
+    MemoryMetadata,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+)
+from memd.domain.recall import Provenance, RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.store.file.connect import Reading
@@ -257,6 +268,25 @@ async def test_a_shared_memory_is_retracted_not_deleted(house: Rooms) -> None:
     assert len(await house.recall.search_shared(MemoryQuery())) == 1
 
 
+async def test_what_is_shared_is_read_by_its_id_and_changed_by_nobody(house: Rooms) -> None:
+    copy = await published(house, "Bees sleep.")
+    (private,) = await stored(house, "Wasps sting.", caller=ADA)
+    for caller in (ADA, BOB):
+        entry = await house.recall.get(caller, copy, also_shared=True)
+        assert entry is not None
+        assert (entry.content, entry.agent_id) == ("Bees sleep.", "ada")
+        assert await house.recall.why(caller, copy, full=True) == Provenance(memory=entry)
+        with pytest.raises(MemoryStoreError, match="is shared by ada"):
+            await house.ingest.update(caller, copy, MemoryUpdate(content="Bees dance."))
+    assert await house.recall.get(BOB, copy) is None  # SPEC 7.7: a backend's memories are its own
+    assert await house.recall.get(BOB, private, also_shared=True) is None
+    assert await house.recall.why(BOB, private, full=True) is None
+    assert await house.sharing.retract(ADA, copy)
+    assert await house.recall.get(BOB, copy, also_shared=True) is None
+    with pytest.raises(MemoryNotFoundError):
+        await house.ingest.update(BOB, copy, MemoryUpdate(content="Bees dance."))
+
+
 async def test_forgetting_reaches_what_one_published_and_nothing_of_others(
     house: Rooms, tmp_path: Path
 ) -> None:
@@ -309,12 +339,13 @@ async def test_switched_off_nothing_is_shared_or_found(tmp_path: Path) -> None:
     """SPEC 10.1.5: what was shared before is there again once it is switched on."""
     off = Settings.model_validate({"memory": {"options": {"shared_knowledge_base": False}}})
     async with a_house(tmp_path / "memd.db") as house:
-        await published(house, "Bees sleep.")
+        copy = await published(house, "Bees sleep.")
     async with a_house(tmp_path / "memd.db", settings=off) as house:
         with pytest.raises(MemoryCapabilityError):
             await published(house, "Bees sleep.")
         assert await house.recall.search_shared(MemoryQuery()) == ()
         assert (await recalled(house, "bees", include_shared=True)).memories == ()
+        assert await house.recall.get(BOB, copy, also_shared=True) is None
     async with a_house(tmp_path / "memd.db") as house:
         assert len((await recalled(house, "bees")).memories) == 1
 

@@ -17,6 +17,7 @@ from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.memory import MemoryEntry
 from memd.domain.recall import MemoryChunk
 from memd.domain.trust import mark, mark_of_shared
+from memd.ingest.arrivals import QUARANTINE_REASON
 from memd.inject.format import fence
 from memd.inject.tools.arguments import NO_MEMORIES, BadArgumentError, category_of, refusal
 from memd.serve.mcp import arguments as read
@@ -89,8 +90,9 @@ async def _add(call: McpCall) -> Answer:
         params["category"] = category_of(arguments, frozenset(MemoryCategory))
     receipt = await call.ask("memory.ingest", params)
     stored = [memory.id for memory in (*receipt.stored, *receipt.pending)]
-    known = [memory.id for memory in receipt.merged]
+    known = [memory.id for memory in receipt.merged if memory.reason != QUARANTINE_REASON]
     quarantined = [memory.id for memory in receipt.quarantined]
+    quarantined += [memory.id for memory in receipt.merged if memory.id not in known]
     sentences = [f"Remembered: {', '.join(stored)}."] if stored else []
     sentences += [f"Known already: {', '.join(known)}."] if known else []
     if quarantined:
@@ -103,8 +105,7 @@ async def _add(call: McpCall) -> Answer:
 
 
 async def _get(call: McpCall) -> Answer:
-    entry = await _entry(call, call.arguments())
-    return _one(_from_entry(entry))
+    return _one(await _memory(call, call.arguments()))
 
 
 async def _list(call: McpCall) -> Answer:
@@ -138,7 +139,9 @@ async def _update(call: McpCall) -> Answer:
 async def _delete(call: McpCall) -> Answer:
     arguments = call.arguments()
     if read.flag(arguments, "dry_run"):
-        shown = _from_entry(await _entry(call, arguments))
+        shown = await _memory(call, arguments)
+        if shown["shared"]:
+            raise BadArgumentError("another agent shared this memory; only that one can retract it")
         text = f"This one would be deleted; nothing was changed.\n{shown['text']}"
         return Answer(text, {"deleted": False, "memory": shown})
     params = {"id": read.text(arguments, "id"), **call.once}
@@ -188,7 +191,7 @@ async def _search_memories(call: McpCall) -> Answer:
 
 
 async def _fetch(call: McpCall) -> Answer:
-    entry = _from_entry(await _entry(call, call.arguments()))
+    entry = await _memory(call, call.arguments())
     title = f"{entry['category']} memory of {entry['date']}"
     url = f"memory://item/{entry['id']}"
     metadata = {name: entry[name] for name in ("category", "origin", "date")}
@@ -232,11 +235,13 @@ async def run(call: McpCall) -> Answer:
         return Answer(refusal(f"{error.message}{hint}.{later}"), is_error=True)
 
 
-async def _entry(call: McpCall, arguments: Mapping[str, Any]) -> MemoryEntry:
+async def _memory(call: McpCall, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the memory of an id, the client's own or one that another agent shared."""
     entry: MemoryEntry | None = await call.ask("memory.get", {"id": read.text(arguments, "id")})
     if entry is None:
         raise BadArgumentError(_UNKNOWN)
-    return entry
+    agent_id = (await call.ask("system.hello", {}))["caller"]["agent_id"]
+    return _from_entry(entry, is_shared=entry.agent_id != agent_id)
 
 
 def _memories_answer(memories: Sequence[dict[str, Any]]) -> Answer:
@@ -255,12 +260,16 @@ def _from_chunk(chunk: MemoryChunk) -> dict[str, Any]:
     return _render(chunk.id, chunk.content, label)
 
 
-def _from_entry(entry: MemoryEntry, chars_max: int | None = None) -> dict[str, Any]:
+def _from_entry(
+    entry: MemoryEntry, chars_max: int | None = None, *, is_shared: bool = False
+) -> dict[str, Any]:
     text = entry.content
     if chars_max is not None and len(text) > chars_max:
         text = f"{text[:chars_max]}... (memory_get shows all)"
     date = entry.occurred_at or entry.created_at
-    return _render(entry.id, text, _Label(entry.category, entry.origin, entry.trust, date))
+    return _render(
+        entry.id, text, _Label(entry.category, entry.origin, entry.trust, date, is_shared)
+    )
 
 
 class _Label(NamedTuple):
@@ -286,5 +295,6 @@ def _render(memory_id: str, text: str, label: _Label) -> dict[str, Any]:
         "category": str(label.category),
         "origin": str(label.origin),
         "date": date,
+        "shared": label.is_shared,
         "text": fence(line),
     }

@@ -29,8 +29,12 @@ _ID: Final[Schema] = {
 
 _MEMORY: Final[Schema] = {
     "type": "object",
-    "properties": {"id": TEXT, "category": TEXT, "origin": TEXT, "date": TEXT, "text": TEXT},
-    "required": ["id", "category", "origin", "date", "text"],
+    "properties": {
+        **dict.fromkeys(("id", "category", "origin", "date"), TEXT),
+        "shared": _FLAG,
+        "text": TEXT,
+    },
+    "required": ["id", "category", "origin", "date", "shared", "text"],
 }
 _MEMORIES: Final[Schema] = {"type": "array", "items": _MEMORY}
 

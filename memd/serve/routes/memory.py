@@ -79,6 +79,12 @@ class RetrieveParams(MemoryQuery, AgentParams):
     """A search or, without a text, a listing."""
 
 
+class GetParams(IdParams):
+    """The memory to get; without *include_shared* only one of the agent's own."""
+
+    include_shared: bool = True
+
+
 class WhyParams(IdParams):
     """One memory; with *full* its source messages are not shortened."""
 
@@ -186,9 +192,10 @@ async def retrieve_sparse(context: Context, params: RetrieveParams) -> tuple[Mem
 
 
 @router.method("memory.get", "Get one memory, or null.", short_id=_ID)
-async def get(context: Context, params: IdParams) -> MemoryEntry | None:
+async def get(context: Context, params: GetParams) -> MemoryEntry | None:
     """Return a lesson with all of its tiers: activation and execution come by id (SPEC D24)."""
-    entry = await context.rooms.recall.get(context.caller, params.id)
+    recall, also_shared = context.rooms.recall, params.include_shared
+    entry = await recall.get(context.caller, params.id, also_shared=also_shared)
     if entry is None or entry.category is not MemoryCategory.PROCEDURAL:
         return entry
     return await context.rooms.lessons.with_tiers(context.caller, entry)

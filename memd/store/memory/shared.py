@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from memd.base.errors import MemoryStoreError
+from memd.domain.enums import VISIBLE
 from memd.domain.values import RESERVED_AGENT
 from memd.store.access import changes, names
 from memd.store.file.connect import Reading, Writing, keys_array
+from memd.store.memory import memories
 from memd.store.memory.rows import StoredMemory, hash_row, read_hashed
 
 
@@ -68,6 +71,24 @@ def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> 
         """,
         {"publisher_key": publisher_key, "keys": keys_array(keys)},
     )
+
+
+def find_row(conn: Reading, memory_id: str, now_us: int) -> StoredMemory | None:
+    """Return what an agent shared, with its publisher as the agent; None when none can see it."""
+    row = memories.by_id(conn, names.find_agent(conn, RESERVED_AGENT), memory_id)
+    if row is None or row.state not in VISIBLE or row.is_expired(now_us):
+        return None
+    return with_publishers(conn, {row.memory_key: row})[row.memory_key]
+
+
+def refuse_change(conn: Reading, memory_id: str, now_us: int) -> None:
+    """Raise MemoryStoreError if the memory is a shared one, which nobody changes or deletes."""
+    row = find_row(conn, memory_id, now_us)
+    if row is not None:
+        by = "" if row.agent_id == RESERVED_AGENT else f" by {row.agent_id}"
+        raise MemoryStoreError(
+            f"{memory_id} is shared{by}", field="id", hint="its publisher may retract it"
+        )
 
 
 def with_publishers(conn: Reading, rows: Mapping[int, StoredMemory]) -> dict[int, StoredMemory]:
