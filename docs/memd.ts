@@ -32,43 +32,75 @@ export type Options = {
 type Waiting = { resolve: (result: any) => void; reject: (error: Error) => void }
 
 export class Memd {
-  private socket: Socket
+  private socket?: Socket
+  private opening?: Promise<void> // of the connection that is open, or about to be
+  private closed = false
+  private options: Options
   private timeout: number
-  private onEvent?: Options["onEvent"]
   private waiting = new Map<number, Waiting>() // in the order in which they were sent
   private unread = ""
   private ids = 0
 
-  private constructor(socket: Socket, options: Options) {
-    this.socket = socket
+  private constructor(options: Options) {
+    this.options = options
     this.timeout = options.timeout ?? 30_000
-    this.onEvent = options.onEvent
-    socket.setEncoding("utf8")
-    socket.on("data", (text: string) => this.read(text))
-    socket.on("error", () => this.lost())
-    socket.on("close", () => this.lost())
   }
 
   /** Connect to the daemon; presents the key in the file that MEMD_CLIENT_KEY_FILE names. */
   static async connect(options: Options = {}) {
-    const { path = socketPath(), keyFile = process.env.MEMD_CLIENT_KEY_FILE } = options
-    const socket = connect(path)
-    await new Promise<void>((resolve, reject) => {
-      socket.once("connect", resolve)
-      socket.once("error", () =>
-        reject(new MemdError(`nobody listens at ${path}; start it: memd serve`, { kind: "not_running" })),
-      )
-    })
-    const memd = new Memd(socket, options)
-    await memd.call("system.hello", keyFile ? { client_key: readFileSync(keyFile, "utf8").trim() } : {})
+    const memd = new Memd(options)
+    await memd.open()
     return memd
   }
 
-  /** Call one of memd's methods (docs/api.md). Rejects with a MemdError. */
-  call(method: string, params: Record<string, unknown> = {}): Promise<any> {
+  /** Call one of memd's methods (docs/api.md). Rejects with a MemdError.
+   *  After a lost connection the next call connects again; what it was subscribed to is not. */
+  async call(method: string, params: Record<string, unknown> = {}): Promise<any> {
+    await this.open()
+    return this.request(method, params)
+  }
+
+  /** Close for good. */
+  close() {
+    this.closed = true
+    this.socket?.end()
+  }
+
+  private open(): Promise<void> {
+    if (this.closed) return Promise.reject(gone())
+    this.opening ??= this.dial().catch((error) => {
+      this.opening = undefined
+      throw error
+    })
+    return this.opening
+  }
+
+  private async dial() {
+    const { path = socketPath(), keyFile = process.env.MEMD_CLIENT_KEY_FILE } = this.options
+    const key = keyFile ? readKey(keyFile) : undefined
+    const socket = connect(path)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        socket.once("connect", resolve)
+        socket.once("error", () => reject(nobody(path)))
+      })
+      socket.setEncoding("utf8")
+      socket.on("data", (text: string) => this.read(text))
+      socket.on("error", () => this.lost(socket))
+      socket.on("close", () => this.lost(socket))
+      this.socket = socket
+      this.unread = ""
+      await this.request("system.hello", key ? { client_key: key } : {})
+    } catch (error) {
+      socket.destroy() // or it would keep the process alive
+      throw error
+    }
+  }
+
+  private request(method: string, params: Record<string, unknown>): Promise<any> {
     const id = ++this.ids
     return new Promise((resolve, reject) => {
-      if (this.socket.destroyed) return reject(gone())
+      if (!this.socket || this.socket.destroyed) return reject(gone())
       const timer = this.timeout ? setTimeout(() => this.giveUp(id, method), this.timeout) : undefined
       this.waiting.set(id, {
         resolve: (result) => (clearTimeout(timer), resolve(result)),
@@ -78,12 +110,8 @@ export class Memd {
     })
   }
 
-  close() {
-    this.socket.end()
-  }
-
   private send(message: object) {
-    this.socket.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n")
+    this.socket?.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n")
   }
 
   private giveUp(id: number, method: string) {
@@ -98,7 +126,7 @@ export class Memd {
     this.unread = lines.pop() ?? ""
     for (const line of lines) {
       const answer = JSON.parse(line)
-      if (answer.method?.startsWith("event.")) this.onEvent?.(answer.method, answer.params)
+      if (answer.method?.startsWith("event.")) this.options.onEvent?.(answer.method, answer.params)
       // An error without an id is about the oldest request: the ones before it are answered.
       const id = answer.error && answer.id === null ? [...this.waiting.keys()][0] : answer.id
       const waiting = this.waiting.get(id)
@@ -109,7 +137,9 @@ export class Memd {
     }
   }
 
-  private lost() {
+  private lost(socket: Socket) {
+    if (socket !== this.socket) return
+    this.socket = this.opening = undefined
     for (const waiting of this.waiting.values()) waiting.reject(gone())
     this.waiting.clear()
   }
@@ -117,6 +147,19 @@ export class Memd {
 
 function gone() {
   return new MemdError("memd went away", { kind: "not_running", retry: true })
+}
+
+function nobody(path: string) {
+  const message = `nobody listens at ${path}; start it: memd serve`
+  return new MemdError(message, { kind: "not_running", retry: true })
+}
+
+function readKey(file: string) {
+  try {
+    return readFileSync(file, "utf8").trim()
+  } catch (error) {
+    throw new MemdError(`the key file ${file} cannot be read: ${(error as Error).message}`, { kind: "denied" })
+  }
 }
 
 /** Where the daemon listens; "memd config path" prints it, too. */

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import platformdirs
 import pytest
-from support.daemon import ROOT, environment, spawned
+from support.daemon import ROOT, environment, spawned, wait_until
 
 NODE_MIN = (22, 6)
 """The first that runs TypeScript by itself."""
@@ -103,6 +104,7 @@ const calls = ["memory.count", "memory.ingest", "memory.count"].map((method) =>
 )
 console.log((await Promise.all(calls)).join())
 console.log(await heard.call("memory.count").catch(kind))
+heard.close()
 const hurried = await Memd.connect({ timeout: 200 })
 const { pid } = await hurried.call("system.hello")
 process.kill(pid, "SIGSTOP")
@@ -113,7 +115,41 @@ hurried.close()
     with spawned(tmp_path):
         lines = _run(node, stripper, tmp_path, program)
     gone = "not_running true"
-    assert lines == ["event.stored 1", f"1,too_large false,{gone}", gone, "timeout true"]
+    assert lines == ["event.stored 1", f"1,too_large false,{gone}", "1", "timeout true"]
+
+
+def test_who_cannot_connect_ends_and_who_lost_the_daemon_connects_to_the_next(
+    node: str, stripper: list[str] | None, tmp_path: Path
+) -> None:
+    program = """
+import { existsSync, writeFileSync } from "node:fs"
+import { Memd, type MemdError } from "./memd.ts"
+
+const kind = (error: MemdError) => `${error.name} ${error.kind} ${error.retry}`
+writeFileSync("bad.key", "memd_key_unknown")
+for (const keyFile of ["nowhere.key", "bad.key"])
+  console.log(await Memd.connect({ keyFile }).catch(kind))
+const memd = await Memd.connect()
+console.log(await memd.call("memory.count"))
+writeFileSync("ready", "")
+while (!existsSync("stopped")) await new Promise((resolve) => setTimeout(resolve, 20))
+console.log(await memd.call("memory.count").catch(kind))
+writeFileSync("refused", "")
+while (!existsSync("again")) await new Promise((resolve) => setTimeout(resolve, 20))
+console.log(await memd.call("memory.count"))
+memd.close()
+"""
+    with ThreadPoolExecutor(1) as pool:
+        with spawned(tmp_path):
+            output = pool.submit(_run, node, stripper, tmp_path, program)
+            wait_until(lambda: output.done() or (tmp_path / "ready").exists(), "it is connected")
+        (tmp_path / "stopped").touch()
+        wait_until(lambda: output.done() or (tmp_path / "refused").exists(), "it was refused")
+        with spawned(tmp_path):
+            (tmp_path / "again").touch()
+            lines = output.result()
+    refused = ["MemdError denied false"] * 2
+    assert lines == [*refused, "0", "MemdError not_running true", "0"]
 
 
 def _run(
