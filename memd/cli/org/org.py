@@ -59,7 +59,9 @@ def write(
     text: Annotated[str, "TEXT", "The fact."],
     category: Kind = "convention",
     tag: options.Tags = None,
-    fact: Annotated[str | None, "--fact ID", "Fact to write a new version of."] = None,
+    fact: Annotated[
+        str | None, "--fact ID", "Fact to write a new version of; it replaces tags and times, too."
+    ] = None,
     since: Since = None,
     until: Until = None,
     json: options.Json = False,

@@ -56,8 +56,9 @@ class OrgFact(Value):
 
 
 class OrgFactWriteRequest(Value):
-    """A fact to write; with *fact_id* the next version of that fact.
+    """A fact to write; with *fact_id* the next version of that fact, which replaces it whole.
 
+    Tags and times that the version before had and this one does not give are gone (SPEC 15.5.2).
     *valid_from* is inclusive and *valid_to* exclusive; by default they come from the text
     ("until March 2026").
     """
