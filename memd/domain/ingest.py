@@ -176,11 +176,18 @@ class SessionMessage(Value):
     ordinal: Count
     role: str
     text: str
+    said_at: Time | None = None
+    """Its time in the transcript, if it has one."""
     kept_at: Time
+    """When its text was first kept, but not before its session began."""
 
 
 class SessionQuery(Value):
-    """A search of stored messages by words; *since* is inclusive and *until* exclusive."""
+    """A search of stored messages by words; *since* is inclusive and *until* exclusive.
+
+    Of an equal text in several sessions the newest message is found; *session_id* and
+    *project_id* narrow that down.
+    """
 
     query: Text
     session_id: Name | None = None

@@ -306,7 +306,8 @@ def _to_messages(rows: Sequence[MessageRow]) -> tuple[SessionMessage, ...]:
             ordinal=row.ordinal,
             role=row.role,
             text=zlib.decompress(row.zlib).decode(),
-            kept_at=from_us(row.at_us),
+            said_at=from_us(row.said_at_us),
+            kept_at=from_us(row.kept_at_us),
         )
         for row in rows
     )

@@ -158,7 +158,7 @@ class Synthesis:
             _fragment(
                 "conversation",
                 message.text,
-                message.kept_at.isoformat(),
+                (message.said_at or message.kept_at).isoformat(),
                 mark_of_role(message.role),
             )
             for message in messages

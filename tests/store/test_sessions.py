@@ -13,6 +13,7 @@ from support.nights import nap_over
 from support.store import ADA, BOB, tell
 
 from memd.backends.rooms import Rooms
+from memd.base.clock import from_us
 from memd.base.errors import DamagedError, InvalidError, NotFoundError
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
@@ -56,6 +57,24 @@ async def test_a_session_is_begun_once(house: Rooms) -> None:
     assert first == again
     assert (first.session_id, first.agent_id, first.ended_at) == ("s", "ada", None)
     assert (await house.sessions.start(ADA)).session_id != "s"
+
+
+async def test_a_message_has_its_own_times_also_where_its_text_was_said_before(
+    house: Rooms, clock: HeldClock
+) -> None:
+    first = {"role": "user", "content": "Check the nginx config"}
+    said_at = from_us(clock.now_us())
+    await nap(house, "first", messages=[first, *MESSAGES[1:]])
+    clock.advance(days=3)
+    began_at = from_us(clock.now_us())
+    await nap(
+        house, "second", messages=[{**first, "timestamp": began_at.isoformat()}, *MESSAGES[1:]]
+    )
+    times = {}
+    for session_id in ("first", "second"):
+        items, _ = await house.sessions.messages(ADA, session_id, None, 1)
+        times[session_id] = (items[0].said_at, items[0].kept_at)
+    assert times == {"first": (None, said_at), "second": (began_at, began_at)}
 
 
 async def test_sessions_are_listed_newest_first_page_by_page(house: Rooms) -> None:

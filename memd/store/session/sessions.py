@@ -39,7 +39,8 @@ class MessageRow(NamedTuple):
 
     ordinal: int
     role: str
-    at_us: int
+    said_at_us: int | None
+    kept_at_us: int
     zlib: bytes
 
 
@@ -100,12 +101,16 @@ def list_page(
 
 
 def list_messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
-    """Return the session's messages after the *after*-th, in order."""
+    """Return the session's messages after the *after*-th, in order.
+
+    An equal text of an earlier session is stored once, but none was kept before its session began.
+    """
     return conn.list_rows(
         MessageRow,
         """
-        SELECT g.ordinal, g.role, o.created_at_us, o.zlib
+        SELECT g.ordinal, g.role, g.said_at_us, max(o.created_at_us, s.started_at_us), o.zlib
           FROM session_message AS g
+               JOIN session AS s ON s.session_key = g.session_key
                JOIN source AS o ON o.source_key = g.source_key
          WHERE g.session_key = :session_key AND g.ordinal > :after
          ORDER BY g.ordinal
