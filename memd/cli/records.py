@@ -103,6 +103,7 @@ def _show(entity: str, key: list[str], *, json: bool) -> None:
     }.get(entity, ("id",))
     if len(key) != len(names):
         raise InvalidError(f"the key of {entity} is {' and '.join(names)}")
+    key = [_unmark(part) for part in key]
     answer = call(f"records.{entity}.get", **dict(zip(names, key, strict=True)))
     if json:
         say.print_json(answer)
@@ -111,6 +112,18 @@ def _show(entity: str, key: list[str], *, json: bool) -> None:
     else:
         for field, value in answer["record"].items():
             say.out(f"{field}: {_text(value)}")
+
+
+def _unmark(key: str) -> str:
+    r"""Return *key* without the backslash with which a list marks one that looks like memd's words.
+
+    >>> _unmark(r"\memd:01a1"), _unmark("t1")
+    ('memd:01a1', 't1')
+    """
+    from memd.view.labels import escape_output_line
+
+    plain = key.removeprefix("\\")
+    return plain if escape_output_line(plain) == key else key
 
 
 def _iterate(entity: str, filters: dict[str, str]) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ from memd.guard.secrets import screen
 from memd.records.columns import column_name, from_row, to_row, to_stored
 from memd.records.entities import ENTITIES, Entity
 from memd.records.models import CostTotal, StoredSetting
+from memd.records.notes import OWN, OWN_IDS
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -103,8 +104,11 @@ class Records:
         row = to_row(screen_record(record))
         if entity.owner is not None:
             _require_own(caller, row[entity.owner])
-        if entity.key == ("id",) and row["id"] is None:
-            row["id"] = self._ids.new()
+        if entity.key == ("id",):
+            if row["id"] is None:
+                row["id"] = self._ids.new()
+            elif str(row["id"]).startswith(OWN_IDS) and caller.client != OWN:
+                raise InvalidError(f"ids with {OWN_IDS} are memd's own", field="record.id")
         return row
 
     async def set(

@@ -95,6 +95,8 @@ def test_a_bad_call_is_told_by_its_kind(client: Client) -> None:
         save(client, "messages", id="late", timestamp="2026-03-01T12:00:00")
     with pytest.raises(InvalidError):
         save(client, "cost_records", id="much", cost=1e300)
+    with pytest.raises(InvalidError, match="memd's own"):
+        save(client, "messages", id="memd:x")
     times = {"since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"}
     with pytest.raises(InvalidQueryError):
         client.call("records.messages.list", times)

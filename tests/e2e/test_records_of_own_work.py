@@ -75,7 +75,7 @@ def test_a_hook_a_nap_and_a_night_are_events_and_metrics(client: Client) -> None
     assert "heron" not in json.dumps([events(client), metrics])
 
 
-def test_a_completion_is_a_cost_of_its_purpose(client: Client) -> None:
+def test_a_completion_is_a_cost_of_its_purpose(client: Client, memd: Memd) -> None:
     (cost,) = client.call("records.cost_records.list")["items"]
     assert (cost["call_category"], cost["model"], cost["cost"]) == ("nap", "stub", 0.0)
     assert cost["input_tokens"] > 0
@@ -83,6 +83,8 @@ def test_a_completion_is_a_cost_of_its_purpose(client: Client) -> None:
     task = client.call("records.tasks.get", {"id": cost["task_id"]})["record"]
     assert (task["project"], task["created_by"]) == ("memd", "memd")
     assert client.call("records.cost_records.aggregate") == {"amount": 0.0, "currency": "USD"}
+    listed = memd("records", "cost_records", "list").out.split("\t")[0]
+    assert memd("records", "cost_records", "show", listed, "--json").json["record"] == cost
 
 
 def test_status_counts_the_records_of_each_entity(client: Client, memd: Memd) -> None:
