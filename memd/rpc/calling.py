@@ -63,12 +63,15 @@ KEYED: Final = frozenset((
 
 
 def prepare_params(
-    method: str, params: object, misplaced: Mapping[str, Any], *, wants_progress: bool
+    method: object, params: object, misplaced: Mapping[str, Any], *, wants_progress: bool
 ) -> dict[str, Any]:
     """Return *params*, for a write with an idempotency key, so that it can be sent twice.
 
-    Raises InvalidError unless they are one mapping; *misplaced* are those given beside it.
+    Raises InvalidError unless they are one mapping, and *method* a name; *misplaced* are the params
+    given beside it.
     """
+    if not isinstance(method, str):
+        raise InvalidError("a method is named by a string", field="method")
     if misplaced or not (params is None or isinstance(params, Mapping)):
         name = next(iter(misplaced), "name")
         raise InvalidError(

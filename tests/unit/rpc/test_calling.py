@@ -34,6 +34,15 @@ async def test_params_are_one_mapping(params: Params) -> None:
         await concurrent("memory.ingest", *positional, **named)
 
 
+async def test_a_method_is_named_by_a_string() -> None:
+    sync: Callable[..., Any] = Client(NOWHERE).call
+    with pytest.raises(InvalidError, match="named by a string"):
+        sync(None)
+    concurrent: Callable[..., Any] = AsyncClient(NOWHERE).call
+    with pytest.raises(InvalidError, match="named by a string"):
+        await concurrent(None)
+
+
 @pytest.mark.parametrize("value", [datetime(2026, 11, 1, tzinfo=UTC), b"x", {"x"}])
 async def test_a_value_that_json_has_not_is_named_by_its_type(value: Any) -> None:
     params = {"text": "x", "occurred_at": value}
