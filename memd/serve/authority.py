@@ -66,20 +66,15 @@ class Authority:
         ):
             credentials.identity = OWNERS_COMMANDS
             return
-        identity = self._register.identify(key)
-        credentials.identity = identity or NOBODY
-        if identity is None:
-            raise DeniedError(
-                "unknown client key", field="client_key", hint='see "memd client list"'
-            )
-        if not identity.scopes:
-            raise DeniedError(
-                f"the key of client {identity.client} was revoked", field="client_key"
-            )
+        credentials.identity = self._register.identify(key) or NOBODY
+        if not credentials.identity.scopes:
+            raise _without_rights(credentials.identity)
 
     def check(self, identity: Identity, method: Route) -> None:
         """Raise DeniedError unless *identity* may call *method*."""
         if method.scope is not None and method.scope not in identity.scopes:
+            if not identity.scopes and identity.client != LOCAL:
+                raise _without_rights(identity)
             raise DeniedError(
                 f"{method.name} needs the scope {method.scope}, which {_who(identity)} lacks",
                 hint=_hint_of_scope(identity, method.scope),
@@ -102,6 +97,16 @@ def refuse_claims(method: Route, raw: Mapping[str, Any]) -> None:
             field=claims[0],
             hint="leave it out",
         )
+
+
+def _without_rights(identity: Identity) -> DeniedError:
+    """Return the error of a client whose key gives it nothing: no other scope would help."""
+    if identity is NOBODY:
+        what, hint = "unknown client key", 'connect with a key of "memd client list"'
+    else:
+        what = f"the key of client {identity.client} was revoked"
+        hint = f'the owner makes a new one: "memd client add {identity.client}"'
+    return DeniedError(what, field="client_key", hint=hint)
 
 
 def _who(identity: Identity) -> str:
