@@ -15,6 +15,7 @@ while times, enums and sets are read from JSON's strings and lists.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -314,6 +315,7 @@ class Router:
 # Validation of params.
 
 _ERRORS_SHOWN = 3
+_SUBJECT: Final = re.compile(r"\A[A-Z][a-z]+ should")  # of Input, Value, or a type of Python
 _PROMPT_WORDS: Final = (
     "; what prompts call a decision is adr, a policy core_policy, a definition entity_definition"
 )
@@ -329,7 +331,8 @@ def validate(model: type[P], params: dict[str, Any]) -> P:
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False, include_context=True)
         problems = [
-            (_path(detail["loc"]), _rule(model, detail)) for detail in details[:_ERRORS_SHOWN]
+            (_path(detail["loc"], params), _rule(model, detail))
+            for detail in details[:_ERRORS_SHOWN]
         ]
         more = len(details) - len(problems)
         message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in problems)
@@ -338,8 +341,19 @@ def validate(model: type[P], params: dict[str, Any]) -> P:
         ) from None
 
 
-def _path(loc: tuple[int | str, ...]) -> str:
-    return ".".join(str(step)[:64] for step in loc if str(step).isprintable())
+def _path(loc: tuple[int | str, ...], params: Any) -> str:
+    """Return where in *params* an error is; pydantic's steps into a union's types are left out."""
+    steps, value = list[str](), params
+    for step in loc:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step] if step < len(value) else None
+        else:
+            continue
+        if str(step).isprintable():
+            steps.append(str(step)[:64])
+    return ".".join(steps)
 
 
 def _rule(model: type[Params], detail: Any) -> str:
@@ -357,9 +371,9 @@ def _rule(model: type[Params], detail: Any) -> str:
     if (
         detail.get("ctx", {}).get("field_type") == "Value"
     ):  # a validated type: pydantic names the class
-        rule = rule.replace("Value should", "should").replace(" after validation", "")
         rule = rule.replace("item", "character")
-    return rule.replace("Input should", "should").replace("Field required", "is required")
+    rule = _SUBJECT.sub("should", rule).replace(" after validation", "")
+    return rule.replace("Field required", "is required")
 
 
 # Pages shortened to fit into a frame.

@@ -61,6 +61,26 @@ def test_a_wrong_param_is_named_and_its_value_is_not(
     assert TOLD not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("method", "given", "message"),
+    [
+        ("memory.ingest_many", {"items": []}, "items: should have at least 1 item, not 0"),
+        ("events.subscribe", {"names": []}, "names: should have at least 1 item, not 0"),
+        (
+            "sleep.run",
+            {"progress_token": ""},
+            "progress_token: must not be blank; progress_token: should be a valid integer",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_in_words_of_json(
+    method: str, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidError) as caught:
+        validate(methods()[method].params, given)
+    assert caught.value.message == message
+
+
 def test_times_enums_and_sets_are_read_from_what_json_has() -> None:
     params = validate(
         RecallParams,
