@@ -11,7 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,13 +37,22 @@ API_HEAD = """\
 Made from the code by `python -m tests.support.docs`.
 
 JSON-RPC 2.0 over a Unix socket (`memd config path --json` prints its path), one JSON object per
-line of at most 1 MiB. [Write an assistant](writing-an-assistant.md) shows the calls of an
-assistant. Times are RFC 3339 with a zone. Lists return `{items, next}`; `next` is the `after` of
-the following call. A write with an `idempotency_key` happens once, however often it is sent within
-7 days; the same key with another request is an error of kind `conflict`. Long work with a
-`progress_token` sends `$/progress`; `$/cancelRequest` cancels. An id of a memory, fact or run,
-and of a session that is read, may be shortened to its last six or more characters; an ambiguous one
-is an error of kind `invalid` that names the candidates.
+line of at most 1 MiB and 32 levels of nesting, with `"jsonrpc": "2.0"` and `params` as an object; a
+batch holds at most 64 requests. [Write an assistant](writing-an-assistant.md) shows the calls of an
+assistant. Times are RFC 3339 with a zone. A method with the param `after` returns `{items, next}`;
+`next` is the `after` of the following call, null at the end. Other lists return `{items}`, and
+{arrays} a bare array. A write with an `idempotency_key` happens once, however often it is sent
+within 7 days; the same key with another request is an error of kind `conflict`. An id of a memory,
+fact or run, and of a session that is read, may be shortened to its last six or more characters; an
+ambiguous one is an error of kind `invalid` that names the candidates.
+
+Two notifications go with long work, the first for a request with a `progress_token`. The second
+cancels a request, which is answered with an error of kind `cancelled`:
+
+```
+{"jsonrpc": "2.0", "method": "$/progress", "params": {"token": 7, "value": {"done": 2, "total": 9}}}
+{"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 7}}
+```
 
 `rpc.discover` returns this page as an OpenRPC document: of each method the types, defaults and
 bounds of its params, its result, the scope that it needs (`x-scope`) and whether it writes
@@ -90,11 +99,21 @@ def api_page() -> str:
     """Return ``docs/api.md``."""
     from memd.serve.routes.routes import methods, records
 
-    parts = [API_HEAD, "| method | scope | what | params |", "|---|---|---|---|"]
+    bare = [f"`{method.name}`" for method in methods().values() if _is_array(method.result)]
+    arrays = f"{', '.join(bare[:-1])} and {bare[-1]}"
+    parts = [
+        API_HEAD.replace("{arrays}", arrays),
+        "| method | scope | what | params |",
+        "|---|---|---|---|",
+    ]
     for method in (*methods().values(), *records().values()):
         params = ", ".join(_params(method.params)) or "none"
         parts.append(f"| `{method.name}` | {method.scope} | {method.summary} | {params} |")
     return "\n".join(parts) + "\n"
+
+
+def _is_array(result: Any) -> bool:
+    return get_origin(result) is tuple
 
 
 def _params(model: Any) -> Iterator[str]:
