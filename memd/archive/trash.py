@@ -31,7 +31,7 @@ from memd.store.file.database import Database
 from memd.store.learn import learnings
 from memd.store.learn.learnings import LEARNINGS, PATTERNS, Proof
 from memd.store.memory import filters, memories, removal, shared
-from memd.store.session import sessions
+from memd.store.session import session_messages, sessions
 from memd.view.view import one_line
 
 ERASE_ROWS, ERASE_ROWS_FULL = 16, 4
@@ -102,7 +102,7 @@ class Trash:
         erasure.check()
 
         def preview_work(conn: Reading) -> ForgetResult:
-            messages = sessions.count_messages(conn, erasure.session(conn))
+            messages = session_messages.count(conn, erasure.session(conn))
             rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
             preview = _receipt(rows, learnt, messages)
             return preview.model_copy(update={"texts": _first_lines(conn, rows)})
@@ -307,7 +307,7 @@ class _Steps:
     def _erase_messages(self, conn: Writing) -> int:
         # Before the memories, which take some with them: so all are counted.
         scrub.note_residue(conn)
-        return sessions.erase_messages(conn, self.erasure.session(conn))
+        return session_messages.erase(conn, self.erasure.session(conn))
 
     def _erase_rows(self, conn: Writing) -> None:
         keys = [key for key, _, _ in self.rows[self.done : self.done + self.size]]

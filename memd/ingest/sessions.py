@@ -26,8 +26,16 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal, versions
-from memd.store.session import message_index, projects, session_texts, sessions, windows
-from memd.store.session.sessions import MessageRow, SessionRow
+from memd.store.session import (
+    message_index,
+    projects,
+    session_messages,
+    session_texts,
+    sessions,
+    windows,
+)
+from memd.store.session.session_messages import MessageRow
+from memd.store.session.sessions import SessionRow
 from memd.text.words import content_words
 
 STEP_ROWS = 64
@@ -155,7 +163,7 @@ class Sessions:
         if key is None:
             raise _not_found()
         start = -1 if after is None else after
-        rows = await self.db.read(sessions.list_messages, key, start, limit + 1)
+        rows = await self.db.read(session_messages.list_page, key, start, limit + 1)
         items = await self.work.run(_to_messages, rows[:limit])
         return items, items[-1].ordinal if len(rows) > limit else None
 
@@ -183,7 +191,7 @@ class Sessions:
 
         def work(conn: Reading) -> list[MessageRow]:
             key = _key(conn, caller.agent_id, session_id)
-            return [] if key is None else sessions.list_last_messages(conn, key, limit)
+            return [] if key is None else session_messages.list_last(conn, key, limit)
 
         return await self.work.run(_to_messages, await self.db.read(work))
 

@@ -33,8 +33,8 @@ from memd.sleep.transcript.messages import StoredMessage, to_stored
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import sources
-from memd.store.session import message_index, sessions
-from memd.store.session.sessions import NewMessage
+from memd.store.session import message_index, session_messages
+from memd.store.session.session_messages import NewMessage
 from memd.text.words import content_words
 
 BY = Caller(agent_id="bench", method="bench")
@@ -107,7 +107,7 @@ async def _keep(house: Rooms, name: str, kept: Sequence[StoredMessage]) -> float
             for one in kept
         ]
         rows = [NewMessage(key, one.nth, one.role) for key, one in put]
-        sessions.add_messages(conn, session_key, rows)
+        session_messages.add(conn, session_key, rows)
 
     began = time.perf_counter()
     await house.db.write(BY, work)

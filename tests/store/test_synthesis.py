@@ -25,7 +25,7 @@ from memd.learn.learn import Learn
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import lineage, sources
-from memd.store.session import sessions
+from memd.store.session import session_messages
 
 
 class Relations:
@@ -98,8 +98,8 @@ async def keep_messages(house: Rooms, session_id: str, *messages: tuple[str, str
             raw = text.encode()
             digest = hashlib.sha256(raw).digest()
             source = sources.put(conn, agent_key, key, digest, zlib.compress(raw), 0)
-            rows.append(sessions.NewMessage(source, 0, role))
-        sessions.add_messages(conn, key, rows)
+            rows.append(session_messages.NewMessage(source, 0, role))
+        session_messages.add(conn, key, rows)
 
     await house.db.write(ADA, work)
 

@@ -37,7 +37,7 @@ from memd.sleep.transcript.messages import Message, clean, text_to_store, to_sto
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.session import injections, sessions, turns
+from memd.store.session import injections, session_messages, sessions, turns
 from memd.store.session.sessions import SessionMemoryRow
 from memd.store.session.turns import EarlierRow
 
@@ -208,8 +208,8 @@ def _read_session(
     key = find_session(conn, agent_id, session_id)
     if key is None:
         return NO_HISTORY, SessionContext(injected=injected)
-    places = {mark: place for mark, (_, place) in sessions.messages_by_hash(conn, key).items()}
-    history = SessionHistory(places, sessions.count_ever_stored(conn, key))
+    places = {mark: place for mark, (_, place) in session_messages.list_by_hash(conn, key).items()}
+    history = SessionHistory(places, session_messages.count_ever_stored(conn, key))
     known_hashes = sessions.memory_hashes(conn, key, NAP_MESSAGES_MAX)
     return history, SessionContext(known_hashes, injected=injected)
 

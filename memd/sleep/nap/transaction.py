@@ -38,7 +38,7 @@ from memd.store.access import changes, names
 from memd.store.file.connect import Writing
 from memd.store.memory import sources
 from memd.store.run import runs
-from memd.store.session import injections, sessions, turns
+from memd.store.session import injections, session_messages, sessions, turns
 from memd.store.session.slots import DIGEST
 
 CLOCK_SKEW_US = 86_400_000_000  # the furthest in the future that a timestamp is believed: a day
@@ -203,12 +203,12 @@ class NapTransaction:
         """
         if self.source.memory_keys:
             return {}
-        known = {} if session_key is None else sessions.messages_by_hash(conn, session_key)
+        known = {} if session_key is None else session_messages.list_by_hash(conn, session_key)
         places = set(range(len(self.prepared.stored_messages)))
         if session_key is None:
             places = {place for draft in self.prepared.drafts for place in draft.places}
         source_by_place: dict[int, int] = {}
-        new: list[sessions.NewMessage] = []
+        new: list[session_messages.NewMessage] = []
         for place, message in enumerate(self.prepared.stored_messages):
             if message is None or place not in places:
                 continue
@@ -220,10 +220,10 @@ class NapTransaction:
                     conn, agent_key, session_key, message.sha256, message.zlib, now_us
                 )
                 past_us = _past_us(message.said_at, now_us)
-                new.append(sessions.NewMessage(key, message.nth, message.role, past_us))
+                new.append(session_messages.NewMessage(key, message.nth, message.role, past_us))
             source_by_place[place] = key
         if session_key is not None:
-            sessions.add_messages(conn, session_key, new)
+            session_messages.add(conn, session_key, new)
             names.count_session(conn, session_key, 0, 0, now_us)
         return source_by_place
 

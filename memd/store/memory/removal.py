@@ -18,7 +18,7 @@ from memd.store.memory import lineage, memories, preferences, sources
 from memd.store.org import statements
 from memd.store.run import runs
 from memd.store.search import caches, centroids
-from memd.store.session import sessions, slots, turns
+from memd.store.session import session_messages, slots, turns
 
 _NOT_TRASHED = frozenset(MemoryState) - {MemoryState.TRASHED}
 _CounterRow = tuple[int, int | None, str | None, int]
@@ -259,7 +259,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     source_keys = {
         *_sources_of(conn, keys),
         *turns.sources_of(conn, slots.without_digests(conn, keys)),
-        *sessions.find_repeating(conn, keys),
+        *session_messages.find_repeating(conn, keys),
     }
     preferences.erase_of(conn, keys)
     centroids.subtract(conn, keys)

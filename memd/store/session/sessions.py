@@ -1,16 +1,13 @@
-"""Sessions: their start, end and listing, and the messages that naps stored (SPEC 1.8, D2)."""
+"""Sessions: their start, end and listing (SPEC 1.8, D2)."""
 
 from __future__ import annotations
 
-import hashlib
-import zlib
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.memory import memories, sources, versions
-from memd.store.session import injections, message_index
+from memd.store.memory import memories, versions
+from memd.store.session import injections
 
 IDLE_US = 6 * 3_600_000_000  # a session without activity for so long has ended (SPEC D2)
 BEGINNING_US = 10_000_000
@@ -32,25 +29,6 @@ class SessionRow(NamedTuple):
     token_count: int
     messages: int
     compressed: int
-
-
-class MessageRow(NamedTuple):
-    """A stored message; *zlib* is its compressed text."""
-
-    ordinal: int
-    role: str
-    said_at_us: int | None
-    kept_at_us: int
-    zlib: bytes
-
-
-class NewMessage(NamedTuple):
-    """A message to store: the *nth* with its text, and when it was said if that is known."""
-
-    source_key: int
-    nth: int
-    role: str
-    said_at_us: int | None = None
 
 
 class SessionMemoryRow(NamedTuple):
@@ -98,88 +76,6 @@ def list_page(
         """,
         {"agent_key": agent_key, "before": before, "limit": limit},
     )
-
-
-def list_messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
-    """Return the session's messages after the *after*-th, in order.
-
-    An equal text of an earlier session is stored once, but none was kept before its session began.
-    """
-    return conn.list_rows(
-        MessageRow,
-        """
-        SELECT g.ordinal, g.role, g.said_at_us, max(o.created_at_us, s.started_at_us), o.zlib
-          FROM session_message AS g
-               JOIN session AS s ON s.session_key = g.session_key
-               JOIN source AS o ON o.source_key = g.source_key
-         WHERE g.session_key = :session_key AND g.ordinal > :after
-         ORDER BY g.ordinal
-         LIMIT :limit
-        """,
-        {"session_key": session_key, "after": after, "limit": limit},
-    )
-
-
-def list_last_messages(conn: Reading, session_key: int, limit: int) -> list[MessageRow]:
-    """Return the last *limit* of the session's messages that are left, in order."""
-    rows = conn.list_rows(
-        MessageRow,
-        """
-        SELECT g.ordinal, g.role, o.created_at_us, o.zlib
-          FROM session_message AS g
-               JOIN source AS o ON o.source_key = g.source_key
-         WHERE g.session_key = :session_key
-         ORDER BY g.ordinal DESC
-         LIMIT :limit
-        """,
-        {"session_key": session_key, "limit": limit},
-    )
-    return rows[::-1]
-
-
-def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return the sources of messages that contain the text of one of these memories.
-
-    A session's memory and a message of the same session may say the same without one being made
-    from the other. White space makes no difference.
-    """
-    rows = conn.execute(
-        """
-        SELECT DISTINCT m.session_key, m.content
-          FROM memory AS m
-         WHERE m.memory_key IN (SELECT value FROM carray(:keys)) AND m.session_key IS NOT NULL
-           AND EXISTS (SELECT 1 FROM session_message AS g WHERE g.session_key = m.session_key)
-        """,
-        {"keys": keys_array(keys)},
-    )
-    by_session: dict[int, list[str]] = {}
-    for session_key, content in rows:
-        by_session.setdefault(session_key, []).append(_collapse_space(content))
-    return [
-        source_key
-        for session_key, texts in by_session.items()
-        for source_key in _find_containing(conn, session_key, texts)
-    ]
-
-
-def _find_containing(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[int]:
-    rows = conn.execute(
-        """
-        SELECT DISTINCT o.source_key, o.zlib
-          FROM session_message AS g
-               JOIN source AS o ON o.source_key = g.source_key
-         WHERE g.session_key = :session_key
-        """,
-        {"session_key": session_key},
-    )
-    for key, blob in rows:
-        message = _collapse_space(zlib.decompress(blob).decode())
-        if any(text in message for text in texts):
-            yield key
-
-
-def _collapse_space(text: str) -> str:
-    return " ".join(text.split())
 
 
 def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[SessionMemoryRow]:
@@ -316,20 +212,6 @@ def end(conn: Writing, session_key: int, now_us: int) -> None:
     )
 
 
-def messages_by_hash(conn: Reading, session_key: int) -> dict[tuple[bytes, int], tuple[int, int]]:
-    """Return source and ordinal of each stored message, by its text's hash and *nth*."""
-    rows = conn.execute(
-        """
-        SELECT o.sha256, g.nth, g.source_key, g.ordinal
-          FROM session_message AS g
-               JOIN source AS o ON o.source_key = g.source_key
-         WHERE g.session_key = :session_key
-        """,
-        {"session_key": session_key},
-    )
-    return {(sha256, nth): (key, ordinal) for sha256, nth, key, ordinal in rows}
-
-
 def memory_hashes(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]:
     """Return the content hashes of the session's latest *limit* memories, in any state."""
     rows = conn.execute(
@@ -345,34 +227,6 @@ def memory_hashes(conn: Reading, session_key: int, limit: int) -> frozenset[byte
     return frozenset(content_hash for (content_hash,) in rows)
 
 
-def count_ever_stored(conn: Reading, session_key: int) -> int:
-    """Return how many messages of the session were ever stored, erased ones included."""
-    return conn.get_count(
-        "SELECT heard FROM session WHERE session_key = :session_key", {"session_key": session_key}
-    )
-
-
-def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
-    """Append messages after the last ordinal ever used, and index them."""
-    start = count_ever_stored(conn, session_key)
-    new = message_index.find_new(conn, [row.source_key for row in rows])
-    conn.executemany(
-        """
-        INSERT INTO session_message (session_key, ordinal, source_key, nth, role, said_at_us)
-        VALUES (:session_key, :ordinal, :source_key, :nth, :role, :said_at_us)
-        """,
-        (
-            {"session_key": session_key, "ordinal": ordinal, **row._asdict()}
-            for ordinal, row in enumerate(rows, start)
-        ),
-    )
-    message_index.index(conn, new)
-    conn.execute(
-        "UPDATE session SET heard = heard + :new WHERE session_key = :session_key",
-        {"new": len(rows), "session_key": session_key},
-    )
-
-
 def record_derived(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
     """Record that these memories were derived from another one, for their lineage."""
     conn.executemany(
@@ -382,23 +236,3 @@ def record_derived(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> N
         """,
         ({"from_key": from_key, "memory_id": memory_id} for memory_id in memory_ids),
     )
-
-
-def count_messages(conn: Reading, session_key: int | None) -> int:
-    return conn.get_count(
-        "SELECT count(*) FROM session_message WHERE session_key = :session_key",
-        {"session_key": session_key},
-    )
-
-
-def erase_messages(conn: Writing, session_key: int | None) -> int:
-    """Erase every message of the session with its text; returns how many there were."""
-    rows = conn.execute(
-        "SELECT source_key FROM session_message WHERE session_key = :session_key",
-        {"session_key": session_key},
-    ).fetchall()
-    if rows:
-        sources.erase(conn, list({key for (key,) in cast("list[tuple[int]]", rows)}))
-        payload = f"messages:{session_key}:{len(rows)}".encode()  # what was done, without any text
-        changes.touch(conn, b"", hashlib.sha256(payload).digest())
-    return len(rows)
