@@ -30,13 +30,14 @@ from memd.domain.ingest import Receipt, ReceiptItem
 from memd.domain.trust import BURSTING, Flag
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival, Filing, Filings, new_row
+from memd.ingest.withdrawn import takes_back
 from memd.store.file.connect import Writing
 from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
 from memd.store.memory.preferences import NewPreference, StatingMemory
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, pending, vectors
 from memd.text.importance import importance, is_kept, novelty
-from memd.text.preference import project_preference_name, takes_back
+from memd.text.preference import project_preference_name
 
 BELOW_REASON = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
 PASSING_REASONS = {

@@ -25,9 +25,10 @@ from memd.domain.trust import TRUST, Flag, Screened, SecretsPolicy, Suspicion, i
 from memd.extract.passing import passing_kind
 from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
+from memd.ingest.withdrawn import may_take_back
 from memd.text.chunk import chunk, clean
 from memd.text.importance import salience
-from memd.text.preference import is_preference, may_take_back, preference_name
+from memd.text.preference import is_preference, preference_name
 from memd.text.repetition import KnownWords, remove_known
 from memd.text.route import route
 from memd.text.words import sentences
