@@ -7,7 +7,8 @@ checkouts of all, in folders of whatever names. Only sums are printed, by reposi
 ``--moments`` scores by ``moments.jsonl`` instead: lines of thirteen more repositories that must
 not be kept, which were looked at after they were labelled; DIR then holds those. ``--further
 fit`` and ``held`` score by what was labelled of ten more writers: those of ``fit`` may be looked
-at, those of ``held`` are only scored.
+at, those of ``held`` are only scored. What is only scored was read twice again, blind: *clear* are
+the wishes that both readers would know a week later.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ from bench.transcripts import specstory
 LABELLED = LABELS / "others" / "preferences.jsonl"
 MOMENTS = LABELS / "others" / "moments.jsonl"
 FURTHER = ("fit", "held")
+COUNTS = (
+    *("preferences", "kept", "in memories", "clear", "clear kept"),
+    *("of the moment", "those kept"),
+)
+CLEAR = ["lasting", "lasting"]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -50,10 +56,9 @@ def measure(folder: Path, labelled_in: Path = LABELLED) -> dict[str, Any]:
     paths = {path.stem: path for path in folder.rglob("*.md") if path.stem in labelled}
     if missing := sorted(set(labelled) - set(paths)):
         raise SystemExit(f"no session {missing[0]} below {folder}")
-    names = ("preferences", "kept", "in memories", "of the moment", "those kept")
     by_repository: dict[str, dict[str, int]] = {}
     for name, rows in labelled.items():
-        sums = by_repository.setdefault(rows[0]["repo"], dict.fromkeys(names, 0))
+        sums = by_repository.setdefault(rows[0]["repo"], dict.fromkeys(COUNTS, 0))
         text = paths[name].read_text("utf-8")
         lines = text.splitlines()
         memories = distilled(specstory(text, sidechains=False))
@@ -63,6 +68,9 @@ def measure(folder: Path, labelled_in: Path = LABELLED) -> dict[str, Any]:
         sums["preferences"] += len(items)
         sums["kept"] += len(covered(memories, items))
         sums["in memories"] += len(covered(own, items))
+        clear = [_item(row) for row in rows if "keys" in row and row.get("again") == CLEAR]
+        sums["clear"] += len(clear)
+        sums["clear kept"] += len(covered(memories, clear))
         sums["of the moment"] += len(moment)
         sums["those kept"] += len(junk_kept(memories, moment))
     return by_repository
