@@ -92,6 +92,7 @@ def localize(moment: datetime, zone: tzinfo | None = None) -> datetime:
     Within a day of the calendar's ends, where that zone may be in a year that there is not,
     *moment* as it is.
 
+    >>> from datetime import timezone
     >>> localize(_LAST, timezone(timedelta(hours=1))).isoformat()
     '9999-12-31T23:59:59.999999+00:00'
     """
