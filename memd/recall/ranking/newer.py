@@ -52,8 +52,8 @@ _SURE = 1e-4
 
 _CHANGE_WORDS = frozenset(
     """
-    now nowadays anymore instead again actually correction new move moved moves change changed
-    changes changing switch switched switches switching swap swapped replace replaced replaces
+    now nowadays anymore instead again actually correction new move moved moves changed changing
+    switch switched switches switching swap swapped replace replaced replaces
     replacing rename renamed renaming migrate migrated bump bumped gone left quit stop stops stopped
     cancel cancelled canceled cancels drop dropped sold died broke split retire retired retires
     wrong postpone postponed extension extended closed threw lost stolen became forget ended cut
@@ -90,12 +90,14 @@ _SUBJECT = re.compile(
     |ist|sind|war|waren|hat|est|sont|es|son|è|sono|het|zijn)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_SUBJECT_WORDS_MAX = 6
+_SUBJECT_WORDS_MAX = 10
 _WORD = re.compile(r"[^\W_]+")
 _ASKING = frozenset(
     "use get need take want go come keep make call live work tell say give put like".split()  # noqa: SIM905
 )
 """Verbs of questions: they are not what is asked about."""
+_RULES = re.compile(rf"{_LEAD}(?:nobody|no one|everybody|everyone|anybody|anyone)\b", re.IGNORECASE)
+"""Who says what nobody or everybody does gives a rule, and no new value."""
 _NAMED = re.compile(r"(?<=[\w,;)] )[A-Z][^\W_]{2,}|\b(?=\w*\d)(?=\w*[^\W\d_])[^\W_]+\b")
 
 
@@ -209,7 +211,7 @@ def _find_first(
             continue
         if other.its.moment_us > leader.its.moment_us:
             evidence = _evidence(leader, other, cosine, asked)
-            if evidence >= _ENOUGH and not is_of_another(other.its.own, leader.stems, asked):
+            if evidence >= _ENOUGH and not _is_of_another(other, leader, asked):
                 newer.append(_Newer(evidence, other))
         elif cosine >= _ANSWERS and _is_answered(other.item, leader.its):
             answers.append(_Newer(cosine, other))
@@ -226,6 +228,19 @@ def _evidence(leader: _Statement, other: _Statement, cosine: float, asked: froze
     if names:
         evidence += _NAME * len(names & other.stems) / len(leader.names)
     return evidence + _CHANGE * other.changes if evidence + _CHANGE >= _ENOUGH else evidence
+
+
+def _is_of_another(newer: _Statement, older: _Statement, asked: frozenset[str]) -> bool:
+    """Return whether *newer* is about another thing, or about one case of the older one's.
+
+    "The nginx port of the old host is 80" leaves what the nginx port is, and so does "nobody may
+    change the nginx port".
+    """
+    if not newer.changes:
+        is_case = _subject(newer.its.own) > _subject(older.its.own) > frozenset()
+        if is_case or _RULES.match(newer.its.own):
+            return True
+    return is_of_another(newer.its.own, older.stems, asked)
 
 
 def is_of_another(newer: str, older: frozenset[str], asked: frozenset[str]) -> bool:

@@ -103,6 +103,16 @@ def test_what_does_not_outdate_it_stays_where_it_is(text: str, fields: dict[str,
             "Paul isn't allergic to cats any more",
             "What is Lea allergic to?",
         ),
+        (
+            "The nginx port is 8080.",
+            "The nginx port of the old host in the cellar is 80.",
+            "the nginx port",
+        ),
+        (
+            "The nginx port is 8080.",
+            "Nobody may touch the nginx port on a Friday afternoon.",
+            "the nginx port",
+        ),
     ],
 )
 def test_what_is_said_of_another_thing_does_not_lead(one: str, other: str, query: str) -> None:
