@@ -194,10 +194,9 @@ def test_what_another_agent_shared_is_read_by_its_id_and_left_to_it(
     with daemon.client() as owner:
         params = {"agent_id": "sharer", "category": "semantic", "content": content}
         copy = owner.call("shared.publish", params)
-    (first, *_) = pump.tool("memory_search", query="Where does bittern deploy from?")[
-        "structuredContent"
-    ]["memories"]
-    assert (first["id"], first["shared"]) == (copy, True)
+    result_text = text(pump.tool("memory_search", query="Where does bittern deploy from?"))
+    assert copy in result_text
+    assert "[shared]" in result_text
     memory = pump.tool("memory_get", id=copy)["structuredContent"]["memory"]
     assert memory["shared"]
     assert memory["text"].startswith("<memory-entry>\n[shared]")

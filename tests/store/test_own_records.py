@@ -11,7 +11,7 @@ from support.clocks import HeldClock
 from support.nights import ADA, Bed
 from support.recording import a_record
 
-from memd.base.errors import BusyError
+from memd.base.errors import BusyError, VersionConflictError
 from memd.base.limits import NOTES_WAITING_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import RunState
@@ -151,7 +151,8 @@ async def test_writes_are_links_of_the_audit_but_for_what_is_said_all_the_time(b
     await records.save(ann, ENTITIES["heartbeats"], a_record("heartbeats"))
     await records.delete(ann, ENTITIES["tasks"], {"id": "t2"})
     await records.set(ann, a_record("settings"), expected="")
-    await records.set(ann, a_record("settings"), expected="")  # lost: nothing was written
+    with pytest.raises(VersionConflictError):  # nothing is written
+        await records.set(ann, a_record("settings"), expected="")
     links, _ = await Audit(bed.house.db, bed.clock).show(AuditFilter(client="ann"), None, 100)
     assert [link.rows for link in links[::-1]] == [2, 1, 1]
     report = await Audit(bed.house.db, bed.clock).verify()

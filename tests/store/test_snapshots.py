@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from support.store import ADA
@@ -54,3 +55,18 @@ async def test_a_write_that_fails_between_two_rows_keeps_no_snapshot(house: Room
     await house.db.write(ADA, lambda conn: conn.set_meta("mark", 1))
     assert await house.db.checkpoint(truncate=True)  # which an open statement would refuse
     del kept
+
+
+async def test_an_error_that_is_raised_again_ends_no_coroutine_that_waits(house: Rooms) -> None:
+    error = Stop()
+
+    def work(_conn: Reading) -> None:
+        raise error
+
+    async def try_twice() -> int:
+        for _ in range(2):
+            with suppress(Stop):
+                await house.db.read(work)
+        return 2
+
+    assert await try_twice() == 2

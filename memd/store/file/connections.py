@@ -7,6 +7,7 @@ connection's own thread.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
@@ -24,6 +25,8 @@ from memd.store.file.faults import is_fatal, translate
 
 T = TypeVar("T")
 ConnT = TypeVar("ConnT", bound=Reading)
+
+_AWAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # flags of a frame's code
 
 
 class Pool:
@@ -196,7 +199,12 @@ def _end_statements(error: BaseException) -> None:
     links: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in links:
-        traceback.clear_frames(link.__traceback__)
+        for frame, _ in traceback.walk_tb(link.__traceback__):
+            # An error that is raised again has frames of before; a coroutine among them may wait
+            # for this very work, and to clear its frame would close it.
+            if not frame.f_code.co_flags & _AWAITS:
+                with suppress(RuntimeError):  # it runs
+                    frame.clear()
         links.append(link)
         link = link.__context__
 
