@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from memd.domain.enums import Trust
-from memd.recall.ranking.newer import STATEMENTS, is_of_another
+from memd.recall.ranking.newer import STATEMENTS, is_of_another, raise_to
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import any_of
@@ -98,7 +97,7 @@ def put_corrections_first(items: Sequence[Ranked], query: str) -> list[Ranked]:
             first = _find_correction(item, subjects, placed, asked)
             if first is not None:
                 placed.add(first.measured.candidate.memory_key)
-                ordered.append(_raise(first, item))
+                ordered.append(raise_to(first, item))
         placed.add(key)
         ordered.append(item)
     return ordered
@@ -134,15 +133,6 @@ def _find_correction(
         if not is_of_another(other.own, words, asked):
             return correction
     return None
-
-
-def _raise(correction: Ranked, corrected: Ranked) -> Ranked:
-    return replace(
-        correction,
-        relevance=max(correction.relevance, corrected.relevance),
-        passes=True,
-        bar=min(correction.bar, corrected.bar),
-    )
 
 
 def _subject(text: str) -> frozenset[str]:

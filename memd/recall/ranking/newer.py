@@ -187,7 +187,7 @@ def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranke
             first = _find_first(_Statement(item), others, near, asked)
             if first is not None:
                 placed.add(first.its.memory_key)
-                ordered.append(_raise(first.item, item))
+                ordered.append(raise_to(first.item, item))
         placed.add(key)
         ordered.append(item)
     return ordered
@@ -298,7 +298,8 @@ def _is_of_one_thing(its: SearchCandidate) -> bool:
     return not is_turn and len(its.own) <= CHARS_MAX
 
 
-def _raise(newer: Ranked, older: Ranked) -> Ranked:
+def raise_to(newer: Ranked, older: Ranked) -> Ranked:
+    """Return *newer* with the relevance and the bar of *older*, where its own are worse."""
     return replace(
         newer,
         relevance=max(newer.relevance, older.relevance),
