@@ -25,7 +25,6 @@ from memd.base.errors import (
 from memd.base.limits import EVENTS_WAITING_MAX, FRAME_BYTES_MAX
 from memd.base.paths import Paths
 from memd.rpc import envelope, framing
-from memd.text.preference import default_category
 
 TIMEOUT_S: Final = 30.0
 READ_BYTES: Final = 262_144
@@ -177,8 +176,12 @@ def deliver(
 
 def store_params(content: str, category: str | None, params: dict[str, Any]) -> dict[str, Any]:
     """Return the params of ``memory.store``; without a *category* it is derived from *content*."""
-    filed = category or default_category(content, params.get("speaker"))
-    return {"content": content, "category": filed, **params}
+    if not category:
+        # Its patterns take longer to compile than all else that a client loads.
+        from memd.text.preference import default_category
+
+        category = default_category(content, params.get("speaker"))
+    return {"content": content, "category": category, **params}
 
 
 class EventQueue:

@@ -158,6 +158,11 @@ def test_a_search_typed_as_it_should_be_loads_the_standard_library_only() -> Non
     assert not HEAVY & loaded(run)
 
 
+def test_a_client_compiles_no_pattern_of_what_a_text_says() -> None:
+    """They take longer than all else that it loads, and it needs them to store without a kind."""
+    assert not {name for name in loaded_modules("import memd.client") if "memd.text" in name}
+
+
 def test_the_command_line_is_found_without_its_libraries() -> None:
     assert not HEAVY & loaded("import memd.__main__, memd.cli.cli")
 
