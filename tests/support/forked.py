@@ -42,7 +42,7 @@ AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "OMP_", "OPENBLAS_")
 """What these variables say is heard at the start of a process, and only then."""
 LIBRARIES = (
     *("fastembed", "httpx", "numpy", "onnxruntime", "psutil", "re2", "rich", "structlog"),
-    *("structlog.dev", "tokenizers"),
+    *("structlog.dev", "tokenizers", "yaml"),
 )
 """What memd imports when it first needs it: some of them take longer than a daemon's start."""
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR", "")  # as it was before any test
@@ -351,11 +351,10 @@ def _stream(like: Any, handle: int, mode: str, *, line_buffering: bool = False) 
 
 
 def _import_commands() -> None:
-    """Import what commands do, before anything is asked."""
+    """Import all of memd and what each command does, before anything is asked."""
     from memd.cli.commands import COMMANDS, GROUPS
 
-    for name in ("memd.daemon", "memd.serve.rooms"):
-        importlib.import_module(name)
+    import_memd()
     groups = (group.entries for group in GROUPS.values())
     for entry in (*COMMANDS.values(), *chain.from_iterable(groups)):
         entry.load()
@@ -376,12 +375,13 @@ def _import_daemon(model_dir: str) -> None:
 def import_memd() -> None:
     """Import all of memd and its libraries, and make what is made when it is first needed.
 
-    That are the models of pydantic and the patterns of secrets.
+    That are the models of pydantic, the patterns of secrets and those of directives.
     """
     from pydantic import BaseModel
 
     from memd.embedding.model_thread import keep_libraries_quiet
     from memd.guard.redaction import redact
+    from memd.text.preference import default_category
 
     keep_libraries_quiet()
     for name in (*modules(), *LIBRARIES):
@@ -393,6 +393,7 @@ def import_memd() -> None:
         model.model_rebuild()
     secrets = "ghp_0123456789abcdefghijABCDEFGHIJ012345, 4111111111111111, DE89370400440532013000"
     assert redact(secrets) != secrets  # no pattern is made for a text without a sign of one
+    assert default_category("Always answer in German", None) == "procedural"
 
 
 def keep() -> None:
