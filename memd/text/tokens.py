@@ -197,11 +197,13 @@ class FolderTokens:
 
     def __init__(self, model_dir: Path) -> None:
         self._path = model_dir / TOKENIZER_FILE
+        self._file = str(self._path)
         self._estimate = DefaultTokenEstimator()
         self._model: ModelTokens | None = None
 
     def count(self, text: str) -> int:
-        if self._model is None and self._path.is_file():
+        # A long text asks for thousands of counts: a look by ``Path`` is most of an estimate.
+        if self._model is None and os.access(self._file, os.F_OK):
             self._model = model_tokens(self._path)
         return (self._model or self._estimate).count(text)
 
