@@ -22,7 +22,7 @@ texts = st.lists(parts, max_size=30).map("".join)
 
 
 @given(text=texts, tokens_min=st.integers(1, 10), more=st.integers(0, 20))
-@drawn(gate=150, long=300)
+@drawn(gate=75, long=300)
 def test_chunks_hold_every_character_in_order(text: str, tokens_min: int, more: int) -> None:
     cleaned = clean(text)
     pieces = chunk(cleaned, Letters(), tokens_min=tokens_min, tokens_max=tokens_min + more)
@@ -31,7 +31,7 @@ def test_chunks_hold_every_character_in_order(text: str, tokens_min: int, more: 
 
 
 @given(text=texts, tokens_min=st.integers(2, 10), more=st.integers(0, 20))
-@drawn(gate=150, long=300)
+@drawn(gate=75, long=300)
 def test_no_chunk_is_larger_than_the_maximum(text: str, tokens_min: int, more: int) -> None:
     counter = Letters()
     pieces = chunk(clean(text), counter, tokens_min=tokens_min, tokens_max=tokens_min + more)
@@ -44,7 +44,7 @@ paragraphs = st.lists(sentences, min_size=1, max_size=12).map(". ".join)
 
 
 @given(text=paragraphs, tokens_min=st.integers(1, 12), more=st.integers(6, 30))
-@drawn(gate=150, long=300)
+@drawn(gate=75, long=300)
 def test_no_part_of_a_long_paragraph_is_below_the_minimum(
     text: str, tokens_min: int, more: int
 ) -> None:

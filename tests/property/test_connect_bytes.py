@@ -85,7 +85,7 @@ def json_texts(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.parametrize("target", of("json"))
-@drawn(gate=20, long=100)  # 40 ms each
+@drawn(gate=10, long=100)  # 40 ms each
 @given(text=json_texts())
 @example(text="{}")
 @example(text="")
@@ -143,7 +143,7 @@ def yaml_texts(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.parametrize("target", of("yaml"))
-@drawn(gate=20, long=100)
+@drawn(gate=10, long=100)
 @given(text=yaml_texts())
 def test_yaml_is_as_it_was(target: Target, text: str) -> None:
     keys = [line.split(":")[0] for line in text.splitlines() if line[:1].isalpha()]
@@ -168,7 +168,7 @@ def goes_in_and_out(target: Target, text: str, read: Any) -> None:
 
 
 @pytest.mark.parametrize("target", of("json"))
-@drawn(gate=20, long=100)
+@drawn(gate=10, long=100)
 @given(text=json_texts(), value=VALUES)
 def test_what_somebody_adds_meanwhile_stays(target: Target, text: str, value: Any) -> None:
     try:

@@ -220,7 +220,7 @@ CALLERS = st.builds(
 )
 BROAD = {"namespaces": frozenset(NAMESPACES[:3])}
 """A filter that keeps more rows than are listed, a fifth of all."""
-SOME = drawn(gate=25, long=40)
+SOME = drawn(gate=12, long=40)
 
 
 def expected(world: World, query: MemoryQuery, caller: Caller) -> list[Known]:

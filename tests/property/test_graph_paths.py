@@ -25,7 +25,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("graph") / "memd.db"
 
 
-@drawn(gate=75, long=150)
+@drawn(gate=30, long=150)
 @given(picture=PICTURES, hops=st.integers(1, 6))
 def test_the_shortest_ways_are_those_of_brute_force(
     path: Path, picture: list[Drawn], hops: int
@@ -51,7 +51,7 @@ def test_the_shortest_ways_are_those_of_brute_force(
                     assert len(set(on)) == len(on)
 
 
-@drawn(gate=50, long=80)
+@drawn(gate=25, long=80)
 @given(picture=PICTURES, starts=st.sets(st.integers(0, 7), min_size=1), hops=st.integers(0, 4))
 def test_a_walk_from_several_things_reaches_each_with_the_fewest_hops(
     path: Path, picture: list[Drawn], starts: set[int], hops: int

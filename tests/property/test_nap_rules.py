@@ -43,7 +43,7 @@ SESSIONS = st.lists(MESSAGES, max_size=14)
 
 
 @given(SESSIONS, st.sampled_from((0.0, MENTION_SHARE)))
-@drawn(gate=150, long=300)
+@drawn(gate=75, long=300)
 def test_consolidating_twice_is_as_once(session: list[Any], share: float) -> None:
     nap = MemoryConsolidator(mention_share=share)
     before = copy.deepcopy(session)
@@ -55,7 +55,7 @@ def test_consolidating_twice_is_as_once(session: list[Any], share: float) -> Non
 
 
 @given(SESSIONS, SESSIONS)
-@drawn(gate=150, long=300)
+@drawn(gate=75, long=300)
 def test_no_fact_is_lost_or_nested_however_often_it_is_consolidated(
     session: list[Any], later: list[Any]
 ) -> None:

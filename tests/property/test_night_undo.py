@@ -24,8 +24,8 @@ from memd.domain.sleep.sleep import RunReport
 from memd.sleep.night.night import STEPS
 
 SEEDS = st.integers(0, 2**32)
-SOME = drawn(gate=5, long=12)
-FEW = drawn(gate=3, long=6)
+SOME = drawn(gate=3, long=12)
+FEW = drawn(gate=2, long=6)
 MANY = settings(max_examples=400)
 
 Then = Callable[[Bed, random.Random], Awaitable[None]]

@@ -86,7 +86,7 @@ def replayed(log: Sequence[Operation]) -> list[SnapshotRow]:
     return [facts[fact_id] for fact_id in sorted(facts)]
 
 
-@drawn(gate=50, long=100)
+@drawn(gate=25, long=100)
 @given(STEPS)
 def test_the_facts_are_what_replaying_the_log_gives(steps: list[Step]) -> None:
     with a_log(steps) as (conn, log):
@@ -100,7 +100,7 @@ def test_the_facts_are_what_replaying_the_log_gives(steps: list[Step]) -> None:
         assert fact_index.TABLE.is_intact(conn)
 
 
-@drawn(gate=50, long=100)
+@drawn(gate=25, long=100)
 @given(STEPS, st.lists(st.integers(900, 1_500), min_size=1, max_size=10))
 def test_a_moment_is_what_replaying_the_log_up_to_it_gives(
     steps: list[Step], moments: list[int]
@@ -111,7 +111,7 @@ def test_a_moment_is_what_replaying_the_log_up_to_it_gives(
             assert org_facts.snapshot_at(conn, at_us) == replayed(until)
 
 
-@drawn(gate=50, long=100)
+@drawn(gate=25, long=100)
 @given(STEPS)
 def test_versions_count_up_by_one_and_times_never_go_back(steps: list[Step]) -> None:
     with a_log(steps) as (conn, log):
@@ -127,7 +127,7 @@ def test_versions_count_up_by_one_and_times_never_go_back(steps: list[Step]) -> 
             assert ("RETRACT", "RETRACT") not in set(itertools.pairwise(kinds))
 
 
-@drawn(gate=50, long=100)
+@drawn(gate=25, long=100)
 @given(STEPS, st.sampled_from(("litestar", "use", "rest", "%", "_", "e f")))
 def test_a_literal_search_finds_exactly_what_holds_the_text(steps: list[Step], text: str) -> None:
     with a_log(steps) as (conn, log):

@@ -47,7 +47,7 @@ def handled(reports: Sequence[UsageReport]) -> tuple[WindowRow, Effects]:
     return row, effects
 
 
-@drawn(gate=500, long=20_000)
+@drawn(gate=200, long=20_000)
 @given(st.lists(a_report, max_size=12))
 def test_reports_that_wait_have_the_effects_of_all_that_were_taken(
     reports: list[UsageReport],

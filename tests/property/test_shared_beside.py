@@ -46,14 +46,14 @@ async def _recalls(
             return alone, beside
 
 
-@drawn(gate=15, long=25)
+@drawn(gate=8, long=25)
 @given(own=TEXTS, mine=TEXTS)
 def test_where_nobody_else_shares_the_answer_is_the_same(own: list[str], mine: list[str]) -> None:
     alone, beside = asyncio.run(_recalls(own, mine, [], "where are the bees in winter"))
     assert beside == alone
 
 
-@drawn(gate=15, long=25)
+@drawn(gate=8, long=25)
 @given(own=TEXTS, others=TEXTS)
 @example(own=["bees", "garden winter", "bees bees honey"], others=["bees", "bees winter"])
 def test_ones_own_memories_keep_their_order_among_what_others_share(

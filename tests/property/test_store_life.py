@@ -252,7 +252,7 @@ class Lives(RuleBasedStateMachine):
 
 # Shrinking restarts the rooms thousands of times; the steps that failed are printed as they were.
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
-Lives.TestCase.settings = settings(drawn(gate=12, long=25), stateful_step_count=30, phases=UNSHRUNK)
+Lives.TestCase.settings = settings(drawn(gate=8, long=25), stateful_step_count=30, phases=UNSHRUNK)
 TestLives = Lives.TestCase
 
 

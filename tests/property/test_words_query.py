@@ -39,7 +39,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Ru
         runner.run(house_of.__aexit__(None, None, None))
 
 
-@drawn(gate=75, long=150)
+@drawn(gate=30, long=150)
 @given(text=QUERIES)
 @example(text='owner:a2 OR "a2"')
 def test_any_text_is_a_question_about_ones_own_memories(
