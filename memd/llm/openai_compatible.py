@@ -9,7 +9,9 @@ our own HTTP (docs/decisions/0172).
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
+import ssl
 import stat
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -97,6 +99,7 @@ class OpenAICompatible:
     def _open_client(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = httpx.AsyncClient(
+                verify=_authorities(),
                 trust_env=False,
                 follow_redirects=False,
                 timeout=httpx.Timeout(None, connect=self._timeout_ms / 1_000),
@@ -125,6 +128,12 @@ class OpenAICompatible:
             shape = {"name": request.purpose.value, "strict": True, "schema": request.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         return body
+
+
+@functools.cache
+def _authorities() -> ssl.SSLContext:
+    """Return what certificates are checked with: 30 ms to read, the same for every endpoint."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class _UnknownShapeError(Exception):
