@@ -28,8 +28,8 @@ TOLD_IN_DOCS = (
     "you only ever run plan, I run apply",
     "the csv is semicolon separated, it only LOOKS like one column",
 )
-GATE_STEP = 3
-"""The gate naps on every third saying of each list, ``--long`` on all (decision 0153)."""
+GATE_STEP = 5
+"""The gate naps on every fifth saying of each list, ``--long`` on all (decision 0153)."""
 
 
 class Figures(NamedTuple):
@@ -61,28 +61,28 @@ WHOLE = Figures(
     },
     {"conventions, of the moment": 24, "moment": 16},
 )
-THIRD = Figures(
+FIFTH = Figures(
     {
-        "conventions": (14, 14),
-        "environment": (9, 7),
-        "decisions": (8, 8),
-        "constraints": (6, 7),
-        "people": (6, 7),
+        "conventions": (9, 9),
+        "environment": (5, 5),
+        "decisions": (5, 5),
+        "constraints": (3, 4),
+        "people": (3, 3),
     },
-    {"conventions, of the moment": (2, 4), "moment": (1, 1)},
+    {"conventions, of the moment": (3, 5), "moment": (1, 1)},
     {
-        "conventions": 31,
-        "environment": 17,
-        "decisions": 13,
-        "constraints": 13,
-        "people": 13,
+        "conventions": 17,
+        "environment": 10,
+        "decisions": 9,
+        "constraints": 7,
+        "people": 8,
     },
-    {"conventions, of the moment": 6, "moment": 5},
+    {"conventions, of the moment": 6, "moment": 4},
 )
 PARTS = pytest.mark.parametrize(
     ("step", "figures"),
     [
-        pytest.param(GATE_STEP, THIRD, id="a third"),
+        pytest.param(GATE_STEP, FIFTH, id="a fifth"),
         pytest.param(1, WHOLE, id="all", marks=pytest.mark.long),
     ],
 )
