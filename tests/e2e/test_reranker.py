@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.daemon import WAIT_S
 from support.desk import Desk, a_desk, served
 
 from memd.base.paths import RERANKER_NAME
@@ -138,7 +139,7 @@ def test_the_real_model_gives_the_numbers_of_its_card_and_is_carried_whole(
 
 
 async def test_the_real_model_answers_in_its_thread(reranker_dir: Path) -> None:
-    thread = RerankerThread(reranker_dir)
+    thread = RerankerThread(reranker_dir, answer_ms=int(WAIT_S * 1_000))
     try:
         scores = await thread.score(CARD_QUESTION, CARD_TEXTS)
     finally:
