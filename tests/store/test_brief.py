@@ -104,7 +104,7 @@ async def test_a_rule_is_told_without_what_came_of_it_however_many_sessions_went
     rule = replace(RULE, text=f"{RULE.text}\nOutcome: The job runs from Monday to Thursday.")
     await napped(room.bed, rule, ENDED, session_id="first", project_id=PROJECT)
     for number in range(BRIEF_SESSIONS_MAX + 1):
-        news = [Said(other_words(f"{number}-{row}"), f"n{row}") for row in range(40)]
+        news = [Said(other_words(f"{number}-{row}"), f"n{row}") for row in range(13)]
         await napped(room.bed, *news, session_id=f"later-{number}", project_id=PROJECT)
 
     brief = await room.brief("two")
