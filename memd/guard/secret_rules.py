@@ -18,7 +18,8 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memd.guard.secret_shapes import SHAPES, SecretShape, is_mixed
+from memd.guard.secret_checks import is_mixed
+from memd.guard.secret_shapes import SHAPES, SecretShape
 
 _RULES = Path(__file__).with_suffix(".json")
 _BYTES_MAX = 4 << 20  # of memory for one compiled pattern
@@ -28,7 +29,8 @@ _AFTER_A_NAME = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
 NUMBER, ACCOUNT = r"\d(?:[ -]?\d){12}", r"[A-Z]{2}\d{2} ?[A-Z0-9]{4} ?[A-Z0-9]{4}"
 _CALLED = (
     r"passw|pass(?:phrase|code)|(?:_|\b)(?:pass|pwd?|psk)\b|kennwort|contraseña|mot de passe"
-    r"|wachtwoord|senha|login|user|cred|zugang|auth"
+    r"|wachtwoord|senha|palavra|lösenord|adgangskode|hasło|app[ -]|pin\b|login|user|cred|zugang"
+    r"|auth"
 )
 ANY = rf"[!-~]{{14,}}|(?i:{_CALLED})|:\S+@|{NUMBER}|{ACCOUNT}"
 """What every text with a secret matches; most texts are skipped by this pattern alone."""

@@ -8,10 +8,22 @@ Most issuers are in the third-party rules (:mod:`memd.guard.secret_rules`).
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable
 from typing import NamedTuple
+
+from memd.guard.secret_checks import (
+    is_app_password,
+    is_assigned_password,
+    is_card,
+    is_credentials,
+    is_dense,
+    is_iban,
+    is_mixed,
+    is_password,
+    is_random,
+    is_written_password,
+)
 
 
 class SecretShape(NamedTuple):
@@ -32,143 +44,13 @@ class SecretShape(NamedTuple):
     keywords: str = ""
 
 
-def is_mixed(secret: str) -> bool:
-    """Return whether *secret* has letters and digits, like random keys and unlike most names."""
-    return any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
-
-
-def is_dense(secret: str) -> bool:
-    """Return whether *secret* has a long run of letters and digits, unlike words and versions."""
-    return any(is_mixed(run) for run in _RUN.findall(secret))
-
-
-def is_password(secret: str) -> bool:
-    """Return whether *secret* is no placeholder of documentation for a password.
-
-    Nor a port followed by a path, which an address without a password has there.
-    """
-    return not _PLACEHOLDERS.fullmatch(secret) and not _PORT_AND_PATH.match(secret)
-
-
-def is_written_password(secret: str) -> bool:
-    """Return whether *secret*, which is called a password, is made as people make one.
-
-    It has a digit and two more of upper case, lower case and signs. One without upper case looks
-    like a name, unless it is of words and a number.
-
-    >>> [is_written_password(one) for one in ("gr4sh0pper!22", "tee-Kanne-77", "correct-horse-9")]
-    [True, True, True]
-    >>> [is_written_password(one) for one in ("see-the-vault", "12-characters", "eu-west-1")]
-    [False, False, False]
-    """
-    if _NO_PASSWORD.search(secret) or not any(map(str.isdigit, secret)):
-        return False
-    is_upper, is_lower = any(map(str.isupper, secret)), any(map(str.islower, secret))
-    signs = set(secret) & _PASSWORD_SIGNS
-    if is_upper or signs - {"-"}:
-        return is_upper + is_lower + bool(signs) >= 2  # noqa: PLR2004  # of the other three
-    return _WORDS_AND_NUMBER.fullmatch(secret) is not None
-
-
-def is_credentials(encoded: str) -> bool:
-    """Return whether *encoded* is base64 of a name and a password that is no placeholder."""
-    try:
-        plain = base64.b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
-    except ValueError:
-        return False
-    _, colon, password = plain.partition(":")
-    return bool(colon) and is_password(password)
-
-
-def passes_luhn(number: str) -> bool:
-    """Return whether the digits of *number* pass the checksum of payment cards.
-
-    >>> passes_luhn("4111 1111 1111 1111"), passes_luhn("4111 1111 1111 1112")
-    (True, False)
-    """
-    digits = [int(digit) for digit in reversed(number) if digit.isdigit()]
-    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
-    return (sum(digits[0::2]) + sum(doubled)) % 10 == 0
-
-
-def is_card(number: str) -> bool:
-    """Return whether *number* has an issuer's form and passes the checksum."""
-    digits = re.sub(r"[ -]", "", number)
-    return bool(_ISSUED.fullmatch(digits)) and passes_luhn(digits)
-
-
-def has_card_context(text: str, start: int, end: int) -> bool:
-    """Return whether the number is grouped as on a card, or the text around it mentions one.
-
-    Every tenth number passes the checksum, which alone would match ids of parcels and orders.
-
-    >>> has_card_context("pay by Visa 4111111111111111", 12, 28)
-    True
-    >>> has_card_context("parcel 4111111111111111", 7, 23)
-    False
-    """
-    before, after = text[max(0, start - _NEAR_CHARS) : start], text[end : end + _NEAR_CHARS]
-    if _OF_CARDS.search(before) or _OF_CARDS.search(after):
-        return True
-    return bool(_AS_ON_A_CARD.fullmatch(text, start, end)) and not _OF_IDS.search(before)
-
-
-def is_iban(number: str) -> bool:
-    """Return whether *number* has its country's length and the checksum of ISO 13616.
-
-    >>> is_iban("DE89 3704 0044 0532 0130 00")
-    True
-    """
-    compact = number.replace(" ", "")
-    if len(compact) != IBAN_LENGTHS.get(compact[:2]):
-        return False
-    moved = compact[4:] + compact[:4]
-    return int("".join(str(int(character, 36)) for character in moved)) % 97 == 1
-
-
-_PLACEHOLDERS = re.compile(
-    r"(?:my|your|the|some|db|user|root|admin|super)?[-_]?"
-    r"(?:pass(?:word|wd|phrase|wort)?|pw|pwd|secret|token|key|user(?:name)?|postgres|root|admin|guest"
-    r"|example|test|changeme|change-me|foo|bar|baz|x+|\.+)[-_]?(?:here)?",
-    re.IGNORECASE,
-)
-_PASSWORD_SIGNS = frozenset("!@#%^*+?~-")
-_NO_PASSWORD = re.compile(
-    r"[(){}\[\]<>|\\/;&_=$]|\.[A-Za-z]{2}|::|->"
-)  # code, paths, names of hosts
-_WORDS_AND_NUMBER = re.compile(r"[a-z]{3,}(?:-[a-z]{3,})+-?\d{1,6}")
-_NEAR_CHARS = 60
-_OF_CARDS = re.compile(
-    r"\b(?:(?:credit|debit|bank|kredit|giro)?[ -]?(?:cards?|karten?)|carte|tarjeta|carta|visa|amex"
-    r"|master ?card|american express|discover|diners|jcb|maestro|cvv|cvc|pan|ccn?)\b",
-    re.IGNORECASE,
-)
-_OF_IDS = re.compile(
-    r"\b(?:track\w*|parcel|shipment|order|invoice|ticket|serial|imei|id|number|nr|no|ref\w*"
-    r"|case|sendung\w*|bestell\w*|phone|tel)\b",
-    re.IGNORECASE,
-)
-_AS_ON_A_CARD = re.compile(r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}|3[47]\d\d([ -])\d{6}\2\d{5}")
-_PORT_AND_PATH = re.compile(r"\d{1,5}/")
-_RUN = re.compile(r"[A-Za-z0-9]{12,}")
-_ISSUED = re.compile(
-    r"4(?:\d{12}|\d{15}|\d{18})"  # Visa
-    r"|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"  # Mastercard
-    r"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}"  # Amex, Diners, JCB
-    r"|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}"  # Discover, UnionPay
-)
-_LENGTHS = (
-    "AD24 AE23 AT20 BE16 BG22 BR29 CH21 CY28 CZ24 DE22 DK18 EE20 ES24 FI18 FR27 GB22 GR27 HR21"
-    " HU28 IE22 IL23 IS26 IT27 KW30 LI21 LT20 LU20 LV21 MC27 MT31 NL18 NO15 PK24 PL28 PT25 QA29"
-    " RO24 RS22 SA24 SE24 SI19 SK24 SM27 TR26 UA29"
-)
-IBAN_LENGTHS = {country[:2]: int(country[2:]) for country in _LENGTHS.split()}
-
 # What a password is called, and what it may be made of, up to the punctuation behind it.
 _CALLED = (
     r"(?:[a-z0-9]{0,20}pass(?:word|wd|phrase|wort)|pass(?:code)?|kennwort|pwd?|psk|contraseña"
-    r"|mot de passe|wachtwoord|senha)"
+    r"|mot de passe|wachtwoord|senha|palavra[- ]passe|lösenord(?:et)?|adgangskoden?|hasło)"
 )
+_CALLED_KEYWORDS = "pass|kennwort|pw|psk|contraseña|wachtwoord|senha|lösenord|adgangskode|hasło"
+_IS = r"(?:[=:]|->|\b(?:is|ist|lautet|es|est)\b|[éèä]r?[ \t])"  # RE2 has no \b beside these
 _VALUE = r"([^\s\"'`$<{*(\[][^\s\"'`<>,;]{6,62}[^\s\"'`<>.,;:)])"
 _PEM_NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 
@@ -283,11 +165,52 @@ SHAPES = (
     SecretShape(  # "password = x", "the pw for staging is x", "user me pw x"
         "password",
         rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_CALLED}\b[\"'`]?"
-        rf"(?:(?:[ \t][^\s:=]{{1,20}}){{0,4}}[ \t]{{0,2}}(?:[=:]|->|\b(?:is|ist|lautet|es|est|è)\b)"
+        rf"(?:(?:[ \t][^\s:=]{{1,20}}){{0,4}}[ \t]{{0,2}}{_IS}"
         rf"|[ \t])[ \t]{{0,2}}[\"'`]?{_VALUE}",
         wraps=False,
         check=is_written_password,
-        keywords="pass|kennwort|pw|psk|contraseña|wachtwoord|senha",
+        keywords=_CALLED_KEYWORDS,
+    ),
+    SecretShape(
+        "password",
+        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_CALLED}[\"'`]?[ \t]?[=:]"
+        rf"[ \t]{{0,2}}[\"'`]?{_VALUE}",
+        wraps=False,
+        check=is_assigned_password,
+        keywords=_CALLED_KEYWORDS,
+    ),
+    SecretShape(  # as Nextcloud makes them; not the keys of products, which are upper case
+        "app-password",
+        r"\b([A-Za-z0-9]{5}(?:-[A-Za-z0-9]{5}){4})\b",
+        check=is_random,
+        keywords="-",
+    ),
+    SecretShape(  # as Google and Apple make them
+        "app-password",
+        r"(?i)\bapp(?:[ -]specific)?[ -]passwords?\b[^\n]{0,24}?[ :=\"'`]"
+        r"([a-z]{4}(?:[ -][a-z]{4}){3})\b",
+        wraps=False,
+        check=is_app_password,
+        keywords="app",
+    ),
+    SecretShape(
+        "url-token",
+        r"(?i)[?&](?:access_?|auth_?|api_?|secret_?)?(?:token|key|secret|sig|signature|password|pwd)="
+        r"([\w.~%+-]{8,500})",
+        check=is_mixed,
+        keywords="(?:token|key|secret|sig|signature|password|pwd)=",
+    ),
+    SecretShape(
+        "url-token",  # the address of a calendar that is secret
+        r"/private-([0-9a-f]{16,64})/",
+        keywords="/private-",
+    ),
+    SecretShape(
+        "pin",  # of a card or a telephone; a pin of a board has fewer digits
+        r"(?i)\b(?:the|my|her|his|our|card|bank|debit|visa|sim|phone)(?:'?s)? (?:[a-z]{1,12} )?"
+        r"pin(?:[ -](?:code|number))?(?:[ ]?[:=]|[ ]is)?[ ](\d{4})\b",
+        wraps=False,
+        keywords=r"\bpin\b",
     ),
     SecretShape(  # "login me:x"
         "password",

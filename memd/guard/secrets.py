@@ -26,16 +26,9 @@ from typing import NamedTuple
 from memd.base.errors import SecretRefusedError
 from memd.base.limits import NAME_CHARS_MAX
 from memd.domain.trust import Screened, SecretsPolicy
+from memd.guard.secret_checks import has_card_context
 from memd.guard.secret_rules import ACCOUNT, ANY, NUMBER, Match, detector, has_sign, is_named_hash
-from memd.guard.secret_shapes import (
-    CARD,
-    CARDS,
-    EXAMPLES,
-    IBAN,
-    IBANS,
-    SecretShape,
-    has_card_context,
-)
+from memd.guard.secret_shapes import CARD, CARDS, EXAMPLES, IBAN, IBANS, SecretShape
 from memd.view.view import hidden_characters
 
 ENCODED = "encoded_secret"

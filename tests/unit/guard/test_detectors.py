@@ -160,7 +160,8 @@ MORE: dict[str, Any] = {
 """What a detector takes besides the text, by the parameter's name."""
 NO_DETECTORS = {
     "alternations", "client_key", "embed", "fetch", "install", "install_reranker", "model_files",
-    "reranker_files", "time_words", "secret_shapes", "timeline", "cells", "recall", "rerank",
+    "reranker_files", "time_words", "secret_shapes", "secret_checks", "timeline", "cells",
+    "recall", "rerank",
 }  # fmt: skip
 """Modules that read no text of a stranger's, or a short one that another module cut."""
 SHORT = {"things.name", "things.unwrap", "things.loose_name", "verbs.parse_relation"}

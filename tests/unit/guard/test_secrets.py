@@ -131,6 +131,9 @@ def test_only_the_secret_part_is_replaced(text: str, replaced: str) -> None:
         "the db pw for staging is ",
         "passwort fürs nas: ",
         "la contraseña del router es ",
+        "a senha do wifi é ",
+        "palavra-passe: ",
+        "lösenordet till nätet är ",
         "wifi psk ",
         "login admin:",
         "creds: me / ",
@@ -141,6 +144,29 @@ def test_what_is_called_a_password_and_made_like_one_is_replaced(before: str, se
     assert screen(f"{before}{secret}, dont commit that").text == (
         f"{before}[secret:password#1], dont commit that"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "replaced"),
+    [
+        (
+            "it asks for an app password for the phone, its Kf2bQ-7tHzP-xJ4Ld-9RwNa-mV3Jc",
+            "it asks for an app password for the phone, its [secret:app-password#1]",
+        ),
+        ("gmail app password qzbf mxwt ohaj kvne", "gmail app password [secret:app-password#1]"),
+        ("an app password qzbf-mxwt-ohaj-kvne", "an app password [secret:app-password#1]"),
+        ("https://p.example/a?token=w4Tr7KmS1y&p=2", "https://p.example/a?token=[secret:url-token#1]&p=2"),
+        (
+            "calendar.google.com/calendar/ical/me/private-0f3c5a7e9b1d2c4a6e8f/basic.ics",
+            "calendar.google.com/calendar/ical/me/private-[secret:url-token#1]/basic.ics",
+        ),
+        ("password: hunter2secret", "password: [secret:password#1]"),
+        ("my card pin is 7391, dont tell", "my card pin is [secret:pin#1], dont tell"),
+        ("mums visa pin 7391", "mums visa pin [secret:pin#1]"),
+    ],
+)  # fmt: skip
+def test_what_services_issue_to_people_is_replaced(text: str, replaced: str) -> None:
+    assert screen(text).text == replaced
 
 
 def test_the_same_secret_has_the_same_number() -> None:
@@ -181,6 +207,10 @@ BENIGN = [
     "DE89 3704 0044 0532 0130 01",
     "FR76 IS NOT AN ACCOUNT",
     "eyJhbGciOiJIUzI1NiJ9 alone",
+    "an app password will only work with imap; app passwords they must have been made",
+    "VK7JG-NPHTM-C97JM-9MPGT-3V66T is the generic key, step1-step2-step3-step4-step5 its steps",
+    "password: base64encoded, https://host/list?page=3&sort_key=created_at2&key=name",
+    "the led is on pin 13, my pin 4 is free, the pin code of the area is 560001",
     "a\nb\n\nsk-\nlearn\nghp_\n",
     "https://x:80\nmail me@example.com",
 ]
