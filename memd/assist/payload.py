@@ -7,6 +7,8 @@ one's settings.
 
 from __future__ import annotations
 
+import os
+
 from memd.assist import events, quick_json
 from memd.assist.events import Unusable
 from memd.base.project import project_of
@@ -53,7 +55,7 @@ class HookEvent:
             raise Unusable("the event has no session id")
         self.session = session
         self.cwd = _path(_text(payload, "cwd") or _first_text(payload.get("workspace_roots")))
-        self.project = project_of(self.cwd)
+        self.project = project_of(self.cwd, os.environ.get("CLAUDE_PROJECT_DIR"))
         self.transcript = _path(_text(payload, *_TRANSCRIPT))
         self.text = _text(payload, *_TEXT.get(action, ()))
         self.mark = str(_first_value(payload, _MARK) or "")[:NAME_CHARS_MAX]

@@ -1,4 +1,4 @@
-"""The project of a folder: the root of its git working tree (SPEC D1).
+"""The project of a folder: the root of its git working tree, or the folder itself (SPEC D1).
 
 Hooks of assistants load this module too, so it imports nothing but ``os``.
 """
@@ -8,17 +8,27 @@ from __future__ import annotations
 import os
 
 _FOLDERS_MAX = 65
-_LINK_CHARS_MAX = 4_096
+_PATH_CHARS_MAX = 4_096
 _LINK = "gitdir:"
 _HIDING = ("/.git", "/.bare")
 _MODULES = "/.git/modules/"
 
 
-def project_of(cwd: str | None) -> str | None:
-    """Return the project's id for the folder *cwd*, None outside of any.
+def project_of(cwd: str | None, start: str | None = None) -> str | None:
+    """Return the project's id for the folder *cwd* of an assistant, None outside of any.
 
-    A folder with a ``.git`` in it is a root. A linked working tree (``git worktree``) belongs to
-    the project of the main one: what assistants learn in one of them holds for the others.
+    *start* is the folder in which the assistant was started, where it tells: it moves about. Below
+    the person's home a folder that is in no working tree is a project of its own; the home
+    itself is none.
+    """
+    return working_tree(cwd) or (project_of(start) if start else None) or _plain_folder(cwd)
+
+
+def working_tree(cwd: str | None) -> str | None:
+    """Return the root of the git working tree around *cwd*: the folder with a ``.git`` in it.
+
+    A linked working tree (``git worktree``) belongs to the project of the main one: what
+    assistants learn in one of them holds for the others.
     """
     folder = cwd or ""
     if "\0" in folder:
@@ -34,6 +44,13 @@ def project_of(cwd: str | None) -> str | None:
         parent = os.path.dirname(folder)
         folder = "" if parent == folder else parent
     return None
+
+
+def _plain_folder(cwd: str | None) -> str | None:
+    folder, home = os.path.normpath(cwd or "."), os.path.expanduser("~")
+    is_below = home != "/" and folder.startswith(f"{home.rstrip('/')}/")
+    is_project = is_below and len(folder) <= _PATH_CHARS_MAX and "\0" not in folder
+    return folder if is_project and os.path.isdir(folder) else None
 
 
 def _main_tree(git: str) -> str | None:
@@ -68,6 +85,6 @@ def _read_line(path: str) -> str:
         if not os.path.isfile(path):
             return ""
         with open(path, encoding="utf-8") as file:
-            return file.read(_LINK_CHARS_MAX).strip()
+            return file.read(_PATH_CHARS_MAX).strip()
     except (OSError, ValueError):
         return ""

@@ -2,8 +2,8 @@
 
 That is what ``--project`` names, or the project of the working directory.
 
-The id of a project is the path of its working tree, or a name that a program chose. A person may
-also type the name of its folder, or any path in the tree.
+The id of a project is the path of its working tree or folder, or a name that a program chose. A
+person may also type the name of its folder, or any path in the tree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated
 
 from memd.base.errors import InvalidError
-from memd.base.project import project_of
+from memd.base.project import project_of, working_tree
 from memd.cli import options, say
 from memd.cli.options import similar, without_none
 from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
@@ -82,7 +82,7 @@ def _new_id(typed: str | None, known: Sequence[str]) -> str:
     project_id = project_of(path) if Path(path).is_dir() else None
     if project_id is None:
         raise InvalidError(
-            f"{say.line(typed or path)} is no git working tree, nor a known project",
+            f"{say.line(typed or path)} is no folder below your home, nor a known project",
             field="NEW",
             hint="memd project list shows those that are known",
         )
@@ -90,8 +90,17 @@ def _new_id(typed: str | None, known: Sequence[str]) -> str:
 
 
 def project_id_or_here(typed: str | None, agent: str | None, *, stores: bool = False) -> str | None:
-    """Return the id of the project *typed*, by default of that of the working directory."""
-    return find_project_id(typed, agent, stores=stores) if typed else project_of(str(Path.cwd()))
+    """Return the id of the project *typed*, by default of that of the working directory.
+
+    That is its git working tree, or the nearest folder in which an assistant has worked.
+    """
+    if typed:
+        return find_project_id(typed, agent, stores=stores)
+    here = Path.cwd()
+    if tree := working_tree(str(here)):
+        return tree
+    known = _known_projects(agent) if project_of(str(here)) else []
+    return next((str(each) for each in (here, *here.parents) if str(each) in known), None)
 
 
 def find_project_id(typed: str | None, agent: str | None, *, stores: bool = False) -> str | None:

@@ -214,7 +214,7 @@ def test_memories_follow_a_folder_that_was_moved(daemon: Spawned, tmp_path: Path
     command = f"memd project move --agent ivy {old} {new}"
     assert f"memories of {old} are not here; if it has moved: {command}\n" in memd("brief").err
     nowhere = memd("project", "move", "hives", str(tmp_path / "nwe"))
-    assert "is no git working tree, nor a known project\n" in nowhere.err
+    assert "is no folder below your home, nor a known project\n" in nowhere.err
     mistyped = memd("project", "move", f"{old}/src")
     assert "no session or memory is of a project" in mistyped.err
     moved = memd("project", "move", "hives").out

@@ -99,3 +99,29 @@ def test_a_link_that_cannot_be_followed_leaves_the_tree_a_project(
 ) -> None:
     (tmp_path / ".git").write_bytes(link)
     assert project_of(str(tmp_path)) == str(tmp_path)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "move" / "bills").mkdir(parents=True)
+    return tmp_path
+
+
+def test_a_folder_below_the_home_is_a_project_without_git_too(home: Path) -> None:
+    assert project_of(f"{home}/move/") == f"{home}/move"
+    assert project_of(f"{home}/gone") is None
+
+
+@pytest.mark.parametrize("other", ["", "/", "/..", "-of-another/move"])
+def test_neither_the_home_nor_what_is_not_below_it_is_a_project(home: Path, other: str) -> None:
+    Path(f"{home}-of-another/move").mkdir(parents=True)
+    assert project_of(f"{home}{other}") is None
+
+
+def test_an_assistant_that_moves_about_stays_in_the_project_it_was_started_in(
+    home: Path, tree: Path
+) -> None:
+    assert project_of(f"{home}/move/bills", f"{home}/move") == f"{home}/move"
+    assert project_of("/", f"{tree}/src") == str(tree)
+    assert project_of(str(tree), f"{home}/move") == str(tree)
