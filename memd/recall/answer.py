@@ -63,12 +63,7 @@ def select_content(
     candidates: RankedCandidates,
 ) -> AnswerContent:
     """Return the content by rule alone: every preference, then the best memories."""
-    selection = select(
-        candidates.items,
-        request,
-        reordered=config.diversity_penalty_enabled,
-        kin=candidates.kin,
-    )
+    selection = select(candidates, request, reordered=config.diversity_penalty_enabled)
     rows = applicable_preferences(conn, scopes[0], request)
     entries = choose(
         selection.items, rows, config, budget=request.token_budget, most=selection.most

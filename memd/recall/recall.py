@@ -282,7 +282,7 @@ class Recall:
         candidates, rows = retrieved
         prefers = await self._matching_preferences(rows, request)
         reordered = reranks or self.config.diversity_penalty_enabled
-        selection = select(candidates.items, request, reordered=reordered, kin=candidates.kin)
+        selection = select(candidates, request, reordered=reordered)
         items = selection.items
         if reranks:
             query = request.query[:QUERY_CHARS_MAX]

@@ -7,8 +7,8 @@ look at (rank, ratio to the best, the gate's chance, how small the store is) is 
 What belongs to another project than the one that asks stands under a higher bar in a prompt
 (decision 0260), nobody asked for it; a note of no project (0255) and the digest of a talk in none
 (0330) under a somewhat higher one.
-Of memories that say the same, one is told (``repeats.py``), and what is newer (``newer.py``) or
-corrects another one (``corrections.py``) stands before it.
+Of memories that say the same, one is told (``repeats.py``), and what is newer or corrects another
+one (``newer.py``) stands before it.
 
 ``spread`` caps how much of an answer one foreign source may fill. An attacker who controls a tool's
 output or a web page can state the same thing many times in different words (PROMISES H49-H51, H60).
@@ -36,8 +36,8 @@ from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
-from memd.recall.corrections import put_corrections_first
-from memd.recall.ranking.newer import Kin, put_newer_first
+from memd.recall.candidates import RankedCandidates
+from memd.recall.ranking.newer import put_newer_first
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.recall.repeats import tell_once
@@ -82,20 +82,16 @@ class _Left(NamedTuple):
     of: Ranked | None = None
 
 
-def select(
-    items: Sequence[Ranked], request: RecallRequest, *, reordered: bool, kin: Kin | None = None
-) -> Selection:
-    """Return what of *items*, best first, answers *request*: as many as it says, or by the rule.
+def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: bool) -> Selection:
+    """Return what of *candidates* answers *request*: as many as it says, or by the rule.
 
     *reordered*: somebody who looks at the texts decides which; the rule says how many.
-    *kin*: by which a newer statement is known.
     """
-    least = request.min_relevance
+    items, least = candidates.items, request.min_relevance
     if request.preferences == "first":
         items = [_raise_bar(item, request.project_id, request.query) for item in items]
     if request.search_mode is SearchMode.HYBRID:
-        items = put_newer_first(items, kin or {}, request.query)
-        items = put_corrections_first(items, request.query)
+        items = put_newer_first(items, candidates.kin, request.query)
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
         passing = [item for item in items if item.passes and item.relevance >= least]
         return Selection(passing, request.top_k or NAMED_MODE_ENTRIES, [])

@@ -150,7 +150,7 @@ def content_words(text: str) -> list[str]:
     >>> content_words("How do we deploy to production?")
     ['deploy', 'production']
     """
-    words = dict.fromkeys(match.group().casefold() for match in WORD.finditer(text))
+    words = dict.fromkeys(map(str.casefold, WORD.findall(text)))
     return [word for word in words if word not in ENGLISH_FUNCTION_WORDS] or list(words)
 
 
@@ -160,7 +160,7 @@ def content_stems(text: str) -> frozenset[str]:
     >>> sorted(content_stems("The retries are configured per deployment"))
     ['config', 'deploy', 'per', 'retrie']
     """
-    return frozenset(word.removesuffix("s")[:_STEM_CHARS] for word in content_words(text))
+    return frozenset([word.removesuffix("s")[:_STEM_CHARS] for word in content_words(text)])
 
 
 def words_of(text: str) -> frozenset[str]:

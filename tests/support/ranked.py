@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from memd.domain.recall import RecallRequest
+from memd.recall.candidates import RankedCandidates
 from memd.recall.ranking.features import NAMES, Measured
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.select import Selection, select
@@ -49,9 +50,12 @@ def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
     return replace(ranked, measured=replace(ranked.measured, candidate=candidate))
 
 
-def selected(items: list[Ranked], *, reordered: bool = False, **asked: Any) -> Selection:
+def selected(
+    items: list[Ranked], query: str = "q", *, reordered: bool = False, **asked: Any
+) -> Selection:
     """Return what of *items* answers a question, by the rule unless *asked* says otherwise."""
-    return select(items, RecallRequest(query="q", **asked), reordered=reordered)
+    candidates = RankedCandidates(items, 0.9, degraded=None)
+    return select(candidates, RecallRequest(query=query, **asked), reordered=reordered)
 
 
 def a_preference(

@@ -19,6 +19,7 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import user_part
 from memd.extract.stretches import CalendarDate
 from memd.extract.times import find_periods
+from memd.recall.ranking.changes import changes_number, holds_now, tells_change
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences
@@ -31,12 +32,6 @@ _REPLACED = re.compile(
     r"(?=\W*$|[.,;:!]|\s(?:because|since|as|and|but|so)\b)",
     re.IGNORECASE,
 )
-_CHANGED = re.compile(
-    r"\b(?:cuts?|rais(?:ed?|es)|lower(?:ed|s)?|reduc(?:ed?|es)|increas(?:ed?|es)|mov(?:ed?|es)"
-    r"|extend(?:ed|s)?|chang(?:ed?|es)|now|new)\b",
-    re.IGNORECASE,
-)
-_AFTER_ALL = re.compile(r"\b(?:after all|from now on|now)\b", re.IGNORECASE)
 # What holds in one case leaves the rule for the others.
 _IN_CASE = re.compile(r"\b(?:in|for|when|if|on|unless|except|only)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.,])(\d[\d.,]*\d|\d)(?: ([a-z%]+))?", re.IGNORECASE)
@@ -83,7 +78,7 @@ def list_changes(rows: Iterable[BriefRow]) -> list[RuleChange]:
         if row.kind in _USERS_KINDS
         for sentence in sentences(_users_words(row))
         if len(sentence) <= _CHARS_MAX and not sentence.endswith("?")
-        if _REPLACED.search(sentence) or _CHANGED.search(sentence) or _AFTER_ALL.search(sentence)
+        if tells_change(sentence)
     ]
 
 
@@ -138,7 +133,7 @@ def _names_old(later: str, part: str) -> bool:
 def _has_new_number(later: str, part: str) -> bool:
     """Return whether *later* changes the one number of *part*, of the same unit and thing."""
     new, old = _NUMBER.findall(later), _NUMBER.findall(part)
-    if len(new) != 1 or len(old) != 1 or not _CHANGED.search(later):
+    if len(new) != 1 or len(old) != 1 or not changes_number(later):
         return False
     [(new_number, new_unit)], [(old_number, old_unit)] = new, old
     about = _named_words(part, old_unit) & _named_words(later, new_unit)
@@ -152,7 +147,7 @@ def _named_words(text: str, unit: str) -> frozenset[str]:
 
 def _has_new_value(later: str, part: str) -> bool:
     """Return whether *part* is a value before its noun, and *later* has another one there now."""
-    if not _AFTER_ALL.search(later) or _IN_CASE.search(later):
+    if not holds_now(later) or _IN_CASE.search(later):
         return False
     folded = [word for word in _WORD.findall(part.casefold()) if content_stems(word) - _SAYS_LITTLE]
     if len(folded) != 2:  # noqa: PLR2004  # "british spelling"

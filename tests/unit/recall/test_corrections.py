@@ -8,7 +8,7 @@ import pytest
 from support.ranked import an_entry, selected
 
 from memd.domain.enums import Origin, Trust
-from memd.recall.corrections import CORRECTION_CHARS_MAX, corrects, put_corrections_first
+from memd.recall.ranking.newer import CHARS_MAX, put_newer_first
 from memd.recall.ranking.rankings import Ranked
 
 TIMEOUT = "The watchdog timeout on the valve board is 4 seconds"
@@ -47,19 +47,6 @@ def test_a_correction_stands_before_what_it_corrects_and_is_as_likely(
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["the api is now on 8443", "we use tabs now", "not any more", "it used to be Redis",
-     "the pin was wrong", "it turned out that PB5 is it", "we switched to Vite", "went back to npm",
-     "pnpm instead of npm", "tea rather than coffee", "nicht mehr am Montag", "er ist jetzt blau",
-     "das war falsch", "Tee statt Kaffee", "on ne livre plus", "du thé au lieu du café",
-     "ya no es lunes", "té en vez de café", "non più lunedì", "tè invece di caffè",
-     "já não é assim", "chá em vez de café", "niet meer op maandag", "in plaats van koffie"],
-)  # fmt: skip
-def test_each_way_to_say_so_is_known(text: str) -> None:
-    assert corrects(text)
-
-
-@pytest.mark.parametrize(
     ("text", "fields"),
     [
         ("The watchdog barks after 8 seconds", {}),
@@ -69,7 +56,7 @@ def test_each_way_to_say_so_is_known(text: str) -> None:
         (CORRECTED, {"speaker": "Ada"}),
         (CORRECTED, {"project_id": "/home/ada/hives"}),
         ("Correction: the meeting is on Friday", {}),
-        (f"{CORRECTED}. " + "And the lid is red. " * (CORRECTION_CHARS_MAX // 10), {}),
+        (f"{CORRECTED}. " + "And the lid is red. " * (CHARS_MAX // 10), {}),
     ],
     ids=[
         "unsaid",
@@ -135,5 +122,5 @@ def test_what_corrects_another_thing_than_is_asked_about_stays_where_it_is() -> 
     tree = an_entry(0.99, "the Christmas tree comes from farmer Huber", created_at_us=1)
     eggs = an_entry(0.98, "the eggs come from farmer Steiner, no longer Huber", created_at_us=2)
 
-    assert put_corrections_first([tree, eggs], "Where is our Christmas tree from?") == [tree, eggs]
-    assert put_corrections_first([tree, eggs], "Where is it from?")[1] == tree
+    assert put_newer_first([tree, eggs], {}, "Where is our Christmas tree from?") == [tree, eggs]
+    assert put_newer_first([tree, eggs], {}, "Where is it from?")[1] == tree

@@ -9,7 +9,6 @@ import pytest
 from support.ranked import BAR, an_entry, selected
 
 from memd.domain.enums import SearchMode
-from memd.domain.recall import RecallRequest
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.recall.ranking.rankings import answer_bar
 from memd.recall.ranking.weights import HYBRID
@@ -20,7 +19,6 @@ from memd.recall.select import (
     NOTE_BARS,
     TALK_BARS,
     Selection,
-    select,
 )
 
 
@@ -67,8 +65,7 @@ def of_projects(query: str, **asked: Any) -> list[str | None]:
         an_entry(2 * BAR, f"mead {place}", project_id=place, session_key=1) for place in projects
     ]
     sure = an_entry(ELSEWHERE_BARS * BAR, "honey", project_id="/home/ada/shop")
-    request = RecallRequest(query=query, project_id=HIVES, **asked)
-    selection = select([sure, *items], request, reordered=False)
+    selection = selected([sure, *items], query, project_id=HIVES, **asked)
     return [item.measured.candidate.project_id for item in selection.items]
 
 
