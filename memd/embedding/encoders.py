@@ -9,7 +9,7 @@ measured when a model is added, stored beside it and removed from each vector (d
 
 memd's own also gives token vectors: the states of the pieces of content, small enough to be kept
 beside the vector. A question that asks for one word of a memory, in another form, is lost in the
-mean of both; late interaction finds it (``recall/ranking/late_interaction.py``,
+mean of both; late interaction finds it (``recall/ranking/features.py``,
 docs/decisions/0322). The first 64 numbers of a principal component analysis, its spreads halved on
 a logarithmic scale, tell as much as all 384. ``token_projection.npz`` holds it, made by ``python -m
 tests.bench.token_fit``. Stored token vectors are of this projection: another one needs a step in

@@ -6,7 +6,7 @@ Preferences come first (SPEC 2.9-2.13, D5). Reads happen in the snapshot that ra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.base.clock import from_us
@@ -45,11 +45,12 @@ class AnswerEntries:
 
 
 class AnswerContent(NamedTuple):
-    """The entries of an answer, their rows by key, and the candidates that they are from."""
+    """The entries of an answer, their rows by key, and what they were selected from."""
 
     entries: AnswerEntries
     rows: Mapping[int, StoredMemory]
     candidates: RankedCandidates
+    selection: Selection
 
 
 # Read, in the transaction that ranked.
@@ -74,10 +75,9 @@ def select_content(
 def read_content(
     conn: Reading, selection: Selection, entries: AnswerEntries, candidates: RankedCandidates
 ) -> AnswerContent:
-    """Return *entries* with their rows, and what was left out of the answer and why."""
+    """Return *entries* with their rows, and what they were selected from."""
     keys = [item.measured.candidate.memory_key for item in entries.items]
-    candidates = replace(candidates, cut=selection.all_cut(entries.items))
-    return AnswerContent(entries, read_rows(conn, keys), candidates)
+    return AnswerContent(entries, read_rows(conn, keys), candidates, selection)
 
 
 def read_rows(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
@@ -203,7 +203,7 @@ def pack(costs: Sequence[int], budget: int, most: int) -> PackedItems:
 
 def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> RecallResult:
     """Return the answer with its prompt block (SPEC 4)."""
-    entries, rows, candidates = content
+    entries, rows, candidates, selection = content
     chunks = [_preference_chunk(row, agent_id) for row in entries.preferences]
     for item in entries.items:
         row = rows.get(item.measured.candidate.memory_key)
@@ -225,7 +225,7 @@ def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> Rec
             for chunk in chunks
         ),
         gate=candidates.gate,
-        cut=tuple(candidates.cut) if request.why else (),
+        cut=selection.all_cut(entries.items) if request.why else (),
         degraded=candidates.degraded,
     )
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from memd.domain.enums import SearchMode
-from memd.domain.recall import ExcludedMemory
 from memd.recall.last_session import put_digests_first
 from memd.recall.question import Question
-from memd.recall.ranking.features import Nearness, Statistics, measure
-from memd.recall.ranking.late_interaction import maxsims
+from memd.recall.ranking.features import NO_STATISTICS, Nearness, Statistics, maxsims, measure
 from memd.recall.ranking.newer import Kin, find_kin, leaders, statements
 from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import Tuned, shipped_weights
@@ -22,13 +20,12 @@ from memd.store.search.candidate_rows import SearchCandidate
 
 @dataclass(frozen=True, slots=True)
 class RankedCandidates:
-    """Candidates best first, the gate's probability that one answers, and what was left out."""
+    """Candidates best first, and the gate's probability that one answers."""
 
     items: list[Ranked]
     gate: float
     degraded: str | None
     """Why only words were searched, if so."""
-    cut: Sequence[ExcludedMemory] = ()
     kin: Kin = field(default_factory=dict)
     """How near the best come to what a person stated; none where a time is asked about."""
 
@@ -47,8 +44,8 @@ class SearchQuery:
     """The tuning that replaces the shipped weights, where the question has a vector."""
     excluded_key: int | None = None
     """A memory that is the question itself (``TuningTrial``)."""
-    frequencies: Mapping[str, int] = field(default_factory=dict)
-    """How many memories hold each of the question's terms."""
+    statistics: Statistics = NO_STATISTICS
+    """What the index counts of the question's terms."""
 
 
 def rank_candidates(
@@ -70,10 +67,8 @@ def rank_candidates(
     weights = shipped_weights(vector=vector is not None, tokens=bool(nearness.maxsims))
     if query.tuned is not None and vector is not None:
         weights = query.tuned.weights_for(tokens=bool(nearness.maxsims))
-    owners = [owner for scope in scopes for owner in scope.owners]
-    statistics = Statistics(fulltext.corpus(conn, owners), query.frequencies)
     stem = fulltext.stemmer(conn)
-    measured = measure(asked, candidates, nearness, statistics, stem, len(by_scope[0]))
+    measured = measure(asked, candidates, nearness, query.statistics, stem, len(by_scope[0]))
     project_id = scopes[0].shown.active_project_id
     request_us = scopes[0].shown.now_us if asked.is_request else None
     items, chance = rank_with_gate(measured, weights, mode, project_id, request_us)

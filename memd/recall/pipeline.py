@@ -192,10 +192,10 @@ class RetrievalPipeline:
                 dense = await asyncio.gather(
                     *(dense_first(self.db, target, vector, rows) for target in targets)
                 )
-            sparse, frequencies = await sparse_task
+            sparse, statistics = await sparse_task
         finally:
             sparse_task.cancel()
-        return replace(query, frequencies=frequencies), RetrievedKeys(targets, dense, sparse)
+        return replace(query, statistics=statistics), RetrievedKeys(targets, dense, sparse)
 
     async def _embed(
         self,

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memd.base.limits import KNN_ROWS_MAX
+from memd.recall.ranking.features import Statistics
 from memd.recall.scope import SearchScope, SearchTarget
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -34,33 +35,29 @@ def sparse_search(
     written: Mapping[str, str],
     rows: int,
     counted: Sequence[str],
-) -> tuple[list[list[int]], dict[str, int]]:
-    """Return up to *rows* keys per target, by BM25, and the document frequency of *counted*.
+) -> tuple[list[list[int]], Statistics]:
+    """Return up to *rows* keys per target, by BM25, and what the index counts of *counted*.
 
     *written* has a word of the question for each term.
     """
-    frequencies = fulltext.frequencies(conn, counted)
-    return [
-        sparse_keys(conn, scope, written, rows, keys, frequencies) for scope, keys in targets
-    ], frequencies
+    owners = [owner for target in targets for owner in target.scope.owners]
+    statistics = Statistics(fulltext.corpus(conn, owners), fulltext.frequencies(conn, counted))
+    return [sparse_keys(conn, target, written, rows, statistics) for target in targets], statistics
 
 
 def sparse_keys(
     conn: Reading,
-    scope: SearchScope,
+    target: SearchTarget,
     written: Mapping[str, str],
     rows: int,
-    listed: Sequence[int] | None,
-    frequencies: Mapping[str, int] | None = None,
+    statistics: Statistics,
 ) -> list[int]:
-    """Return up to *rows* matching memories that hold any of the terms, by BM25.
-
-    *listed* are the rows of a narrow filter. *frequencies* saves counting the terms again.
-    """
+    """Return up to *rows* matching memories that hold any of the terms, by BM25."""
     if not written:
         return []
-    terms = rare_terms(conn, scope, list(written), frequencies)
-    match = fulltext.match_query([written[term] for term in terms], scope.owners)
+    scope, listed = target
+    words = [written[term] for term in rare_terms(list(written), statistics)]
+    match = fulltext.match_query(words, scope.owners)
     if listed is not None:
         return fulltext.search_keys(conn, match, listed, rows)
     limit = _first_limit(scope, rows)
@@ -72,22 +69,16 @@ def sparse_keys(
         limit *= REFETCH_FACTOR
 
 
-def rare_terms(
-    conn: Reading,
-    scope: SearchScope,
-    terms: Sequence[str],
-    frequencies: Mapping[str, int] | None = None,
-) -> Sequence[str]:
+def rare_terms(terms: Sequence[str], statistics: Statistics) -> Sequence[str]:
     """Return the terms worth looking up: the rarest, within POSTINGS_MAX, but at least one.
 
     Dense retrieval finds what a common term would; in the ranking every term counts.
     """
-    if fulltext.corpus(conn, scope.owners).rows * len(terms) <= POSTINGS_MAX:
+    if statistics.corpus.rows * len(terms) <= POSTINGS_MAX:
         return terms
-    if frequencies is None:
-        frequencies = fulltext.frequencies(conn, terms)
-    known = sorted((term for term in terms if frequencies[term]), key=frequencies.__getitem__)
-    totals = itertools.accumulate(frequencies[term] for term in known)
+    counts = statistics.frequencies
+    known = sorted((term for term in terms if counts[term]), key=counts.__getitem__)
+    totals = itertools.accumulate(counts[term] for term in known)
     cheap = [term for term, total in zip(known, totals, strict=True) if total <= POSTINGS_MAX]
     return cheap or known[:1] or list(terms)
 

@@ -56,30 +56,38 @@ TWINS_ALIKE = 0.5  # of their word pairs in common: foreign texts that say the s
 CUTS_TOLD_MAX = 20
 
 
+class Cut(NamedTuple):
+    """A memory that is not told, and why; of the many, few are shown."""
+
+    item: Ranked
+    by: Literal["gate", "bar", "repeats", "room"]
+    of: Ranked | None = None
+    """The one that says the same."""
+
+
 class Selection(NamedTuple):
     """What may be told, best first, how many of it at most, and what is not among it and why."""
 
     items: list[Ranked]
     most: int
-    cut: list[ExcludedMemory]
+    cut: list[Cut]
 
-    def all_cut(self, answer: Sequence[Ranked]) -> list[ExcludedMemory]:
+    def all_cut(self, answer: Sequence[Ranked]) -> tuple[ExcludedMemory, ...]:
         """Return what was cut with what was worth its place and is not in *answer* after all."""
         keys = {item.measured.candidate.memory_key for item in answer}
         worth = self.items[: self.most]
-        left = [item for item in worth if item.measured.candidate.memory_key not in keys]
-        return [*(_cut(item, "room") for item in left), *self.cut]
-
-
-Why = Literal["gate", "bar", "repeats", "room"]
-
-
-class _Left(NamedTuple):
-    """A memory that is not told, and why; of the many, few are shown."""
-
-    item: Ranked
-    by: Why
-    of: Ranked | None = None
+        left = [
+            Cut(item, "room") for item in worth if item.measured.candidate.memory_key not in keys
+        ]
+        return tuple(
+            ExcludedMemory(
+                id=cut.item.measured.candidate.memory_id,
+                relevance_score=cut.item.relevance,
+                by=cut.by,
+                of=None if cut.of is None else cut.of.measured.candidate.memory_id,
+            )
+            for cut in [*left, *self.cut]
+        )
 
 
 def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: bool) -> Selection:
@@ -99,19 +107,19 @@ def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: b
     worth = [item for item in once if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
     kept = {item.measured.candidate.memory_key for item in worth}
     others = [item for item in once if item.measured.candidate.memory_key not in kept]
-    cut += [_Left(item, "bar") for item in others]
-    cut += [_Left(item, "gate") for item in items if not item.passes]
+    cut += [Cut(item, "bar") for item in others]
+    cut += [Cut(item, "gate") for item in items if not item.passes]
     cut.sort(key=lambda each: -each.item.relevance)
     pool = [item for item in others if item.relevance >= least] if reordered and worth else []
-    return Selection([*worth, *pool], len(worth), [_cut(*each) for each in cut[:CUTS_TOLD_MAX]])
+    return Selection([*worth, *pool], len(worth), cut[:CUTS_TOLD_MAX])
 
 
-def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
+def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
     """Return *items* in their order, for each thing the one memory that stands for it."""
     compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
     others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
     once, repetitions = tell_once(compared)
-    return [*once, *others], [_Left(each.item, "repeats", each.of) for each in repetitions]
+    return [*once, *others], [Cut(each.item, "repeats", each.of) for each in repetitions]
 
 
 def _raise_bar(item: Ranked, project_id: str | None, query: str) -> Ranked:
@@ -139,15 +147,6 @@ def _is_named(project_id: str, query: str) -> bool:
     """
     name = folder_name(project_id)
     return bool(name) and bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE))
-
-
-def _cut(item: Ranked, by: Why, of: Ranked | None = None) -> ExcludedMemory:
-    return ExcludedMemory(
-        id=item.measured.candidate.memory_id,
-        relevance_score=item.relevance,
-        by=by,
-        of=None if of is None else of.measured.candidate.memory_id,
-    )
 
 
 # The cap on foreign sources.

@@ -17,8 +17,7 @@ from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.encoding import Embedder, Encoding
 from memd.extract.times import find_periods
 from memd.recall.question import Question, question
-from memd.recall.ranking.features import Nearness, Statistics, measure
-from memd.recall.ranking.late_interaction import maxsims
+from memd.recall.ranking.features import Nearness, Statistics, maxsims, measure
 from memd.recall.ranking.rankings import gate, rank
 from memd.recall.ranking.weights import shipped_weights
 from memd.store.file.connect import Reading

@@ -28,6 +28,7 @@ from memd.domain.encoding import Encoding
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
 from memd.domain.memory import MemoryQuery
 from memd.recall import retrievers
+from memd.recall.ranking.features import Statistics
 from memd.recall.scope import RecallFilter, SearchScope, SearchTarget, agent_scope, narrow_keys
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
@@ -314,13 +315,16 @@ def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
 
     def both(conn: Reading) -> tuple[list[int], dict[int, float]]:
         written = {stem: word for word in terms for stem in fulltext.stemmer(conn)(word)}
-        looked_up = [written[stem] for stem in retrievers.rare_terms(conn, scope, list(written))]
+        frequencies = fulltext.frequencies(conn, list(written))
+        statistics = Statistics(fulltext.corpus(conn, scope.owners), frequencies)
+        looked_up = [written[stem] for stem in retrievers.rare_terms(list(written), statistics)]
         match = fulltext.match_query(looked_up, scope.owners)
         table = f"fts_{fulltext.generation(conn)}"
         every = dict(
             conn.execute(f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ?", (match,))
         )
-        return retrievers.sparse_keys(conn, scope, written, 100, narrow_keys(conn, scope)), every
+        target = SearchTarget(scope, narrow_keys(conn, scope))
+        return retrievers.sparse_keys(conn, target, written, 100, statistics), every
 
     keys, score = world.run(world.house.db.read(both))
     may = {known.key for known in expected(world, MemoryQuery(**conditions, text="any"), caller)}

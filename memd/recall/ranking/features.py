@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memd.domain.encoding import TOKEN_BYTES
 from memd.recall.question import Question
 from memd.recall.times import fit_times
 from memd.store.search.candidate_rows import SearchCandidate
@@ -25,19 +26,23 @@ HALF_BM25 = 6.0  # the BM25 at which its share of 1 is one half
 TERMS_FULL = 5
 BEST_OF_SESSION = 3
 
-_TIME = re.compile(
-    r"""\b(?:yesterday|today|tonight|tomorrow|ago|since|recently|just|last|next
-    |days|weeks?|weekend|months?|years?|morning|\d{4}
-    |january|february|march|april|june|july|august|september|october|november|december
-    |monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _TIME_WORDS = (
     "yesterday today tonight tomorrow ago since recently just last next days week weeks weekend"
     " month months year years morning january february march april june july august september"
     " october november december monday tuesday wednesday thursday friday saturday sunday"
 )
+_TIME = re.compile(rf"\b(?:{'|'.join(_TIME_WORDS.split())}|\d{{4}})\b", re.IGNORECASE)
 _YEAR = re.compile(r"\d{4}")
+
+_ASKED_MAX = 64  # tokens of a question; the rest of a pasted one is compared by its vector alone
+_SQUARE = 127.0**2  # of a token vector's length
+_COMMON = 0.75
+"""The quantile of memories by which a token is common. A mean would move with each text on
+everything that somebody puts in, and the order of near-ties with it."""
+_USUAL = 0.35
+"""How near an average token comes to a memory about something else, and its weight below: among few
+memories nobody knows which of the question's tokens is rare."""
+_USUAL_MEMORIES = 10
 
 NAMES = (
     "bmxn",
@@ -92,6 +97,9 @@ class Statistics:
     def bm25_idf(self, term: str) -> float:
         """Return the same for BM25, to which a term that no memory holds is worth nothing."""
         return self.idf(term) if self.frequencies.get(term) else 0.0
+
+
+NO_STATISTICS = Statistics(Corpus(0, 0, 0), {})
 
 
 class Nearness(NamedTuple):
@@ -314,3 +322,34 @@ def _nearness(
         best = sorted(known.values(), reverse=True)[:BEST_OF_SESSION]
         means[place] = sum(best) / len(best) if best else 0.0
     return [(own, best, means[place]) for place, (own, best) in zip(places, near, strict=True)]
+
+
+# Late interaction: the vectors of two texts say whether they are about the same, their tokens
+# whether what the question asks for stands in the memory, in whatever form (decision 0322).
+
+
+def maxsims(
+    asked: bytes, memories: Mapping[int, bytes], own: int | None = None
+) -> dict[int, float]:
+    """Return of each memory the mean over the question's tokens of their greatest cosine in it.
+
+    *asked* and each of *memories* are token vectors (``Encoding.tokens``), none of them empty. A
+    token weighs more the fewer memories come near it: by the square of what the nearest quarter of
+    the first *own* of them, by default of all, lacks to 1.
+    """
+    if not memories:
+        return {}
+    import numpy as np  # the model that made the question's vectors has loaded it
+
+    question = np.frombuffer(asked, np.int8).reshape(-1, TOKEN_BYTES)[:_ASKED_MAX]
+    scaled = question.astype(np.float32) / _SQUARE
+    tokens = np.frombuffer(b"".join(memories.values()), np.int8).reshape(-1, TOKEN_BYTES)
+    sizes = [len(each) // TOKEN_BYTES for each in memories.values()]
+    cosines = scaled @ tokens.astype(np.float32).T
+    best = np.maximum.reduceat(cosines, np.cumsum([0, *sizes[:-1]]), axis=1)
+    known = best[:, :own] if own else best
+    size, common = known.shape[1], np.quantile(known, _COMMON, axis=1)
+    usual = (common * size + _USUAL * _USUAL_MEMORIES) / (size + _USUAL_MEMORIES)
+    weights = (1.0 - usual) ** 2
+    result = weights @ best / weights.sum()
+    return dict(zip(memories, result.tolist(), strict=True))

@@ -92,14 +92,16 @@ class Database:
     ) -> T:
         """Run *work* in a read transaction on a free reader; cancelling the caller stops it."""
         async with self._readers.acquire() as conn:
-            return await self._read_on(conn, partial(work, conn, *args, **kwargs))
+            in_snapshot = partial(work, conn, *args, **kwargs)
+            return await self._run(conn, connections.run_read, conn, in_snapshot)
 
     async def scan(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run *work* as :meth:`read` does, on a connection that maps the file for scans."""
         async with self._scanners.acquire() as conn:
-            return await self._read_on(conn, partial(work, conn, *args, **kwargs))
+            in_snapshot = partial(work, conn, *args, **kwargs)
+            return await self._run(conn, connections.run_read, conn, in_snapshot)
 
     async def write(
         self,
@@ -145,13 +147,10 @@ class Database:
         conn = await self._open_reader(vfs=None if transaction else page_sums.vfs())
         try:
             if transaction:
-                return await self._read_on(conn, partial(work, conn))
+                return await self._run(conn, connections.run_read, conn, partial(work, conn))
             return await self._run(conn, connections.run_outside, conn, work)
         finally:
             await self._connections.close(conn)
-
-    async def _read_on(self, conn: Reading, work: Callable[[], T]) -> T:
-        return await self._run(conn, connections.run_read, conn, work)
 
     # How a write runs.
 

@@ -13,6 +13,7 @@ from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import AnswerContent, AnswerEntries, choose, render
 from memd.recall.candidates import RankedCandidates
 from memd.recall.ranking.rankings import Ranked
+from memd.recall.select import Selection
 from memd.store.memory.rows import StoredMemory
 
 PLAIN = MemoryRetrievalConfig()
@@ -40,7 +41,11 @@ def answer_of(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any
     ranked = RankedCandidates(items, 0.9, degraded=None)
     by_key = {row.memory_key: row for row in rows}
     entries = AnswerEntries(preferences=[], items=items, preferences_left_out=0, minimum=None)
-    return render(AnswerContent(entries, by_key, ranked), a_request(**more), "ada")
+    return render(
+        AnswerContent(entries, by_key, ranked, Selection(items, len(items), [])),
+        a_request(**more),
+        "ada",
+    )
 
 
 @pytest.mark.parametrize(("budget", "shown"), [(100, 5), (60, 3), (59, 2), (20, 1), (19, 0)])

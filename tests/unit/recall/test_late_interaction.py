@@ -6,7 +6,7 @@ import pytest
 from support.fakes import hash_tokens
 
 from memd.domain.encoding import TOKEN_BYTES
-from memd.recall.ranking.late_interaction import maxsims
+from memd.recall.ranking.features import maxsims
 
 
 def near(question: str, *memories: str, own: int | None = None) -> list[float]:

@@ -25,7 +25,7 @@ def test_the_same_thing_said_again_is_told_once_and_the_newest_stands(again: str
     (first, second) = selection.items
     assert first.measured.candidate == new.measured.candidate
     assert (first.relevance, second) == (0.6, other)
-    (cut,) = selection.cut
+    (cut,) = selection.all_cut(selection.items)
     assert (cut.id, cut.by, cut.of) == (
         old.measured.candidate.memory_id,
         "repeats",
@@ -167,7 +167,7 @@ def test_what_a_nap_composed_stands_for_the_turns_that_it_quotes(place: int) -> 
 
     (item,) = selection.items
     assert (item.measured.candidate.own, item.relevance) == (CORRECTION, items[0].relevance)
-    assert {(cut.by, cut.of) for cut in selection.cut} == {
+    assert {(cut.by, cut.of) for cut in selection.all_cut(selection.items)} == {
         ("repeats", item.measured.candidate.memory_id)
     }
     assert len(selection.cut) == len(turns)

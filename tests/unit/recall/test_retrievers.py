@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,11 @@ from support.store import a_writer
 from memd.domain.memory import MemoryFilter
 from memd.recall import retrievers
 from memd.recall.question import question
+from memd.recall.ranking.features import Statistics
 from memd.recall.retrievers import person_first, rare_terms, sparse_keys
-from memd.recall.scope import RecallFilter, SearchScope, agent_scope
+from memd.recall.scope import RecallFilter, SearchScope, SearchTarget, agent_scope
 from memd.store.access import names
-from memd.store.file.connect import Writing
+from memd.store.file.connect import Reading, Writing
 from memd.store.search import fulltext
 
 TEXTS = ("common rare", "common kite", "common", "common", "common seldom")
@@ -35,8 +36,22 @@ def _scope() -> SearchScope:
     return agent_scope(1, RecallFilter(MemoryFilter(), 1), None)
 
 
+def _statistics(conn: Reading, terms: Sequence[str]) -> Statistics:
+    corpus = fulltext.corpus(conn, _scope().owners)
+    return Statistics(corpus, fulltext.frequencies(conn, terms))
+
+
+def _rare(conn: Reading, terms: list[str]) -> list[str]:
+    return list(rare_terms(terms, _statistics(conn, terms)))
+
+
+def _sparse_keys(conn: Reading, written: Mapping[str, str]) -> list[int]:
+    statistics = _statistics(conn, list(written))
+    return sparse_keys(conn, SearchTarget(_scope(), None), written, 10, statistics)
+
+
 def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:
-    assert list(rare_terms(conn, _scope(), ["common", "rare"])) == ["common", "rare"]
+    assert _rare(conn, ["common", "rare"]) == ["common", "rare"]
 
 
 def test_in_a_large_store_the_rarest_are_as_long_as_they_hold_few_memories(
@@ -44,7 +59,7 @@ def test_in_a_large_store_the_rarest_are_as_long_as_they_hold_few_memories(
 ) -> None:
     monkeypatch.setattr(retrievers, "POSTINGS_MAX", 2)
 
-    assert list(rare_terms(conn, _scope(), ["common", "kite", "rare", "seldom"])) == [
+    assert _rare(conn, ["common", "kite", "rare", "seldom"]) == [
         "kite",
         "rare",
     ]
@@ -55,12 +70,12 @@ def test_a_question_of_common_terms_only_looks_up_the_rarest(
 ) -> None:
     monkeypatch.setattr(retrievers, "POSTINGS_MAX", 2)
 
-    assert list(rare_terms(conn, _scope(), ["unknown", "common"])) == ["common"]
+    assert _rare(conn, ["unknown", "common"]) == ["common"]
 
 
 def test_terms_that_nobody_used_find_nothing(conn: Writing) -> None:
-    assert sparse_keys(conn, _scope(), {"unknown": "unknown"}, 10, None) == []
-    assert sparse_keys(conn, _scope(), {}, 10, None) == []
+    assert _sparse_keys(conn, {"unknown": "unknown"}) == []
+    assert _sparse_keys(conn, {}) == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +93,7 @@ def test_a_word_finds_itself_whatever_its_stem_is_stemmed_to(
     (key,) = inserted(conn, [a_row(an_id_source(7), content=text, agent_key=1)], 1)
     asked = question(query, frozenset(), fulltext.stemmer(conn))
 
-    assert sparse_keys(conn, _scope(), asked.written, 10, None) == [key]
+    assert _sparse_keys(conn, asked.written) == [key]
 
 
 def test_of_the_nearest_what_a_person_says_comes_first_each_in_its_order(conn: Writing) -> None:

@@ -28,7 +28,7 @@ def test_what_is_worth_less_than_its_bar_is_left_out_and_named() -> None:
     selection = selected(items)
 
     assert (selection.items, selection.most) == (items[:2], 2)
-    assert [(cut.id, cut.by) for cut in selection.cut] == [
+    assert [(cut.id, cut.by) for cut in selection.all_cut(selection.items)] == [
         (items[2].measured.candidate.memory_id, "bar")
     ]
 
