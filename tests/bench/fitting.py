@@ -209,9 +209,9 @@ def calibrated(judged: Sequence[Judged], weights: Weights) -> Weights:
     shares = weighed([each.sample for each in judged], ENTRY_WEIGHTS, ENTRY_BEDS)
     for each, sample_share in zip(judged, shares, strict=True):
         scores = [item.score for item in each.items]
-        evidence = calibration(scores, each.signals, weights)
+        common, evidence = calibration(scores, each.signals, weights)
         for its, right in list(zip(evidence, each.right, strict=True))[:ENTRIES]:
-            rows.append([its[name] for name in (*ROUGH, ALONE)])
+            rows.append([{**common, **its}[name] for name in (*ROUGH, ALONE)])
             good.append(float(right))
             share.append(sample_share)
     weight = np.array(share)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -226,16 +225,17 @@ def _calibrate(
         scored = _sort([(score + date * item.features["period"], item) for score, item in scored])
     if timed and scored[0][1].features["now"]:
         scored = _newer_first(scored)
-    evidence = calibration([score for score, _ in scored], gate_signals, weights)
+    common, evidence = calibration([score for score, _ in scored], gate_signals, weights)
+    relevances = weights.probabilities(common, evidence)
     items = [
         Ranked(
             item,
             score,
-            weights.probability(its),
+            relevance,
             passes,
             note_bar if item.candidate.session_key is None else bar,
         )
-        for (score, item), its in zip(scored, evidence, strict=True)
+        for (score, item), relevance in zip(scored, relevances, strict=True)
     ]
     return items, chance
 
@@ -272,8 +272,11 @@ def answer_bar(weights: Weights, chance: float) -> float:
 
 def calibration(
     scores: Sequence[float], gate_signals: Mapping[str, float], weights: Weights
-) -> list[dict[str, float]]:
-    """Return the calibration features of each of *scores*, the best first (``CALIBRATION``)."""
+) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """Return the features of ``CALIBRATION`` that all *scores* share, and those of each.
+
+    *scores* begin with the best.
+    """
     best = scores[0]
     total = math.log(sum(math.exp(score - best) for score in scores))
     chance = weights.gate_logit(gate_signals)
@@ -287,8 +290,8 @@ def calibration(
         "unsaid_sd10": unsaid * sd10,
     }
     shares = [score - best - total for score in scores]
-    return [
-        {"share": share, "alone": -math.log(max(1 - math.exp(share), OTHERS_MIN)), **common}
+    return common, [
+        {"share": share, "alone": -math.log(max(1 - math.exp(share), OTHERS_MIN))}
         for share in shares
     ]
 
@@ -327,7 +330,8 @@ def _signals(
     maxcos = nearest.features["cos"]
     maxcovx = max(item.covx for _, item in scored)
     top = scored[:GATE_TOP]
-    sd10 = statistics.pstdev([score for score, _ in top])
+    mean = sum(score for score, _ in top) / len(top)
+    sd10 = math.sqrt(sum((score - mean) ** 2 for score, _ in top) / len(top))
     few = max(0.0, 1 - math.log(count or len(scored)) / math.log(MANY))
     return {
         "maxcos": maxcos,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -61,11 +61,20 @@ class Weights:
             score += weight * features[name]
         return score
 
-    def probability(self, evidence: Mapping[str, float]) -> float:
-        """Return how likely a memory answers, by *evidence*, the values of ``CALIBRATION``."""
-        return logistic(
-            sum(weight * evidence[name] for name, weight in self.calibration.items()) + self.offset
-        )
+    def probabilities(
+        self, common: Mapping[str, float], evidence: Sequence[Mapping[str, float]]
+    ) -> list[float]:
+        """Return how likely each memory answers, by the values of ``CALIBRATION``.
+
+        *common* are those that all share, *evidence* has the others of each.
+        """
+        table = self.calibration
+        shared = sum(table[name] * value for name, value in common.items() if name in table)
+        own = [(name, weight) for name, weight in table.items() if name not in common]
+        return [
+            logistic(sum(weight * its[name] for name, weight in own) + shared + self.offset)
+            for its in evidence
+        ]
 
     def gate_logit(self, signals: Mapping[str, float]) -> float:
         return sum(w * signals[name] for name, w in self.gate.items()) + self.gate_offset

@@ -68,19 +68,19 @@ def test_the_gate_weighs_only_what_is_measured(weights: Weights) -> None:
 @TABLES
 def test_the_calibration_weighs_only_what_is_worked_out(weights: Weights) -> None:
     items = rank(measured(asked("red kite"), [a_candidate(1, "a red kite")]), weights)
-    (evidence,) = calibration([items[0].score], signals(items), weights)
+    common, (own,) = calibration([items[0].score], signals(items), weights)
 
-    assert set(weights.calibration) <= set(evidence) == set(CALIBRATION)
+    assert set(weights.calibration) <= {*common, *own} == set(CALIBRATION)
 
 
 @TABLES
 def test_a_higher_score_is_more_probable(weights: Weights) -> None:
-    low, high = (
-        dict.fromkeys(CALIBRATION, 0.0) | {"score": 10.0 + more, "share": more - 2.0}
-        for more in (0.0, 1.0)
-    )
+    common = dict.fromkeys(CALIBRATION[1:-1], 0.0)
+    evidence = [{"share": more - 2.0, "alone": 0.0} for more in (0.0, 1.0)]
 
-    assert weights.probability(high) > weights.probability(low)
+    low, high = weights.probabilities(common, evidence)
+
+    assert high > low
 
 
 @TABLES
@@ -88,12 +88,12 @@ def test_of_one_answer_the_better_is_more_probable_and_most_if_it_stands_alone(
     weights: Weights,
 ) -> None:
     items = rank(measured(asked("red kite"), [a_candidate(1, "a red kite")]), weights)
-    several = calibration([3.0, 2.0, 1.0], signals(items), weights)
-    chances = [weights.probability(evidence) for evidence in several]
-    (alone,) = calibration([3.0], signals(items), weights)
+    common, several = calibration([3.0, 2.0, 1.0], signals(items), weights)
+    chances = weights.probabilities(common, several)
+    _, (alone,) = calibration([3.0], signals(items), weights)
 
     assert chances == sorted(set(chances), reverse=True)
-    assert weights.probability(alone) > chances[0]
+    assert weights.probabilities(common, [alone])[0] > chances[0]
     assert alone["alone"] == pytest.approx(-math.log(OTHERS_MIN))
     assert several[0]["alone"] == pytest.approx(-math.log(1 - math.exp(several[0]["share"])))
 
