@@ -278,7 +278,7 @@ class Ingest:
     ) -> Arrival:
         self._check(request, drafts, level)
         model = self.embedder.fingerprint  # read first: a model installed meanwhile is another
-        own, speaker = await self._encode(drafts)
+        own, speaker = (None, None) if model is None else await self._encode(drafts)
         if self.embedder.fingerprint != model:
             own, speaker = None, None  # installed meanwhile: the vectors may be either's
         level = request.level or level
@@ -301,7 +301,7 @@ class Ingest:
         """Return the text's encodings and its speaker's vector; None when the queue makes them."""
         tokens = sum(draft.token_count for draft in drafts.items)
         long = len(drafts.items) > CHUNKS_INLINE_MAX or tokens > INLINE_TOKENS_MAX
-        if self.embedder.fingerprint is None or long:
+        if long:
             return None, None
         texts = [draft.own for draft in drafts.items]
         try:
