@@ -298,6 +298,8 @@ STYLE = "british spelling please, and APA citations. limit is 20,000 words."
         ("the abstract has 300 words now", STYLE),
         ("limit the pool to 20 workers now", STYLE),
         ("Is it IEEE citations instead of APA?", STYLE),
+        ("we are over the limit again, by 1,500 words", STYLE),
+        ("they dropped american spelling", STYLE),
     ],
 )
 def test_of_a_rule_what_changed_since_is_not_told(later: str, left: str) -> None:

@@ -138,6 +138,25 @@ def test_the_surest_of_several_leads() -> None:
     assert texts_of([an_old(), unsure, a_new()])[:2] == [PLOVER, HERON]
 
 
+def test_what_outdates_two_is_told_once_before_the_first() -> None:
+    other = an_old("the machine for staging is heron", 0.9)
+
+    assert texts_of([an_old(), other, a_new()]) == [PLOVER, HERON, other.measured.candidate.own]
+
+
+def test_a_newer_statement_and_a_correction_both_lead() -> None:
+    correction = "Correction: the staging host is crow"
+
+    ordered = texts_of([an_old(), a_new(), a_new(correction, created_at_us=3)])
+
+    assert ordered[-1] == HERON
+    assert texts_of([an_old(), a_new(), a_new(correction)], "the former host?") == [
+        correction,
+        HERON,
+        PLOVER,
+    ]
+
+
 def test_what_is_not_worth_a_place_and_what_comes_late_has_no_newer_before_it() -> None:
     doubtful = an_old(relevance=0.05)
     gated = replace(an_old(), passes=False)
