@@ -131,9 +131,7 @@ class Archive:
             done += count
         return done
 
-    async def move_to_archive(
-        self, caller: Caller, memory_id: str, reason: ArchiveReason
-    ) -> str | None:
+    async def move_to_archive(self, caller: Caller, memory_id: str) -> str | None:
         """Archive a memory and return its archival id, None when there is none.
 
         A memory in the trash is restored from it first; one that is archived already stays as it
@@ -146,7 +144,7 @@ class Archive:
             if row is None:
                 return ""
             check_may_change(conn, caller, [row.memory_key])
-            return archive_memory(conn, row.memory_key, reason, self.clock.now_us(), self.ids)
+            return archive_memory(conn, row.memory_key, self.clock.now_us(), self.ids)
 
         return await self.db.write(caller, work, reply=str) or None
 
@@ -158,11 +156,11 @@ class Archive:
         return await self.db.read(work)
 
 
-def archive_memory(conn: Writing, key: int, reason: ArchiveReason, now_us: int, ids: Ids) -> str:
-    """Archive a memory, restoring it from the trash if need be; returns its archival id."""
+def archive_memory(conn: Writing, key: int, now_us: int, ids: Ids) -> str:
+    """Archive a memory by hand, restoring it from the trash if need be; returns its archival id."""
     removal.restore_from_trash(conn, key, now_us)
     if key not in archive_rows.rows_of(conn, [key]):
-        removal.archive(conn, [key], reason, now_us, new_id=ids.new)
+        removal.archive(conn, [key], ArchiveReason.MANUAL, now_us, new_id=ids.new)
     return archive_rows.rows_of(conn, [key])[key].archival_id
 
 

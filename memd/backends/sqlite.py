@@ -27,7 +27,7 @@ from memd.base.errors import (
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
-from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
+from memd.domain.enums import MemoryCategory, SearchMode
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.domain.removal import ArchivedMemory
 from memd.domain.settings.settings import CompanyMemoryConfig, Settings
@@ -216,9 +216,7 @@ class SqliteBackend(FileBackend["Rooms"]):
         del mode
         return await self._call(
             agent_id,
-            lambda rooms, caller: rooms.archive.move_to_archive(
-                caller, memory_id, ArchiveReason.CONSOLIDATED
-            ),
+            lambda rooms, caller: rooms.archive.move_to_archive(caller, memory_id),
             MemoryStoreError,
         )
 
@@ -258,9 +256,7 @@ class SqliteArchive:
         Raises MemoryStoreError when the file has no such memory, or another one under its id.
         """
         room, caller = self.room(), Caller(agent_id=entry.agent_id)
-        archival_id = await room.move_to_archive(
-            caller, entry.original_id, ArchiveReason.CONSOLIDATED
-        )
+        archival_id = await room.move_to_archive(caller, entry.original_id)
         if archival_id is None:
             raise MemoryStoreError(
                 "only what this store holds can be put into its archive", field="original_id"

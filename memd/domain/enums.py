@@ -77,6 +77,8 @@ class ArchiveReason(StrEnum):
     COMPRESSED = "compressed"
     CAP = "cap"
     SUPERSEDED = "superseded"
+    MANUAL = "manual"
+    """By somebody's call, such as ``memd archive add``."""
 
 
 class TrashReason(StrEnum):

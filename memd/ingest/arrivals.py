@@ -51,7 +51,7 @@ PASSING_REASONS = {
 }
 QUARANTINE_REASON = "it looks like an attack; out of sight until its owner releases it"
 _TURNED_AWAY = frozenset({ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP})
-_RESTORABLE = _TURNED_AWAY | {ArchiveReason.SUPERSEDED}
+_RESTORABLE = _TURNED_AWAY | {ArchiveReason.SUPERSEDED, ArchiveReason.MANUAL}
 
 
 @dataclass(slots=True)
@@ -228,8 +228,8 @@ class _ArrivalWriter:
     def _revive(self, draft: Draft, known: StoredMemory) -> StoredMemory:
         """Return the *known* memory, made visible and permanent if it is told on purpose now.
 
-        A memory archived by the gate, the cap or what superseded it is restored; one that still
-        waits for the gate skips it.
+        A memory archived by the gate, the cap, somebody or what superseded it is restored; one
+        that still waits for the gate skips it.
         """
         conn, key = self.conn, known.memory_key
         if known.passing is not None and self.arrival.passing(draft) is None:

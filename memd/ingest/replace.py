@@ -152,7 +152,7 @@ def _is_visible(row: SourceRow) -> bool:
     """Return whether a search can show the memory, or a summary of it."""
     if row.state == MemoryState.QUARANTINED:
         return False  # out of sight already, unlike the archive
-    return row.reason not in {*RESTORABLE, ArchiveReason.CAP}
+    return row.reason in {None, ArchiveReason.CONSOLIDATED, ArchiveReason.COMPRESSED}
 
 
 def _result(

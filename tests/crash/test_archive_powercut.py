@@ -14,7 +14,7 @@ from support.store import ADA
 
 from memd.archive.archive import archive_memory, restore_memory
 from memd.domain.encoding import Encoding
-from memd.domain.enums import ArchiveReason, TrashReason
+from memd.domain.enums import TrashReason
 from memd.store.access import changes, names
 from memd.store.file.connect import Writing
 from memd.store.file.connections import run_write
@@ -49,7 +49,7 @@ def away_and_back(conn: Writing, done: Pass, *, trashed: bool) -> None:
     ids = an_id_source(1_000)
     if trashed:
         done(conn, lambda: removal.trash(conn, [1], TrashReason.DELETED, 7, 99), 7)
-    archival_id = done(conn, lambda: archive_memory(conn, 1, ArchiveReason.CAP, 8, ids), 8)
+    archival_id = done(conn, lambda: archive_memory(conn, 1, 8, ids), 8)
     done(conn, lambda: restore_memory(conn, ADA, archival_id, 9), 9)
 
 

@@ -16,7 +16,8 @@ from support.store import ADA, BOB, a_house, stored, visible
 from memd.backends.rooms import Rooms
 from memd.backends.sqlite import SqliteArchive, to_archival_entry
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
-from memd.domain.enums import ArchiveReason, MemoryState
+from memd.domain.enums import ArchiveReason, MemoryState, Origin
+from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, ArchivalStore
 from memd.store.access import names
@@ -25,7 +26,7 @@ from memd.store.memory import memories
 
 
 async def move_to_archive(house: Rooms, memory_id: str) -> str:
-    archival_id = await house.archive.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
+    archival_id = await house.archive.move_to_archive(ADA, memory_id)
     assert archival_id is not None
     return archival_id
 
@@ -47,7 +48,7 @@ async def test_restore_shows_what_was_put_away_and_changes_nothing(house: Rooms,
             ADA, memory_id if by == "its own id" else archival_id
         )
         assert archived.archival_id == archival_id
-        assert archived.reason is ArchiveReason.CONSOLIDATED
+        assert archived.reason is ArchiveReason.MANUAL
         assert archived.entry.content == before.content
         assert archived.entry.metadata == before.metadata
         assert archived.entry.created_at == before.created_at
@@ -123,7 +124,7 @@ async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_a
     before = await bed.tables()
     bed.clock.advance(days=1)
 
-    archival_id = await bed.house.archive.move_to_archive(CALLER, ids[0], ArchiveReason.CAP)
+    archival_id = await bed.house.archive.move_to_archive(CALLER, ids[0])
 
     archived = await bed.house.archive.restore(CALLER, ids[0])
     assert (archived.archival_id, archived.reason) == (archival_id, ArchiveReason.CONSOLIDATED)
@@ -133,8 +134,8 @@ async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_a
 async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(house: Rooms) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
 
-    assert await house.archive.move_to_archive(BOB, memory_id, ArchiveReason.CAP) is None
-    assert await house.archive.move_to_archive(ADA, "x", ArchiveReason.CAP) is None
+    assert await house.archive.move_to_archive(BOB, memory_id) is None
+    assert await house.archive.move_to_archive(ADA, "x") is None
     assert await visible(house) == {memory_id}
 
 
@@ -229,3 +230,27 @@ async def test_what_comes_back_is_byte_for_byte_what_went(
 
         assert await house.db.read(row_of, memory_id) == before
         assert shown.entry.content.encode() == entry.content.encode()
+
+
+async def test_what_somebody_put_away_comes_back_when_it_is_told_on_purpose(house: Rooms) -> None:
+    request = IngestRequest(text="Ann keeps bees.", origin=Origin.PERSON)
+    receipt = await house.ingest.ingest(ADA, request)
+    (item,) = (*receipt.stored, *receipt.pending)
+    await move_to_archive(house, item.id)
+    (again,) = (await house.ingest.ingest(ADA, request)).merged
+    assert again.id == item.id
+    assert await visible(house) == {item.id}
+
+
+async def test_an_export_of_before_says_who_put_it_away_once_it_is_imported(
+    house: Rooms, tmp_path: Path
+) -> None:
+    (memory_id,) = await stored(house, "Ann keeps bees.")
+    await move_to_archive(house, memory_id)
+    items = [dict(item) for item in (await house.moving.dump(None, 100)).items]
+    for item in items:
+        if item["kind"] == "memory":
+            item["archive_reason"] = "consolidated"
+    async with a_house(tmp_path / "other.db") as other:
+        await other.moving.load(ADA, items)
+        assert (await other.archive.restore(ADA, memory_id)).reason is ArchiveReason.MANUAL

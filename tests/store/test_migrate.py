@@ -12,6 +12,7 @@ import apsw
 import pytest
 from support.clocks import HeldClock
 from support.fakes import HashEmbedder
+from support.nights import Bed, a_bed, settled
 from support.store import (
     ADA,
     a_house,
@@ -25,11 +26,12 @@ from support.store import (
 
 from memd.base.errors import DamagedError
 from memd.domain.caller import LOCAL, OPERATOR
-from memd.domain.enums import MemoryCategory
+from memd.domain.enums import ArchiveReason, MemoryCategory
 from memd.domain.ingest import IngestRequest
 from memd.store.file.connect import APPLICATION_ID, SCHEMA_VERSION, Reading, Writing
 from memd.store.file.database import open_database
 from memd.store.file.migrate import STEPS
+from memd.store.search import caches
 from memd.store.session import message_index, turns, windows
 from memd.store.session.windows import WindowRow
 
@@ -157,7 +159,72 @@ def cache_part_of_version_2() -> str:
     return frozen[begin : frozen.index(";", begin)]
 
 
-def to_version_4(conn: apsw.Connection) -> None:
+def to_version_5(conn: Writing) -> None:
+    """Rebuild the archive as it was: what somebody archived by hand was "consolidated", too."""
+    keys = conn.list_ints("SELECT memory_key FROM archive WHERE reason = 'manual'")
+    frozen = (GOLDEN / "schema-5.sql").read_text("utf-8")
+    with caches.reindexing(conn, keys):
+        conn.pragma("legacy_alter_table", True)
+        conn.execute("ALTER TABLE archive RENAME TO later_archive; DROP VIEW behind")
+        for start in ("CREATE TABLE archive", "CREATE VIEW behind"):
+            begin = frozen.index(start)
+            conn.execute(frozen[begin : frozen.index(";", begin)])
+        conn.execute(
+            """
+            INSERT INTO archive
+            SELECT memory_key, archival_id, replace(reason, 'manual', 'consolidated'),
+                   state_before, run, archived_at_us
+              FROM later_archive;
+            DROP TABLE later_archive;
+            UPDATE run_change
+               SET before = replace(before, '"manual"', '"consolidated"'),
+                   after = replace(after, '"manual"', '"consolidated"');
+            PRAGMA user_version = 5
+            """
+        )
+        conn.pragma("legacy_alter_table", False)
+    conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+async def test_what_version_5_archived_by_hand_says_so_and_its_nights_are_undone(
+    tmp_path: Path,
+) -> None:
+    path, new = tmp_path / "memd.db", tmp_path / "new.db"
+    async with a_bed(tmp_path) as bed:
+        ids = await bed.tell(*(f"The ferry leaves at {hour}." for hour in range(5)))
+        (alone,) = await bed.tell("Ann keeps bees.", category="social", session_id=None)
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+        (left,) = {*ids} - {*await reasons(bed)}  # the summary names it, too
+        for memory_id in (left, alone):
+            assert await bed.house.archive.move_to_archive(ADA, memory_id)
+        bed.clock.advance(days=2)
+        by_age = {"rules": [{"category": "social", "retention_days": 3}]}
+        late = bed.other_night(settled(retention=by_age))
+        night = await late.run(ADA, steps=frozenset({"retention"}))
+        at, expected = bed.clock.now, await reasons(bed)
+        assert (expected[left], expected[alone]) == ("manual", "manual")
+        assert list(expected.values()).count("consolidated") == 4
+    with tampering(path) as conn:
+        to_version_5(conn)
+    async with a_bed(tmp_path, HeldClock(at)) as bed:
+        assert await reasons(bed) == expected
+        assert await bed.is_sound()
+        await bed.night.undo(ADA, night.run_id)
+        assert (await bed.house.archive.restore(ADA, alone)).reason is ArchiveReason.MANUAL
+        assert await bed.is_sound()
+    with a_writer(path) as conn, a_writer(new) as other:
+        assert schema(conn) == schema(other)
+
+
+async def reasons(bed: Bed) -> dict[str, str]:
+    return dict(
+        await bed.rows("SELECT memory_id, reason FROM archive JOIN memory USING (memory_key)")
+    )
+
+
+def to_version_4(conn: Writing) -> None:
+    to_version_5(conn)
     conn.execute(WITHOUT_TOKENS)
     conn.execute("PRAGMA user_version = 4")
     conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -193,7 +260,7 @@ def encodings_of(conn: Reading) -> list[tuple[object, ...]]:
     ).fetchall()
 
 
-def to_version_3(conn: apsw.Connection) -> None:
+def to_version_3(conn: Writing) -> None:
     """Rebuild the windows as they were, and fill them: of bob's one ada has the session."""
     to_version_4(conn)
     frozen = (GOLDEN / "schema-3.sql").read_text("utf-8")
@@ -241,7 +308,7 @@ async def test_a_file_of_version_3_becomes_exactly_this_schema(tmp_path: Path) -
     assert apsw.Connection(str(tmp_path / "memd-v3.backup.db")).pragma("user_version") == 3
 
 
-def to_version_2(conn: apsw.Connection) -> None:
+def to_version_2(conn: Writing) -> None:
     to_version_3(conn)
     conn.execute(UNSEALED)
     for column in ("origin", "client_key", "confirmed_at_us"):

@@ -13,7 +13,7 @@ from support.store import ADA, BOB, EVERYTHING, OWNER, stored, tell, visible
 from memd.backends.rooms import Rooms
 from memd.base.clock import from_us
 from memd.base.errors import ConflictError, DeniedError
-from memd.domain.enums import ArchiveReason, InjectionStrategy, Origin, Trust
+from memd.domain.enums import InjectionStrategy, Origin, Trust
 from memd.domain.ingest import IngestRequest, ReplaceSourceRequest
 from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
@@ -169,7 +169,7 @@ async def test_a_person_s_words_are_removed_by_nobody_else(house: Rooms, by: Any
         lambda: house.trash.forget(by, ids=[other_id, memory_id]),
         lambda: house.trash.forget(by, condition=EVERYTHING),
         lambda: house.trash.forget(by, condition=EVERYTHING, dry_run=True),
-        lambda: house.archive.move_to_archive(by, memory_id, ArchiveReason.CONSOLIDATED),
+        lambda: house.archive.move_to_archive(by, memory_id),
         lambda: house.ingest.update(by, memory_id, soon),
     )
     for attempt in attempts:
@@ -185,7 +185,7 @@ async def test_the_owner_and_the_client_that_brought_them_remove_them(
 ) -> None:
     one, two, three = await stored(house, "Ann.", "Bob sails.", "Eve rows.", origin="person")
     assert await house.trash.delete(by, one)
-    assert await house.archive.move_to_archive(by, two, ArchiveReason.CONSOLIDATED)
+    assert await house.archive.move_to_archive(by, two)
     assert (await house.trash.forget(by, ids=[three])).count == 1
 
 

@@ -167,7 +167,7 @@ async def move_to_archive(house: Rooms, text: str) -> None:
     assert isinstance(clock, HeldClock)
     clock.advance(seconds=1)
     memory_id = await id_of(house, text)
-    assert await house.archive.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
+    assert await house.archive.move_to_archive(ADA, memory_id)
 
 
 async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_purged(
@@ -199,7 +199,7 @@ async def test_what_was_compressed_since_stays_behind_its_new_summary(night_hous
     assert (await night_house.upkeep.check(ADA)).ok
 
 
-async def test_a_summary_from_the_trash_stands_before_what_was_put_away_meanwhile(
+async def test_what_a_person_put_away_stays_there_when_its_summary_comes_and_goes(
     night_house: Rooms,
 ) -> None:
     await night_house.trash.delete(ADA, await id_of(night_house, TURNS[1]))
@@ -211,5 +211,5 @@ async def test_a_summary_from_the_trash_stands_before_what_was_put_away_meanwhil
     assert (await states(night_house))[TURNS[2]] == "archived"
     assert (await night_house.upkeep.check(ADA)).ok
     await night_house.trash.delete(ADA, summary_id)
-    assert (await states(night_house))[TURNS[2]] == "active"
+    assert (await states(night_house))[TURNS[2]] == "archived"
     assert (await night_house.upkeep.check(ADA)).ok

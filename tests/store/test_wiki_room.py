@@ -12,7 +12,6 @@ from support.store import ADA, BOB, bytes_of, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError
-from memd.domain.enums import ArchiveReason
 from memd.domain.settings.consolidation import WikiExportConfig
 from memd.domain.values import EventName
 from memd.sleep.wiki.exports import Wiki, build_wiki
@@ -29,7 +28,7 @@ async def test_an_export_shows_what_is_visible_to_its_agent_only(
 ) -> None:
     away, here = await stored(house, "Ann keeps bees.", "Bob sails.")
     await stored(house, "of another", caller=BOB)
-    await house.archive.move_to_archive(ADA, away, ArchiveReason.CAP)
+    await house.archive.move_to_archive(ADA, away)
 
     done = await a_wiki(house, tmp_path).export(ADA)
 

@@ -143,7 +143,7 @@ def a_writer(path: Path) -> Iterator[Writing]:
 
 
 @contextmanager
-def tampering(path: Path) -> Iterator[apsw.Connection]:
+def tampering(path: Path) -> Iterator[Writing]:
     """Open the file past memd, to plant a fault in it."""
     with a_writer(path) as conn:
         conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)

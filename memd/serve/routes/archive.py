@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memd.domain.enums import ArchiveReason
 from memd.domain.files import WikiExport
 from memd.domain.memory import MemoryEntry
 from memd.domain.removal import ArchivedMemory, TrashedMemory
@@ -66,9 +65,7 @@ async def search(context: Context, params: RetrieveParams) -> tuple[ArchivedMemo
 )
 async def add(context: Context, params: WriteIdParams) -> Name | None:
     """Move a memory into the archive, in one transaction; return None when there is none."""
-    return await context.rooms.archive.move_to_archive(
-        context.caller, params.id, ArchiveReason.CONSOLIDATED
-    )
+    return await context.rooms.archive.move_to_archive(context.caller, params.id)
 
 
 @router.method(

@@ -24,7 +24,7 @@ from memd.base.limits import BUSY_MS_MAX
 from memd.store.file.open_files import find_unwritable
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 SQLITE_VERSION_MIN = 3_051_003  # older ones have the WAL-reset bug
 PAGE_BYTES = 16_384
 PAGE_SUM_BYTES = 8

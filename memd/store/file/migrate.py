@@ -24,6 +24,7 @@ import apsw
 from memd.base.errors import DamagedError
 from memd.store.file import backup, page_sums
 from memd.store.file.connect import SCHEMA_VERSION, Writing, schema_sql
+from memd.store.search import caches
 
 Step = Callable[[Writing], None]
 
@@ -166,7 +167,52 @@ def _from_4(conn: Writing) -> None:
     conn.execute("ALTER TABLE embedding ADD COLUMN tokens BLOB")
 
 
-STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2, 3: _from_3, 4: _from_4}
+def _from_5(conn: Writing) -> None:
+    """Call "manual" what somebody archived by hand, which was "consolidated" until then.
+
+    What a night archived names its run. An image of such a row in the undo log follows, or an undo
+    would find the row changed. One that had a summary counts as hidden by it no longer, so it is
+    in another part of the caches.
+    """
+    by_hand = conn.list_ints(
+        """
+        SELECT memory_key
+          FROM archive JOIN behind USING (memory_key)
+         WHERE reason = 'consolidated' AND run IS NULL
+        """
+    )
+    with caches.reindexing(conn, by_hand):
+        conn.pragma("legacy_alter_table", True)  # or the views would follow the old table
+        conn.execute(
+            """
+            ALTER TABLE archive RENAME TO old_archive;
+            CREATE TABLE archive (
+                memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
+                archival_id TEXT NOT NULL UNIQUE,
+                reason TEXT NOT NULL CHECK (reason IN ('low_importance', 'consolidated',
+                    'compressed', 'cap', 'superseded', 'manual')),
+                state_before TEXT NOT NULL,
+                run TEXT,
+                archived_at_us INTEGER NOT NULL
+            ) STRICT;
+            INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
+            SELECT memory_key, archival_id,
+                   iif(reason = 'consolidated' AND run IS NULL, 'manual', reason),
+                   state_before, run, archived_at_us
+              FROM old_archive;
+            DROP TABLE old_archive;
+            UPDATE run_change
+               SET before = json_set(before, '$.archive[1]', 'manual')
+             WHERE before ->> '$.archive[1]' = 'consolidated' AND before ->> '$.archive[3]' IS NULL;
+            UPDATE run_change
+               SET after = json_set(after, '$.archive[1]', 'manual')
+             WHERE after ->> '$.archive[1]' = 'consolidated' AND after ->> '$.archive[3]' IS NULL
+            """
+        )
+        conn.pragma("legacy_alter_table", False)
+
+
+STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2, 3: _from_3, 4: _from_4, 5: _from_5}
 """The step from each version to the next. Version 1 is the first."""
 
 

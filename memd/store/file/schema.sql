@@ -193,7 +193,7 @@ CREATE INDEX derived_by_summary ON derived (to_key, from_key);
 CREATE TABLE archive (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
     archival_id TEXT NOT NULL UNIQUE,
-    reason TEXT NOT NULL CHECK (reason IN ('low_importance', 'consolidated', 'compressed', 'cap', 'superseded')),
+    reason TEXT NOT NULL CHECK (reason IN ('low_importance', 'consolidated', 'compressed', 'cap', 'superseded', 'manual')),
     state_before TEXT NOT NULL,
     run TEXT,
     archived_at_us INTEGER NOT NULL
@@ -636,9 +636,9 @@ CREATE TABLE memory_file (
     PRIMARY KEY (agent_key, path)
 ) STRICT, WITHOUT ROWID;
 
--- Superseded sources: memories hidden by a summary, which is returned in their place. Not those
--- hidden on their own (importance, the cap, an archival store), nor those hidden after their summary
--- went to the trash. Read by the caches, by filters, and when a summary is removed.
+-- Superseded sources: memories hidden by a summary, which is returned in their place; not those hidden
+-- on their own (importance, the cap, by hand). Read by the caches, by filters, and when a summary is
+-- removed.
 CREATE VIEW behind (memory_key) AS
 SELECT r.memory_key
   FROM archive AS r
@@ -648,9 +648,7 @@ SELECT r.memory_key
    AND EXISTS (SELECT 1
                  FROM derived AS d
                       JOIN memory AS s ON s.memory_key = d.to_key
-                      LEFT JOIN trash AS t ON t.memory_key = s.memory_key
-                WHERE d.from_key = r.memory_key AND s.is_summary
-                  AND (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us));
+                WHERE d.from_key = r.memory_key AND s.is_summary AND s.state <> 'trashed');
 
 -- The part of both caches that contains a memory, so that a search reads no more than it needs
 -- (cache_parts.py): a, visible memories and superseded sources; p, the same of turns in passing; h,

@@ -18,9 +18,7 @@ def find_lineage(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[in
     Whoever removes one of *keys* must remove the summaries too, since they contain its words, and
     restore the other sources, which nothing else shows. Sources hidden by yet another summary stay
     hidden: the summary of a session may cover what an extractive list already covers, and the
-    reason in the archive is the tag of the summary that hides a source. The sources of a summary in
-    the trash were restored when it was trashed; those archived since were archived on their own and
-    stay.
+    reason in the archive is the tag of the summary that hides a source.
     """
     if not keys:
         return [], []
@@ -47,9 +45,7 @@ def find_lineage(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[in
                JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
                JOIN behind AS b ON b.memory_key = d.from_key
                JOIN archive AS r ON r.memory_key = d.from_key
-               LEFT JOIN trash AS t ON t.memory_key = s.memory_key
-         WHERE (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us)
-           AND NOT EXISTS (SELECT 1
+         WHERE NOT EXISTS (SELECT 1
                              FROM derived AS o
                                   JOIN memory AS n ON n.memory_key = o.to_key
                                   JOIN memory_tag AS g ON g.memory_key = n.memory_key
@@ -71,25 +67,6 @@ def list_sources(conn: Reading, key: int) -> list[int]:
           FROM derived AS d
                JOIN memory AS m ON m.memory_key = d.from_key
          WHERE d.to_key = :key AND m.state NOT IN ('trashed', 'quarantined')
-         ORDER BY d.from_key
-        """,
-        {"key": key},
-    )
-
-
-def list_sources_archived_since(conn: Reading, key: int) -> list[int]:
-    """Return the sources of a trashed summary that were archived after it was trashed.
-
-    They count as superseded again when the summary is restored.
-    """
-    return conn.list_ints(
-        """
-        SELECT d.from_key
-          FROM derived AS d
-               JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
-               JOIN trash AS t ON t.memory_key = d.to_key
-               JOIN archive AS r ON r.memory_key = d.from_key
-         WHERE d.to_key = :key AND r.archived_at_us >= t.deleted_at_us
          ORDER BY d.from_key
         """,
         {"key": key},

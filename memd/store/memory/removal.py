@@ -184,8 +184,7 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
     ).get
     if not isinstance(before, str):
         return False
-    with caches.reindexing(conn, lineage.list_sources_archived_since(conn, key)):
-        conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
+    conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
     conn.execute(
         """
         UPDATE memory

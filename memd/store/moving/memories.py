@@ -229,8 +229,10 @@ _SIDE_TABLES = {
         """,
     "archival_id": """
         INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
-        VALUES (:key, :archival_id, :archive_reason, :archive_state_before, :archive_run,
-                :archived_at)
+        VALUES (:key, :archival_id,
+                iif(:archive_reason = 'consolidated' AND :archive_run IS NULL, 'manual',
+                    :archive_reason), -- as exports of schema 5 and before called it
+                :archive_state_before, :archive_run, :archived_at)
         """,
     "trash_reason": """
         INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
