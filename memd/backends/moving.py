@@ -15,7 +15,7 @@ from typing import Any
 
 import pydantic
 
-from memd.base.errors import CallerError, InvalidError
+from memd.base.errors import CallerError, InvalidError, cursor_error
 from memd.base.ids import Ids
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.domain.caller import Caller
@@ -113,7 +113,7 @@ def _parse_position(after: str) -> tuple[str, list[Any]]:
         is_position = entities.is_position if kind == entities.KIND else dump.is_position
         if is_position(kind, keys):
             return kind, keys
-    raise InvalidError("after ends no page", field="after")
+    raise cursor_error()
 
 
 def _read(item: dict[str, Any]) -> AnyRecord | InvalidError:

@@ -80,6 +80,15 @@ class InvalidError(CallerError, kind="invalid"):
     """A parameter is missing, unknown or out of its range; *field* names it."""
 
 
+def cursor_error() -> InvalidError:
+    """Return the error for an ``after`` that is no place in a list."""
+    return InvalidError(
+        "after is not a place in this list",
+        field="after",
+        hint="pass the next of the last page, or leave it out to begin",
+    )
+
+
 class NotFoundError(CallerError, kind="not_found"):
     """The named item does not exist, or is not the caller's."""
 

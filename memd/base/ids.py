@@ -6,6 +6,7 @@ time.
 
 from __future__ import annotations
 
+import re
 import secrets
 import uuid
 from collections.abc import Callable
@@ -15,10 +16,16 @@ from memd.base.clock import Clock
 Chance = Callable[[int], bytes]
 """Returns the given number of random bytes."""
 
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VERSION = 7 << 76
 _VARIANT = 0b10 << 62
 _RAND_A = 0xFFF << 64
 _RAND_B = (1 << 62) - 1
+
+
+def is_id(text: str) -> bool:
+    """Return whether *text* is a UUID as memd writes them."""
+    return _ID.fullmatch(text) is not None
 
 
 class Ids:

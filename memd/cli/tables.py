@@ -10,12 +10,12 @@ A row that begins with stored text is marked, so that it cannot pass for a line 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
+from memd.base.ids import is_id
 from memd.cli import options, say
 
 ID_CHARS = 8
@@ -25,7 +25,6 @@ TEXT_CELLS_MIN = 20
 WORD_CELLS_MAX = 16
 """Maximum width of a word where the columns would leave the text too little."""
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _GAP = "  "
 
 
@@ -125,7 +124,7 @@ def short(public_id: str) -> str:
     >>> short("0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11"), short("config:3")
     ('6f2f9b11', 'config:3')
     """
-    return public_id[-ID_CHARS:] if _UUID.fullmatch(public_id) else public_id
+    return public_id[-ID_CHARS:] if is_id(public_id) else public_id
 
 
 def id_for_reader(public_id: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import DAY_US, Clock, from_us, to_us
-from memd.base.errors import InvalidError, NotFoundError
+from memd.base.errors import InvalidError, NotFoundError, cursor_error
 from memd.base.ids import Ids
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.base.work import Work
@@ -112,9 +112,7 @@ class Sessions:
             agent_key = names.find_agent(conn, caller.agent_id)
             before = names.find_session(conn, agent_key, after)
             if after is not None and before is None:
-                raise InvalidError(
-                    "not a place in a list", field="after", hint="pass the last page's next"
-                )
+                raise cursor_error()
             return sessions.list_page(conn, agent_key, before, limit + 1)
 
         rows = await self.db.read(work)

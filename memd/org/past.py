@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from memd.base.clock import Clock, from_us, to_us
-from memd.base.errors import InvalidError, NotFoundError
+from memd.base.errors import NotFoundError, cursor_error
 from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
@@ -125,7 +125,7 @@ def _thing(conn: Reading, name: str | None, may: frozenset[OrgFactCategory]) -> 
 def _page_end(conn: Reading, operation_id: str | None) -> int | None:
     key = None if operation_id is None else as_of.key_of(conn, operation_id)
     if operation_id is not None and key is None:
-        raise InvalidError("after is not the end of a page", field="after")
+        raise cursor_error()
     return key
 
 

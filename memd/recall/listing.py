@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pydantic_core import to_json
 
 from memd.base.clock import from_us
-from memd.base.errors import InvalidError
+from memd.base.errors import cursor_error
 from memd.base.limits import PAGE_BYTES_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin, RunKind
@@ -72,10 +72,10 @@ def list_page(
     With sources, for exports, these are in the order in which they were stored. The page ends
     early, with a cursor, where its texts would exceed one answer.
     """
+    place = None if paging.after is None else _parse_cursor(paging.after)
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return (), None
-    after, limit = paging.after, paging.limit
     params = filters.bind(agent_key, where, now_us, active=caller)
     if paging.sources:
         params = filters.bind_search(params, hidden=False)
@@ -84,9 +84,8 @@ def list_page(
     if paging.projectless:
         params = filters.of_no_project(params)
     by_event = not paging.sources
-    place = None if after is None else _parse_cursor(after)
-    rows = memories.list_page(conn, params, limit + 1, place, by_event=by_event)
-    count = min(limit, _count_fitting(rows))
+    rows = memories.list_page(conn, params, paging.limit + 1, place, by_event=by_event)
+    count = min(paging.limit, _count_fitting(rows))
     entries = tuple(redact_entry(row.entry()) for row in rows[:count])
     return entries, _cursor(rows[count - 1], by_event=by_event) if len(rows) > count else None
 
@@ -109,7 +108,7 @@ def _cursor(row: StoredMemory, *, by_event: bool) -> str:
 def _parse_cursor(cursor: str) -> tuple[int, str]:
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        raise InvalidError("not a place in a list", field="after", hint="pass the last page's next")
+        raise cursor_error()
     return int(match[1]), match[2]
 
 

@@ -16,7 +16,13 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.clock import to_us
-from memd.base.errors import DeniedError, InvalidError, InvalidQueryError, VersionConflictError
+from memd.base.errors import (
+    DeniedError,
+    InvalidError,
+    InvalidQueryError,
+    VersionConflictError,
+    cursor_error,
+)
 from memd.base.ids import Ids
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
 from memd.domain.caller import Caller
@@ -367,5 +373,5 @@ def _parse_cursor(entity: Entity, after: str) -> list[Any]:
         or len(at) != length
         or not all(isinstance(value, str | int) for value in at)
     ):
-        raise InvalidError("not a page's next", field="after")
+        raise cursor_error()
     return at

@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple, cast
 
+import apsw
+
 from memd.domain.caller import Caller
 from memd.domain.enums import Outcome
 from memd.store.file.connect import Reading, Writing
@@ -68,6 +70,12 @@ class AuditFilter(NamedTuple):
 def touch(conn: Writing, salt: bytes, row_hash: bytes) -> None:
     """Record that this transaction wrote the row with *row_hash*."""
     conn.touched.append(hashlib.sha256(salt + row_hash).digest())
+
+
+def touch_all(conn: Writing, rows: apsw.Cursor) -> None:
+    """Record the salt and hash of each of *rows*."""
+    for salt, row_hash in cast("list[tuple[bytes, bytes]]", rows.fetchall()):
+        touch(conn, salt, row_hash)
 
 
 def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> None:

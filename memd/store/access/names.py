@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
+from memd.base.errors import cursor_error
+from memd.base.ids import is_id
 from memd.store.file.connect import Reading, Writing
 
 # Names of tables in the statements are constants of this module.
@@ -135,6 +137,17 @@ def is_compressed(conn: Reading, session_key: int | None) -> bool:
         {"session_key": session_key},
     )
     return count > 0
+
+
+def check_cursor(conn: Reading, after: str | None) -> None:
+    """Raise InvalidError for an *after* that is no place in a list of memories by their ids.
+
+    One of memd's own ids is a place, also when its memory was erased since.
+    """
+    if after is None or is_id(after):
+        return
+    if not conn.exists("SELECT 1 FROM memory WHERE memory_id = ?", (after,)):
+        raise cursor_error()
 
 
 def next_ordinal(conn: Reading, session_key: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.base.limits import QUERY_TERMS_MAX
+from memd.store.access import names
 from memd.store.file.connect import Reading, keys_array
 from memd.store.memory import memories
 from memd.store.memory.filters import BoundFilter
@@ -78,8 +79,10 @@ def list_below_threshold(
 ) -> list[int]:
     """Return up to *limit* memories below the importance threshold, newest first.
 
-    Of one agent, or of all without *agent_key*; from after the id *after* on.
+    Of one agent, or of all without *agent_key*; from after the id *after* on. Raises InvalidError
+    where that is no id.
     """
+    names.check_cursor(conn, after)
     return conn.list_ints(
         f"""
         SELECT r.memory_key

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memd.base.limits import BURST_ITEMS_MAX
 from memd.domain.enums import MemoryState
 from memd.domain.trust import Flag
-from memd.store.access import changes
+from memd.store.access import changes, names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow, StoredMemory, hash_row, read_hashed
@@ -153,8 +153,9 @@ def list_page(
     """Return flagged memories before *after*, newest first.
 
     Of the agent and what it shared, of all agents for None; with *quarantined* only those in
-    quarantine.
+    quarantine. Raises InvalidError where *after* is no id.
     """
+    names.check_cursor(conn, after)
     return conn.list_rows(
         FlaggedRow,
         f"""

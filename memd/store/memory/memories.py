@@ -307,15 +307,16 @@ def set_state_unindexed(
     conn: Writing, keys: Sequence[int], state: MemoryState, now_us: int
 ) -> None:
     """Move memories that are in no cache to *state*; :func:`index_new` must follow."""
-    conn.executemany(
+    rows = conn.execute(
         """
         UPDATE memory
            SET state = :state, updated_at_us = max(:now_us, created_at_us)
-         WHERE memory_key = :memory_key
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        RETURNING salt, row_hash
         """,
-        ({"state": state, "now_us": now_us, "memory_key": key} for key in keys),
+        {"state": state, "now_us": now_us, "keys": keys_array(keys)},
     )
-    touch(conn, keys)
+    changes.touch_all(conn, rows)
 
 
 def filter_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
@@ -334,16 +335,17 @@ def filter_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryS
 
 def bump(conn: Writing, key: int, now_us: int, expires_at_us: int | None) -> None:
     """Update a memory that was stored again: ``updated_at`` moves, the later expiry wins."""
-    conn.execute(
+    rows = conn.execute(
         """
         UPDATE memory
            SET updated_at_us = max(:now_us, created_at_us),
                expires_at_us = max(expires_at_us, :expires_at_us)  -- NULL, for ever, wins
          WHERE memory_key = :memory_key
+        RETURNING salt, row_hash
         """,
         {"now_us": now_us, "expires_at_us": expires_at_us, "memory_key": key},
     )
-    touch(conn, [key])
+    changes.touch_all(conn, rows)
 
 
 def touch(conn: Writing, keys: Sequence[int]) -> None:
@@ -351,9 +353,8 @@ def touch(conn: Writing, keys: Sequence[int]) -> None:
     rows = conn.execute(
         "SELECT salt, row_hash FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))",
         {"keys": keys_array(keys)},
-    ).fetchall()
-    for salt, row_hash in cast("list[tuple[bytes, bytes]]", rows):
-        changes.touch(conn, salt, row_hash)
+    )
+    changes.touch_all(conn, rows)
 
 
 def find_by_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:

@@ -200,7 +200,8 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
 def list_trash(
     conn: Reading, agent_key: int | None, after: str | None, limit: int
 ) -> list[TrashRow]:
-    """Return the agent's trash by id, from after *after* on."""
+    """Return the agent's trash by id, from after *after* on; InvalidError where that is no id."""
+    names.check_cursor(conn, after)
     return conn.list_rows(
         TrashRow,
         """

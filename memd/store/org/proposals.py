@@ -10,6 +10,7 @@ import hashlib
 import json
 from typing import NamedTuple
 
+from memd.base.errors import cursor_error
 from memd.domain.enums import ProposalState
 from memd.domain.trust import Screened
 from memd.store.access import changes
@@ -99,7 +100,9 @@ def get(conn: Reading, proposal_id: str) -> ProposalRow | None:
 
 
 def list_open(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
-    """Return open proposals after *after*, oldest first."""
+    """Return open proposals after *after*, oldest first; InvalidError where that is none."""
+    if after is not None and get(conn, after) is None:
+        raise cursor_error()
     return _rows(conn, state=ProposalState.OPEN.value, after=after, limit=limit)
 
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memd.base.errors import cursor_error
 from memd.domain.enums import RunKind, RunState
 from memd.store.file.connect import Reading, Writing, keys_array
 
@@ -140,7 +141,9 @@ def find(conn: Reading, run_id: str) -> RunRow | None:
 def list_page(
     conn: Reading, after: str | None, limit: int, kinds: Sequence[RunKind] = tuple(RunKind)
 ) -> list[RunRow]:
-    """Return up to *limit* runs before run *after*, newest first."""
+    """Return up to *limit* runs before run *after*, newest first; InvalidError for no run."""
+    if after is not None and find(conn, after) is None:
+        raise cursor_error()
     where = """
     WHERE r.kind IN (SELECT value FROM json_each(:kinds))
       AND (:after IS NULL OR r.run_key < (SELECT run_key FROM run WHERE run_id = :after))

@@ -7,15 +7,14 @@ with an end, so each of these functions scans one: an index of ids alone, never 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from memd.base.ids import is_id
 from memd.domain.enums import OrgFactCategory
 from memd.store.file.connect import Reading
 
 # The statements below are built from constants of this module.
 # ruff: noqa: S608
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 END_CHARS = 6
 """How many characters of an end are compared in SQL; callers pass no fewer."""
 
@@ -87,7 +86,7 @@ def of_sessions(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
          WHERE s.agent_key = (SELECT agent_key FROM agent WHERE agent_id = :agent_id)
     """
     ids = _find(conn, ends, "s.session_id", source, {"agent_id": agent_id})
-    return [session_id for session_id in ids if _UUID.fullmatch(session_id) or session_id in ends]
+    return [session_id for session_id in ids if is_id(session_id) or session_id in ends]
 
 
 def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
