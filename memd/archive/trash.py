@@ -84,8 +84,8 @@ class Trash:
 
         Shared copies that the caller's agent published are included, and its learnings from tasks
         by id, or by a filter with nothing but a time. The answer proves what was erased, with
-        SHA-256 over the rows' ids and hashes, and names the backups that may still contain them. On
-        a full disk it uses the space that was reserved for it. Memories are erased a few at a time,
+        SHA-256 over the rows' ids and hashes, and names the backups that may still contain it. On a
+        full disk it uses the space that was reserved for it. Memories are erased a few at a time,
         so that other writes go on: after a kill some may be left, and the same request again erases
         them.
 
@@ -111,6 +111,9 @@ class Trash:
             preview = await self.db.read(preview_work)
             return preview.model_copy(update={"proof": "", "dry_run": True})
         forgotten = await self._erase(erasure)
+        is_empty = not (forgotten.count or forgotten.messages)
+        if is_empty and not await self.db.read(scrub.has_residue):
+            return forgotten
         await scrub.erase_residue(self.db)
         # On a dedicated connection: a disk that hangs must delay only this caller.
         backups = await self.db.read_dedicated(
@@ -306,14 +309,17 @@ class _Steps:
 
     def _erase_messages(self, conn: Writing) -> int:
         # Before the memories, which take some with them: so all are counted.
-        scrub.note_residue(conn)
-        return session_messages.erase(conn, self.erasure.session(conn))
+        messages = session_messages.erase(conn, self.erasure.session(conn))
+        if messages:
+            scrub.note_residue(conn)
+        return messages
 
     def _erase_rows(self, conn: Writing) -> None:
         keys = [key for key, _, _ in self.rows[self.done : self.done + self.size]]
         check_may_change(conn, self.erasure.caller, keys)
         removal.erase(conn, keys, self.clock.now_us())
-        scrub.note_residue(conn)
+        if keys:
+            scrub.note_residue(conn)
 
     def _finish(self, conn: Writing) -> ForgetResult:
         messages = self._erase_messages(conn) if self.messages is None else self.messages
@@ -321,6 +327,8 @@ class _Steps:
         learnt = self.erasure.learnings(conn)
         learnings.erase(conn, LEARNINGS, learnt.agent_key, _ids_of(learnt.lessons))
         learnings.erase(conn, PATTERNS, learnt.agent_key, _ids_of(learnt.patterns))
+        if learnt.lessons or learnt.patterns:
+            scrub.note_residue(conn)
         return _receipt(self.rows, learnt, messages)
 
 

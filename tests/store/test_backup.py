@@ -36,6 +36,13 @@ async def test_forgetting_names_the_backups_that_still_hold_it(house: Rooms) -> 
     assert WORD.encode() in Path(saved).read_bytes()
 
 
+async def test_forgetting_what_is_not_there_names_no_backup(house: Rooms) -> None:
+    await stored(house, "Ann keeps bees.")
+    await house.upkeep.backup(ADA)
+    forgotten = await house.trash.forget(ADA, ids=["nothing"])
+    assert (forgotten.count, forgotten.backups) == (0, ())
+
+
 async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(
     tmp_path: Path,
 ) -> None:
