@@ -8,7 +8,7 @@ that; the messages that it stored stay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memd.base.errors import ConflictError
 from memd.domain.enums import HIDDEN, VISIBLE, RunKind, TrashReason
@@ -57,7 +57,8 @@ def _check(conn: Reading, run: RunRow, latest: dict[int, Change]) -> None:
                 "a later run works on what this one left", hint=f"undo that first: {blamed}"
             )
         raise ConflictError(
-            "memories of this run were changed or erased since; undoing it would not be exact",
+            "memories of this run were changed, restored or erased since; undoing it would not"
+            " be exact",
             hint=_ONE_BY_ONE + (_OF_NAP if run.kind == RunKind.NAP else ""),
         )
 
@@ -74,13 +75,16 @@ def _has_newer_change(conn: Reading, run_key: int, change: int, key: int) -> boo
 
 
 def _is_same(current: Image, recorded: Image) -> bool:
-    """Return whether the row is unchanged; that its vector has come since does not count."""
+    """Return whether the row is unchanged.
+
+    That its vector has come since does not count, nor that the same text was told again.
+    """
     return _comparable(current) == _comparable(recorded)
 
 
 def _comparable(image: Image) -> Image:
     state = "active" if image["state"] == "pending" else image["state"]
-    return image | {"state": state, "beside": None}
+    return image | {"state": state, "beside": None, "updated_at_us": None}
 
 
 def undo_step(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int) -> int:
@@ -105,15 +109,7 @@ def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
     changes = runs.list_last_changes(conn, run_key, limit)
     summaries = [change.memory_key for change in changes if change.what == runs.MADE]
     current = runs.images(conn, [change.memory_key for change in changes])
-    before: dict[int, Image] = {}
-    for change in changes:  # last first: the oldest image of a memory wins
-        key = change.memory_key
-        if change.before is None or key not in current:
-            continue
-        if key in before or _is_same(current[key], change.after):
-            before[key] = change.before
-        else:
-            _update_trash_state(conn, key, change.before)
+    before = _images_before(conn, changes, current)
     keys = list(before)
     neighbours = {
         *caches.neighbours(conn, [*summaries, *keys]),
@@ -143,6 +139,28 @@ def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
     memories.touch(conn, keys)
     runs.delete_changes(conn, run_key, changes)
     return len(changes)
+
+
+def _images_before(
+    conn: Writing, changes: Sequence[Change], current: Mapping[int, Image]
+) -> dict[int, Image]:
+    """Return the images to restore; memories that were told again keep the time of that."""
+    before: dict[int, Image] = {}
+    later: dict[int, Image] = {}
+    for change in changes:  # last first: the oldest image of a memory wins
+        key = change.memory_key
+        if change.before is None or key not in current:
+            continue
+        if key not in before:
+            if not _is_same(current[key], change.after):
+                _update_trash_state(conn, key, change.before)
+                continue
+            updated_us = current[key]["updated_at_us"]
+            later[key] = (
+                {} if updated_us == change.after["updated_at_us"] else {"updated_at_us": updated_us}
+            )
+        before[key] = change.before | later[key]
+    return before
 
 
 def _has_other_context(before: Image, current: Image) -> bool:
