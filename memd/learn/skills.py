@@ -40,6 +40,7 @@ from memd.learn.tiers import tiers_of
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki_files import MARK
 from memd.store.access import changes
+from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.learn import learnings
 from memd.store.learn.learnings import LessonRow
@@ -146,11 +147,16 @@ class Skills:
         return next((source for source in sources if source.skill.id == memory_id), None)
 
     async def _read_sources(self, caller: Caller) -> list[_SkillSource]:
-        rows = await self.db.read(list_visible, caller, self.config, self.clock.now_us())
-        stored = await self.db.read(memories.by_keys, [row.memory_key for row in rows])
-        tags = {key: row.entry().metadata.tags for key, row in stored.items()}
-        sources = (_source_of(row, tags[row.memory_key]) for row in rows)
-        return [source for source in sources if source is not None]
+        def work(conn: Reading) -> list[_SkillSource | None]:
+            rows = list_visible(conn, caller, self.config, self.clock.now_us())
+            stored = memories.by_keys(conn, [row.memory_key for row in rows])
+            return [
+                _source_of(row, stored[row.memory_key].tag_names)
+                for row in rows
+                if row.memory_key in stored  # a damaged one is withheld
+            ]
+
+        return [source for source in await self.db.read(work) if source is not None]
 
     async def _write(self, root: Path, groups: Mapping[str, list[_SkillSource]]) -> SkillExport:
         files = {

@@ -7,6 +7,7 @@ only writer, so memory and file agree.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from memd.domain.enums import AutonomyLevel, SeniorityLevel
 from memd.domain.org.access import AddedClient, KeyedClient
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.store.access import clients
+from memd.store.access.clients import ClientRow
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 
@@ -47,16 +49,20 @@ class Clients:
     _secret: bytes | None = None
     _clients: dict[bytes, KeyedClient] = field(default_factory=dict)
     _agents: frozenset[str] = frozenset()
+    _loading: asyncio.Lock = field(default_factory=asyncio.Lock)
     on_revoke: OnRevoke | None = None
 
     async def load(self) -> None:
-        def work(conn: Reading) -> None:
-            self._secret = clients.secret(conn)
-            self._clients = {row.key_hash: row.client for row in clients.list_clients(conn)}
-            named = {alike(row.agent_id) for row in self._clients.values() if row.agent_id}
-            self._agents = frozenset(named - {DEFAULT_AGENT})
+        """Read all clients into memory; one load at a time, so that the last one read counts."""
 
-        await self.db.read(work)
+        def work(conn: Reading) -> tuple[bytes | None, list[ClientRow]]:
+            return clients.secret(conn), clients.list_clients(conn)
+
+        async with self._loading:
+            self._secret, rows = await self.db.read(work)
+            self._clients = {row.key_hash: row.client for row in rows}
+            named = {alike(row.client.agent_id) for row in rows if row.client.agent_id}
+            self._agents = frozenset(named - {DEFAULT_AGENT})
 
     def identify(self, key: str) -> Identity | None:
         """Return the owner of *key*, without scopes if it was revoked; None for an unknown key."""

@@ -319,6 +319,39 @@ async def answers(desk: Desk, method: str, folder: Path) -> None:
     TypeAdapter(methods()[method].result).validate_json(json.dumps(answer["result"]))
 
 
+BY_NAME = {"agent.list", "org.snapshot_at", "session.projects"}
+"""Lists in the order of names: any name is a place there."""
+
+
+def takes_a_cursor(method: str) -> bool:
+    after = methods()[method].params.model_fields.get("after")
+    return after is not None and after.annotation != int | None
+
+
+async def test_what_is_no_cursor_is_refused_alike_by_every_list(desk: Desk) -> None:
+    lists = {method for method in methods() if takes_a_cursor(method)}
+    assert len(lists) > 10
+    for method in sorted(lists - BY_NAME):
+        params = dict(EXAMPLES.get(method, {}))
+        if method in FIRST:
+            params |= await FIRST[method](desk)
+        for after in ("nowhere", "0", "zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz"):
+            error = (await ask(desk, method, **{**params, "after": after})).get("error")
+            assert error is not None, f"{method}: an empty page looks like the end"
+            assert error["message"] == "after is not a place in this list", method
+            assert (error["data"]["kind"], error["data"]["field"]) == ("invalid", "after")
+            assert "the last page" in error["data"]["hint"]
+
+
+async def test_a_damaged_lesson_is_no_skill_and_hides_no_other(desk: Desk) -> None:
+    for error in ("no such target", "the disk is full"):
+        await done(desk, "learn.failure", **FAILED | {"task_id": error, "error_message": error})
+    first, second = (await done(desk, "skill.list"))["items"]
+    damage = "UPDATE memory SET confidence = 0.123 WHERE memory_id = ?"
+    await desk.db.write(OWNER, lambda conn: list(conn.execute(damage, (first["id"],))))
+    assert (await done(desk, "skill.list"))["items"] == [second]
+
+
 async def test_what_is_exported_can_be_imported_elsewhere_once(desk: Desk, tmp_path: Path) -> None:
     async with a_desk(tmp_path / "elsewhere") as there:
         await _exported(desk, there)
