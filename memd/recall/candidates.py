@@ -14,7 +14,7 @@ from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import Tuned, shipped_weights
 from memd.recall.scope import SearchScope
 from memd.store.file.connect import Reading
-from memd.store.search import caches, candidate_rows, fulltext, token_vectors, vectors
+from memd.store.search import caches, candidate_rows, fulltext, vectors
 from memd.store.search.candidate_rows import SearchCandidate
 
 
@@ -110,7 +110,7 @@ def _nearness(
     cosines = vectors.cosines_of(conn, query.vector, sorted(with_neighbours))
     embedded = [each.memory_key for each in candidates if each.memory_key in cosines]
     compared = query.mode is SearchMode.HYBRID and query.tokens
-    tokens = token_vectors.tokens_of(conn, embedded) if compared else {}
+    tokens = vectors.tokens_of(conn, embedded) if compared else {}
     near: dict[int, float] = {}
     if len(tokens) == len(set(embedded)):
         with_tokens = {key: tokens[key] for key in embedded if tokens[key]}

@@ -27,9 +27,10 @@ from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryUpdate
 from memd.domain.recall import RecallRequest
 from memd.ingest.queue import SWEEP_ROWS, EmbeddingQueue
+from memd.store.check import check
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal
-from memd.store.search import pending, token_vectors, vectors
+from memd.store.search import pending, vectors
 
 
 class _Interrupted(HashEmbedder):
@@ -122,7 +123,7 @@ async def test_going_back_to_an_earlier_model_finds_its_vectors_again(tmp_path: 
             await house.queue.drain()
         live = await house.db.read(vectors.current_cache)
         assert live is not None
-        assert await house.db.read(vectors.count_wrong_rows, live) == 0
+        assert await house.db.read(check.count_wrong_rows, live) == 0
         asked = RecallRequest(query="first text", search_mode="dense")
         answer = await house.recall.recall(ADA, asked)
         assert [memory.content for memory in answer.memories][:1] == ["first text"]
@@ -143,7 +144,7 @@ async def test_a_change_of_model_killed_half_way_goes_on_with_the_next_look(tmp_
         live = await house.db.read(vectors.current_cache)
         assert live is not None
         assert live.model_key == 1
-        assert await house.db.read(vectors.count_wrong_rows, live) == 0
+        assert await house.db.read(check.count_wrong_rows, live) == 0
 
 
 async def test_a_vector_is_never_filed_under_another_model(tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ async def test_a_new_memory_does_not_wait_until_all_of_before_have_token_vectors
         await house.queue.drain()
         assert embedder.texts.index("text 0") < embedder.texts.index(f"text {SWEEP_ROWS + 1}")
         assert embedder.texts[SWEEP_ROWS] == "text 0"
-        assert await house.db.read(token_vectors.has_tokens)
+        assert await house.db.read(vectors.has_tokens)
 
 
 def pend(conn: Writing) -> None:

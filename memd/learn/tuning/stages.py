@@ -27,7 +27,7 @@ from memd.recall.recall import Recall
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.learn import tunings
-from memd.store.search import token_vectors
+from memd.store.search import vectors as store
 
 MEMORIES_MAX = 5_000
 """The latest are read, for pairs and as passages."""
@@ -111,7 +111,7 @@ class Stages:
 
         question_vectors = await self._embed(fit, progress)
         texts = await self._texts()
-        vectors = await self.recall.db.read(tunings.vectors_of, [text.memory_key for text in texts])
+        vectors = await self.recall.db.read(store.read, [text.memory_key for text in texts])
         return await self.work.run(
             adapter.mine_negatives, fit, question_vectors, vectors, request.top_k
         )
@@ -169,7 +169,7 @@ class Stages:
 
         question_vectors = await self._embed(fit, progress)
         keys = {question.memory_key for question in fit}.union(*negatives.values())
-        vectors = await self.recall.db.read(tunings.vectors_of, sorted(keys))
+        vectors = await self.recall.db.read(store.read, sorted(keys))
         others = await self._embed(unseen, progress)
         pairs = adapter.TrainingPairs(fit, question_vectors, vectors, negatives, others)
         shipped = await self.shipped_tuning()
@@ -177,7 +177,7 @@ class Stages:
 
     async def shipped_tuning(self) -> Tuned:
         """Return the shipped weights for the model in use, as a tuning that changes nothing."""
-        tokens = await self.recall.db.read(token_vectors.has_tokens)
+        tokens = await self.recall.db.read(store.has_tokens)
         weights = shipped_weights(vector=True, tokens=tokens)
         return Tuned(str(self.embedder.fingerprint), weights)
 

@@ -23,8 +23,11 @@ from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.org import fact_index
 from memd.store.search import fulltext, pending, vectors
+from memd.store.search.vectors import VectorCache
 from memd.store.session import message_index
 
+# Table names carry a model's key and a generation; nothing else is ever put into the SQL.
+# ruff: noqa: S608
 PROBLEMS_MAX = 100
 
 
@@ -61,7 +64,7 @@ def _caches(conn: Writing) -> Iterator[str]:
 def counts(conn: Reading) -> dict[str, int]:
     """Return the numbers of rows to check, and of memories without a vector yet."""
     rows = {
-        name: conn.get_count(f"SELECT count(*) FROM {table}")  # noqa: S608  # four tables
+        name: conn.get_count(f"SELECT count(*) FROM {table}")  # four tables
         for name, table in (
             ("memories", "memory"),
             ("vectors", "embedding"),
@@ -122,7 +125,7 @@ SELECT memory_id, content, content_hash, row_hash
 def check_sealed_rows(conn: Reading) -> Iterator[str]:
     """Yield damaged clients, preferences, lessons and patterns."""
     for table in intact.SEALED_TABLES:
-        query = f"SELECT {table.select('t')} FROM {table.name} AS t"  # noqa: S608  # names of ours
+        query = f"SELECT {table.select('t')} FROM {table.name} AS t"  # names of ours
         rows = conn.execute(query)
         while True:
             try:
@@ -188,6 +191,27 @@ def _vector_cache(conn: Reading) -> Iterator[str]:
     cache = vectors.current_cache(conn)
     if cache is None:
         return
-    wrong = vectors.count_wrong_rows(conn, cache)
+    wrong = count_wrong_rows(conn, cache)
     if wrong:
         yield f"vector cache: {wrong} rows do not agree with the vectors; run: memd rebuild"
+
+
+def count_wrong_rows(conn: Reading, cache: VectorCache) -> int:
+    """Return how many rows of the cache are missing, surplus, misplaced or changed."""
+    expected = {
+        key: (owner, digest)
+        for key, owner, digest in conn.execute(
+            f"""
+            SELECT m.memory_key, {vectors.PARTITION}, e.checksum
+              FROM memory AS m
+                   JOIN cache_part AS p ON p.memory_key = m.memory_key
+                   JOIN embedding AS e ON e.memory_key = m.memory_key
+             WHERE e.model_key = {cache.model_key} AND e.kind = 'own'
+            """
+        )
+    }
+    wrong = 0
+    for key, owner, vector in conn.execute(f"SELECT rowid, owner, vector FROM {cache.table}"):
+        assert isinstance(vector, bytes)
+        wrong += expected.pop(key, None) != (owner, vectors.checksum(vector))
+    return wrong + len(expected)

@@ -7,11 +7,11 @@ and numbers, no text, deleted when it is over); and ``tuned``, what recall would
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 from memd.domain.enums import Trust
-from memd.store.file.connect import Reading, Writing, keys_array
+from memd.store.file.connect import Reading, Writing
 from memd.store.search import vectors
 
 KEPT = 10
@@ -110,20 +110,3 @@ def list_texts(conn: Reading, limit: int) -> list[MemoryText]:
         {"model": cache.model_key, "least": int(Trust.ASSISTED), "limit": limit},
     )
     return [MemoryText._make(row) for row in cast("list[Any]", rows.fetchall())][::-1]
-
-
-def vectors_of(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
-    """Return the vectors that search uses of those of *keys* that have one."""
-    cache = vectors.current_cache(conn)
-    if cache is None:
-        return {}
-    rows = conn.execute(
-        """
-        SELECT e.memory_key, e.vector
-          FROM carray(:keys) AS k
-               CROSS JOIN embedding AS e
-                  ON e.memory_key = k.value AND e.model_key = :model AND e.kind = 'own'
-        """,
-        {"keys": keys_array(list(keys)), "model": cache.model_key},
-    )
-    return dict(cast("list[tuple[int, bytes]]", rows.fetchall()))

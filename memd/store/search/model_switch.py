@@ -63,9 +63,9 @@ def begin(conn: Writing, name: str, model: ModelFingerprint, now_us: int) -> Mod
 
 def cancel(conn: Writing) -> None:
     """Cancel the switch under way. The vectors made for it stay, in case it begins again."""
-    change = current_switch(conn)
-    if change is not None:
-        _drop_build(conn, _key(conn, change))
+    change, building = current_switch(conn), vectors.current_build(conn)
+    if change is not None and building is not None and building[0].model_key == _key(conn, change):
+        vectors.drop_build(conn)
     conn.set_meta("model_coming", None)
 
 
@@ -143,15 +143,11 @@ def complete(
 
 def delete_unused_vectors(conn: Writing, rows: int) -> bool:
     """Delete vectors of models that are not live, previous or coming; False when done."""
-    cache, previous, change = (
-        vectors.current_cache(conn),
-        previous_model(conn),
-        current_switch(conn),
-    )
-    fingerprints = [model.fingerprint for model in (previous, change) if model is not None]
-    model_keys = [vectors.find_model(conn, model) for model in fingerprints]
-    if cache is None or (previous is None and change is None):
+    cache = vectors.current_cache(conn)
+    others = [model for model in (previous_model(conn), current_switch(conn)) if model is not None]
+    if cache is None or not others:
         return False
+    model_keys = [vectors.find_model(conn, model.fingerprint) for model in others]
     keys = keys_array([cache.model_key, *(key for key in model_keys if key is not None)])
     conn.execute(
         "DELETE FROM centroid WHERE model_key NOT IN (SELECT value FROM carray(?))", (keys,)
@@ -178,15 +174,8 @@ def _fill_building(conn: Writing, model_key: int, keys: Sequence[int]) -> None:
         vectors.fill(conn, building[0], filled)
 
 
-def _drop_build(conn: Writing, model_key: int) -> None:
-    building = vectors.current_build(conn)
-    if building is not None and building[0].model_key == model_key:
-        conn.execute(f"DROP TABLE {building[0].table}")
-        conn.set_meta("vector_build", None)
-
-
 def _has_memory_after(conn: Reading, key: int) -> bool:
-    return conn.execute("SELECT 1 FROM memory WHERE memory_key > ? LIMIT 1", (key,)).get is not None
+    return conn.exists("SELECT 1 FROM memory WHERE memory_key > ? LIMIT 1", (key,))
 
 
 def _key(conn: Reading, change: ModelChange) -> int:

@@ -1,6 +1,7 @@
 """Vectors: the ``embedding`` rows are the truth, a vec0 table per generation is their cache.
 
-Beside each vector stand the token vectors of its text (:mod:`memd.store.search.token_vectors`).
+Beside each vector stand the token vectors of its text, which are read for candidates and never
+indexed.
 
 Distances are L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The owner
 and the part of the cache are the partition key, so the cost of a search grows with the owner's
@@ -17,8 +18,8 @@ import hashlib
 import operator
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
@@ -26,7 +27,7 @@ from memd.domain.encoding import TOKEN_BYTES, Encoding, ModelFingerprint
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search.fulltext import CachePart
 
-# Table names carry a model's key and a generation, numbers from meta, and _PARTITION is fixed.
+# Table names carry a model's key and a generation, numbers from meta, and PARTITION is fixed.
 # ruff: noqa: S608
 CHUNK_ROWS = 512
 SHARDS = 2  # partitions of an owner, scanned in parallel: on two cores in half the time
@@ -34,7 +35,7 @@ _SHARD_BITS = 13  # blocks of 8,192 memories take turns, so a small store has on
 _PARTS = "".join(part for part in CachePart if part is not CachePart.PASSING)
 _SHARD = f"(m.memory_key >> {_SHARD_BITS}) % {SHARDS}"
 # Turns in passing were added later: negative, so that the other partitions keep their numbers.
-_PARTITION = f"""iif(p.part = '{CachePart.PASSING}',
+PARTITION = f"""iif(p.part = '{CachePart.PASSING}',
     -1 - (m.agent_key * {SHARDS} + {_SHARD}),
     (m.agent_key * {len(_PARTS)} + instr('{_PARTS}', p.part) - 1) * {SHARDS} + {_SHARD}
 )"""
@@ -205,7 +206,7 @@ def fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
     conn.execute(
         f"""
         INSERT INTO {cache.table} (rowid, owner, vector)
-        SELECT m.memory_key, {_PARTITION}, e.vector
+        SELECT m.memory_key, {PARTITION}, e.vector
           FROM memory AS m
                JOIN cache_part AS p ON p.memory_key = m.memory_key
                JOIN embedding AS e ON e.memory_key = m.memory_key
@@ -272,36 +273,51 @@ def cosine(distance: float) -> float:
 
 def cosines_of(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]:
     """Return the cosine of each of *keys* that has a vector of the live model."""
-    cache = current_cache(conn)
-    if cache is None or not keys:
-        return {}
-    rows = conn.execute(
-        """
-        SELECT e.memory_key, vec_distance_L2(e.vector, :vector)
-          FROM carray(:keys) AS k
-               CROSS JOIN embedding AS e
-                  ON e.memory_key = k.value AND e.model_key = :model_key AND e.kind = 'own'
-        """,
-        {"keys": keys_array(keys), "vector": vector, "model_key": cache.model_key},
+    distances = _of_live_model(
+        conn, keys, "SELECT memory_key, vec_distance_L2(vector, :vector)", {"vector": vector}
     )
-    return {key: cosine(distance) for key, distance in rows}
+    return {key: cosine(distance) for key, distance in distances}
 
 
 def read(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
     """Return the vector of the live model of each of *keys* that has one."""
+    return dict(_of_live_model(conn, keys, "SELECT memory_key, vector"))
+
+
+def tokens_of(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return the token vectors of each of *keys* for which the live model has made them.
+
+    They are empty for a text without a token, and where half a token's are left of a damaged page.
+    """
+    select = "SELECT memory_key, iif(length(tokens) % :size, x'', tokens)"
+    rows = _of_live_model(conn, keys, select, {"size": TOKEN_BYTES})
+    return {key: tokens for key, tokens in rows if tokens is not None}
+
+
+def has_tokens(conn: Reading) -> bool:
+    """Return whether the live model gives token vectors."""
+    cache = current_cache(conn)
+    return cache is not None and conn.exists(
+        "SELECT 1 FROM embedding WHERE model_key = ? AND length(tokens) > 0", (cache.model_key,)
+    )
+
+
+def _of_live_model(
+    conn: Reading, keys: Sequence[int], select: str, params: Mapping[str, bytes | int] | None = None
+) -> Iterable[Any]:
+    """Yield the key and what *select* makes of the vector of each of *keys*."""
     cache = current_cache(conn)
     if cache is None or not keys:
-        return {}
-    rows = conn.execute(
-        """
-        SELECT e.memory_key, e.vector
-          FROM carray(:keys) AS k
-               CROSS JOIN embedding AS e
-                  ON e.memory_key = k.value AND e.model_key = :model_key AND e.kind = 'own'
+        return ()
+    return conn.execute(
+        f"""
+        {select}
+          FROM carray(:keys)
+               CROSS JOIN embedding
+                  ON memory_key = value AND model_key = :model_key AND kind = 'own'
         """,
-        {"keys": keys_array(keys), "model_key": cache.model_key},
+        {"keys": keys_array(keys), "model_key": cache.model_key, **(params or {})},
     )
-    return cast("dict[int, bytes]", dict(rows))
 
 
 def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:
@@ -325,8 +341,7 @@ def start_build(conn: Writing, model_key: int | None = None) -> bool:
     if cache is None:
         return False
     unfinished = current_build(conn)
-    if unfinished is not None:
-        conn.execute(f"DROP TABLE {unfinished[0].table}")
+    drop_build(conn)
     target_key = cache.model_key if model_key is None else model_key
     cache_to_build = VectorCache(
         target_key, max(cache.generation, unfinished[0].generation if unfinished else 0) + 1
@@ -345,18 +360,23 @@ def current_build(conn: Reading) -> tuple[VectorCache, int] | None:
     return VectorCache(model_key, generation), last_key
 
 
+def drop_build(conn: Writing) -> None:
+    """Drop the cache that is being built, if any."""
+    building = current_build(conn)
+    if building is not None:
+        conn.execute(f"DROP TABLE {building[0].table}")
+        conn.set_meta("vector_build", None)
+
+
 def step_build(conn: Writing, rows: int) -> bool:
     """Fill the next *rows* memories; False once the build is complete and live."""
     building = current_build(conn)
     if building is None:  # another rebuild completed it meanwhile
         return False
     cache, after = building
-    live_cache = current_cache(conn)
-    if (
-        live_cache is None or live_cache.generation >= cache.generation
-    ):  # another model came meanwhile
-        conn.execute(f"DROP TABLE {cache.table}")
-        conn.set_meta("vector_build", None)
+    live = current_cache(conn)
+    if live is None or live.generation >= cache.generation:  # another model came meanwhile
+        drop_build(conn)
         return False
     keys = conn.list_ints(
         "SELECT memory_key FROM memory WHERE memory_key > :after ORDER BY memory_key LIMIT :rows",
@@ -373,24 +393,3 @@ def step_build(conn: Writing, rows: int) -> bool:
 
 def _set_build(conn: Writing, cache: VectorCache, last_key: int) -> None:
     conn.set_meta("vector_build", f"{cache.model_key} {cache.generation} {last_key}")
-
-
-def count_wrong_rows(conn: Reading, cache: VectorCache) -> int:
-    """Return how many rows of the cache are missing, surplus, misplaced or changed."""
-    expected = {
-        key: (owner, digest)
-        for key, owner, digest in conn.execute(
-            f"""
-            SELECT m.memory_key, {_PARTITION}, e.checksum
-              FROM memory AS m
-                   JOIN cache_part AS p ON p.memory_key = m.memory_key
-                   JOIN embedding AS e ON e.memory_key = m.memory_key
-             WHERE e.model_key = {cache.model_key} AND e.kind = 'own'
-            """
-        )
-    }
-    wrong = 0
-    for key, owner, vector in conn.execute(f"SELECT rowid, owner, vector FROM {cache.table}"):
-        assert isinstance(vector, bytes)
-        wrong += expected.pop(key, None) != (owner, checksum(vector))
-    return wrong + len(expected)
