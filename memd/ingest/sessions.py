@@ -30,7 +30,6 @@ from memd.store.session import (
     message_index,
     projects,
     session_messages,
-    session_texts,
     sessions,
     windows,
 )
@@ -178,7 +177,7 @@ class Sessions:
         """Return whether the agent has any searchable message."""
 
         def work(conn: Reading) -> bool:
-            return session_texts.has_messages(conn, names.agent_key(conn, caller.agent_id))
+            return session_messages.has_messages(conn, names.agent_key(conn, caller.agent_id))
 
         return await self.db.read(work)
 
@@ -211,7 +210,7 @@ class Sessions:
             before_us = self.db.lasting.now_us() - self.text_days * DAY_US
 
             def step(conn: Writing, before_us: int = before_us) -> int:
-                return session_texts.delete_old(conn, before_us, DROP_STEP_MESSAGES)
+                return session_messages.delete_old(conn, before_us, DROP_STEP_MESSAGES)
 
             count = await self.db.write(_DROPS, step)
             if not count:

@@ -146,12 +146,12 @@ async def test_a_long_session_goes_in_steps_and_what_a_kill_left_goes_next_time(
     async with aged_house(tmp_path / "memd.db", 30) as (house, clock):
         await nap(house, "s", *many)
         clock.advance(days=31)
-        from memd.store.session import session_texts
+        from memd.store.session import session_messages
 
         before_us = clock.now_us() - 30 * 86_400_000_000
         step = DROP_STEP_MESSAGES
         done = await house.db.write(
-            ADA, lambda conn: session_texts.delete_old(conn, before_us, step)
+            ADA, lambda conn: session_messages.delete_old(conn, before_us, step)
         )
         assert done == step
         assert await messages_of(house, "s") == many[step:]

@@ -37,9 +37,9 @@ from memd.sleep.transcript.messages import Message, clean, text_to_store, to_sto
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.session import injections, session_messages, sessions, turns
+from memd.store.session import injections, session_messages, sessions
+from memd.store.session.session_messages import MessageRow
 from memd.store.session.sessions import SessionMemoryRow
-from memd.store.session.turns import EarlierRow
 
 ASKED = "asked"
 _CALL_MARK = re.compile(r"^\[calls ([^\]\n]+)\] ?", re.MULTILINE)
@@ -183,9 +183,9 @@ class SourceReader:
         if count <= 0:
             return source
 
-        def work(conn: Reading) -> list[EarlierRow]:
+        def work(conn: Reading) -> list[MessageRow]:
             key = find_session(conn, agent_id, source.session_id)
-            return [] if key is None else turns.list_before(conn, key, count, room)
+            return [] if key is None else session_messages.list_last(conn, key, room, count)
 
         rows = await self.db.read(work)
         earlier, keys = await self.work.run(rebuild_messages, rows)
@@ -298,7 +298,7 @@ def count_earlier(given: Sequence[Message], history: SessionHistory) -> int:
     return history.message_count
 
 
-def rebuild_messages(rows: Sequence[EarlierRow]) -> tuple[tuple[Message, ...], dict[int, int]]:
+def rebuild_messages(rows: Sequence[MessageRow]) -> tuple[tuple[Message, ...], dict[int, int]]:
     """Turn stored messages back into messages, whose calls have no ids.
 
     Returns their source keys by place as well: the last message has place -1.
@@ -307,7 +307,7 @@ def rebuild_messages(rows: Sequence[EarlierRow]) -> tuple[tuple[Message, ...], d
     return tuple(map(_rebuild_message, rows)), keys
 
 
-def _rebuild_message(row: EarlierRow) -> Message:
+def _rebuild_message(row: MessageRow) -> Message:
     text = zlib.decompress(row.zlib).decode()
     message: Message = {"role": row.role, "content": text}
     first = _CALL_MARK.search(text) if row.role == "assistant" else None

@@ -1,4 +1,7 @@
-"""The messages of sessions that naps stored (SPEC 1.8): their order, their texts, their end."""
+"""The messages of sessions that naps stored (SPEC 1.8): their order, their texts, their end.
+
+Old ones are deleted; the memories made of them stay.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from memd.store.session import message_index
 class MessageRow(NamedTuple):
     """A stored message; *zlib* is its compressed text."""
 
+    source_key: int
     ordinal: int
     role: str
     said_at_us: int | None
@@ -32,18 +36,22 @@ class NewMessage(NamedTuple):
     said_at_us: int | None = None
 
 
-def list_page(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
-    """Return the session's messages after the *after*-th, in order.
-
-    An equal text of an earlier session is stored once, but none was kept before its session began.
-    """
-    return conn.list_rows(
-        MessageRow,
-        """
-        SELECT g.ordinal, g.role, g.said_at_us, max(o.created_at_us, s.started_at_us), o.zlib
+# An equal text of an earlier session is stored once, but none was kept before its session began.
+_MESSAGES = """
+        SELECT g.source_key, g.ordinal, g.role, g.said_at_us,
+               max(o.created_at_us, s.started_at_us), o.zlib
           FROM session_message AS g
                JOIN session AS s ON s.session_key = g.session_key
                JOIN source AS o ON o.source_key = g.source_key
+"""
+
+
+def list_page(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
+    """Return the session's messages after the *after*-th, in order."""
+    return conn.list_rows(
+        MessageRow,
+        f"""
+        {_MESSAGES}
          WHERE g.session_key = :session_key AND g.ordinal > :after
          ORDER BY g.ordinal
          LIMIT :limit
@@ -52,20 +60,19 @@ def list_page(conn: Reading, session_key: int, after: int, limit: int) -> list[M
     )
 
 
-def list_last(conn: Reading, session_key: int, limit: int) -> list[MessageRow]:
-    """Return the last *limit* of the session's messages that are left, in order."""
+def list_last(
+    conn: Reading, session_key: int, limit: int, before: int | None = None
+) -> list[MessageRow]:
+    """Return the last *limit* of the session's messages, or of those *before* one, in order."""
     rows = conn.list_rows(
         MessageRow,
-        """
-        SELECT g.ordinal, g.role, g.said_at_us, max(o.created_at_us, s.started_at_us), o.zlib
-          FROM session_message AS g
-               JOIN session AS s ON s.session_key = g.session_key
-               JOIN source AS o ON o.source_key = g.source_key
-         WHERE g.session_key = :session_key
+        f"""
+        {_MESSAGES}
+         WHERE g.session_key = :session_key AND (:before IS NULL OR g.ordinal < :before)
          ORDER BY g.ordinal DESC
          LIMIT :limit
         """,
-        {"session_key": session_key, "limit": limit},
+        {"session_key": session_key, "before": before, "limit": limit},
     )
     return rows[::-1]
 
@@ -175,3 +182,80 @@ def erase(conn: Writing, session_key: int | None) -> int:
         payload = f"messages:{session_key}:{len(rows)}".encode()  # what was done, without any text
         changes.touch(conn, b"", hashlib.sha256(payload).digest())
     return len(rows)
+
+
+def has_messages(conn: Reading, agent_key: int) -> bool:
+    """Return whether any message of the agent's sessions is stored."""
+    return conn.exists(
+        """
+        SELECT EXISTS (SELECT 1
+                         FROM session AS s
+                              JOIN session_message AS g ON g.session_key = s.session_key
+                        WHERE s.agent_key = :agent_key)
+        """,
+        {"agent_key": agent_key},
+    )
+
+
+def delete_old(conn: Writing, before_us: int, limit: int) -> int:
+    """Delete up to *limit* messages of a session inactive since *before_us*; returns how many.
+
+    A session is deleted from its first message to its last, and its ordinals are not reused:
+    messages that a nap has read are not learnt again. A text goes with the last message that
+    contains it. It stays as long as a younger session has it, too, or a memory other than a nap's
+    was made of it: an original is never lost by age.
+    """
+    row = conn.execute(
+        """
+        SELECT g.session_key, max(g.ordinal), count(*)
+          FROM (SELECT session_key, ordinal
+                  FROM session_message
+                 WHERE session_key = (SELECT s.session_key
+                                        FROM session AS s
+                                       WHERE s.last_activity_us < :before_us
+                                         AND EXISTS (SELECT 1
+                                                       FROM session_message AS m
+                                                      WHERE m.session_key = s.session_key)
+                                       ORDER BY s.last_activity_us, s.session_key
+                                       LIMIT 1)
+                 ORDER BY ordinal
+                 LIMIT :limit) AS g
+        """,
+        {"before_us": before_us, "limit": limit},
+    ).fetchone()
+    assert row is not None
+    session_key, last, count = row
+    if not isinstance(count, int) or not count:
+        return 0
+    params = {"session_key": session_key, "last": last}
+    keys = conn.list_ints(_ONLY_IN_THESE, params)
+    message_index.unindex(conn, keys)
+    conn.execute(
+        "DELETE FROM session_message WHERE session_key = :session_key AND ordinal <= :last", params
+    )
+    conn.executemany(_DELETE_UNUSED, ({"key": key} for key in keys))
+    payload = f"old messages:{session_key}:{last}".encode()  # what was done, without any text
+    changes.touch(conn, b"", hashlib.sha256(payload).digest())
+    return count
+
+
+# A memory distilled by a nap has its own text; one that was stored from this text needs it.
+_DELETE_UNUSED = """
+DELETE FROM source
+ WHERE source_key = :key
+   AND NOT EXISTS (SELECT 1
+                     FROM memory AS m
+                    WHERE m.source_key = :key
+                      AND NOT EXISTS (SELECT 1
+                                        FROM memory_turn AS t
+                                       WHERE t.memory_key = m.memory_key))
+"""
+_ONLY_IN_THESE = """
+SELECT DISTINCT g.source_key
+  FROM session_message AS g
+ WHERE g.session_key = :session_key AND g.ordinal <= :last
+   AND NOT EXISTS (SELECT 1
+                     FROM session_message AS o
+                    WHERE o.source_key = g.source_key
+                      AND (o.session_key <> :session_key OR o.ordinal > :last))
+"""

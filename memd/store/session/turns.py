@@ -1,7 +1,6 @@
 """The turns of a nap's memory: the messages it was made of, in order. Read by ``memory.why``.
 
-Also the turns that are memories themselves, for a nap that finds the same, and the messages before
-a given one, which a nap is no longer given.
+Also the turns that are memories themselves, for a nap that finds the same.
 """
 
 from __future__ import annotations
@@ -120,28 +119,3 @@ def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tu
         {"session_key": session_key, "limit": limit},
     )
     return [(key, content) for key, content in rows]
-
-
-class EarlierRow(NamedTuple):
-    """A stored message; *zlib* is its compressed text."""
-
-    source_key: int
-    role: str
-    said_at_us: int | None
-    zlib: bytes
-
-
-def list_before(conn: Reading, session_key: int, ordinal: int, limit: int) -> list[EarlierRow]:
-    """Return the last *limit* stored messages before the *ordinal*-th, in order."""
-    rows = conn.execute(
-        """
-        SELECT g.source_key, g.role, g.said_at_us, o.zlib
-          FROM session_message AS g
-               JOIN source AS o ON o.source_key = g.source_key
-         WHERE g.session_key = :session_key AND g.ordinal < :ordinal
-         ORDER BY g.ordinal DESC
-         LIMIT :limit
-        """,
-        {"session_key": session_key, "ordinal": ordinal, "limit": limit},
-    ).fetchall()
-    return [EarlierRow._make(row) for row in reversed(rows)]

@@ -16,7 +16,7 @@ from memd.sleep.nap.source import (
 )
 from memd.sleep.transcript.facts import HEADER
 from memd.sleep.transcript.messages import to_stored
-from memd.store.session.turns import EarlierRow
+from memd.store.session.session_messages import MessageRow
 
 SESSION: list[dict[str, Any]] = [
     {"role": "user", "content": "Make it rain."},
@@ -32,6 +32,9 @@ def history(messages: list[dict[str, Any]], message_count: int | None = None) ->
     stored = [each for each in to_stored(messages) if each is not None]
     places = {(each.sha256, each.nth): place for place, each in enumerate(stored)}
     return SessionHistory(places, len(stored) if message_count is None else message_count)
+
+
+SAID_US = 1_772_359_200_000_000
 
 
 def test_a_whole_session_has_nothing_before_it() -> None:
@@ -66,8 +69,8 @@ def test_kept_messages_are_read_back_as_what_they_were() -> None:
         {"role": "tool", "content": "a.py"},
     ]
     rows = [
-        EarlierRow(
-            key, stored.role, None if stored.said_at is None else 1_772_359_200_000_000, stored.zlib
+        MessageRow(
+            key, key, stored.role, None if stored.said_at is None else SAID_US, 0, stored.zlib
         )
         for key, stored in enumerate(to_stored(messages_given), 70)
         if stored is not None
