@@ -77,7 +77,7 @@ class PreferenceWriter:
 
         def work(conn: Writing) -> bool:
             agent_key = names.find_agent(conn, caller.agent_id)
-            if preferences.value_of(conn, agent_key, name) is None:
+            if preferences.find(conn, agent_key, name) is None:
                 return False
             if not preferences.confirm(conn, agent_key, name, value, self.clock.now_us()):
                 raise ConflictError(
@@ -97,7 +97,9 @@ class PreferenceWriter:
 
         def work(conn: Writing) -> bool:
             agent_key = names.find_agent(conn, caller.agent_id)
-            if not caller.is_owner and preferences.is_confirmed(conn, agent_key, name):
+            current = preferences.find(conn, agent_key, name)
+            is_confirmed = current is not None and current.confirmed_at_us is not None
+            if is_confirmed and not caller.is_owner:
                 raise _owners_error(name)
             stating = preferences.list_stating(conn, agent_key, name)
             supersede_stated(conn, caller, stating, self.clock.now_us(), self.ids.new)

@@ -34,10 +34,8 @@ def _row(row: tuple[str, str | None, int | None, str]) -> AgentRow:
 
 def level(conn: Reading, agent_id: str) -> MemoryLevel | None:
     """Return the agent's own level, None when the configuration decides."""
-    own = conn.execute(
-        "SELECT level FROM agent WHERE agent_id = :agent_id", {"agent_id": agent_id}
-    ).get
-    return MemoryLevel(own) if isinstance(own, str) else None
+    own = conn.get_text("SELECT level FROM agent WHERE agent_id = ?", (agent_id,))
+    return None if own is None else MemoryLevel(own)
 
 
 def require_level(conn: Reading, agent_id: str, default: MemoryLevel) -> MemoryLevel:

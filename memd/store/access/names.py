@@ -132,11 +132,7 @@ def set_compressed(conn: Writing, session_key: int) -> None:
 
 def is_compressed(conn: Reading, session_key: int | None) -> bool:
     """Return whether the session has a compressed memory, False for no session."""
-    count = conn.get_count(
-        "SELECT count(*) FROM session WHERE session_key = :session_key AND compressed",
-        {"session_key": session_key},
-    )
-    return count > 0
+    return conn.exists("SELECT compressed FROM session WHERE session_key = ?", (session_key,))
 
 
 def check_cursor(conn: Reading, after: str | None) -> None:

@@ -126,18 +126,23 @@ def confirm(
     return True
 
 
-def value_of(conn: Reading, agent_key: int | None, name: str) -> str | None:
-    """Return the value of a preference, None when there is none."""
-    return conn.get_text(
-        "SELECT value FROM preference WHERE agent_key = :agent_key AND name = :name",
-        {"agent_key": agent_key, "name": name},
-    )
+class PreferenceState(NamedTuple):
+    """What a preference says, since when, and since when the owner confirms it, if he does."""
+
+    value: str
+    updated_at_us: int
+    confirmed_at_us: int | None
 
 
-def find_updated_us(conn: Reading, agent_key: int | None, name: str) -> int | None:
-    """Return when a preference was said or set, None when there is none."""
-    return conn.get_int(
-        "SELECT updated_at_us FROM preference WHERE agent_key = :agent_key AND name = :name",
+def find(conn: Reading, agent_key: int | None, name: str) -> PreferenceState | None:
+    """Return a preference as it is now, None when there is none."""
+    return conn.find_row(
+        PreferenceState,
+        """
+        SELECT value, updated_at_us, confirmed_at_us
+          FROM preference
+         WHERE agent_key = :agent_key AND name = :name
+        """,
         {"agent_key": agent_key, "name": name},
     )
 
@@ -171,20 +176,21 @@ def list_stating(
     That is the one that it came with, and what else the owner said in the same words; not what
     states another preference, nor what holds in one project alone. In any state.
     """
+    current = find(conn, agent_key, name)
+    if current is None or current.value == new_value:
+        return []
     return conn.list_rows(
         StatingMemory,
         """
         SELECT p.memory_key, TRUE
           FROM preference AS p
-         WHERE p.agent_key = :agent_key AND p.name = :name AND p.value IS NOT :new_value
-           AND p.memory_key IS NOT NULL
+         WHERE p.agent_key = :agent_key AND p.name = :name AND p.memory_key IS NOT NULL
          UNION ALL
         SELECT m.memory_key, FALSE
           FROM preference AS p
                CROSS JOIN memory AS m INDEXED BY memory_by_content
                   ON m.agent_key = p.agent_key AND m.content_hash = :content_hash
-         WHERE p.agent_key = :agent_key AND p.name = :name AND p.value IS NOT :new_value
-           AND m.memory_key IS NOT p.memory_key
+         WHERE p.agent_key = :agent_key AND p.name = :name AND m.memory_key IS NOT p.memory_key
            AND m.origin = 'person' AND m.speaker IS NULL AND m.level <> 'project'
            AND NOT EXISTS (SELECT 1
                              FROM preference AS o
@@ -193,8 +199,7 @@ def list_stating(
         {
             "agent_key": agent_key,
             "name": name,
-            "new_value": new_value,
-            "content_hash": _content_hash(value_of(conn, agent_key, name)),
+            "content_hash": hashlib.sha256(current.value.encode()).digest(),
         },
     )
 
@@ -218,18 +223,6 @@ def list_values(
         {"agent_key": agent_key, "before_us": before_us, "confirmed": confirmed},
     )
     return [(str(name), str(value)) for name, value in rows]
-
-
-def is_confirmed(conn: Reading, agent_key: int | None, name: str) -> bool:
-    """Return whether there is a preference of that name which the owner said or confirmed."""
-    return conn.exists(
-        """
-        SELECT confirmed_at_us IS NOT NULL
-          FROM preference
-         WHERE agent_key = :agent_key AND name = :name
-        """,
-        {"agent_key": agent_key, "name": name},
-    )
 
 
 def reword(
@@ -328,10 +321,6 @@ def erase_of(conn: Writing, keys: Sequence[int]) -> None:
             "DELETE FROM preference WHERE memory_key IN (SELECT value FROM carray(:keys))",
             {"keys": keys_array(keys)},
         )
-
-
-def _content_hash(value: str | None) -> bytes | None:
-    return None if value is None else hashlib.sha256(value.encode()).digest()
 
 
 def _audit_hash(agent_key: int | None, name: str, value: str, *extra: str) -> bytes:

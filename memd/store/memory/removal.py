@@ -92,7 +92,7 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     """
     row = conn.execute(
         """
-        SELECT r.state_before, iif(r.reason = 'compressed', m.session_key, NULL)
+        SELECT r.state_before, r.reason, m.session_key
           FROM archive AS r
                JOIN memory AS m ON m.memory_key = r.memory_key
          WHERE r.memory_key = :key AND m.state IN ('archived', 'compressed')
@@ -102,13 +102,14 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     ).fetchone()
     if row is None:
         return False
-    before, compressed = cast("tuple[str, int | None]", row)
-    centroids.add_restored(conn, key)
+    before, reason, session_key = cast("tuple[str, str, int | None]", row)
     # The state first: the archive row says in which part of the caches the memory is.
     memories.set_state(conn, [key], MemoryState(before), now_us)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
-    if compressed is not None:
-        names.set_compressed(conn, compressed)
+    if reason == ArchiveReason.LOW_IMPORTANCE:  # only now it counts for novelty
+        centroids.add_memories(conn, [key])
+    if reason == ArchiveReason.COMPRESSED and session_key is not None:
+        names.set_compressed(conn, session_key)
     return True
 
 

@@ -122,8 +122,8 @@ def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOu
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "name": record.name}
-    current_us = preferences.find_updated_us(target.conn, agent_key, record.name)
-    if current_us is not None and current_us >= updated_us:
+    current = preferences.find(target.conn, agent_key, record.name)
+    if current is not None and current.updated_at_us >= updated_us:
         return "known"
     new = NewPreference(
         record.name,

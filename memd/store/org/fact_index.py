@@ -44,16 +44,6 @@ def rebuild(conn: Writing) -> None:
     conn.execute("INSERT INTO fts_org (fts_org) VALUES ('rebuild')")
 
 
-def index(conn: Writing, fact_key: int) -> None:
-    """Add a fact as it is now."""
-    TABLE.add(conn, [fact_key])
-
-
-def unindex(conn: Writing, fact_key: int) -> None:
-    """Remove a fact before its row changes; does nothing for a retracted one."""
-    TABLE.remove(conn, [fact_key])
-
-
 def find_literal(conn: Reading, text: str, categories: Collection[str], limit: int) -> list[int]:
     """Return the facts that contain *text* literally, ASCII letters in either case (SPEC 15.5.5).
 

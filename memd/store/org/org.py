@@ -110,11 +110,11 @@ def publish(conn: Writing, fact_id: str, wording: FactContent, stamp: Stamp) -> 
     }
     if before is None:
         conn.insert("org_fact", {**row, "created_at_us": operation.at_us})
-        fact_index.index(conn, conn.last_insert_rowid())
+        fact_index.TABLE.add(conn, [conn.last_insert_rowid()])
     else:
-        fact_index.unindex(conn, before.fact_key)
+        fact_index.TABLE.remove(conn, [before.fact_key])
         conn.execute(_UPDATE_FACT, row)
-        fact_index.index(conn, before.fact_key)
+        fact_index.TABLE.add(conn, [before.fact_key])
     return operation
 
 
@@ -136,7 +136,7 @@ def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
         return None
     copied = FactContent(before.category, Screened(before.content), tuple(json.loads(before.tags)))
     operation = _append(conn, OperationType.RETRACT, fact_id, before.version + 1, copied, stamp)
-    fact_index.unindex(conn, before.fact_key)
+    fact_index.TABLE.remove(conn, [before.fact_key])
     conn.execute(
         """
         UPDATE org_fact

@@ -145,19 +145,3 @@ def _list_vectors(
         {"keys": keys_array(keys), "model_key": model_key},
     )
     return cast("list[tuple[int, int, bytes]]", rows.fetchall())
-
-
-def add_restored(conn: Writing, key: int) -> None:
-    """Add the vectors of a memory that was below the threshold and is now restored."""
-    rows = conn.execute(
-        """
-        SELECT m.agent_key, e.model_key, e.vector
-          FROM archive AS r
-               JOIN memory AS m ON m.memory_key = r.memory_key
-               JOIN embedding AS e ON e.memory_key = r.memory_key AND e.kind = 'own'
-         WHERE r.memory_key = :key AND r.reason = 'low_importance' AND NOT m.is_summary
-        """,
-        {"key": key},
-    ).fetchall()
-    for agent_key, model_key, vector in cast("list[tuple[int, int, bytes]]", rows):
-        add(conn, agent_key, model_key, vector)
