@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import apsw
 
@@ -74,7 +74,7 @@ def touch(conn: Writing, salt: bytes, row_hash: bytes) -> None:
 
 def touch_all(conn: Writing, rows: apsw.Cursor) -> None:
     """Record the salt and hash of each of *rows*."""
-    for salt, row_hash in cast("list[tuple[bytes, bytes]]", rows.fetchall()):
+    for salt, row_hash in list(rows):
         touch(conn, salt, row_hash)
 
 
@@ -121,7 +121,7 @@ def hash_link(prev: bytes, content: LinkContent, digest: bytes) -> bytes:
 def last_link(conn: Reading) -> Head:
     """Return the last link, number 0 for an empty chain."""
     row = conn.execute("SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1").fetchone()
-    return Head(0, GENESIS) if row is None else Head._make(cast("tuple[int, bytes]", row))
+    return Head(0, GENESIS) if row is None else Head._make(row)
 
 
 def hash_at(conn: Reading, seq: int) -> bytes | None:

@@ -183,8 +183,8 @@ def intact_ids(conn: Reading, ids: Sequence[str]) -> frozenset[str]:
          WHERE memory_id IN (SELECT value FROM json_each(:ids))
         """,
         {"ids": json.dumps(list(ids))},
-    ).fetchall()
-    keys = {cast("int", key): cast("str", memory_id) for key, memory_id in rows}
+    )
+    keys: dict[int, str] = dict(rows)
     return frozenset(keys[key] for key in memories(conn, list(keys)))
 
 
@@ -251,9 +251,7 @@ def logs(conn: Reading, fact_ids: Collection[str]) -> frozenset[str]:
         """,
         {"fact_ids": json.dumps(list(fact_ids))},
     )
-    return frozenset(
-        cast("str", fact_id) for fact_id, count in totals if matching[fact_id] == count
-    )
+    return frozenset(fact_id for fact_id, count in totals if matching[fact_id] == count)
 
 
 def _verify_signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterator[Columns]:

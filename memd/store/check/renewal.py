@@ -8,7 +8,6 @@ not repaired: that is the task of ``memd repair`` or a backup.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import apsw
 
@@ -40,11 +39,7 @@ def reindex(conn: Writing, name: str) -> None:
 def find_damaged_vectors(conn: Reading) -> list[int]:
     """Return the memories with a vector that does not match its checksum; reads all of them."""
     rows = conn.execute("SELECT memory_key, checksum, vector FROM embedding ORDER BY memory_key")
-    return [
-        cast("int", key)
-        for key, checksum, vector in rows
-        if vectors.checksum(cast("bytes", vector)) != checksum
-    ]
+    return [key for key, checksum, vector in rows if vectors.checksum(vector) != checksum]
 
 
 def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
@@ -61,12 +56,9 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
          WHERE memory_key IN (SELECT value FROM carray(:keys))
         """,
         {"keys": keys_array(keys)},
-    ).fetchall()
+    )
     lost: list[int] = []
-    for row in rows:
-        embedding_key, key, model_key, checksum, vector = cast(
-            "tuple[int, int, int, bytes, bytes]", row
-        )
+    for embedding_key, key, model_key, checksum, vector in list(rows):
         if vectors.checksum(vector) == checksum:  # rewritten meanwhile
             continue
         spare = _read_cached(conn, cache, key) if cache and cache.model_key == model_key else None
@@ -94,21 +86,23 @@ def _read_cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
 
 def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:
     """Rewrite the stale contexts of the next *limit* memories; None after the last."""
-    rows = conn.execute(
-        """
-        SELECT memory_key, state IN ('active', 'pending')
-          FROM memory
-         WHERE memory_key > :after
-         ORDER BY memory_key
-         LIMIT :limit
-        """,
-        {"after": after, "limit": limit},
-    ).fetchall()
+    rows: list[tuple[int, int]] = list(
+        conn.execute(
+            """
+            SELECT memory_key, state IN ('active', 'pending')
+              FROM memory
+             WHERE memory_key > :after
+             ORDER BY memory_key
+             LIMIT :limit
+            """,
+            {"after": after, "limit": limit},
+        )
+    )
     if not rows:
         return None
     # A hidden memory's context is as old as its hiding, so only visible ones can be stale.
-    stale = caches.find_stale_contexts(conn, [cast("int", key) for key, visible in rows if visible])
+    stale = caches.find_stale_contexts(conn, [key for key, visible in rows if visible])
     fulltext.unindex(conn, stale)
     caches.write_contexts(conn, stale)
     fulltext.index(conn, stale)
-    return cast("int", rows[-1][0])
+    return rows[-1][0]

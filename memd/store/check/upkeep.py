@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import DamagedError, InvalidError, MemdError
@@ -251,8 +251,7 @@ def _find_known(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
 
 
 def _figures(conn: Reading, now_us: int) -> dict[str, int]:
-    rows = conn.execute("SELECT state, count(*) FROM memory GROUP BY state").fetchall()
-    figures = dict(cast("list[tuple[str, int]]", rows))
+    figures = dict(conn.execute("SELECT state, count(*) FROM memory GROUP BY state"))
     return {
         **figures,
         "memories": sum(figures.values()),

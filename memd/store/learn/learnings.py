@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.domain.enums import LearningOutcome, Trust
 from memd.domain.learn import FAILURE_SOURCE, SUCCESS_SOURCE
@@ -241,6 +241,6 @@ def erase(conn: Writing, table: ErasableTable, agent_key: int, ids: Sequence[str
         RETURNING salt, {table.id_column}, {table.texts}
         """,
         {"agent_key": agent_key, "ids": json.dumps(list(ids))},
-    ).fetchall()
-    for salt, *columns in rows:
-        changes.touch(conn, cast("bytes", salt), hash_row(tuple(columns), ()))
+    )
+    for salt, *columns in list(rows):
+        changes.touch(conn, salt, hash_row(tuple(columns), ()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from memd.domain.enums import Trust
 from memd.store.file.connect import Reading, Writing
@@ -41,8 +41,8 @@ class MemoryText(NamedTuple):
 
 def read_active(conn: Reading) -> dict[str, Any] | None:
     """Return the tuning that recall uses, None without one."""
-    value = conn.execute("SELECT body -> 'tuned' FROM weights WHERE active = 1").get
-    return None if not isinstance(value, str) else cast("dict[str, Any]", json.loads(value))
+    text = conn.get_text("SELECT body -> 'tuned' FROM weights WHERE active = 1")
+    return None if text is None else json.loads(text)
 
 
 def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> None:
@@ -72,10 +72,7 @@ def list_runs(conn: Reading) -> list[TuningRow]:
     rows = conn.execute(
         "SELECT weights_key, name, body, active FROM weights ORDER BY weights_key DESC"
     )
-    return [
-        TuningRow(int(key), str(name), json.loads(str(body)), bool(used))
-        for key, name, body, used in cast("list[tuple[int, str, str, int]]", rows.fetchall())
-    ]
+    return [TuningRow(key, name, json.loads(body), bool(used)) for key, name, body, used in rows]
 
 
 def activate(conn: Writing, run_id: str | None) -> None:
@@ -92,7 +89,8 @@ def list_texts(conn: Reading, limit: int) -> list[MemoryText]:
     cache = vectors.current_cache(conn)
     if cache is None:
         return []
-    rows = conn.execute(
+    rows = conn.list_rows(
+        MemoryText,
         """
         SELECT m.memory_key, a.agent_id, m.speaker, m.content, b.memory_key, b.content, b.speaker
           FROM memory AS m
@@ -109,4 +107,4 @@ def list_texts(conn: Reading, limit: int) -> list[MemoryText]:
         """,
         {"model": cache.model_key, "least": int(Trust.ASSISTED), "limit": limit},
     )
-    return [MemoryText._make(row) for row in cast("list[Any]", rows.fetchall())][::-1]
+    return rows[::-1]

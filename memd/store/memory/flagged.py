@@ -59,7 +59,7 @@ def quarantine(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> N
 
 def release(conn: Writing, key: int, now_us: int) -> bool:
     """Release a memory from quarantine; False when it is not there. Its trust does not change."""
-    before = conn.execute(
+    before = conn.get_text(
         """
         SELECT f.state_before
           FROM flagged AS f
@@ -67,8 +67,8 @@ def release(conn: Writing, key: int, now_us: int) -> bool:
          WHERE f.memory_key = :key AND m.state = 'quarantined'
         """,
         {"key": key},
-    ).get
-    if not isinstance(before, str):
+    )
+    if before is None:
         return False
     conn.execute(
         "UPDATE flagged SET released_at_us = :now_us WHERE memory_key = :key",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import cast
 
 from memd.domain.enums import VISIBLE, MemoryState
 from memd.store.access import changes, names
@@ -394,4 +393,4 @@ def row_hashes(conn: Reading, keys: Sequence[int]) -> list[tuple[int, str, bytes
         """,
         {"keys": keys_array(keys)},
     )
-    return cast("list[tuple[int, str, bytes]]", rows.fetchall())
+    return list(rows)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.store.access import changes
@@ -121,7 +121,7 @@ def confirm(
     ).fetchone()
     if row is None:
         return False
-    salt, current_value = cast("tuple[bytes, str]", row)
+    salt, current_value = row
     changes.touch(conn, salt, _audit_hash(agent_key, name, current_value, "confirmed"))
     return True
 
@@ -309,7 +309,7 @@ def delete(conn: Writing, agent_key: int | None, name: str) -> bool:
     ).fetchone()
     if row is None:
         return False
-    salt, value = cast("tuple[bytes, str]", row)
+    salt, value = row
     changes.touch(conn, salt, _audit_hash(agent_key, name, value))
     return True
 

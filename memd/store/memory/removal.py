@@ -9,7 +9,7 @@ preferences.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState, TrashReason
 from memd.store.access import names, replies
@@ -21,7 +21,6 @@ from memd.store.search import caches, centroids
 from memd.store.session import session_messages, slots, turns
 
 _NOT_TRASHED = frozenset(MemoryState) - {MemoryState.TRASHED}
-_CounterRow = tuple[int, int | None, str | None, int]
 
 
 class TrashRow(NamedTuple):
@@ -102,7 +101,7 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     ).fetchone()
     if row is None:
         return False
-    before, reason, session_key = cast("tuple[str, str, int | None]", row)
+    before, reason, session_key = row
     # The state first: the archive row says in which part of the caches the memory is.
     memories.set_state(conn, [key], MemoryState(before), now_us)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
@@ -120,18 +119,14 @@ def promote(conn: Writing, keys: Sequence[int]) -> int:
     """
     if not keys:
         return 0
-    rows = conn.execute(
-        "SELECT memory_key FROM passing WHERE memory_key IN (SELECT value FROM carray(:keys))",
-        {"keys": keys_array(keys)},
+    admitted = conn.list_ints(
+        "SELECT memory_key FROM passing WHERE memory_key IN (SELECT value FROM carray(?))",
+        (keys_array(keys),),
     )
-    admitted = [key for (key,) in rows]
     if not admitted:
         return 0
     with caches.reindexing(conn, admitted):
-        conn.execute(
-            "DELETE FROM passing WHERE memory_key IN (SELECT value FROM carray(:keys))",
-            {"keys": keys_array(admitted)},
-        )
+        conn.executemany("DELETE FROM passing WHERE memory_key = ?", ((key,) for key in admitted))
     centroids.add_memories(conn, admitted)
     return len(admitted)
 
@@ -145,17 +140,14 @@ def trash(
     """
     summaries = restore_sources(conn, keys, now_us)
     keys = memories.filter_states(conn, [*keys, *summaries], _NOT_TRASHED)
-    conn.executemany(
+    conn.execute(
         """
         INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
-        SELECT :key, :reason, state, :now_us, :erase_after_us
+        SELECT memory_key, :reason, state, :now_us, :now_us + :undo_us
           FROM memory
-         WHERE memory_key = :key
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
         """,
-        (
-            {"key": key, "reason": reason, "now_us": now_us, "erase_after_us": now_us + undo_us}
-            for key in keys
-        ),
+        {"keys": keys_array(keys), "reason": reason, "now_us": now_us, "undo_us": undo_us},
     )
     memories.set_state(conn, keys, MemoryState.TRASHED, now_us)
 
@@ -180,10 +172,8 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
 
     A memory that has expired meanwhile loses its expiry, or it would stay invisible.
     """
-    before = conn.execute(
-        "SELECT state_before FROM trash WHERE memory_key = :key", {"key": key}
-    ).get
-    if not isinstance(before, str):
+    before = conn.get_text("SELECT state_before FROM trash WHERE memory_key = ?", (key,))
+    if before is None:
         return False
     conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
     conn.execute(
@@ -362,10 +352,12 @@ def _subtract_counts(conn: Writing, keys: Sequence[int]) -> list[int]:
          WHERE memory_key IN (SELECT value FROM carray(:keys)) AND NOT is_summary
         """,
         {"keys": keys_array(keys)},
-    ).fetchall()
-    for agent_key, session_key, speaker, token_count in cast("list[_CounterRow]", rows):
+    )
+    session_keys: dict[int, None] = {}
+    for agent_key, session_key, speaker, token_count in list(rows):
         if session_key is not None:
             names.count_session(conn, session_key, -1, -token_count, 0)
+            session_keys[session_key] = None
         if speaker is not None:
             names.count_speaker(conn, agent_key, speaker, -1)
-    return list(dict.fromkeys(row[1] for row in rows if isinstance(row[1], int)))
+    return list(session_keys)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.base.clock import from_us
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing, Trust
@@ -98,7 +98,7 @@ def read_hashed(conn: Reading, key: int) -> HashedRow:
     """Return the columns of an existing row that :func:`hash_row` covers, in its order."""
     row = conn.execute(HASHED, {"key": key}).fetchone()
     assert row is not None
-    return HashedRow(tuple(row[:-1]), cast("bytes", row[-1]))
+    return HashedRow(row[:-1], row[-1])
 
 
 def tags_of(conn: Reading, key: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.trust import Screened
@@ -62,18 +62,15 @@ def revert(conn: Writing, key: int) -> None:
     before, unless the damage was in what is reverted.
     """
     is_intact = bool(intact.memories(conn, [key]))
-    number, snapshot, row_hash = cast(
-        "tuple[int, str, bytes]",
-        conn.execute(
-            """
-            SELECT version, snapshot, row_hash
-              FROM memory_version
-             WHERE memory_key = :key
-             ORDER BY version DESC
-             LIMIT 1
-            """,
-            {"key": key},
-        ).fetchone(),
+    [(number, snapshot, row_hash)] = conn.execute(
+        """
+        SELECT version, snapshot, row_hash
+          FROM memory_version
+         WHERE memory_key = :key
+         ORDER BY version DESC
+         LIMIT 1
+        """,
+        {"key": key},
     )
     *columns, tags = json.loads(snapshot)
     before = dict(zip(HASHED_NAMES, columns, strict=True))

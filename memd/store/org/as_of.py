@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.base.limits import QUOTE_CHARS_MAX
 from memd.store.check import intact
@@ -214,7 +214,7 @@ def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tup
         """,
         {"keys": keys_array(operation_keys)},
     )
-    for key, start, end in cast("list[tuple[int, int, int]]", rows.fetchall()):
+    for key, start, end in rows:
         spans.setdefault(key, []).append((start, end))
     return spans
 

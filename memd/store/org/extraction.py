@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.org import statements
@@ -145,7 +145,7 @@ def filter_unchanged(conn: Reading, rows: Iterable[BacklogRow]) -> list[BacklogR
         """,
         {"keys": keys_array([row.memory_key for row in rows])},
     )
-    hashes = dict(cast("list[tuple[int, bytes]]", current.fetchall()))
+    hashes = dict(current)
     return [row for row in rows if hashes.get(row.memory_key) == row.content_hash]
 
 

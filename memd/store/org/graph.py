@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.base.limits import QUOTE_CHARS_MAX, WALK_EDGES_MAX
 from memd.domain.caller import Caller
@@ -287,11 +287,10 @@ def find_things(
                CROSS JOIN entity AS e ON e.folded = n.value
         """,
         {"folded": json.dumps(folded)},
-    ).fetchall()
-    rows_of_names = cast("list[tuple[str, int, str]]", rows)
+    )
     return {
         name: (key, display_name)
-        for name, key, display_name in rows_of_names
+        for name, key, display_name in rows
         if _is_visible(conn, seen, key)
     }
 
@@ -315,7 +314,7 @@ def names_of(conn: Reading, keys: Iterable[int]) -> dict[int, str]:
         "SELECT entity_key, name FROM entity WHERE entity_key IN (SELECT value FROM carray(:keys))",
         {"keys": keys_array(keys)},
     )
-    return dict(cast("list[tuple[int, str]]", rows.fetchall()))
+    return dict(rows)
 
 
 def read_statements(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRow]:

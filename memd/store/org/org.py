@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.org.org import OrgFactAuthor
@@ -263,8 +263,7 @@ def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation
 
 def list_rules(conn: Reading) -> list[tuple[int, str]]:
     """Return every set of rules as (since when, JSON), the first one first."""
-    rows = conn.execute("SELECT at_us, rules FROM org_rules ORDER BY rules_key")
-    return cast("list[tuple[int, str]]", rows.fetchall())
+    return list(conn.execute("SELECT at_us, rules FROM org_rules ORDER BY rules_key"))
 
 
 def current_rules(conn: Reading) -> str | None:

@@ -16,7 +16,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import apsw
 
@@ -50,7 +50,7 @@ def trim_proof(proof: bytes | None, row: SignedColumns) -> bytes | None:
 def owner_keys(conn: Reading) -> tuple[bytes, ...]:
     """Return every public key that is or was the owner's."""
     rows = conn.execute("SELECT public_key FROM owner_key ORDER BY owner_key DESC")
-    return tuple(cast("bytes", key) for (key,) in rows)
+    return tuple(key for (key,) in rows)
 
 
 def is_valid(public_keys: Sequence[bytes], proof: apsw.SQLiteValue, row: SignedColumns) -> bool:

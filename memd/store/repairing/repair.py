@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import apsw
 
@@ -211,8 +211,9 @@ UPDATE memory
 def _rehash(conn: Writing, key: int, salvage: Salvage) -> None:
     """Update the hash of a row whose text is intact but which lost something else."""
     new_hash = hash_row(read_hashed(conn, key).columns, tags_of(conn, key))
-    row = conn.execute("SELECT memory_id, row_hash FROM memory WHERE memory_key = ?", (key,))
-    memory_id, row_hash = cast("tuple[str, bytes]", row.fetchone())
+    [(memory_id, row_hash)] = conn.execute(
+        "SELECT memory_id, row_hash FROM memory WHERE memory_key = ?", (key,)
+    )
     if new_hash != row_hash:
         conn.execute("UPDATE memory SET row_hash = ? WHERE memory_key = ?", (new_hash, key))
         salvage.lost.append(f"memory {memory_id}: the text is whole, tags or fields are not")
@@ -251,7 +252,7 @@ def _rebuild_caches(conn: Writing) -> None:
     model = conn.execute(_MODEL).fetchone()
     if model is None:
         return
-    model_key, dimension = cast("tuple[int, int]", model)
+    model_key, dimension = model
     cache = VectorCache(model_key, 1)
     with conn:
         vectors.create(conn, cache, dimension)

@@ -174,9 +174,7 @@ def _tables(conn: Writing) -> Iterator[Table]:
             'SELECT name, type, "notnull", pk FROM pragma_table_info(:name) ORDER BY cid',
             {"name": name},
         )
-        columns = [
-            SchemaColumn(str(n), str(t), bool(r), int(cast("int", p))) for n, t, r, p in rows
-        ]
+        columns = [SchemaColumn(str(n), str(t), bool(r), int(p)) for n, t, r, p in rows]
         primary_key = [column for column in columns if column.primary]
         rowid = (
             primary_key[0].name

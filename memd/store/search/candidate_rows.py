@@ -140,8 +140,8 @@ def find_summaries(
          ORDER BY d.to_key
         """,
         {**condition.params, "keys": keys_array(keys)},
-    ).fetchall()
-    pairs = cast("list[tuple[int, int]]", rows)
+    )
+    pairs = list(rows)
     summary_of = dict(pairs)
     if len(summary_of) < len(pairs):
         several = {key for key, summary in pairs if summary_of[key] != summary}
@@ -171,4 +171,4 @@ def _list_hiding_summaries(conn: Reading, keys: Collection[int]) -> list[tuple[i
         """,
         {"keys": keys_array(list(keys))},
     )
-    return cast("list[tuple[int, int]]", rows.fetchall())
+    return list(rows)

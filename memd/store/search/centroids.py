@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
 
 from memd.store.file.connect import Reading, Writing, keys_array
 
@@ -26,10 +25,10 @@ def total(
         """,
         {"agent_key": agent_key, "model_key": model_key},
     ).fetchone()
-    vectors, remaining = cast("tuple[int, bytes]", row or (0, b""))
+    vectors, remaining = row or (0, b"")
     for _, _, vector in _list_vectors(conn, without, model_key):
         vectors -= 1
-        remaining = cast("bytes", conn.execute("SELECT vec_sub(?, ?)", (remaining, vector)).get)
+        remaining = conn.execute("SELECT vec_sub(?, ?)", (remaining, vector)).get
     return remaining if vectors > 0 else None
 
 
@@ -55,10 +54,10 @@ def similarity(
     assert distances is not None
     if any(distance is None for distance in distances[: 1 if voice is None else 3]):
         return 0.0  # SQLite turns NaN into NULL: the sum is zero
-    to_mean = 1.0 - cast("float", distances[0])
+    to_mean: float = 1.0 - distances[0]
     if voice is None:
         return to_mean
-    voice_to_mean, shared = 1.0 - cast("float", distances[1]), 1.0 - cast("float", distances[2])
+    voice_to_mean, shared = 1.0 - distances[1], 1.0 - distances[2]
     orthogonal = 1.0 - shared * shared
     return (
         (to_mean - shared * voice_to_mean) / math.sqrt(orthogonal)
@@ -144,4 +143,4 @@ def _list_vectors(
         """,
         {"keys": keys_array(keys), "model_key": model_key},
     )
-    return cast("list[tuple[int, int, bytes]]", rows.fetchall())
+    return list(rows)

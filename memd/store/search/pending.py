@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memd.domain.encoding import Encoding
 from memd.domain.enums import MemoryState
 from memd.store.access import changes
-from memd.store.file.connect import Reading, Writing
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.search import centroids, vectors
 
@@ -111,20 +111,17 @@ def find_unchanged(conn: Reading, rows: Sequence[PendingRow]) -> frozenset[int]:
 
     Others were erased, embedded meanwhile, or updated: their new words wait again.
     """
-    keys = set()
-    for row in rows:
-        current = conn.execute(
-            """
-            SELECT m.state = 'pending', w.own
-              FROM memory AS m
-                   JOIN memory_words AS w ON w.memory_key = m.memory_key
-             WHERE m.memory_key = :key
-            """,
-            {"key": row.memory_key},
-        ).fetchone()
-        if current == (row.state == MemoryState.PENDING, row.own):
-            keys.add(row.memory_key)
-    return frozenset(keys)
+    current = conn.execute(
+        """
+        SELECT m.memory_key, m.state = 'pending', w.own
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+               JOIN memory_words AS w ON w.memory_key = m.memory_key
+        """,
+        {"keys": keys_array([row.memory_key for row in rows])},
+    )
+    embedded = {(row.memory_key, row.state == MemoryState.PENDING, row.own) for row in rows}
+    return frozenset(row[0] for row in current if row in embedded)
 
 
 def store_vectors(conn: Writing, model_key: int, encoded: Sequence[tuple[int, Encoding]]) -> None:
@@ -132,12 +129,11 @@ def store_vectors(conn: Writing, model_key: int, encoded: Sequence[tuple[int, En
 
     A vector that is replaced is subtracted from the centroid; the caller adds the new one.
     """
-    existing = [
-        (key, encoding)
-        for key, encoding in encoded
-        if conn.execute("SELECT 1 FROM memory WHERE memory_key = :key", {"key": key}).get
-    ]
-    keys = [key for key, _ in existing]
+    keys = conn.list_ints(
+        "SELECT memory_key FROM memory WHERE memory_key IN (SELECT value FROM carray(?))",
+        (keys_array([key for key, _ in encoded]),),
+    )
+    existing = [(key, encoding) for key, encoding in encoded if key in keys]
     centroids.subtract(conn, keys, model_key)
     vectors.unindex(conn, keys)
     vectors.store(conn, model_key, existing)

@@ -19,7 +19,7 @@ import operator
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
@@ -326,7 +326,7 @@ def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float
         conn.execute("SELECT vec_distance_L2(:other, :vector)", {"other": other, "vector": vector})
         for other in others
     )
-    return [cosine(cast("float", rows.get)) for rows in cursors]
+    return [cosine(rows.get) for rows in cursors]
 
 
 # Rebuilding beside the live cache.

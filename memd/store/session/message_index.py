@@ -12,7 +12,7 @@ to a key in ``meta``; later ones are added by the build.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search.fts import FtsTable, quote
@@ -143,9 +143,10 @@ def search(conn: Reading, filters: MessageFilter, limit: int) -> list[MessageMat
          LIMIT :limit
         """,
         {**filters._asdict(), "limit": limit},
-    ).fetchall()
-    messages = cast("list[tuple[int, str, str | None, int, str, int]]", rows)
-    return [MessageMatch(*row[1:], _snippet(conn, filters.match, row[0])) for row in messages]
+    )
+    return [
+        MessageMatch._make((*row, _snippet(conn, filters.match, key))) for key, *row in list(rows)
+    ]
 
 
 def _snippet(conn: Reading, match: str, key: int) -> str:

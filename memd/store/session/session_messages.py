@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing, keys_array
@@ -173,15 +173,14 @@ def count(conn: Reading, session_key: int | None) -> int:
 
 def erase(conn: Writing, session_key: int | None) -> int:
     """Erase every message of the session with its text; returns how many there were."""
-    rows = conn.execute(
-        "SELECT source_key FROM session_message WHERE session_key = :session_key",
-        {"session_key": session_key},
-    ).fetchall()
-    if rows:
-        sources.erase(conn, list({key for (key,) in cast("list[tuple[int]]", rows)}))
-        payload = f"messages:{session_key}:{len(rows)}".encode()  # what was done, without any text
+    keys = conn.list_ints(
+        "SELECT source_key FROM session_message WHERE session_key = ?", (session_key,)
+    )
+    if keys:
+        sources.erase(conn, list({*keys}))
+        payload = f"messages:{session_key}:{len(keys)}".encode()  # what was done, without any text
         changes.touch(conn, b"", hashlib.sha256(payload).digest())
-    return len(rows)
+    return len(keys)
 
 
 def has_messages(conn: Reading, agent_key: int) -> bool:

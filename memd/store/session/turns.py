@@ -6,7 +6,7 @@ Also the turns that are memories themselves, for a nap that finds the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing, keys_array
 
@@ -84,7 +84,7 @@ def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
 
 def find_run(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
     """Return id, kind and start of the run that made a memory, None for a stored one."""
-    row = conn.execute(
+    return conn.execute(
         """
         SELECT r.run_id, r.kind, r.started_at_us
           FROM run AS r
@@ -95,7 +95,6 @@ def find_run(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
         """,
         {"memory_key": memory_key},
     ).fetchone()
-    return cast("tuple[str, str, int] | None", row)
 
 
 def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tuple[int, str]]:
