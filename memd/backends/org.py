@@ -168,12 +168,9 @@ class HybridOrgMemoryBackend(FileBackend["Org"]):
         return await self._call(OrgMemoryQueryError, lambda org: org.past.timeline(_CALLER, name))
 
     async def _call(self, family: type[OrgMemoryError], call: Callable[[Org], Awaitable[T]]) -> T:
-        if self._opened is None:
-            raise OrgMemoryConnectionError(
-                "the organisational memory is not connected", hint="await connect() first"
-            )
+        org = self._require_open()
         try:
-            return await call(self._opened)
+            return await call(org)
         except OrgMemoryError:
             raise
         except MemdError as error:

@@ -109,11 +109,7 @@ class SqliteBackend(FileBackend["Rooms"]):
     @property
     def rooms(self) -> Rooms:
         """The rooms over the open file, for a backend that uses the same file."""
-        if self._opened is None:
-            raise MemoryConnectionError(
-                "the backend is not connected", hint="await connect() first"
-            )
-        return self._opened
+        return self._require_open()
 
     # Capabilities.
 

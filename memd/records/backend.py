@@ -103,11 +103,6 @@ class SQLitePersistenceBackend(FileBackend[_OpenRecords]):
     def _require_records(self) -> Records:
         return self._require_open().records
 
-    def _require_open(self) -> _OpenRecords:
-        if self._opened is None:
-            raise PersistenceConnectionError("the backend is not connected", hint="call connect")
-        return self._opened
-
 
 def _make_tables(conn: Writing) -> None:
     for entity in ENTITIES.values():

@@ -128,14 +128,12 @@ def hash_at(conn: Reading, seq: int) -> bytes | None:
     """Return the hash of the link *seq*, None when there is none."""
     if seq == 0:
         return GENESIS
-    value = conn.execute("SELECT hash FROM change WHERE seq = :seq", {"seq": seq}).get
-    return value if isinstance(value, bytes) else None
+    return conn.get_bytes("SELECT hash FROM change WHERE seq = :seq", {"seq": seq})
 
 
 def count_ever(conn: Reading) -> int:
     """Return how many links SQLite has ever numbered, including removed ones."""
-    value = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").get
-    return value if isinstance(value, int) else 0
+    return conn.get_int("SELECT seq FROM sqlite_sequence WHERE name = 'change'") or 0
 
 
 def list_page(

@@ -93,7 +93,7 @@ def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> Non
 
 def revoke(conn: Writing, name: str, now_us: int) -> bool:
     """Revoke the key of client *name*; returns whether it had one."""
-    value = conn.execute(
+    value = conn.get_bytes(
         """
         UPDATE client
            SET revoked_at_us = :now_us
@@ -103,8 +103,8 @@ def revoke(conn: Writing, name: str, now_us: int) -> bool:
      RETURNING key_hash
         """,
         {"name": name, "now_us": now_us},
-    ).get
-    if not isinstance(value, bytes):
+    )
+    if value is None:
         return False
     changes.touch(conn, value, f"revoked {name} {now_us}".encode())
     return True

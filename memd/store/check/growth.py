@@ -33,7 +33,7 @@ def _days(conn: Reading, first: int, days: int) -> Iterator[DayFigures]:
         """,
         {"day_us": DAY_US, "before": first - 1},
     )
-    added = {int(str(day)): int(str(number)) for day, number in rows}
+    added = dict(rows)
     total = added.get(first - 1, 0)
     start = from_us(first * DAY_US).date()
     for number in range(days):
@@ -45,8 +45,7 @@ def _days(conn: Reading, first: int, days: int) -> Iterator[DayFigures]:
 
 def _works(conn: Reading, since_us: int) -> Iterator[WorkDone]:
     """Yield naps and nights from memd's task metrics, if there are any, the newest WORKS_MAX."""
-    exists = conn.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (_METRICS,)).get
-    if not exists:
+    if not conn.exists("SELECT 1 FROM sqlite_schema WHERE name = ?", (_METRICS,)):
         return
     rows = conn.execute(
         """

@@ -78,10 +78,9 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
 def _read_cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
     try:
         sql = f"SELECT vector FROM {cache.table} WHERE rowid = ?"  # noqa: S608  # a name of ours
-        value = conn.execute(sql, (key,)).get
+        return conn.get_bytes(sql, (key,))
     except apsw.Error:
         return None
-    return value if isinstance(value, bytes) else None
 
 
 def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:

@@ -223,7 +223,7 @@ def _shrink(conn: Writing) -> bool:
 
 
 def _find_known(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
-    row = conn.execute(
+    if conn.exists(
         """
         SELECT 1
           FROM agent AS a
@@ -243,10 +243,9 @@ def _find_known(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
             "namespace": entry.namespace,
             "at_us": to_us(entry.occurred_at or entry.created_at),
         },
-    ).get
-    if row:
+    ):
         return "known"
-    erased = conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (entry.id,)).get
+    erased = conn.exists("SELECT 1 FROM forgotten WHERE memory_id = ?", (entry.id,))
     return "skipped" if erased else None
 
 

@@ -52,6 +52,11 @@ class Reading(apsw.Connection):
         value = self.execute(sql, params).get
         return value if isinstance(value, str) else None
 
+    def get_bytes(self, sql: str, params: apsw.Bindings | None = None) -> bytes | None:
+        """Return the first column of the first row, None without a row or when it is NULL."""
+        value = self.execute(sql, params).get
+        return value if isinstance(value, bytes) else None
+
     def get_count(self, sql: str, params: apsw.Bindings | None = None) -> int:
         """Return the integer of a row that there is, such as a count."""
         value = self.execute(sql, params).get

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import apsw
 
 from memd.base.errors import (
@@ -32,39 +30,33 @@ _WRITE_ERRORS = frozenset(
     }
 )
 
-_TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdError]], ...] = (
-    (
-        (apsw.ConnectionClosedError,),
-        lambda: StoppingError("the store is closed"),
-    ),
-    (
-        (apsw.BusyError, apsw.LockedError),
-        lambda: BusyError("the file is locked by another program"),
-    ),
-    (
-        (apsw.FullError,),
-        lambda: DiskFullError("the disk is full; this was not written", hint="free some space"),
-    ),
+_FULL, _FREE_SPACE = "the disk is full; this was not written", "free some space"
+_REPAIR = "run: memd check, then: memd repair"
+
+# What the classes of error mean, and what the person can do about it.
+_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[MemdError], str, str | None], ...] = (
+    ((apsw.ConnectionClosedError,), StoppingError, "the store is closed", None),
+    ((apsw.BusyError, apsw.LockedError), BusyError, "the file is locked by another program", None),
+    ((apsw.FullError,), DiskFullError, _FULL, _FREE_SPACE),
     (
         (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
-        lambda: ReadOnlyError(
-            "the store cannot be written", hint="check the file's owner and mode"
-        ),
+        ReadOnlyError,
+        "the store cannot be written",
+        "check the file's owner and mode",
     ),
     (
         (apsw.CantOpenError,),
-        lambda: ReadOnlyError(
-            "the store cannot be opened", hint="check the folder's owner and mode"
-        ),
+        ReadOnlyError,
+        "the store cannot be opened",
+        "check the folder's owner and mode",
     ),
     (
         (apsw.NotADBError,),
-        lambda: ForeignFileError("the file is not a database; it was left untouched"),
+        ForeignFileError,
+        "the file is not a database; it was left untouched",
+        None,
     ),
-    (
-        (apsw.CorruptError, UnicodeDecodeError),
-        lambda: DamagedError("the file is damaged", hint="run: memd check, then: memd repair"),
-    ),
+    ((apsw.CorruptError, UnicodeDecodeError), DamagedError, "the file is damaged", _REPAIR),
 )
 
 
@@ -79,18 +71,18 @@ def translate(error: BaseException) -> BaseException:
     Only what the user or time could mend is translated. A constraint or syntax error is a bug in
     memd and must stay visible as one.
     """
-    for classes, make_error in _TRANSLATIONS:
+    for classes, kind, message, hint in _TRANSLATIONS:
         if isinstance(error, classes):
-            return make_error()
+            return kind(message, hint=hint)
     if isinstance(error, apsw.IOError):
         if getattr(error, "extendedresult", None) in _WRITE_ERRORS:
             return DiskFullError(
                 "the disk refused a write; nothing was acknowledged", hint="check the disk"
             )
-        return DamagedError("the disk returned an error", hint="run: memd check, then: memd repair")
+        return DamagedError("the disk returned an error", hint=_REPAIR)
     if isinstance(error, OSError):
         if error.errno in NO_ROOM:
-            return DiskFullError("the disk is full; this was not written", hint="free some space")
+            return DiskFullError(_FULL, hint=_FREE_SPACE)
         return StorageError(f"the disk refused: {error.strerror}")
     return error
 

@@ -17,7 +17,7 @@ class FileBackend(ABC, Generic[T]):
     """Owns what :meth:`_open` opens, from ``connect`` to ``disconnect``."""
 
     _connection_error: ClassVar[type[MemdError]]
-    """Raised by ``connect``."""
+    """Raised by ``connect``, and by what needs an open file."""
     _stack: AsyncExitStack | None = None
     _opened: T | None = None
 
@@ -52,6 +52,13 @@ class FileBackend(ABC, Generic[T]):
     def is_connected(self) -> bool:
         """Whether the file is open."""
         return self._stack is not None
+
+    def _require_open(self) -> T:
+        if self._opened is None:
+            raise self._connection_error(
+                "the backend is not connected", hint="await connect() first"
+            )
+        return self._opened
 
 
 def own_file(stack: AsyncExitStack, database: Path) -> None:

@@ -41,20 +41,20 @@ def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
     agent_key = names.find_agent(conn, RESERVED_AGENT)
     if agent_key is None:
         return None
-    exists = conn.execute(
+    exists = conn.exists(
         """
         SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key < :reader_key)
                OR EXISTS (SELECT 1 FROM shared WHERE publisher_key > :reader_key)
         """,
         {"reader_key": reader_key or 0},
-    ).get
+    )
     return agent_key if exists else None
 
 
 def has_published(conn: Reading, publisher_key: int) -> bool:
     """Return whether a memory that the agent published exists."""
     return conn.exists(
-        "SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key = :publisher_key)",
+        "SELECT 1 FROM shared WHERE publisher_key = :publisher_key",
         {"publisher_key": publisher_key},
     )
 

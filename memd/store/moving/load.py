@@ -54,7 +54,7 @@ def store_operation(target: ImportTarget, record: OperationRecord) -> ImportOutc
     Raises ConflictError when this store's log of the fact differs.
     """
     conn = target.conn
-    if conn.execute("SELECT 1 FROM org_operation WHERE operation_id = ?", (record.id,)).get:
+    if conn.exists("SELECT 1 FROM org_operation WHERE operation_id = ?", (record.id,)):
         return "known"
     before = org.get_state(conn, record.fact_id)
     if record.version != (before.version if before else 0) + 1:
@@ -110,7 +110,7 @@ def store_owner_key(target: ImportTarget, record: OwnerKeyRecord) -> ImportOutco
     Raises ConflictError for the current key of another owner.
     """
     conn, public = target.conn, bytes.fromhex(record.public_key)
-    if conn.execute("SELECT 1 FROM owner_key WHERE public_key = ?", (public,)).get:
+    if conn.exists("SELECT 1 FROM owner_key WHERE public_key = ?", (public,)):
         return "known"
     if record.revoked_at is None and proofs.current_key(conn) is not None:
         raise ConflictError("this store knows another owner's key")

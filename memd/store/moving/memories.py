@@ -32,7 +32,7 @@ def store_memory(target: ImportTarget, record: MemoryRecord) -> ImportOutcome:
     """Store a memory with its rows in other tables; skip one that was forgotten here."""
     if memories.find_key(target.conn, record.id) is not None:
         return "known"
-    if target.conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)).get:
+    if target.conn.exists("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)):
         return "skipped"
     row = _row(target, record)._replace(passing=record.passing)
     (key,) = memories.insert_bare(target.conn, [row], row.created_at_us)
@@ -84,10 +84,9 @@ def store_derived(target: ImportTarget, record: DerivedRecord) -> ImportOutcome:
     source = memories.find_key(target.conn, record.source)
     if summary is None or source is None:
         return "skipped"
-    exists = target.conn.execute(
+    if target.conn.exists(
         "SELECT 1 FROM derived WHERE from_key = ? AND to_key = ?", (source, summary)
-    ).get
-    if exists:
+    ):
         return "known"
     with caches.reindexing(target.conn, [source]):  # its cache part depends on this row
         target.conn.insert("derived", {"from_key": source, "to_key": summary})
@@ -113,15 +112,14 @@ def store_slot(target: ImportTarget, record: SlotRecord) -> ImportOutcome:
     key = memories.find_key(target.conn, record.memory_id)
     if session_key is None or (record.memory_id is not None and key is None):
         return "skipped"
-    exists = target.conn.execute(
+    if target.conn.exists(
         """
         SELECT 1
           FROM nap_slot
          WHERE session_key = :session_key AND slot = :slot AND memory_key IS :memory_key
         """,
         {"session_key": session_key, "slot": record.slot, "memory_key": key},
-    ).get
-    if exists:
+    ):
         return "known"
     target.conn.execute(
         """

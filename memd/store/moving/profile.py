@@ -151,8 +151,7 @@ def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOu
 
 def store_learning(target: ImportTarget, record: LearningRecord) -> ImportOutcome:
     """Store a learning that is not here yet."""
-    exists = target.conn.execute("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)).get
-    if exists:
+    if target.conn.exists("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)):
         return "known"
     new = NewLearning(
         record.id,
@@ -172,11 +171,11 @@ def store_pattern(target: ImportTarget, record: PatternRecord) -> ImportOutcome:
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "id": record.id}
-    current_us = target.conn.execute(
+    current_us = target.conn.get_int(
         "SELECT updated_at_us FROM playbook WHERE agent_key = :agent_key AND pattern_id = :id",
         params,
-    ).get
-    if isinstance(current_us, int) and current_us >= updated_us:
+    )
+    if current_us is not None and current_us >= updated_us:
         return "known"
     new = playbook.NewPattern(
         record.id,

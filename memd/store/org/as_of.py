@@ -161,11 +161,11 @@ def is_mentioned(conn: Reading, thing_key: int, categories: Collection[str]) -> 
     return any(
         conn.exists(
             f"""
-            SELECT EXISTS (SELECT 1
-                             FROM statement AS s
-                                  JOIN org_operation AS o ON o.operation_key = s.operation_key
-                            WHERE s.{end} = :thing_key
-                              AND o.category IN (SELECT value FROM json_each(:categories)))
+            SELECT 1
+              FROM statement AS s
+                   JOIN org_operation AS o ON o.operation_key = s.operation_key
+             WHERE s.{end} = :thing_key
+               AND o.category IN (SELECT value FROM json_each(:categories))
             """,
             params,
         )

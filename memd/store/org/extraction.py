@@ -122,9 +122,9 @@ def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> BacklogRo
 
 def has_backlog(conn: Reading) -> bool:
     """Return whether any memory is still to be read."""
-    newest = conn.execute("SELECT max(memory_key) FROM memory").get or 0
+    newest = conn.get_int("SELECT max(memory_key) FROM memory") or 0
     done = get_mark(conn)
-    if done is None or int(str(newest)) > done.memory_key:
+    if done is None or newest > done.memory_key:
         return bool(newest)
     return conn.exists(
         "SELECT 1 FROM meta WHERE key >= :first AND key < :last LIMIT 1",

@@ -108,13 +108,13 @@ def count_facts(conn: Reading, words: Collection[str]) -> dict[str, int]:
     counts = dict.fromkeys(words, 0)
     for word in counts:
         numbers = [
-            conn.execute(
+            conn.get_int(
                 "SELECT doc FROM fts_org_terms WHERE term = :term AND col = 'content'",
                 {"term": term},
-            ).get
+            )
             for term in stem(word)
         ]
-        counts[word] = min((n if isinstance(n, int) else 0 for n in numbers), default=0)
+        counts[word] = min((n or 0 for n in numbers), default=0)
     return counts
 
 

@@ -298,10 +298,10 @@ def find_things(
 def _is_visible(conn: Reading, seen: StatementFilter, key: int) -> bool:
     """Return whether any edge of the thing is visible: a name with none must not be revealed."""
     return any(
-        conn.execute(
+        conn.exists(
             f"SELECT 1 FROM ({_hop(seen, end, None)}) WHERE is_visible LIMIT 1",
             seen.params | {"keys": keys_array([key]), "edges": WALK_EDGES_MAX},
-        ).get
+        )
         for end in (SUBJECT, OBJECT)
     )
 

@@ -219,9 +219,9 @@ def has_operations(conn: Reading, *, before: int | None = None) -> bool:
     """Return whether there is an operation to extract from, *before* one if it is given."""
     return conn.exists(
         """
-        SELECT EXISTS (SELECT 1
-                         FROM org_operation
-                        WHERE :before IS NULL OR operation_key < :before)
+        SELECT 1
+          FROM org_operation
+         WHERE :before IS NULL OR operation_key < :before
         """,
         {"before": before},
     )

@@ -99,10 +99,9 @@ def is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
 
 def current_key(conn: Reading) -> bytes | None:
     """Return the owner's present public key, None before there is one."""
-    public_key = conn.execute(
+    return conn.get_bytes(
         "SELECT public_key FROM owner_key WHERE revoked_at_us IS NULL ORDER BY owner_key DESC"
-    ).get
-    return public_key if isinstance(public_key, bytes) else None
+    )
 
 
 def set_key(conn: Writing, public_key: bytes, now_us: int) -> None:

@@ -115,9 +115,7 @@ def count(conn: Reading, table: RecordTable, where: Sequence[Condition] = ()) ->
     if not exists(conn, table):
         return 0
     text, values = _where(where)
-    row = conn.execute(f"SELECT count(*) FROM {table.name}{text}", values).fetchone()
-    assert row is not None
-    return int(str(row[0]))
+    return conn.get_count(f"SELECT count(*) FROM {table.name}{text}", values)
 
 
 def delete(
@@ -169,15 +167,15 @@ def total(conn: Reading, table: RecordTable, column: str, where: Sequence[Condit
 
 def count_all(conn: Reading) -> dict[str, int]:
     """Return how many records each entity has, if any; needs no declaration."""
-    tables = conn.execute(
+    tables = conn.list_texts(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY name",
         (PREFIX + "*",),
-    ).fetchall()
+    )
     numbers = {
-        str(name).removeprefix(PREFIX): conn.execute(f'SELECT count(*) FROM "{name}"').get
-        for (name,) in tables
+        name.removeprefix(PREFIX): conn.get_count(f'SELECT count(*) FROM "{name}"')
+        for name in tables
     }
-    return {name: int(str(number)) for name, number in numbers.items() if number}
+    return {name: number for name, number in numbers.items() if number}
 
 
 def _columns(table: RecordTable) -> str:

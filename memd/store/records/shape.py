@@ -231,10 +231,7 @@ def _refuse(table: RecordTable, what: str) -> None:
 
 
 def _text(conn: Reading, name: str) -> str | None:
-    text = conn.execute(
-        "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,)
-    ).get
-    return None if text is None else str(text)
+    return conn.get_text("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,))
 
 
 def _indexes(conn: Reading, name: str) -> dict[str, str]:

@@ -311,9 +311,9 @@ def _find_summarising_run(conn: Reading, keys: list[int]) -> str | None:
 def _is_rewritten(conn: Reading, keys: list[int]) -> bool:
     return conn.exists(
         """
-        SELECT EXISTS (SELECT 1
-                         FROM memory_version
-                        WHERE memory_key IN (SELECT value FROM carray(:keys)))
+        SELECT 1
+          FROM memory_version
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
         """,
         {"keys": keys_array(keys)},
     )

@@ -189,8 +189,8 @@ def text_of(table: str) -> str:
 def _text(conn: Reading, key: int | None) -> str:
     if key is None:
         return ""
-    text = conn.execute(
+    text = conn.get_text(
         f"SELECT {text_of('m')} FROM memory AS m WHERE m.memory_key = :memory_key",  # noqa: S608
         {"memory_key": key},
-    ).get
-    return text if isinstance(text, str) else ""
+    )
+    return text or ""

@@ -281,10 +281,10 @@ def frequencies(conn: Reading, terms: Sequence[str]) -> dict[str, int]:
     number = generation(conn)
     counts = dict.fromkeys(terms, 0)
     for term in terms:
-        frequency = conn.execute(
+        frequency = conn.get_int(
             f"SELECT doc FROM fts_{number}_terms WHERE term = :term AND col = 'own'", {"term": term}
-        ).get
-        counts[term] = frequency if isinstance(frequency, int) else 0
+        )
+        counts[term] = frequency or 0
     return counts
 
 

@@ -55,7 +55,7 @@ class MessageFilter(NamedTuple):
 
 def ensure(conn: Writing) -> None:
     """Create the index of a file that has none, or continue an interrupted build."""
-    if not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'fts_session'").get:
+    if not conn.exists("SELECT 1 FROM sqlite_schema WHERE name = 'fts_session'"):
         conn.execute(_CREATE)
         conn.set_meta(_FILLED, 0)
     while step_build(conn, _ENSURE_ROWS):

@@ -187,10 +187,10 @@ def has_messages(conn: Reading, agent_key: int) -> bool:
     """Return whether any message of the agent's sessions is stored."""
     return conn.exists(
         """
-        SELECT EXISTS (SELECT 1
-                         FROM session AS s
-                              JOIN session_message AS g ON g.session_key = s.session_key
-                        WHERE s.agent_key = :agent_key)
+        SELECT 1
+          FROM session AS s
+               JOIN session_message AS g ON g.session_key = s.session_key
+         WHERE s.agent_key = :agent_key
         """,
         {"agent_key": agent_key},
     )

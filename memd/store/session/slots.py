@@ -176,7 +176,7 @@ def find_stored_elsewhere(
     return frozenset(
         content_hash
         for content_hash in hashes
-        if conn.execute(query, {**place, "content_hash": content_hash, "digest": DIGEST}).get
+        if conn.exists(query, {**place, "content_hash": content_hash, "digest": DIGEST})
     )
 
 
