@@ -19,7 +19,7 @@ from memd.store.file.connect import Reading, Writing
 
 def find_agent(conn: Reading, agent_id: str) -> int | None:
     """Return the agent's key, None for an unknown agent."""
-    return conn.get_int("SELECT agent_key FROM agent WHERE agent_id = ?", (agent_id,))
+    return _find(conn, "agent", agent_id)
 
 
 def agent_key(conn: Reading, agent_id: str) -> int:

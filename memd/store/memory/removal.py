@@ -117,8 +117,6 @@ def promote(conn: Writing, keys: Sequence[int]) -> int:
 
     From then on every search reads them, and their vectors count for novelty.
     """
-    if not keys:
-        return 0
     admitted = conn.list_ints(
         "SELECT memory_key FROM passing WHERE memory_key IN (SELECT value FROM carray(?))",
         (keys_array(keys),),
@@ -126,7 +124,10 @@ def promote(conn: Writing, keys: Sequence[int]) -> int:
     if not admitted:
         return 0
     with caches.reindexing(conn, admitted):
-        conn.executemany("DELETE FROM passing WHERE memory_key = ?", ((key,) for key in admitted))
+        conn.execute(
+            "DELETE FROM passing WHERE memory_key IN (SELECT value FROM carray(?))",
+            (keys_array(admitted),),
+        )
     centroids.add_memories(conn, admitted)
     return len(admitted)
 

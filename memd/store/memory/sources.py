@@ -43,14 +43,14 @@ def put(
 
 def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
     """Delete those of *keys* that no memory and no session's message refers to."""
-    conn.executemany(
+    conn.execute(
         """
-        DELETE FROM source
-         WHERE source_key = :key
-           AND NOT EXISTS (SELECT 1 FROM memory WHERE source_key = :key)
-           AND NOT EXISTS (SELECT 1 FROM session_message WHERE source_key = :key)
+        DELETE FROM source AS o
+         WHERE o.source_key IN (SELECT value FROM carray(:keys))
+           AND NOT EXISTS (SELECT 1 FROM memory AS m WHERE m.source_key = o.source_key)
+           AND NOT EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key)
         """,
-        ({"key": key} for key in keys),
+        {"keys": keys_array(keys)},
     )
 
 

@@ -53,7 +53,7 @@ def store_session(target: ImportTarget, record: SessionRecord) -> ImportOutcome:
     agent_key = names.ensure_agent(target.conn, record.agent_id, at_us)
     if names.find_session(target.conn, agent_key, record.session_id) is not None:
         return "known"
-    names.ensure_session(
+    session_key = names.ensure_session(
         target.conn,
         record.session_id,
         agent_key=agent_key,
@@ -66,11 +66,10 @@ def store_session(target: ImportTarget, record: SessionRecord) -> ImportOutcome:
         UPDATE session
            SET last_activity_us = :last_us, ended_at_us = :ended_us, compressed = :compressed,
                heard = :heard
-         WHERE agent_key = :agent_key AND session_id = :session_id
+         WHERE session_key = :session_key
         """,
         {
-            "agent_key": agent_key,
-            "session_id": record.session_id,
+            "session_key": session_key,
             "last_us": to_us(record.last_activity_at),
             "ended_us": to_us(record.ended_at),
             "compressed": record.compressed,

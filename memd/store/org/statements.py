@@ -93,19 +93,19 @@ def things_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(memory_keys)},
     )
-    return list(dict.fromkeys(key for row in rows for key in row if isinstance(key, int)))
+    return [key for ends in rows for key in ends]
 
 
-def drop_unused(conn: Writing, keys: Iterable[int]) -> None:
+def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
     """Erase those of *keys*, things, that no statement is about any more."""
-    conn.executemany(
+    conn.execute(
         """
         DELETE FROM entity
-         WHERE entity_key = :key
-           AND NOT EXISTS (SELECT 1 FROM statement WHERE subject_key = :key)
-           AND NOT EXISTS (SELECT 1 FROM statement WHERE object_key = :key)
+         WHERE entity_key IN (SELECT value FROM carray(:keys))
+           AND NOT EXISTS (SELECT 1 FROM statement WHERE subject_key = entity_key)
+           AND NOT EXISTS (SELECT 1 FROM statement WHERE object_key = entity_key)
         """,
-        ({"key": key} for key in keys),
+        {"keys": keys_array(keys)},
     )
 
 
@@ -265,16 +265,18 @@ def believe(conn: Writing, held: Iterable[BelievedClaim], operation_id: str, now
 
 def unlearn(conn: Writing, limit: int) -> int:
     """Erase up to *limit* statements of operations, to extract them again; returns how many."""
-    rows = conn.execute(
-        """
-        DELETE FROM statement
-         WHERE statement_key IN (SELECT statement_key
-                                   FROM statement
-                                  WHERE operation_key IS NOT NULL
-                                  LIMIT :limit)
-        RETURNING subject_key, object_key
-        """,
-        {"limit": limit},
-    ).fetchall()
-    drop_unused(conn, {key for row in rows for key in row if isinstance(key, int)})
+    rows = list(
+        conn.execute(
+            """
+            DELETE FROM statement
+             WHERE statement_key IN (SELECT statement_key
+                                       FROM statement
+                                      WHERE operation_key IS NOT NULL
+                                      LIMIT :limit)
+            RETURNING subject_key, object_key
+            """,
+            {"limit": limit},
+        )
+    )
+    drop_unused(conn, [key for ends in rows for key in ends])
     return len(rows)

@@ -232,7 +232,7 @@ def delete_old(conn: Writing, before_us: int, limit: int) -> int:
     conn.execute(
         "DELETE FROM session_message WHERE session_key = :session_key AND ordinal <= :last", params
     )
-    conn.executemany(_DELETE_UNUSED, ({"key": key} for key in keys))
+    conn.execute(_DELETE_UNUSED, {"keys": keys_array(keys)})
     payload = f"old messages:{session_key}:{last}".encode()  # what was done, without any text
     changes.touch(conn, b"", hashlib.sha256(payload).digest())
     return count
@@ -240,11 +240,11 @@ def delete_old(conn: Writing, before_us: int, limit: int) -> int:
 
 # A memory distilled by a nap has its own text; one that was stored from this text needs it.
 _DELETE_UNUSED = """
-DELETE FROM source
- WHERE source_key = :key
+DELETE FROM source AS o
+ WHERE o.source_key IN (SELECT value FROM carray(:keys))
    AND NOT EXISTS (SELECT 1
                      FROM memory AS m
-                    WHERE m.source_key = :key
+                    WHERE m.source_key = o.source_key
                       AND NOT EXISTS (SELECT 1
                                         FROM memory_turn AS t
                                        WHERE t.memory_key = m.memory_key))

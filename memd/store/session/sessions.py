@@ -83,7 +83,8 @@ def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[Sess
 
     Hidden ones are included, since they were said; trashed ones are not.
     """
-    rows = conn.execute(
+    rows = conn.list_rows(
+        SessionMemoryRow,
         """
         SELECT m.memory_key, m.ordinal, m.content, m.speaker, m.origin,
                coalesce(m.occurred_at_us, m.created_at_us)
@@ -95,8 +96,8 @@ def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[Sess
          LIMIT :limit
         """,
         {"session_key": session_key, "limit": limit},
-    ).fetchall()
-    return [SessionMemoryRow._make(row) for row in reversed(rows)]
+    )
+    return rows[::-1]
 
 
 def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:

@@ -124,7 +124,8 @@ def list_decided(
     Only what a nap made or found among the turns, and nobody rewrote or stored on purpose.
     """
     agent_key, project_key, session_key = scope
-    rows = conn.execute(
+    return conn.list_rows(
+        DecidedRow,
         """
         SELECT m.memory_key, m.content, m.origin, coalesce(m.occurred_at_us, m.created_at_us)
           FROM session AS s
@@ -149,7 +150,6 @@ def list_decided(
             "most": most,
         },
     )
-    return [DecidedRow._make(row) for row in rows]
 
 
 def find_stored_elsewhere(
