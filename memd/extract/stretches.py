@@ -284,10 +284,9 @@ def adjacent_week(edge: datetime, *, before: bool) -> Stretch:
 
 
 def _date_in(named: CalendarDate, of_year: int) -> Stretch:
+    begin = datetime(of_year, named.month, named.day or 1)  # noqa: DTZ001  # the zone comes last
     if named.day is None:
-        first = of_year * _MONTHS_A_YEAR + named.month - 1
-        return Stretch(_first(first), _first(first + 1), Grain.MONTH)
-    begin = datetime(of_year, named.month, named.day)  # noqa: DTZ001  # the zone comes last
+        return Stretch(begin, _subtract(begin, -1, "month"), Grain.MONTH)
     return Stretch(begin, begin + _DAY, Grain.DAY)
 
 

@@ -9,11 +9,15 @@ without it they are ignored, like impossible dates.
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC
 from functools import cache
 from typing import NamedTuple
 
 from memd.base.clock import from_us, to_us
+from memd.extract import stretches
+from memd.extract.stretches import CalendarDate
+from memd.extract.time_words import Grain
+from memd.extract.times import Period, find_periods
 
 
 class TimeMention(NamedTuple):
@@ -30,21 +34,20 @@ class _Unit(NamedTuple):
     close: int
 
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-)  # fmt: skip
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
 _YEAR = r"(?:19|20)\d\d"
+_RELATIVE = (
+    r"(?:yesterday|today|tomorrow|(?:last|this|next) (?:week|month|quarter|year)"
+    r"|\d{1,3} (?:day|week|month|year)s? ago)"
+)
 _POINT = (
     rf"(?:{_YEAR}-\d\d-\d\d|{_YEAR}-\d\d(?![\d-])|{_YEAR}[ -]?q[1-4]|q[1-4],? (?:of )?{_YEAR}"
     rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH},? {_YEAR}"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? {_YEAR}|{_MONTH},? (?:of )?{_YEAR}"
-    rf"|(?:last|this|next) (?:week|month|quarter|year)|\d{{1,3}} (?:day|week|month|year)s? ago"
-    rf"|yesterday|today|tomorrow|{_YEAR})"
+    rf"|{_RELATIVE}|{_YEAR})"
 )
 # In "from January to March 2026" the first month takes the second one's year.
 _BARE = rf"(?:{_POINT}|{_MONTH})"
@@ -58,17 +61,14 @@ _WORDS = (
     rf"|(?P<stop>until|till|up to|before|through|thru)(?P<whole> (?:the )?end of)?"
     rf" (?:the )?(?P<closing>{_POINT})"
     rf"|(?:in|on|during|at|within|back in) (?:the )?(?P<unit>{_POINT})"
-    rf"|(?P<adverb>yesterday|today|tomorrow|(?:last|this|next) (?:week|month|quarter|year)"
-    rf"|\d{{1,3}} (?:day|week|month|year)s? ago)"
-    rf")(?![\w-])"
+    rf"|(?P<adverb>{_RELATIVE}))(?![\w-])"
 )
-_ISO = re.compile(rf"(?P<year>{_YEAR})-(?P<month>\d\d)(?:-(?P<day>\d\d))?", re.IGNORECASE)
-_QUARTER = re.compile(rf"(?:(?P<before>{_YEAR})[ -]?)?q(?P<number>[1-4])(?:\D*(?P<after>{_YEAR}))?")
-_NAMED = re.compile(rf"(?P<month>{_MONTH})(?:\W|$)")
-_DAY = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
-_NUMBER = re.compile(r"\d{1,4}")
+_YEAR_FIRST = re.compile(rf"({_YEAR})[ -]?(q[1-4])", re.IGNORECASE)
 _YEARS = re.compile(rf"{_YEAR}$")
-_MONTHS_A_YEAR = 12
+_IS_RELATIVE = re.compile(_RELATIVE)
+_LEAD = "in "
+"""In front of a unit it says that a number is a year."""
+_AGO_MONTHLY = frozenset((Grain.MONTH, Grain.YEAR))
 
 
 @cache
@@ -119,78 +119,28 @@ def _stretch(match: re.Match[str], now_us: int | None) -> TimeMention | None:
 
 
 def _unit(word: str, now_us: int | None) -> _Unit | None:
-    """Return the day, month, quarter or year that *word* names, or None."""
-    text = " ".join(word.casefold().split())
-    try:
-        return _relative(text, now_us) if _is_relative(text) else _absolute(text)
-    except (ValueError, OverflowError):  # such as the thirtieth of February
+    """Return the day, month, quarter or year that *word* names; None without a year or a now."""
+    text = _YEAR_FIRST.sub(r"\2 \1", word.casefold())
+    if now_us is None and _IS_RELATIVE.fullmatch(text):
         return None
-
-
-def _is_relative(text: str) -> bool:
-    return text.endswith("ago") or text.split(maxsplit=1)[0] in {
-        "last", "this", "next", "yesterday", "today", "tomorrow",
-    }  # fmt: skip
-
-
-def _absolute(text: str) -> _Unit | None:
-    iso = _ISO.fullmatch(text)
-    if iso:
-        day = int(iso["day"]) if iso["day"] else None
-        return _calendar(int(iso["year"]), int(iso["month"]), day)
-    quarter = _QUARTER.fullmatch(text)
-    if quarter:
-        year = int(quarter["before"] or quarter["after"] or 0)
-        return _months(year, 3 * int(quarter["number"]) - 2, 3) if year else None
-    if _YEARS.fullmatch(text):
-        return _months(int(text), 1, _MONTHS_A_YEAR)
-    named, year_said = _NAMED.search(text), _YEARS.search(text)
-    if named is None or year_said is None:
+    periods = find_periods(f"{_LEAD}{text}", now_us or 0, UTC)
+    if [(each.start, each.end) for each in periods] != [(len(_LEAD), len(_LEAD) + len(text))]:
+        return None  # such as the thirtieth of February
+    [period] = periods
+    if text.endswith("ago"):
+        return _unit_ago(period)
+    if period.other is not None or period.from_us is None or period.to_us is None:
         return None
-    place = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(named["month"][:3]))
-    day_said = _DAY.search(text)
-    return _calendar(int(year_said.group()), place, int(day_said.group()) if day_said else None)
+    return _Unit(period.from_us, period.to_us)
 
 
-def _relative(text: str, now_us: int | None) -> _Unit | None:
-    if now_us is None:
-        return None
-    today = from_us(now_us).date()
-    number = _NUMBER.match(text)
-    if text in {"yesterday", "today", "tomorrow"}:
-        shift = {"yesterday": -1, "today": 0, "tomorrow": 1}[text]
-        return _days(today + timedelta(days=shift), 1)
-    if number:
-        return _around(today, text.split()[1].rstrip("s"), -int(number.group()), exact=True)
-    which, unit = text.split()
-    return _around(today, unit, {"last": -1, "this": 0, "next": 1}[which], exact=False)
-
-
-def _around(today: date, unit: str, shift: int, *, exact: bool) -> _Unit:
-    """Return the unit *shift* units from now; *exact*: the day, or month, exactly so long ago."""
-    if unit in {"day", "week"}:
-        length = 1 if unit == "day" else 7
-        first = today if exact else today - timedelta(days=today.weekday())
-        return _days(first + timedelta(days=length * shift), 1 if exact else length)
-    length = {"month": 1, "quarter": 3, "year": _MONTHS_A_YEAR}[unit]
-    place = today.year * _MONTHS_A_YEAR + today.month - 1
-    place = (place if exact else place // length * length) + length * shift
-    return _months(place // _MONTHS_A_YEAR, place % _MONTHS_A_YEAR + 1, 1 if exact else length)
-
-
-def _calendar(year: int, month: int, day: int | None) -> _Unit:
-    return _months(year, month, 1) if day is None else _days(date(year, month, day), 1)
-
-
-def _days(first: date, length: int) -> _Unit:
-    return _Unit(_us(first), _us(first + timedelta(days=length)))
-
-
-def _months(year: int, month: int, length: int) -> _Unit:
-    after = year * _MONTHS_A_YEAR + month - 1 + length
-    close = date(after // _MONTHS_A_YEAR, after % _MONTHS_A_YEAR + 1, 1)
-    return _Unit(_us(date(year, month, 1)), _us(close))
-
-
-def _us(day: date) -> int:
-    return to_us(datetime(day.year, day.month, day.day, tzinfo=UTC))
+def _unit_ago(period: Period) -> _Unit:
+    """Return the day that is exactly so long ago, or its month after months and years."""
+    day = from_us(period.limit_us).replace(tzinfo=None)
+    whole = (
+        stretches.date(day, CalendarDate(day.month, day.year))
+        if period.grain in _AGO_MONTHLY
+        else stretches.day(day, 0)
+    )
+    begin, end = (to_us(each.replace(tzinfo=UTC)) for each in whole[:2])
+    return _Unit(begin, end)

@@ -109,6 +109,7 @@ def test_words_of_time_are_read(text: str) -> None:
         "La segunda vez, il fait beau, il y a un chat",
         "Does it fall in the water? The spring of the lock",
         "2023-13-01 and 2023-02-30",
+        "2023-13 and 2023-00",
         "",
     ],
 )
