@@ -12,6 +12,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from memd.extract.acknowledgements import ACKNOWLEDGES
 from memd.sleep.distil.environment.given_up import find_undone
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.foreign import foreign_act, is_foreign_wish
@@ -25,7 +26,6 @@ from memd.sleep.distil.language.moment import (
     shows_error,
     spoken_form,
 )
-from memd.sleep.distil.language.phrases import ACKNOWLEDGEMENTS, nothing_but
 from memd.sleep.distil.language.signs import (
     FIRM_ORDER,
     FIRST,
@@ -92,7 +92,6 @@ _TAG = re.compile(
     r"|oké|begrepen|хорошо|ладно|договорились|won't you|shall we|ja|tá|beleza|¿vale)\)?\s*\?+$",
     re.IGNORECASE,
 )
-# What is to be done now: "run it", "let's start", "we need to look into it".
 _ASKS = re.compile(
     rf"{FIRST}(?:(?:would|could|is|might) it be possible|is it possible|any chance"
     r"|what (?:happens|if|about)|how (?:do|does|can|about)|is there|are there)\b",
@@ -123,6 +122,7 @@ _INVERTED = re.compile(
     r"(?! (?:please|always|never)\b)",
     re.IGNORECASE,
 )
+# What is to be done now: "run it", "let's start", "we need to look into it".
 _IMPERATIVE = re.compile(
     rf"{FIRST}(?:(?:let'?s|we need to|i need you to|i want you to|now we need to|then let'?s"
     r"|(?:we're|we are|i'm) (?:now )?going to)"
@@ -137,18 +137,16 @@ _IMPERATIVE = re.compile(
     r"|improve|(?:make|create) (?:a|an|the|our|some)(?: \w+){0,2} (?:plan|changes|file|task)s?"
     r"|(?:make|create|write|prepare|generate|draft)(?: \w+){0,3}"
     r" (?:changelogs?|docs?|documentation|readme|reports?|summary|plans?|tests?|tasks?|pr))"
-    r"|run|rerun|re-?\w+|fix|add|do|make|create|update|write|show|check|look|read|open|push"
+    r"|run|re-?\w+|fix|add|do|make|create|update|write|show|check|look|open|push"
     r"|commit(?! messages?\b)|build|test|try|implement|explore|continue|proceed|go(?! with)|address"
-    r"|review|explain|tell|give|find|search|move|delete|remove|rename|revert|change|start|stop|finish|take|consider|generate|analy[sz]e"
-    r"|evaluate|investigate|figure|debug|clean|merge|pull|install|deploy|list|print|compare|draft"
-    r"|plan|record|document|stub|leave|put|set|research|audit|summari[sz]e|convert|refactor|help"
-    r"|execute|verify|format|bump|release|ship|publish|copy|paste|replace|extract|include|log|get"
-    r"|wait|see|double|decide|work|think|yank|drop|undo|redo|restart|export|import|mark|enter"
-    r"|attempt|switch|reapply|apply|cover|attach|launch|close|kill|download|upload|grab|fetch"
-    r"|rebase|squash|stash|resolve|describe|identify|clarify|confirm)\b",
+    r"|explain|tell|give|find|search|move|delete|change|start|stop|finish|take|consider|generate"
+    r"|analy[sz]e|evaluate|investigate|figure|debug|clean|merge|pull|install|deploy|list|print"
+    r"|compare|draft|plan|document|stub|leave|put|set|audit|summari[sz]e|convert|help|execute|verify"
+    r"|format|bump|ship|publish|copy|paste|extract|include|log|get|wait|see|double|decide|work|think"
+    r"|yank|drop|undo|export|import|mark|enter|attempt|switch|apply|cover|attach|launch|close|kill"
+    r"|download|upload|grab|fetch|squash|stash|describe|identify|clarify|confirm)\b",
     re.IGNORECASE,
 )
-# What is to be written down about the work, whatever it says there.
 # Which rule there is, is asked: "explain why it must not be empty".
 _ASKS_TO_KNOW = re.compile(
     rf"{FIRST}(?:explain|tell me|show me|describe|find out|figure out) "
@@ -156,6 +154,7 @@ _ASKS_TO_KNOW = re.compile(
     r"\b(?:how|why|whether|what|which)\b",
     re.IGNORECASE,
 )
+# What is to be written down about the work, whatever it says there.
 _WRITES_DOWN = re.compile(
     rf"{FIRST}(?:create|make|add|write|open|file|start)(?: \w+){{0,3}}"
     r" (?:task|issue|ticket|rule|note|plan|spec|readme|changelog|todo)s?\b",
@@ -182,11 +181,6 @@ _MEANWHILE = re.compile(
     r"(?:let me|i'?ll|i will|i(?:'m| am) going (?:to|for)|give me (?:an?|some|one|two|\d+)"
     r"|hang on)\b",
     re.IGNORECASE,
-)
-_ACKNOWLEDGES = nothing_but(
-    rf"{ACKNOWLEDGEMENTS}|k|thanks? you|got it|i see|sure|works?|worked|working|was|fixed|done|yeah"
-    r"|yep|y|fine|excellent|looks good|lgtm|very|job|so much|a lot|is|i(?:'m| am)|na|nah|now|hi"
-    r"|hello|hey|bye|wow|sweet|i did|bedankt"
 )
 _CASES = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK})
 _SETTLES = _CASES | {Act.ENVIRONMENT}
@@ -280,7 +274,7 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     """Return what one sentence does. Of a word that no person types only the beginning counts."""
     text = _LONG_WORD.sub(r"\1", text)
     count = len(_COUNT.findall(text)) + len(_UNSPACED.findall(text))
-    if not count or _ACKNOWLEDGES.fullmatch(text):
+    if not count or _only_acknowledges(text):
         return Judgement(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
     plain = spoken_form(_HANDED.sub("", text, count=1))
     is_asked = _is_question(plain)
@@ -302,6 +296,12 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
         if is_asked
         else _judge_statement(text, plain, count, stopped=stopped)
     )
+
+
+def _only_acknowledges(text: str) -> bool:
+    """Return whether a sentence thanks, agrees or takes leave, and neither asks nor orders."""
+    is_other = text.endswith("?") or _IMPERATIVE.match(text) is not None
+    return not is_other and ACKNOWLEDGES.fullmatch(text) is not None
 
 
 def _is_wish(spoken: str, *, is_asked: bool, foreign: bool) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD, user_part
+from memd.extract.acknowledgements import ACKNOWLEDGES
 from memd.sleep.distil.acts import approves
 from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.agent.outcomes import OUTCOME_CHARS_MAX, is_worth_it, outcome, pasted_error
@@ -21,7 +22,6 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory, Run
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.left import LABEL, SUMS_UP, drop_farewells
-from memd.sleep.distil.language.phrases import ACKNOWLEDGEMENTS, nothing_but
 from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
 from memd.text.languages import SIGNS
 from memd.text.words import sentences
@@ -68,11 +68,6 @@ _LOCAL = re.compile(
 )
 _OWN = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # the assistant's own notes and plans
 _SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/private/")
-_EMPTY_WORDS = nothing_but(
-    rf"{ACKNOWLEDGEMENTS}|y|yep|yup|yeah|k|sure|you|go|on|ahead|proceed|continue|do|and|now|please"
-    r"|done|no|nope|quit|exit|works?|super|thx|thanx|tnx|ty|cheers|so|much|very|well|all|that's|for"
-    r"|today|the|day|gotta|off|home|brb|ja|perfekt|gut|oui|parfait|perfecto|vale|sí|sim|obrigada"
-)
 _LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))
 _SHARE = 0.9  # of the files; the folder in which so many are is their folder
 _PARTS_MAX = 3
@@ -264,7 +259,7 @@ def _is_empty(text: str) -> bool:
     """Return whether *text* only agrees ("ok commit"), thanks or takes leave."""
     rest = drop_farewells(text)
     is_step = approves(rest) and len(rest.split()) <= _AGREES_WORDS
-    return not rest or is_step or _EMPTY_WORDS.fullmatch(rest) is not None
+    return not rest or is_step or ACKNOWLEDGES.fullmatch(rest) is not None
 
 
 def _first_line(text: str) -> str:

@@ -291,7 +291,7 @@ def _is_tellable(line: Sentence) -> bool:
         not text.endswith(("?", ":"))
         and len(text.split()) >= _WORDS_MIN
         and not (text.isupper() or _ends_within_quotation(text))
-        and not (phrases.NARRATION.match(text) or phrases.NARRATION_ELSEWHERE.match(text))
+        and not phrases.NARRATION.match(text)
         and not (len(text.split()) <= _STATUS_WORDS and phrases.STATUS.match(text))
     )
 

@@ -36,6 +36,7 @@ from memd.sleep.distil.language.left import (
     tells_of_nothing,
 )
 from memd.sleep.distil.language.prose import sentences
+from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.quoted import fold_words
 from memd.text.words import content_stems
@@ -67,7 +68,6 @@ _NUMBER = re.compile(r"\b\d{1,4}\b")
 _ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
 _TICKED = re.compile(r"\[[xX]\]")
 _TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
-_POINTS = re.compile(r"\b(?:it|that|this|them|these|those)\b", re.IGNORECASE)
 _WHEN = re.compile(
     r"\b(?:later|soon|tomorrow|tonight|today|then|(?:next|another|this) (?:time|week|month|day|one)"
     r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
@@ -132,7 +132,7 @@ def _put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
 
 def _only_points(text: str) -> bool:
     """Return whether *text* puts off what it does not name: "I'll write it down later"."""
-    is_pointing = _POINTS.search(text) is not None
+    is_pointing = POINTS.search(text) is not None
     return is_pointing and len(content_stems(_WHEN.sub(" ", text))) < _OWN_WORDS_MIN
 
 

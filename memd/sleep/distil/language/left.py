@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memd.sleep.distil.language.phrases import ACKNOWLEDGEMENTS, PRINTED, nothing_but
+from memd.sleep.distil.language.phrases import PRINTED
 from memd.text.words import SENTENCE_GAP
 
 _WORDS_MIN = 3  # of a point: fewer do not say what is to be done
@@ -209,9 +209,11 @@ TAKES_ALL = re.compile(
     re.IGNORECASE,
 )
 """An order to do all that was listed."""
-_CLOSES = nothing_but(
-    rf"{ACKNOWLEDGEMENTS}|thank you|thx|obrigada|super|perfekt|commit|push|(?:add|stage) all|please"
-    r"|and|now|all|everything|the|changes?|to|git(?:hub)?|main|master|remote|origin|branch"
+_CLOSES = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|yes|great|perfect|cool|nice|good|awesome|thanks?|thank you|thx|danke|merci"
+    r"|gracias|grazie|obrigad[oa]|super|perfekt|commit|push|(?:add|stage) all|please|it|that|this"
+    r"|and|now|all|everything|the|changes?|to|git(?:hub)?|main|master|remote|origin|branch)\b\W*)+",
+    re.IGNORECASE,
 )
 
 

@@ -8,27 +8,11 @@ from __future__ import annotations
 
 import re
 
-from memd.text.alternations import any_of, opening
+from memd.text.alternations import anywhere, opening
 
 
 def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
-
-
-def _anywhere(listed: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{any_of(listed)})\b", re.IGNORECASE)
-
-
-ACKNOWLEDGEMENTS = (
-    "ok(?:ay)?|yes|great|perfect|cool|nice|good|awesome|thanks?|danke|merci|gracias|grazie|obrigado"
-    "|it|that|this"
-)
-"""Words of thanks and of praise, and what they go with."""
-
-
-def nothing_but(expressions: str) -> re.Pattern[str]:
-    """Return the pattern of a text of *expressions* and signs between them, for a full match."""
-    return re.compile(rf"\W*(?:(?:{expressions})\b\W*)+", re.IGNORECASE)
 
 
 # What tells of the work and not of the thing: no sentence that begins so is told.
@@ -57,17 +41,12 @@ NARRATION = opening(
     voy a, déjame, ahora, veo que, vamos a, perfecto, entiendo, puedes, quieres, no puedo,
     vou, deixe-me, agora, vejo que, perfeito, entendi, você pode, não posso,
     vedo che, sto per, lasciami, adesso, perfetto, capisco, puoi, vuoi, non posso,
-    ik (?:ga|zie|begrijp|kan niet), laat me, je kunt, wil je
+    ik (?:ga|zie|begrijp|kan niet), laat me, je kunt, wil je,
+    теперь, сейчас, давайте, отлично, понятно, я (?:вижу|буду|не могу), вы можете, хотите,
+    (?:让我|我来|我将|我会|现在(?:让|我|来)|好的|您可以|你可以|请问|我看到|我无法)\\w*
     """,
     before=r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+|[\u00bf\u00a1])*",
 )
-NARRATION_ELSEWHERE = re.compile(
-    r"\W*(?:(?:теперь|сейчас|давайте|отлично|понятно|я (?:вижу|буду|не могу)|вы можете"
-    r"|хотите)(?!\w)"
-    r"|(?:让我|我来|我将|我会|现在(?:让|我|来)|好的|您可以|你可以|请问|我看到|我无法))",
-    re.IGNORECASE,
-)
-"""The same in Russian and Chinese."""
 # How an agent announces its next step: what it says before that is no answer yet.
 ANNOUNCES = re.compile(
     r"\W*(?:(?:now|next|first|so|ok(?:ay)?|then)\W+)*"
@@ -147,16 +126,16 @@ HANGING = _words(
     mit der die das und oder folgende folgenden con el los las y o por siguiente
     """
 )
-HEDGE = _anywhere(
+HEDGE = anywhere(
     "probably, might, maybe, perhaps, could, should, would, likely, seems?, appears?, i think,"
     " consider, if you, want, let me, may"
 )
-UNSURE = _anywhere(
+UNSURE = anywhere(
     "probably, might, maybe, perhaps, could, possibly, likely, let me, let's, i'll, seems?,"
     " appears?, may, consider, should, would, check if, check whether, verify"
 )
 # What a sentence says when it says why something went wrong.
-CAUSE = _anywhere(
+CAUSE = anywhere(
     """
     so they, so it, don't, can't, wasn't, weren't, isn't, doesn't, didn't, does not, root cause,
     the (?:issue|problem|cause|reason|error|bug|culprit|failure) (?:is|was|comes), caused by,
@@ -169,7 +148,7 @@ CAUSE = _anywhere(
     """
 )
 # What a sentence says when it gives the reason for what it tells, and nothing else.
-BECAUSE = _anywhere(
+BECAUSE = anywhere(
     """
     because, due to, root cause, caused by,
     the (?:issue|problem|cause|reason|culprit) (?:is|was), (?:that's|this is) why,

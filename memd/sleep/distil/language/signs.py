@@ -96,28 +96,19 @@ _NEVER += r"(?! (?:got|had|did|saw|seen|heard|came|went|happened|worked|found ou
 _NEVER += r"(?! ?mind\b| in (?:my|your|his|her|their|our) (?:\w+ )?(?:life|years?|career)\b)"
 # "I always forget which": told of oneself; of the agent it is a reproach.
 _ALWAYS = r"(?<!i )always|always(?! (?:forget|mix|confuse|wonder|struggle|get confused)\b)"
+_FIRM = (_ALWAYS, _NEVER, r"must(?:n't)?", _FORBIDS, r"no longer")
+_CHOOSES_ONE = (r"instead", r"rather than", r"except", r"without", r"unless", r"not the")
 _RULES = words(
-    _ALWAYS, _NEVER, r"ever(?=\W*$)", r"only", r"must(?:n't)?", r"instead", _FORBIDS,
-    r"no longer", r"rather than", r"except", r"at (?:most|least)",
-    r"exactly(?! (?:what|how|where|why|when|which|who)\b)", r"without",
-    r"ha(?:s|ve) to", r"required?", r"forbidden", r"not allowed", r"may not",
-    r"just (?:as|like)", r"same as",
-    r"by default", r"supposed to",
-    r",? (?:and |but )?not (?:in|on|at|to|the|a|an|my|our)(?= \w)",
-    r"no need", r"not the", r"won't", r"unless", r"until",
-    r"(?:in)?compatible", r"breaks?", r"nothing but",
-    r"no \w+(?=[.!]|$)",
+    *_FIRM, *_CHOOSES_ONE, r"ever(?=\W*$)", r"only", r"at (?:most|least)",
+    r"exactly(?! (?:what|how|where|why|when|which|who)\b)", r"ha(?:s|ve) to", r"required?",
+    r"forbidden", r"not allowed", r"may not", r"just (?:as|like)", r"same as", r"by default",
+    r"supposed to", r",? (?:and |but )?not (?:in|on|at|to|the|a|an|my|our)(?= \w)", r"no need",
+    r"won't", r"until", r"(?:in)?compatible", r"breaks?", r"nothing but", r"no \w+(?=[.!]|$)",
 )  # fmt: skip
 # An order with one of these holds longer than the day; "only" and "just" are in many orders.
-FIRM = words(
-    _ALWAYS, _NEVER, r"must(?:n't)?", r"instead", _FORBIDS, r"no longer",
-    r"rather than", r"except", r"without", r"unless", r"not the", r"only (?:if|when|after|for|the)",
-)  # fmt: skip
+FIRM = words(*_FIRM, *_CHOOSES_ONE, r"only (?:if|when|after|for|the)")
 # An order with one of these says how it is done, now or always.
-FIRM_ORDER = words(
-    _ALWAYS, _NEVER, r"must(?:n't)?", _FORBIDS, r"no longer",
-    r"only (?:if|when|after|the)",
-)  # fmt: skip
+FIRM_ORDER = words(*_FIRM, r"only (?:if|when|after|the)")
 _REQUIRES = words(
     r"must(?:n't)?", _NEVER, _ALWAYS, r"ha(?:s|ve) to",
     r"(?<!when )(?<!if )(?<!as )required?", r"forbidden", r"cannot",
@@ -210,7 +201,7 @@ _NAMES = re.compile(
     r"|(?<!\w)\.[a-z][\w.]+|\b\d+ ?(?:[kmgt]i?b|ms|s|%|x)\b"
 )
 _PLACES = re.compile(
-    r"\b\w+://\S+|\blocalhost\b|(?<![\w@])(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*"
+    r"\blocalhost\b|(?<![\w@])(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*"
     r"|(?<!@)\b[\w-]+(?:/[\w-]+)*/[\w-]+\.\w{1,5}\b|\bport \d+|:\d{4,5}\b"
     r"|(?<!\w)\.[a-z]\w+(?:\.\w+)*|\bversion \d|\bv?\d+\.\d+(?:\.\d+)?\b"
     r"|(?<!\w)--[a-z][\w-]+|\b[A-Z]+_[A-Z_]+\b",

@@ -57,7 +57,6 @@ _LANGUAGES = (
     r"(?:responde|escribe|habla)\w*\b[^.?!]*\ben (?:español|inglés)",
     # Italian
     r"usiamo\b[^.?!]*(?:,| e) (?:non|mai|sempre|solo)",
-    r"non (?:fare|usare|aggiungere|toccare|cambiare|scrivere|cancellare|creare)\b[^.?!]*\bmai",
     r"non (?!apre|carica|parte|appare|funziona|va\b|si\b|ha\b|è\b)\w+ mai",
     r"mai più",
     r"d[a']? ?ora in (?:poi|avanti)|da adesso in poi|^\W*da (?:ora|adesso),? (?!è|non va|si\b)\w+",
@@ -103,7 +102,6 @@ _RULE = words(
     r"next time(?! (?:i|we)(?:'ll| will| can| might)\b)",
     rf"every time (?:you|we)|^\W*(?:\w+\W+){{0,2}}every time i{_NOT_TRIED}",
     rf"whenever (?:you|we)|^\W*(?:\w+\W+){{0,2}}whenever i{_NOT_TRIED}",
-    r"as a (?:general )?rule",
     r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
     r"by default,? (?:we|i|you)(?! (?:will|can|should) see\b)",
     rf"{_NOT_ASKED}(?:i|we) (?:always|never){_NOT_KNOWN}{NOT_PAST}{_NOT_BEFALLS}",
@@ -187,12 +185,10 @@ _HABIT = words(
     r"as (?:i|we)(?:'ve)? (?:said|mentioned|told you) (?:before|already)",
     r"^\W*(?:like|as) i said\W",
     r"forgot to [^.;,]*\bagain",
-    r"i(?:'m| am) (?:really |just )?not (?:a|much of a) (?:big |huge )?fan of",
     r"i(?:'m| am) (?:new to|not (?:very |so )?familiar with|used to)",
     r"assume (?:that )?(?:i|we) (?:know|have|am|are|use|don't)",
     r"i (?:always |usually )?(?:commit|push|merge|deploy|release|review|handle"
     r"|do) [^.;,?]*\bmyself",
-    r"i (?:commit|push|merge|deploy|release) myself",
     r"leave (?:the |all |any )?[^.;,?]{2,40} to me",
 )
 # What is done each time that something comes about.
