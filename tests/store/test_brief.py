@@ -451,6 +451,23 @@ def _plan(conn: Reading, part: str, names_of: dict[str, Any]) -> list[str]:
     return [row[3] for row in conn.execute(f"EXPLAIN QUERY PLAN {query}", {**names_of, **place})]
 
 
+async def test_no_rule_that_a_nap_concluded_takes_the_place_of_what_a_person_stated(
+    room: Room,
+) -> None:
+    own = Said("We use uv here, not pip, for whatever is installed.", "uv", NapKind.CONSTRAINT)
+    concluded = [
+        Said(f"Never {other_words(str(n))}.", f"r{n}", NapKind.CONSTRAINT, Origin.ASSISTANT)
+        for n in range(3)
+    ]
+    await napped(room.bed, replace(own, at=OLD), session_id="one", project_id=PROJECT)
+    await napped(room.bed, *concluded, ENDED, session_id="two", project_id=PROJECT)
+    for budget in range(80, 600, 20):
+        lines = text(await room.brief(token_budget=budget))
+        has_others = any(each.text in lines for each in concluded)
+        assert own.text in lines or not has_others, budget
+    assert has_others
+
+
 async def test_few_wishes_of_other_projects_are_told_and_after_the_rules(room: Room) -> None:
     wishes = [
         Said(f"Never {other_words(str(n))}.", f"wish:{n}", NapKind.PREFERENCE, everywhere=True)

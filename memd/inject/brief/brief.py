@@ -36,7 +36,7 @@ from memd.inject.brief.lines import (
 )
 from memd.inject.brief.outdated import current_rows
 from memd.inject.brief.rows import rank_elsewhere, rank_rows, rank_rules
-from memd.inject.format import PackedMessages, PromptPart, fence, pack
+from memd.inject.format import PackedMessages, PromptPart, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.prompt import Prompt, to_preference_line
@@ -45,7 +45,7 @@ from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.session import briefs
-from memd.store.session.briefs import BriefMaterial, BriefScope
+from memd.store.session.briefs import BriefMaterial, BriefRow, BriefScope
 from memd.text.tokens import DefaultTokenEstimator
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ class _BriefBuilder:
         digest = digest_lines(rows, material)
         new_facts = [fact_line(fact) for fact in recent if fact.id in new]
         current = current_rows(rows, self.room.clock.now_us())
-        rules = drop_repeats(list(map(rule_line, rank_rules(current)[:RULES_MAX])), digest)
-        rules = _by_day(rules[: self._count_fitting(rules)])
+        rules = self._rules(current, digest)
         others = list(map(rule_line, rank_elsewhere(elsewhere)))
         others = drop_repeats(others, (*digest, *rules))[:ELSEWHERE_MAX]
         shown_ids = {line.id for line in rules}
@@ -167,14 +166,11 @@ class _BriefBuilder:
         fitting_memories = [memories[place] for place in fitting.included[-1]]
         self._add([*parts[:-1], newest_first(fitting_memories)])
 
-    def _count_fitting(self, rules: Sequence[BriefLine]) -> int:
-        """Return how many of *rules* fit into their share; what is left competes with the rest."""
-        room = int(self.prompt.tokens_left * RULES_SHARE)
-        for count, line in enumerate(rules):
-            room -= self.prompt.estimator.estimate_tokens(f"{fence(render_line(line))}\n")
-            if room < 0:
-                return count
-        return len(rules)
+    def _rules(self, rows: Sequence[BriefRow], digest: Sequence[BriefLine]) -> list[BriefLine]:
+        """Return the rules that fit behind the *digest*, newest first; others compete later."""
+        lines = drop_repeats(list(map(rule_line, rank_rules(rows)[:RULES_MAX])), digest)
+        fitting = [lines[place] for place in self._pack([digest, lines]).included[1]]
+        return sorted(fitting, key=lambda line: line.at_us, reverse=True)
 
     def _add(self, parts: Sequence[Sequence[BriefLine]]) -> None:
         """Add the lines that fit, and note which memories they show."""
@@ -187,12 +183,12 @@ class _BriefBuilder:
             self.whole += [line.id for line in lines_in if line.id and not line.is_cut]
 
     def _pack(self, parts: Sequence[Sequence[BriefLine]]) -> PackedMessages:
-        """Pack the lines, each part within its share; a part may use what others left."""
+        """Pack the first parts of a brief, each in its share; a part may use what others left."""
         most = self.prompt.tokens_left
         return pack(
             [
                 PromptPart([render_line(line) for line in lines], int(most * share))
-                for lines, share in zip(parts, PART_SHARES, strict=True)
+                for lines, share in zip(parts, PART_SHARES, strict=False)
             ],
             estimator=self.prompt.estimator,
             token_budget=most,
@@ -216,7 +212,3 @@ class _BriefBuilder:
             )
 
         return await self.room.db.read(work)
-
-
-def _by_day(lines: Sequence[BriefLine]) -> list[BriefLine]:
-    return sorted(lines, key=lambda line: line.at_us, reverse=True)

@@ -15,6 +15,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
+from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import (
     DIGEST_TAG,
     FIX_TAG,
@@ -119,19 +120,29 @@ def _worth(row: BriefRow, ends: Mapping[int, int]) -> float:
 def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
     """Return the rules among *rows*, which do not age, the latest first.
 
-    So do facts that harm somebody if they are forgotten. These and the rules that say how long they
-    hold come before the others, and of each session the first before the second: a session that was
-    full of wishes leaves room for those of others.
+    So do facts that harm somebody if they are forgotten, and these come first. Then what a person
+    stated comes before what a nap concluded, and of both what says how long it holds before the
+    rest; of each session the first before the second: a session that was full of wishes leaves room
+    for those of others.
     """
     rules = [row for row in rows if row.kind in RULE_KINDS or _harms(row)]
-    rules.sort(key=lambda row: (_lasts(row), row.at_us), reverse=True)
-    counts: Counter[tuple[bool, int | None]] = Counter()
-    places: list[tuple[bool, int, BriefRow]] = []
+    rules.sort(key=lambda row: row.at_us, reverse=True)
+    counts: Counter[tuple[int, int | None]] = Counter()
+    places: list[tuple[int, int, BriefRow]] = []
     for row in rules:
-        group = _lasts(row), row.session_key
+        group = _rule_rank(row), row.session_key
         counts[group] += 1
-        places.append((not _lasts(row), counts[group], row))
+        places.append((group[0], counts[group], row))
     return [row for *_, row in sorted(places, key=lambda each: each[:2])]
+
+
+def _rule_rank(row: BriefRow) -> int:
+    """Return where a rule stands among others, 0 for what harms somebody."""
+    if _harms(row):
+        return 0
+    has_users_words = row.is_as_written and user_part(row.content) != row.content
+    is_stated = row.origin == Origin.PERSON or has_users_words
+    return 1 + 2 * (not is_stated) + (not _lasts(row))
 
 
 def rank_elsewhere(rows: Sequence[BriefRow]) -> list[BriefRow]:
@@ -173,7 +184,7 @@ def _tells_rule(sentence: str) -> bool:
 
 
 def _lasts(row: BriefRow) -> bool:
-    return _harms(row) or _LASTING.search(without_outcome(row.content)) is not None
+    return _LASTING.search(without_outcome(row.content)) is not None
 
 
 def _harms(row: BriefRow) -> bool:
