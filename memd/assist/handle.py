@@ -18,11 +18,8 @@ PATIENCE_MS = 100
 """How long to wait for a model that is not loaded; after it, words alone are searched."""
 PRINTED_CHARS_MAX = 9_500
 """Claude Code passes 9,900 characters whole to a model, of 10,100 only the beginning."""
-QUERY_CHARS_MAX = 2_000
-"""Of what a prompt is searched for: the model takes a second for 8,000 characters of a log."""
-LAST_CHARS_MAX = 400
-"""Of the last paragraph of a longer prompt, which may ask about what was pasted before it."""
 TYPED_CHARS_MAX = 4_000
+"""Of a prompt, what a person may have typed; so many of its end are sent to be matched, too."""
 FRAME_BYTES_MAX = 900_000
 TAIL_BYTES_MAX = 1_048_576
 TAIL_WAIT_S = 1.5
@@ -133,7 +130,7 @@ def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
             messages += _brief(connection, event)
             _note_brief(event, marks)
         params = {
-            "query": asked_part(event.text or ""),
+            "query": _both_ends(event.text or ""),
             "token_budget": PROMPT_TOKENS,
             "patience_ms": PATIENCE_MS,
         }
@@ -143,18 +140,11 @@ def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
         _print_context(event, join_messages(messages, chars_max))
 
 
-def asked_part(prompt: str) -> str:
-    r"""Return what to search for: of a long *prompt* its first paragraphs and its last one.
-
-    >>> asked_part("x\n" * 9_000 + "\nWhy does this fail?")[-21:]
-    '\n\nWhy does this fail?'
-    """
-    if len(prompt) <= QUERY_CHARS_MAX:
+def _both_ends(prompt: str) -> str:
+    """Return a *prompt* that fits into a frame, whatever was pasted: the daemon matches less."""
+    if len(prompt) <= 2 * TYPED_CHARS_MAX:
         return prompt
-    _, blank, last = prompt.rstrip()[-LAST_CHARS_MAX:].rpartition("\n\n")
-    if not blank:
-        return _first_paragraphs(prompt, QUERY_CHARS_MAX)
-    return f"{_first_paragraphs(prompt, QUERY_CHARS_MAX - LAST_CHARS_MAX)}\n\n{last}"
+    return f"{prompt[:TYPED_CHARS_MAX]}\n\n{prompt[-TYPED_CHARS_MAX:]}"
 
 
 def typed_part(prompt: str) -> str:

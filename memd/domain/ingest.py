@@ -16,6 +16,7 @@ from memd.domain.values import (
     Name,
     NotBlankStr,
     ProjectId,
+    Query,
     Share,
     Text,
     Time,
@@ -189,7 +190,7 @@ class SessionQuery(Value):
     *project_id* narrow that down.
     """
 
-    query: Text
+    query: Query
     session_id: Name | None = None
     project_id: ProjectId | None = None
     since: Time | None = None

@@ -16,7 +16,7 @@ from memd.base.limits import PATIENCE_MS_MAX, RECALL_BUDGET_TOKENS_MAX
 from memd.domain.enums import InjectionStrategy, MemoryCategory, Origin, Trust
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.domain.values import Name, NotBlankStr, ProjectId, Share, Text, Value
+from memd.domain.values import Name, NotBlankStr, ProjectId, Query, Share, Value
 
 PREPARE_TOKENS = 2000
 MEMORY_TOOLS = ("search_memory", "recall_memory")
@@ -119,7 +119,7 @@ class PrepareRequest(Value):
     alone.
     """
 
-    query: Annotated[Text, WrapValidator(_check_query)]
+    query: Annotated[Query, WrapValidator(_check_query)]
     token_budget: int = Field(default=PREPARE_TOKENS, le=RECALL_BUDGET_TOKENS_MAX)
     strategy: InjectionStrategy | None = None
     categories: frozenset[MemoryCategory] | None = None

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from memd.base.limits import FAILED_TOOL_CALLS_MAX, TASK_TOOLS_MAX
 from memd.domain.enums import LearningOutcome
 from memd.domain.memory import distinct
-from memd.domain.values import Count, Name, NotBlankStr, PlainText, Share, Text, Time, Value
+from memd.domain.values import Count, Name, NotBlankStr, PlainText, Query, Share, Text, Time, Value
 
 Tools = Annotated[tuple[Name, ...], Field(max_length=TASK_TOOLS_MAX)]
 """The names of the tools that a task used, in order of use."""
@@ -84,7 +84,7 @@ class PlaybookQuery(Value):
     """A filter of patterns: of a type, similar to a *query*, or ready to become a skill."""
 
     task_type: Name | None = None
-    query: Text | None = None
+    query: Query | None = None
     promotable: bool = False
     limit: int = Field(default=3, ge=1, le=100)
 

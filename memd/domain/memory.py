@@ -8,7 +8,7 @@ from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from memd.base.limits import PAGE_ITEMS_MAX, TAGS_MAX
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing, Trust
-from memd.domain.values import DEFAULT_NAMESPACE, Name, ProjectId, Share, Text, Time, Value
+from memd.domain.values import DEFAULT_NAMESPACE, Name, ProjectId, Query, Share, Text, Time, Value
 
 
 def distinct(tags: tuple[str, ...]) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class MemoryQuery(MemoryFilter):
     listing always has them.
     """
 
-    text: Text | None = None
+    text: Query | None = None
     min_relevance: Share = 0.0
     limit: int = Field(default=10, ge=1, le=PAGE_ITEMS_MAX)
     include_compressed: bool = False

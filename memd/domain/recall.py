@@ -22,7 +22,7 @@ from memd.domain.enums import (
     Trust,
 )
 from memd.domain.memory import MemoryEntry, MemoryFilter
-from memd.domain.values import Count, Name, ProjectId, Share, Text, Time, Value
+from memd.domain.values import Count, Name, ProjectId, Query, Share, Text, Time, Value
 
 
 class RecallRequest(MemoryFilter):
@@ -41,7 +41,7 @@ class RecallRequest(MemoryFilter):
     memory's features to the answer, and the excluded candidates with the reason.
     """
 
-    query: Text
+    query: Query
     top_k: int | None = Field(default=None, ge=1, le=RECALL_TOP_K_MAX)
     token_budget: int = Field(default=2000, ge=1, le=RECALL_BUDGET_TOKENS_MAX)
     categories: frozenset[MemoryCategory] | None = Field(

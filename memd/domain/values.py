@@ -15,7 +15,13 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from memd.base.limits import NAME_CHARS_MAX, PROJECT_CHARS_MAX, TEXT_CHARS_MAX
+from memd.base.limits import (
+    NAME_CHARS_MAX,
+    PROJECT_CHARS_MAX,
+    QUERY_CHARS_MAX,
+    QUERY_END_CHARS_MAX,
+    TEXT_CHARS_MAX,
+)
 
 RESERVED_AGENT = "__shared__"
 DEFAULT_AGENT = "default"
@@ -54,6 +60,23 @@ def folder_name(project_id: str) -> str:
     ('hives', 'shop', 'billing')
     """
     return project_id.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+
+
+def matched_part(query: str) -> str:
+    r"""Return what of a long *query* is matched: its first paragraphs and its last ones.
+
+    Where those are long, its first and last lines or words.
+
+    >>> matched_part("x\n" * 9_000 + "\nWhy does this fail?")[-21:]
+    '\n\nWhy does this fail?'
+    """
+    if len(query) <= QUERY_CHARS_MAX or len(query := query.strip()) <= QUERY_CHARS_MAX:
+        return query
+    end = query[-QUERY_END_CHARS_MAX:]
+    end = next((part for gap in ("\n\n", "\n", " ") if (part := end.partition(gap)[2])), end)
+    head = query[: QUERY_CHARS_MAX - QUERY_END_CHARS_MAX - 2]
+    beginning = head.rpartition("\n\n")[0] or head.rpartition("\n")[0] or head
+    return f"{beginning}\n\n{end}"
 
 
 def _not_blank(text: str) -> str:
@@ -113,7 +136,10 @@ Name = Annotated[NotBlankStr, StringConstraints(max_length=NAME_CHARS_MAX)]
 """An id, a namespace, a tag, a speaker: not blank, at most 256 characters."""
 
 Text = Annotated[NotBlankStr, StringConstraints(max_length=TEXT_CHARS_MAX)]
-"""The text of a memory or a query."""
+"""The text of a memory."""
+
+Query = Annotated[Text, AfterValidator(matched_part)]
+"""A question or words to search for; of a long one what is matched."""
 
 Count = Annotated[int, Field(ge=0)]
 """A number of things, from 0."""

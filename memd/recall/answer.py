@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.base.clock import from_us
-from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
 from memd.domain.memory import MemoryFilter
 from memd.domain.recall import SET_ID, Explanation, MemoryChunk, RecallRequest, RecallResult
@@ -120,7 +119,7 @@ def applicable_preferences(
             conn, bind(agent_key, MemoryFilter(), now_us, active=scope.active), keys
         )
         rows = [row for row in rows if row.memory_key is None or row.memory_key in visible]
-    asked = frozenset(name_candidates(request.query[:QUERY_CHARS_MAX]))
+    asked = frozenset(name_candidates(request.query))
     return sorted(rows, key=lambda row: -len(asked.intersection(name_candidates(row.value))))
 
 

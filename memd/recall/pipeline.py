@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.errors import ModelError, UnavailableError
-from memd.base.limits import QUERY_CHARS_MAX
 from memd.base.shared_lock import SharedLock
 from memd.domain.encoding import Embedder, Encoding, ModelFingerprint
 from memd.domain.enums import SearchMode
+from memd.domain.values import matched_part
 from memd.extract.times import find_periods
 from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidates
 from memd.recall.last_session import find_last_digests
@@ -135,7 +135,7 @@ class RetrievalPipeline:
 
     async def run(self, scopes: ScopeResolver, search: Search, finish: Finish[T]) -> T | None:
         """Return what *finish* makes of the candidates; None where there is nothing to search."""
-        read, text = self.db.read, search.text[:QUERY_CHARS_MAX]
+        read, text = self.db.read, matched_part(search.text)
         by_words = search.mode is SearchMode.WORDS
         async with self.model_lock.shared():
             fingerprint = None if by_words else self.embedder.fingerprint

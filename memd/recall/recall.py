@@ -12,7 +12,6 @@ from functools import cached_property, partial
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError
-from memd.base.limits import QUERY_CHARS_MAX
 from memd.base.shared_lock import SharedLock
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, PairScorer
@@ -78,10 +77,9 @@ class Recall:
         """Answer a question: preferences first, then relevant memories, within the budget.
 
         The answer holds only preferences when nothing is relevant. Memories of the active project
-        rank higher, and those of level project of another project are hidden (SPEC D1). Only the
-        first QUERY_CHARS_MAX characters of the query count. An agent of level none gets nothing
-        (SPEC 7.13). *on_retrieving* is called, at most once, when there is time to read something
-        else. Raises MemoryRetrievalError for the reserved agent.
+        rank higher, and those of level project of another project are hidden (SPEC D1). An agent of
+        level none gets nothing (SPEC 7.13). *on_retrieving* is called, at most once, when there is
+        time to read something else. Raises MemoryRetrievalError for the reserved agent.
         """
         caller = replace(caller, project_id=request.project_id or caller.project_id)
         request = request.model_copy(update={"project_id": caller.project_id})
@@ -285,8 +283,7 @@ class Recall:
         selection = select(candidates, request, reordered=reordered)
         items = selection.items
         if reranks:
-            query = request.query[:QUERY_CHARS_MAX]
-            items, candidates = await rerank(self.scorer, query, items, candidates)
+            items, candidates = await rerank(self.scorer, request.query, items, candidates)
         entries = answer.choose(
             items, prefers, self.config, budget=request.token_budget, most=selection.most
         )
@@ -308,7 +305,7 @@ class Recall:
             for row in by_name.values()
         ]
         ranker = TextRanker(self.db, self.embedder)
-        ranking = await ranker.rank(request.query[:QUERY_CHARS_MAX], texts)
+        ranking = await ranker.rank(request.query, texts)
         return [by_name[text.key] for text in ranking.relevant]
 
 

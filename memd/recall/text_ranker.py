@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.base.errors import ModelError, UnavailableError
-from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.encoding import Embedder, Encoding
+from memd.domain.values import matched_part
 from memd.extract.times import find_periods
 from memd.recall.question import Question, question
 from memd.recall.ranking.features import Nearness, Statistics, maxsims, measure
@@ -75,7 +75,7 @@ class TextRanker:
 
     async def rank(self, query: str, texts: Sequence[RankableText]) -> TextRanking:
         """Return *texts* ranked by how likely they answer *query*."""
-        query = query[:QUERY_CHARS_MAX]
+        query = matched_part(query)
         if not texts or not query.strip():
             return TextRanking()
         embedded = await self._encode([query, *(text.text for text in texts)])

@@ -18,7 +18,6 @@ from typing import Any
 from support import notebook
 
 from bench.stage import Stage, save_result, staged
-from memd.base.limits import QUERY_CHARS_MAX
 from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, send_note
 
@@ -45,7 +44,7 @@ def line_of(content: str) -> str:
 
 def reached(stage: Stage, agent: str, memory: dict[str, Any], query: str) -> bool:
     """Return whether *memory* is among the first ten for *query*."""
-    items = stage.recall(agent, query[:QUERY_CHARS_MAX], top_k=SHOWN)["memories"]
+    items = stage.recall(agent, query, top_k=SHOWN)["memories"]
     return any(item["id"] == memory["id"] for item in items)
 
 

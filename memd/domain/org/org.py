@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from memd.base.limits import TAGS_MAX
 from memd.domain.enums import AutonomyLevel, OperationType, OrgFactCategory, SeniorityLevel
-from memd.domain.values import Name, NotBlankStr, Text, Time, Value
+from memd.domain.values import Name, NotBlankStr, Query, Text, Time, Value
 
 OrgTags = Annotated[tuple[Name, ...], Field(max_length=TAGS_MAX)]
 """Tags; the store sorts them (SPEC 15.2.5)."""
@@ -80,7 +80,7 @@ class OrgFactWriteRequest(Value):
 class OrgMemoryQuery(Value):
     """A search of facts, without *context* the newest ones."""
 
-    context: Text | None = None
+    context: Query | None = None
     categories: frozenset[OrgFactCategory] | None = None
     limit: int = Field(default=5, ge=1, le=100)
 

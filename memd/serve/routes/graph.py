@@ -5,13 +5,11 @@ Hops and limits are bounded here, so every walk terminates.
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
-from memd.base.limits import PAGE_ITEMS_MAX, QUERY_CHARS_MAX, WALK_HOPS_MAX, WALK_PATHS_MAX
+from memd.base.limits import PAGE_ITEMS_MAX, WALK_HOPS_MAX, WALK_PATHS_MAX
 from memd.domain.org.graph import Added, GraphAnswers, GraphPaths, Moment, Neighbours
-from memd.domain.values import Name, NotBlankStr, Time
+from memd.domain.values import Name, Query, Time
 from memd.serve.routes.routes import AgentParams, Context, Router, WriteParams
 
 router = Router()
@@ -56,7 +54,7 @@ class PathParams(MomentParams):
 class GraphQueryParams(MomentParams):
     """A question in plain words."""
 
-    question: Annotated[NotBlankStr, Field(max_length=QUERY_CHARS_MAX)]
+    question: Query
     limit: int = Field(default=10, ge=1, le=WALK_PATHS_MAX)
 
 

@@ -159,6 +159,22 @@ async def test_a_question_of_any_length_is_cut_before_it_is_understood(
     assert max(map(len, embedder.asked)) <= QUERY_CHARS_MAX
 
 
+LOG = "INFO the worker took the next job from the queue"
+
+
+@pytest.mark.parametrize("between", ["\n\n", "\n", ". "])
+async def test_what_is_asked_at_the_end_of_a_long_prompt_is_found(
+    house: Rooms, embedder: WordsEmbedder, between: str
+) -> None:
+    await store(house, "the lamp is red")
+    query = between.join([*[LOG] * 200, "which colour has the lamp?"])
+
+    for mode in (SearchMode.HYBRID, SearchMode.WORDS):
+        answer = await house.recall.recall(ADA, RecallRequest(query=query, search_mode=mode))
+        assert [memory.content for memory in answer.memories] == ["the lamp is red"]
+    assert "lamp" in embedder.asked[-1]
+
+
 async def test_dense_asks_no_words_and_words_asks_no_model(
     house: Rooms, embedder: WordsEmbedder
 ) -> None:
