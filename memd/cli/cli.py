@@ -83,6 +83,8 @@ def _run(argv: list[str]) -> None:
     if arguments is not None:
         if profile := arguments.pop("profile"):
             os.environ["MEMD_PROFILE"] = profile  # read by Paths.resolve
+        say.use_json(arguments.pop("json", False))
+        options.note_running(name, command, arguments)
         command(**arguments)
         return
     from memd.cli.help import command_help

@@ -64,13 +64,12 @@ QUESTIONS = (
 @options.examples("memd demo", "memd demo notes.md", "memd demo --json")
 def demo(
     file: Annotated[Path | None, "[FILE]", "Text file to use; default: memd's README."] = None,
-    json: options.Json = False,
 ) -> None:
     """Show memd at work on a temporary memory: store texts, answer questions."""
     title, text = _text(file)
     model_dir = Paths.resolve().model_dir
     fetch(model_dir)
-    output = _Output(quiet=json)
+    output = _Output(quiet=say.is_json())
     output.show_title()
     with daemon(model_dir) as running:
         output.show_start(running.started_s, running.pid)
@@ -84,17 +83,16 @@ def demo(
         began = time.monotonic()
     stopped_s = time.monotonic() - began
     output.show_stop(stopped_s)
-    if json:
-        say.print_json(
-            {
-                "text": title,
-                "started_s": round(running.started_s, 3),
-                "loaded_s": round(loaded_s, 3),
-                "ingest": ingested,
-                "questions": answers,
-                "stopped_s": round(stopped_s, 3),
-            }
-        )
+    say.print_if_json(
+        {
+            "text": title,
+            "started_s": round(running.started_s, 3),
+            "loaded_s": round(loaded_s, 3),
+            "ingest": ingested,
+            "questions": answers,
+            "stopped_s": round(stopped_s, 3),
+        }
+    )
 
 
 def _text(file: Path | None) -> tuple[str, str]:

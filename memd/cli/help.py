@@ -43,10 +43,9 @@ complete --command memd --arguments '(env _MEMD_COMPLETE=(commandline -cp) memd)
     'eval "$(memd completion bash)"   # in ~/.bashrc',
     'eval "$(memd completion zsh)"    # in ~/.zshrc, after compinit',
     "memd completion fish | source    # in ~/.config/fish/config.fish",
+    has_json=False,
 )
-def completion(
-    shell: Annotated[str, "SHELL", "bash, zsh or fish."],
-) -> None:
+def completion(shell: Annotated[str, "SHELL", "bash, zsh or fish."]) -> None:
     """Print the completion script for a shell."""
     if shell not in SCRIPTS:
         raise InvalidError(f"no completion for {say.line(shell)}", hint="bash, zsh or fish")

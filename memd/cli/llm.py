@@ -14,11 +14,10 @@ from memd.llm import job_files
 
 
 @options.examples("memd llm status", "memd llm status --json")
-def status(json: options.Json = False) -> None:
+def status() -> None:
     """Show the language model, what it is used for, and the tokens it has used."""
     answer: dict[str, Any] = call("llm.status")
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     if answer["provider"] == "none":
         say.out("no language model is set: memd works by rules alone")
@@ -55,25 +54,22 @@ def _purpose_row(purpose: dict[str, Any]) -> tuple[str, ...]:
 @options.examples("memd llm jobs", "memd llm jobs 20261123T125503 --json")
 def jobs(
     job: Annotated[str | None, "[ID]", "Show this job, with its prompt and answer."] = None,
-    json: options.Json = False,
 ) -> None:
     """List what was sent to the command of llm.command, newest first. Needs no daemon."""
     folder = Paths.resolve().with_settings().jobs_dir
     if job is None:
-        _list(job_files.jobs_in(folder), json=json)
+        _list(job_files.jobs_in(folder))
         return
     details = job_files.job_in(folder, job)
     if details is None:
         raise NotFoundError(
             f"no job, or more than one, has the id {job}", hint="memd llm jobs lists them"
         )
-    if json:
-        say.print_json(details)
-    else:
+    if not say.print_if_json(details):
         _show(details)
 
 
-def _list(items: list[dict[str, Any]], *, json: bool) -> None:
+def _list(items: list[dict[str, Any]]) -> None:
     columns = (
         word_column("ID", whole=True),
         time_column("WHEN"),
@@ -90,7 +86,6 @@ def _list(items: list[dict[str, Any]], *, json: bool) -> None:
             f"{job['prompt_bytes']}/{job['answer_bytes']}", job["why"] or "",
         ),
         nothing="no jobs: nothing was sent to a command, or it was erased",
-        json=json,
     )  # fmt: skip
 
 

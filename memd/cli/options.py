@@ -38,11 +38,15 @@ class Argument(NamedTuple):
     metavar: str
 
 
-def examples(*lines: str) -> Callable[[Command], Command]:
-    """Attach example command lines to a command; ``--help`` shows them last."""
+def examples(*lines: str, has_json: bool = True) -> Callable[[Command], Command]:
+    """Attach example command lines to a command, which ``--help`` shows last.
+
+    Without *has_json* it has no ``--json``.
+    """
 
     def attach(command: Command) -> Command:
         command.examples = lines  # type: ignore[attr-defined]  # functions carry attributes
+        command.has_json = has_json  # type: ignore[attr-defined]
         return command
 
     return attach
@@ -145,10 +149,12 @@ PROFILE = Parameter(
     Option(("--profile",), "Profile to use; default: $MEMD_PROFILE.", "NAME"),
 )  # fmt: skip
 """A parameter of every command, which the entry point reads."""
+JSON = Parameter("json", bool, False, False, False, Option(("--json",), "Print one JSON object."))
+"""One of all commands that print data."""
 
 
 def parameters(command: Callable[..., Any]) -> list[Parameter]:
-    """Return the parameters of *command*, in order, then PROFILE."""
+    """Return the parameters of *command*, in order, then JSON if it has that, and PROFILE."""
     rows = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         annotation, *declared = get_args(parameter.annotation)
@@ -157,7 +163,7 @@ def parameters(command: Callable[..., Any]) -> list[Parameter]:
         default = None if required else parameter.default
         declaration = _declare(*declared)
         rows.append(Parameter(parameter.name, kind, many, required, default, declaration))
-    return [*rows, PROFILE]
+    return [*rows, *([JSON] if getattr(command, "has_json", False) else []), PROFILE]
 
 
 def _declare(usage: str, text: str, least: int | None = None) -> Option | Argument:
@@ -197,6 +203,20 @@ def command_line(name: str, command: Callable[..., Any], /, **arguments: Any) ->
     if any(text.startswith("-") for text in plain):
         words.append("--")
     return shlex.join(words + plain)
+
+
+_running: dict[str, Any] = {}
+
+
+def note_running(name: str, command: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Note the command that runs, for :func:`running`."""
+    _running.update(name=name, command=command, arguments=dict(arguments))
+
+
+def running(**changed: Any) -> str:
+    """Return what to type so that the command that runs gets its arguments, but for *changed*."""
+    arguments = {**_running["arguments"], **changed}
+    return command_line(_running["name"], _running["command"], **arguments)
 
 
 def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
@@ -346,7 +366,6 @@ def _plain(annotation: Any) -> tuple[type, bool]:
 
 # Options shared by many commands.
 
-Json = Annotated[bool, "--json", "Print one JSON object."]
 Yes = Annotated[bool, "--yes, -y", "Do not ask for confirmation."]
 DryRun = Annotated[bool, "--dry-run", "Show what would be done; change nothing."]
 Agent = Annotated[

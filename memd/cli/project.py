@@ -26,7 +26,7 @@ _PAGE = 500
 
 
 @options.examples("memd project list", "memd project list --agent coder --json")
-def list_projects(agent: options.Agent = None, json: options.Json = False) -> None:
+def list_projects(agent: options.Agent = None) -> None:
     """List the projects of an agent's sessions and memories, by id.
 
     Other commands take them with --project: the id, or the name of the folder.
@@ -36,7 +36,6 @@ def list_projects(agent: options.Agent = None, json: options.Json = False) -> No
         (word_column("PROJECT", whole=True, stored=True),),
         lambda project_id: (project_id,),
         nothing="no session or memory is of a project",
-        json=json,
     )
 
 
@@ -47,7 +46,6 @@ def move(
         str | None, "[NEW]", "Folder where it is now; the working directory by default."
     ] = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Move the sessions and memories of a project to another one.
 
@@ -63,8 +61,7 @@ def move(
     params = options.without_none(project_id=project_id, new_project_id=new_id, agent_id=agent)
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         moved = client.call("session.move_project", params)
-    if json:
-        say.print_json(moved)
+    if say.print_if_json(moved):
         return
     memories = say.count(moved["memories"], "memory")
     sessions = say.count(moved["sessions"], "session")

@@ -68,9 +68,7 @@ def iter_pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[
         yield from page["items"]
 
 
-def change_each(
-    method: str, ids: Iterable[str], agent: str | None, label: str, why: str, *, json: bool
-) -> None:
+def change_each(method: str, ids: Iterable[str], agent: str | None, label: str, why: str) -> None:
     """Call *method* for each of *ids* and print the changed ones; *why* is of missing ones."""
     changed: list[str] = []
     missing: list[str] = []
@@ -78,9 +76,7 @@ def change_each(
         for public_id in ids:
             done = client.call(method, without_none(id=public_id, agent_id=agent))
             (changed if done else missing).append(public_id)
-    if json:
-        say.print_json({label: changed, "missing": missing})
-    else:
+    if not say.print_if_json({label: changed, "missing": missing}):
         say.out_lines(changed)
     exit_if_missing(missing, why)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_
+import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -34,7 +34,6 @@ def records(
     where: Annotated[list[str] | None, "--where FIELD=VALUE", "Filter; may be repeated."] = None,
     limit: Annotated[int | None, "--limit N", "Page size of list; default: 100."] = None,
     after: options.After = None,
-    json: options.Json = False,
 ) -> None:
     """List, show, count or export operational records: tasks, costs, messages, metrics."""
     entity, verb = _validate(entity, verb)
@@ -50,21 +49,20 @@ def records(
         )
     filters = _parse_filters(where)
     if verb == "show":
-        _show(entity, key or [], json=json)
+        _show(entity, key or [])
     elif verb == "count":
         answer = call(f"records.{entity}.count", **filters)
-        say.answer(answer, str(answer["count"]), json=json)
+        say.answer(answer, str(answer["count"]))
     elif verb == "export":
         for record in _iterate(entity, filters):
-            say.out(json_.dumps(record, ensure_ascii=True))
+            say.out(json.dumps(record, ensure_ascii=True))
     else:
         page = options.without_none(limit=limit, after=after)
         answer = call(f"records.{entity}.list", **filters | page)
-        if json:
-            say.print_json(answer)
+        if say.print_if_json(answer):
             return
         _print_page(answer, "no records" if after is None else "no more records")
-        report_next(answer, f"records {entity} list", records, where=where, limit=limit)
+        report_next(answer)
 
 
 def _validate(entity: str, verb: str) -> tuple[str, str]:
@@ -94,7 +92,7 @@ def _parse_filters(where: list[str] | None) -> dict[str, str]:
     return names
 
 
-def _show(entity: str, key: list[str], *, json: bool) -> None:
+def _show(entity: str, key: list[str]) -> None:
     names = {
         "settings": ("namespace", "key"),
         "heartbeats": ("execution_id",),
@@ -105,7 +103,7 @@ def _show(entity: str, key: list[str], *, json: bool) -> None:
         raise InvalidError(f"the key of {entity} is {' and '.join(names)}")
     key = [_unmark(part) for part in key]
     answer = call(f"records.{entity}.get", **dict(zip(names, key, strict=True)))
-    if json:
+    if say.is_json():
         say.print_json(answer)
     elif answer["record"] is None:
         say.note("no such record")
@@ -153,4 +151,4 @@ def _print_page(answer: dict[str, Any], nothing: str) -> None:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return say.line(value)
-    return say.line(json_.dumps(value, ensure_ascii=False))
+    return say.line(json.dumps(value, ensure_ascii=False))

@@ -82,14 +82,35 @@ def steer(sequence: str) -> None:
     sys.stdout.write(sequence)
 
 
+_output = {"json": False}
+
+
+def use_json(chosen: bool) -> None:
+    """Set whether ``--json`` was typed, once for each command."""
+    _output["json"] = chosen
+
+
+def is_json() -> bool:
+    """Return whether ``--json`` was typed."""
+    return _output["json"]
+
+
 def print_json(answer: Mapping[str, Any]) -> None:
     """Write *answer* as one JSON object that begins with its version."""
     sys.stdout.write(f"{to_json({'v': JSON_VERSION, **answer})}\n")
 
 
-def answer(result: Mapping[str, Any], text: str, *, json: bool) -> None:
+def print_if_json(answer: Mapping[str, Any]) -> bool:
+    """Write *answer* as JSON if ``--json`` was typed, and return whether it was."""
+    if is_json():
+        print_json(answer)
+    return is_json()
+
+
+def answer(result: Mapping[str, Any], text: str) -> None:
     """Write *result* as JSON with ``--json``, otherwise *text* as one line of data."""
-    print_json(result) if json else out(text)
+    if not print_if_json(result):
+        out(text)
 
 
 def to_json(answer: Mapping[str, Any]) -> str:

@@ -94,28 +94,26 @@ def print_items(
     cells: Callable[[Any], Sequence[str]],
     *,
     nothing: str,
-    json: bool,
     limit: int | None = None,
 ) -> None:
     """Print the items of *answer*: as JSON, or as a table of their *cells*; *nothing* for none.
 
-    With as many items as *limit* there may be more, which is said.
+    With as many items as *limit* there may be more, which is said; so is how to get the next page.
     """
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     table(columns, map(cells, answer["items"]))
     if not answer["items"]:
         say.note(nothing)
     elif len(answer["items"]) == limit:
         say.note(f"the first {limit}; a higher --limit shows more")
+    report_next(answer)
 
 
-def report_next(page: Mapping[str, Any], name: str, command: options.Command, **typed: Any) -> None:
-    """Report how to get the page after *page*: by *command*, called *name*, with what was typed."""
-    if page["next"] is not None:
-        following = options.command_line(name, command, **typed, after=page["next"])
-        say.note(f"next page: {following}")
+def report_next(page: Mapping[str, Any]) -> None:
+    """Report how to get the page after *page*, if there is one: with what was typed for this."""
+    if page.get("next") is not None:
+        say.note(f"next page: {options.running(after=page['next'])}")
 
 
 def short(public_id: str) -> str:

@@ -40,7 +40,6 @@ def set_(
     retain: Annotated[
         list[str] | None, "--retain CATEGORY=DAYS", "Retention of one category; replaces all rules."
     ] = None,
-    json: options.Json = False,
 ) -> None:
     """Change the settings of an agent. Options that are not given stay unchanged."""
     params = options.without_none(level=level)
@@ -52,33 +51,30 @@ def set_(
         raise InvalidError("nothing to set", hint="see: memd agent set --help")
     with daemon() as client:  # not call(), because None is a value here
         answer = client.call("agent.set", {"agent_id": name, **params})
-    _print_settings(answer, json=json)
+    _print_settings(answer)
 
 
 @options.examples("memd agent show", "memd agent show reviewer", "memd agent show reviewer --json")
 def show(
     name: Annotated[str | None, "[NAME]", "Name of the agent; default: your own."] = None,
-    json: options.Json = False,
 ) -> None:
     """Show the settings of an agent and where each comes from."""
-    _print_settings(call("agent.get", agent_id=name), json=json)
+    _print_settings(call("agent.get", agent_id=name))
 
 
 @options.examples("memd agent list", "memd agent list --json")
-def list_(json: options.Json = False) -> None:
+def list_() -> None:
     """List all agents and their settings."""
     print_items(
         call("agent.list"),
         _COLUMNS,
         lambda item: (item["agent_id"], *_format_settings(item["settings"]).values()),
         nothing="no agent has stored anything yet",
-        json=json,
     )
 
 
-def _print_settings(answer: dict[str, Any], *, json: bool) -> None:
-    if json:
-        say.print_json(answer)
+def _print_settings(answer: dict[str, Any]) -> None:
+    if say.print_if_json(answer):
         return
     say.out(f"{'agent:':<13} {say.line(answer['agent_id'])}")
     for field, value in _format_settings(answer["settings"]).items():

@@ -23,14 +23,12 @@ def show(
     outcome: Annotated[str | None, "--outcome WHAT", "Only done or only denied."] = None,
     limit: options.PageLimit = 50,
     after: Annotated[int | None, "--after SEQ", "Continue with rows older than SEQ."] = None,
-    json: options.Json = False,
 ) -> None:
     """List writes and refusals, newest first: time, client, method, outcome, rows."""
     page: dict[str, Any] = call(
         "audit.show", client=client, method=method, outcome=outcome, limit=limit, after=after
     )
-    if json:
-        say.print_json(page)
+    if say.print_if_json(page):
         return
     rows = (
         (
@@ -50,8 +48,7 @@ def show(
         text_column("METHOD", in_place=True),
     )
     table((*columns, word_column("OUTCOME"), word_column("ROWS")), rows)
-    typed = {"client": client, "method": method, "outcome": outcome, "limit": limit}
-    report_next(page, "audit show", show, **typed)
+    report_next(page)
 
 
 @options.examples("memd audit verify", "memd audit verify --anchor 120:5f3c... --json")
@@ -61,7 +58,6 @@ def verify(
         "--anchor SEQ:HASH",
         "A head that you noted, as in the log; may be repeated.",
     ] = None,
-    json: options.Json = False,
 ) -> None:
     """Verify that no row of the audit was edited, removed, moved or cut off. Exit code 1: one was.
 
@@ -71,9 +67,7 @@ def verify(
     anchors = [_anchor(text) for text in anchor or ()]
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         report: dict[str, Any] = client.call("audit.verify", {"anchors": anchors})
-    if json:
-        say.print_json(report)
-    else:
+    if not say.print_if_json(report):
         agreeing = sum(head["agrees"] for head in report["anchors"])
         say.out(f"{'rows:':<12} {report['links']:,}")
         say.out(f"{'head:':<12} {report['links']}:{report['head']}")

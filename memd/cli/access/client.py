@@ -29,7 +29,6 @@ def add(
     scopes: Annotated[
         str, "--scopes LIST", "Comma-separated: read, write, propose, admin."
     ] = "read,write,propose",
-    json: options.Json = False,
 ) -> None:
     """Create a key for a client. Prints the path of the key file, which only you can read.
 
@@ -43,8 +42,7 @@ def add(
         autonomy_level=autonomy,
         scopes=[scope.strip() for scope in scopes.split(",") if scope.strip()],
     )
-    if json:
-        say.print_json(added)
+    if say.print_if_json(added):
         return
     say.out(added["key_file"])
     scopes_text = _format_scopes(added["client"])
@@ -52,7 +50,7 @@ def add(
 
 
 @options.examples("memd client list", "memd client list --json")
-def list_(json: options.Json = False) -> None:
+def list_() -> None:
     """List all clients that have or had a key, with their scopes."""
     columns = (
         word_column("NAME", stored=True),
@@ -72,17 +70,14 @@ def list_(json: options.Json = False) -> None:
             _format_scopes(client),
         ),
         nothing="no clients; programs without a key may read, write and propose",
-        json=json,
     )
 
 
 @options.examples("memd client revoke claude")
-def revoke(name: Named, json: options.Json = False) -> None:
+def revoke(name: Named) -> None:
     """Revoke the key of a client, at once: its open connections lose their scopes too."""
     revoked = call("client.revoke", name=name)
-    if json:
-        say.print_json(revoked)
-    else:
+    if not say.print_if_json(revoked):
         say.note(f"revoked the key of client {say.line(name)}")
 
 

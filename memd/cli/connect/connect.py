@@ -26,7 +26,7 @@ YOURS = "default"
 _CONTEXT_LINES = 2
 
 
-@options.examples("memd mcp", "memd mcp --client codex")
+@options.examples("memd mcp", "memd mcp --client codex", has_json=False)
 def mcp(
     client: Annotated[
         str | None, "--client NAME", 'Client whose key to use, as created by "memd client add".'
@@ -57,7 +57,6 @@ def connect(
         "Agent whose memory it uses; default: yours, which all assistants share.",
     ] = None,
     yes: options.Yes = False,
-    json: options.Json = False,
 ) -> None:
     """Connect an assistant: client key, MCP server and hooks. Shows each change and asks.
 
@@ -66,7 +65,7 @@ def connect(
     connection, an assistant gets a memory of its own.
     """
     if name is None:
-        _list(json=json)
+        _list()
         return
     from memd.assist.connect import connect as connecting
 
@@ -75,7 +74,7 @@ def connect(
     changes = plan(assistant, where)
     if changes and not remove and not is_installed(assistant, where):
         say.note(f"{assistant.title} was not found on this computer; connecting it anyway")
-    if not json:
+    if not say.is_json():
         print_diff(changes)
     key_file = None
     if not print_:
@@ -83,7 +82,7 @@ def connect(
             say.confirm(f"Change {say.count(len(changes), 'file')} of {assistant.title}?", yes=yes)
         key_file = None if remove else make_key(name, agent)
         connecting.write(changes, where)
-    if json:
+    if say.is_json():
         say.print_json({
             "name": name,
             "connected": connecting.is_connected(assistant, where),
@@ -193,7 +192,7 @@ def is_installed(assistant: Assistant, where: Locations) -> bool:
     return any(map(shutil.which, assistant.programs)) or assistant.folder(where).is_dir()
 
 
-def _list(*, json: bool) -> None:
+def _list() -> None:
     from memd.assist.connect.clients import ASSISTANTS
     from memd.assist.connect.connect import is_connected, profiles_of
     from memd.cli.tables import table, text_column, word_column
@@ -210,8 +209,7 @@ def _list(*, json: bool) -> None:
         }
         for name, assistant in ASSISTANTS.items()
     ]
-    if json:
-        say.print_json({"items": rows})
+    if say.print_if_json({"items": rows}):
         return
     columns = (word_column("NAME", whole=True), word_column("INSTALLED"), word_column("CONNECTED"))
     table(
@@ -234,7 +232,9 @@ _Client = Annotated[
 ]
 
 
-@options.examples("memd hook claude-code UserPromptSubmit", "memd hook codex Stop --client work")
+@options.examples(
+    "memd hook claude-code UserPromptSubmit", "memd hook codex Stop --client work", has_json=False
+)
 def hook(
     source: Annotated[str, "SOURCE", "Name of the assistant."],
     event: Annotated[str, "EVENT", "Event, as the assistant names it."],
@@ -251,7 +251,7 @@ def hook(
     hooks.run([source, event, *more])
 
 
-@options.examples("memd statusline", "memd statusline -- ~/.claude/line.sh")
+@options.examples("memd statusline", "memd statusline -- ~/.claude/line.sh", has_json=False)
 def statusline(
     command: Annotated[
         list[str] | None, "[-- COMMAND...]", "Your previous status line, which is still run."

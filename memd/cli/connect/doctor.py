@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 def doctor(
     fix: Annotated[bool, "--fix", "Fix what memd can fix; asks first."] = False,
     yes: options.Yes = False,
-    json: options.Json = False,
 ) -> None:
     """Diagnose the connections of assistants: missing, outdated, untrusted or duplicate entries.
 
@@ -31,16 +30,14 @@ def doctor(
     problems = _findings(place)
     if fix and any(problem.is_fixable for problem in problems):
         plans = _plans(problems, place)
-        if not json:
+        if not say.is_json():
             for changes in plans.values():
                 print_diff(changes)
         names = ", ".join(plans)
         say.confirm(f"Fix the connection of {names}?", yes=yes)
         _fix(problems, plans, place)
         problems = _findings(place)
-    if json:
-        say.print_json({"findings": [problem._asdict() for problem in problems]})
-    else:
+    if not say.print_if_json({"findings": [problem._asdict() for problem in problems]}):
         _print(problems)
     if problems:
         raise say.CommandExit(say.Exit.DEGRADED)

@@ -27,13 +27,13 @@ Name = Annotated[str, "NAME", "Name: up to 32 lower-case letters, digits, - and 
 
 
 @options.examples("memd profile list", "memd profile list --json")
-def list_(json: options.Json = False) -> None:
+def list_() -> None:
     """List profiles, the state of their daemons and the size of their databases."""
     names = list_profiles(Paths.resolve(DEFAULT_PROFILE))
     rows = [
         (name, _is_running(Paths.resolve(name).with_settings()), _bytes(name)) for name in names
     ]
-    if json:
+    if say.is_json():
         keys = ("profile", "running", "bytes")
         say.print_json({"profiles": [dict(zip(keys, row, strict=True)) for row in rows]})
         return
@@ -44,7 +44,7 @@ def list_(json: options.Json = False) -> None:
 @options.examples(
     "memd profile create work", "memd serve --profile work", "memd service install --profile work"
 )
-def create(name: Name, json: options.Json = False) -> None:
+def create(name: Name) -> None:
     """Create a profile with its own settings file."""
     paths = _resolve(name)
     if name in list_profiles(paths):
@@ -53,8 +53,7 @@ def create(name: Name, json: options.Json = False) -> None:
     handle = os.open(paths.config_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"# Settings of the profile {name}: docs/settings.md\n")
-    if json:
-        say.print_json({"profile": name, "settings": str(paths.config_file)})
+    if say.print_if_json({"profile": name, "settings": str(paths.config_file)}):
         return
     say.out(str(paths.config_file))
     say.note(
@@ -64,7 +63,7 @@ def create(name: Name, json: options.Json = False) -> None:
 
 
 @options.examples("memd profile remove work", "memd profile remove work --yes")
-def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> None:
+def remove(name: Name, yes: options.Yes = False) -> None:
     """Erase a profile permanently: memories, keys, settings, service and backups beside them.
 
     Stops its daemon first. Backups elsewhere are kept, and so are the models, which all profiles
@@ -83,9 +82,7 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
     _stop(paths)
     with _lock(paths):
         remaining = [str(file) for file in _files(paths) if not _erase(file)]
-    if json:
-        say.print_json({"profile": name, "left": remaining})
-    else:
+    if not say.print_if_json({"profile": name, "left": remaining}):
         say.note(
             f"could not be erased: {', '.join(remaining)}"
             if remaining

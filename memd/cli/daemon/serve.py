@@ -12,7 +12,7 @@ from memd.cli.reach import call
 from memd.cli.sleep.sleep import status_line
 
 
-@options.examples("memd serve", "memd serve --profile work")
+@options.examples("memd serve", "memd serve --profile work", has_json=False)
 def serve(
     foreground: Annotated[
         bool, "--foreground", "No effect; memd always stays in the foreground."
@@ -37,12 +37,10 @@ _MODEL_DETAILS = frozenset(("fingerprint", "dimension", "window_tokens"))
 
 
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")
-def status(json: options.Json = False) -> None:
+def status() -> None:
     """Show the daemon's status. Exit code: 0 ok, 3 not running, 4 degraded."""
     answer: dict[str, Any] = call("system.status")
-    if json:
-        say.print_json(answer)
-    else:
+    if not say.print_if_json(answer):
         answer["model"] = {
             name: value for name, value in answer["model"].items() if name not in _MODEL_DETAILS
         }
@@ -83,14 +81,13 @@ _LINES: dict[str, Callable[[Any], str]] = {
 
 
 @options.examples("memd version", "memd version --json")
-def version(json: options.Json = False) -> None:
+def version() -> None:
     """Print the versions of memd, Python and the main dependencies."""
     from importlib.metadata import version as version_of
 
     parts = {name: version_of(name) for name in ("apsw", "sqlite-vec", "fastembed", "pydantic")}
     python = ".".join(str(n) for n in sys.version_info[:3])
-    if json:
-        say.print_json({"memd": __version__, "python": python, **parts})
+    if say.print_if_json({"memd": __version__, "python": python, **parts}):
         return
     say.out(f"memd {__version__}")
     say.note(", ".join(f"{name} {number}" for name, number in {"python": python, **parts}.items()))

@@ -34,7 +34,10 @@ class ProgramResult(NamedTuple):
 
 
 @options.examples(
-    "memd service install", "memd service install --print", "memd service install --no-sandbox"
+    "memd service install",
+    "memd service install --print",
+    "memd service install --no-sandbox",
+    has_json=False,
 )
 def install(
     print_: Annotated[bool, "--print", "Print the service files; write nothing."] = False,
@@ -70,7 +73,7 @@ def install(
         say.note("the stricter sandbox is off: this system allows a service no user namespaces")
 
 
-@options.examples("memd service uninstall")
+@options.examples("memd service uninstall", has_json=False)
 def uninstall() -> None:
     """Stop the daemon and remove the service files. Memories are kept."""
     paths = Paths.resolve().with_settings()
@@ -94,7 +97,7 @@ def remove_service(paths: Paths) -> bool:
 
 
 @options.examples("memd service status", "memd service status --json")
-def status(json: options.Json = False) -> None:
+def status() -> None:
     """Show whether the service is installed, up to date and running."""
     paths = Paths.resolve().with_settings()
     strict = any(
@@ -104,7 +107,7 @@ def status(json: options.Json = False) -> None:
     installed = all((_folder() / name).is_file() for name in files)
     current = installed and all(_read(_folder() / name) == text for name, text in files.items())
     active = _active(paths)
-    if json:
+    if say.is_json():
         say.print_json({"name": _name(paths), "installed": installed, "current": current,
                      "active": active, "sandbox": strict})  # fmt: skip
     else:

@@ -33,20 +33,19 @@ def stats(
     prometheus: Annotated[
         bool, "--prometheus", "Print only the metrics, in the Prometheus text format."
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """Show statistics: growth, response times, recalls, prompts, naps and nights."""
     if plot is not None and plot.suffix.lower() != ".svg":
         raise InvalidError(f"{say.line(str(plot))} must end in .svg", field="plot")
     if prometheus:
-        _print_for_prometheus(alone=plot is None and not json)
+        _print_for_prometheus(alone=plot is None and not say.is_json())
         return
     with daemon() as client:
         history = client.call("system.history", {"days": days})
         metrics = client.call("system.metrics")
     if plot is not None:
         _draw(plot, metrics, history)
-    if json:
+    if say.is_json():
         say.print_json({"metrics": metrics, "history": history})
     elif plot is None:
         for line in lines(metrics, history):

@@ -225,11 +225,10 @@ def refuse(**filters: object) -> None:
             )
 
 
-def search(*, json: bool, **params: Any) -> None:
+def search(**params: Any) -> None:
     """Search the messages of sessions and print the matches, best first."""
     answer = call("session.search", **params)
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     for hit in answer["items"]:
         _show_turns(hit)

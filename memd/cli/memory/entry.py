@@ -23,7 +23,6 @@ def why(
     memory_id: options.MemoryId,
     full: Annotated[bool, "--full", "Print whole messages, not only their beginnings."] = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Show where a memory came from.
 
@@ -33,8 +32,7 @@ def why(
     explanation = call("memory.why", id=memory_id, full=full, agent_id=agent)
     if explanation is None:
         raise say.unknown_memory(memory_id)
-    if json:
-        say.print_json(explanation)
+    if say.print_if_json(explanation):
         return
     first = _indent(explanation["memory"]["content"])
     say.out(first if sys.stdout.isatty() else say.mark_line(first.strip()))
@@ -114,7 +112,6 @@ def edit(
     memory_id: options.MemoryId,
     text: Annotated[str | None, "--text TEXT", "The new text; - reads stdin."] = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Edit the text of a memory in $VISUAL or $EDITOR, or with --text.
 
@@ -131,8 +128,7 @@ def edit(
         else:
             changed = {"id": entry["id"], "content": content, "origin": "person"}
             entry = client.call("memory.update", {**named, **changed})
-    if json:
-        say.print_json({"memory": entry})
+    say.print_if_json({"memory": entry})
     say.report_secrets(content, entry["content"])
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from memd.cli import options, say
 from memd.cli.reach import call, change_each
-from memd.cli.tables import id_column, print_items, report_next, table, text_column, word_column
+from memd.cli.tables import id_column, print_items, table, text_column, word_column
 
 _Ids = Annotated[list[str], "ID...", "Ids of memories."]
 
@@ -17,7 +17,6 @@ def list_(
     agent: options.Agent = None,
     limit: options.PageLimit = 20,
     after: options.After = None,
-    json: options.Json = False,
 ) -> None:
     """List quarantined memories of all agents, newest first."""
     answer = call(
@@ -34,21 +33,14 @@ def list_(
         (id_column(), word_column("FROM"), word_column("FLAGS"), text_column("TEXT")),
         lambda memory: (memory["id"], memory["origin"], ",".join(memory["flags"]), memory["text"]),
         nothing=f"no {more}{'flagged' if every else 'quarantined'} memories",
-        json=json,
     )
-    if not json:
-        report_next(answer, "flagged list", list_, every=every, agent=agent, limit=limit)
 
 
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def show(
-    memory_id: Annotated[str, "ID", "Id, as printed by list."],
-    json: options.Json = False,
-) -> None:
+def show(memory_id: Annotated[str, "ID", "Id, as printed by list."]) -> None:
     """Show the full text and origin of a flagged memory. Do not paste it to an assistant."""
     (memory,) = call("memory.flagged", id=memory_id)["items"]
-    if json:
-        say.print_json(memory)
+    if say.print_if_json(memory):
         return
     rows = [
         ("state", memory["state"]),
@@ -64,13 +56,13 @@ def show(
 
 
 @options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def release(memory_ids: _Ids, json: options.Json = False) -> None:
+def release(memory_ids: _Ids) -> None:
     """Release memories from quarantine. They are found again, with the same trust as before."""
-    change_each("memory.release", memory_ids, None, "released", "not in quarantine:", json=json)
+    change_each("memory.release", memory_ids, None, "released", "not in quarantine:")
 
 
 @options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def add(memory_ids: _Ids, json: options.Json = False) -> None:
+def add(memory_ids: _Ids) -> None:
     """Quarantine memories, and move what was derived from them to the trash."""
     why = "no such memory:"
-    change_each("memory.quarantine", memory_ids, None, "quarantined", why, json=json)
+    change_each("memory.quarantine", memory_ids, None, "quarantined", why)

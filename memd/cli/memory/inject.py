@@ -41,7 +41,6 @@ def inject(
         "Synthesize one block instead of listing memories; default: from the settings.",
     ] = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Show the messages that memd would add to a prompt for QUESTION."""
     prompt: dict[str, Any] = call(
@@ -55,8 +54,7 @@ def inject(
         synthesize=synthesize,
         agent_id=agent,
     )
-    if json:
-        say.print_json(prompt)
+    if say.print_if_json(prompt):
         return
     show_messages(prompt, "nothing to add to the prompt")
     if least := prompt.get("minimum_required_tokens"):
@@ -98,7 +96,6 @@ def synthesize(
     session: options.Session = None,
     project: options.Project = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Synthesize lessons, tool patterns, messages and summaries into one short block."""
     synthesis = call(
@@ -109,8 +106,7 @@ def synthesize(
         project_id=find_project_id(project, agent),
         agent_id=agent,
     )
-    if json:
-        say.print_json(synthesis)
+    if say.print_if_json(synthesis):
         return
     if synthesis["block"]:
         say.out(say.quote_prompt(synthesis["block"]))
@@ -132,7 +128,6 @@ def brief(
     ] = None,
     budget: options.Budget = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Show the brief that a session gets when it starts, or after its window was compacted.
 
@@ -147,8 +142,7 @@ def brief(
         token_budget=budget,
         agent_id=agent,
     )
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     others = options.command_line("project list", list_projects, agent=agent)
     of_project = f" of {say.line(project_id)}; the known projects: {others}" if project_id else ""

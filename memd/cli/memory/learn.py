@@ -27,10 +27,9 @@ def lesson(
     tool: Tools = None,
     task_type: Kind = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Store a lesson, which prompts with a matching question get. Prints its id."""
-    _outcome(json=json, lesson=what, tools=tool, task_type=task_type, agent_id=agent)
+    _outcome(lesson=what, tools=tool, task_type=task_type, agent_id=agent)
 
 
 @options.examples(
@@ -42,12 +41,10 @@ def success(
     tool: Tools = None,
     task_type: Kind = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Store what worked, as a lesson or, with --tool, as a playbook pattern. Prints its id."""
     if not tool:
         _outcome(
-            json=json,
             lesson=what,
             outcome="success",
             task_type=task_type,
@@ -57,7 +54,7 @@ def success(
     result = call(
         "learn.success", description=what, tools=tool, task_type=task_type, agent_id=agent
     )
-    say.answer(result, result["pattern_id"], json=json)
+    say.answer(result, result["pattern_id"])
 
 
 @options.examples(
@@ -73,14 +70,12 @@ def failure(
     cure: Annotated[str | None, "--cure TEXT", "What fixed it; with --error."] = None,
     task: Annotated[str | None, "--task ID", "Task id, with --error; default: the text."] = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Store what failed, as a lesson or, with --error, as a tiered skill. Prints its id."""
     if error is None:
         if cure is not None or task is not None:
             raise InvalidError("--cure and --task need --error")
         _outcome(
-            json=json,
             lesson=what,
             outcome="failure",
             tools=tool,
@@ -98,7 +93,7 @@ def failure(
         task_type=task_type,
         agent_id=agent,
     )
-    if json:
+    if say.is_json():
         say.print_json(result)
     elif result["id"] is not None:
         say.out(result["id"])
@@ -111,12 +106,10 @@ def failure(
 def prune(
     dry_run: Annotated[bool, "--dry-run", "List what would be archived; change nothing."] = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Archive lessons of failures older than 90 days, or outweighed by better ones."""
     answer = call("learn.prune", dry_run=dry_run, agent_id=agent)
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     for memory_id in answer["ids"]:
         say.out(memory_id)
@@ -124,11 +117,7 @@ def prune(
 
 
 @options.examples("memd learn list", "memd learn list -n 5 --agent coder --json")
-def list_(
-    limit: options.Limit = 20,
-    agent: options.Agent = None,
-    json: options.Json = False,
-) -> None:
+def list_(limit: options.Limit = 20, agent: options.Agent = None) -> None:
     """List lessons, newest first."""
     columns = (
         id_column(),
@@ -142,7 +131,6 @@ def list_(
         columns,
         itemgetter("id", "timestamp", "outcome", "task_type", "lesson"),
         nothing='no lessons; to add one: memd learn lesson "..."',
-        json=json,
         limit=limit,
     )
 
@@ -154,7 +142,6 @@ def playbook(
     ] = None,
     limit: options.Limit = 20,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """List tool patterns that worked, most successful first."""
     print_items(
@@ -162,7 +149,6 @@ def playbook(
         (id_column(), word_column("WORKED"), word_column("TOOLS"), text_column("PATTERN")),
         _pattern,
         nothing='the playbook is empty; to add to it: memd learn success "..." --tool NAME',
-        json=json,
         limit=limit,
     )
 
@@ -172,7 +158,6 @@ def forget(
     ids: Annotated[list[str], "ID...", "Ids, as printed by list or playbook."],
     yes: options.Yes = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Erase lessons and patterns permanently."""
     params = options.without_none(ids=ids, agent_id=agent)
@@ -182,16 +167,16 @@ def forget(
             what = "1 lesson or pattern" if count == 1 else f"{count} lessons or patterns"
             say.confirm(f"Erase {what} permanently?", yes=yes)
             client.call("memory.forget", params)
-    say.answer({"erased": count}, f"erased {count}", json=json)
+    say.answer({"erased": count}, f"erased {count}")
     if not count:
         raise NotFoundError(
             "no lesson or pattern has this id", hint="see: memd learn list, memd learn playbook"
         )
 
 
-def _outcome(*, json: bool, **params: Any) -> None:
+def _outcome(**params: Any) -> None:
     result = call("learn.outcome", **params)
-    say.answer(result, result["id"], json=json)
+    say.answer(result, result["id"])
 
 
 def _pattern(entry: dict[str, Any]) -> tuple[str, str, str, str]:
@@ -200,7 +185,7 @@ def _pattern(entry: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 @options.examples("memd skill list", "memd skill list --agent coder --json")
-def list_skills(agent: options.Agent = None, json: options.Json = False) -> None:
+def list_skills(agent: options.Agent = None) -> None:
     """List the skills made from lessons of failures, newest first."""
     print_items(
         call("skill.list", agent_id=agent),
@@ -209,7 +194,6 @@ def list_skills(agent: options.Agent = None, json: options.Json = False) -> None
             skill["id"], skill["created_at"], f"{skill['confidence']:.2f}", skill["discovery"]
         ),
         nothing='no skills; to add one: memd learn failure "..." --error "..."',
-        json=json,
     )  # fmt: skip
 
 
@@ -217,13 +201,10 @@ def list_skills(agent: options.Agent = None, json: options.Json = False) -> None
 def show_skill(
     skill: Annotated[str, "ID", "Id, as printed by list."],
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Print a skill with all its tiers, as its SKILL.md."""
     skill_view = call("skill.show", id=skill, agent_id=agent)
-    if json:
-        say.print_json(skill_view)
-    else:
+    if not say.print_if_json(skill_view):
         for line in skill_view["skill_md"].splitlines():
             say.out(line)
 
@@ -236,14 +217,11 @@ def export_skills(
         "Target folder; default: the setting memory.procedural.skill_md_directory.",
     ] = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Write skills as FOLDER/NAME/SKILL.md. Files that memd did not write are kept."""
     target = None if folder is None else str(Path(folder).expanduser().absolute())
     done = call("skill.export", target=target, agent_id=agent)
-    if json:
-        say.print_json(done)
-    else:
+    if not say.print_if_json(done):
         say.out(done["path"])
         say.note(f"{done['written']} written, {done['removed']} removed")
     for name in done["failed"]:

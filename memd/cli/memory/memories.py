@@ -42,7 +42,6 @@ def add(
     session: options.Session = None,
     project: options.PromptProject = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Store a text as a memory, verbatim. Prints its id.
 
@@ -66,7 +65,7 @@ def add(
     params["metadata"] = {"tags": tag or []}
     with daemon() as client:
         memory_id = client.call("memory.store", params)
-        say.answer({"id": memory_id}, memory_id, json=json)
+        say.answer({"id": memory_id}, memory_id)
         with suppress(MemdError):  # it is stored: a hint must not fail it
             entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
             if entry:
@@ -118,7 +117,6 @@ def search(
     until: options.Until = None,
     why: Why = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Search memories; each result is marked likely or possible.
 
@@ -138,7 +136,7 @@ def search(
             turns=turns,
         )  # fmt: skip
         answers.search(
-            json=json, query=text, session_id=session, since=low, until=high,
+            query=text, session_id=session, since=low, until=high,
             project_id=find_project_id(project, agent), limit=top, agent_id=agent,
         )  # fmt: skip
         return
@@ -149,8 +147,7 @@ def search(
         session_id=session, occurred_since=low, occurred_until=high, show_sources=True, why=why,
         agent_id=agent, **flags, **options.filters(category, namespace, tag),
     )  # fmt: skip
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     answers.show(answer, text, mode, agent, project_id=project_id, shortened=top is None, why=why)
 
@@ -171,7 +168,6 @@ def recall(
         bool, "--why", "Show the relevance of each memory, and what was left out."
     ] = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Print the <memory> block that an assistant's prompt would get."""
     low, high = parse_range(since, until)
@@ -189,8 +185,7 @@ def recall(
         agent_id=agent,
         **options.filters(category, namespace, tag),
     )
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     say.out(say.quote_prompt(answer["prompt_block"]))
     if why:
@@ -202,17 +197,12 @@ def recall(
 
 
 @options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
-def get(
-    memory_id: options.MemoryId,
-    agent: options.Agent = None,
-    json: options.Json = False,
-) -> None:
+def get(memory_id: options.MemoryId, agent: options.Agent = None) -> None:
     """Print one memory: its text to stdout, its metadata to stderr."""
     entry = call("memory.get", id=memory_id, agent_id=agent)
     if entry is None:
         raise say.unknown_memory(memory_id)
-    if json:
-        say.print_json({"memory": entry})
+    if say.print_if_json({"memory": entry}):
         return
     own = {name: entry[name] for name in entry if name not in {"content", "metadata"}}
     say.note_fields(options.without_none(**own), 13)
@@ -244,7 +234,6 @@ def list_(
     limit: options.PageLimit = 50,
     after: options.After = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """List memories, newest first, one page at a time.
 
@@ -267,19 +256,14 @@ def list_(
         agent_id=agent,
         **options.filters(category, namespace, tag),
     )
-    if json:
-        say.print_json(page)
+    if say.print_if_json(page):
         return
     _print_page(page, "no memories" if after is None else "no more memories")
     if after is None and not page["items"]:
         from memd.cli.memory import answers
 
         answers.report_other_agents(agent)
-    report_next(
-        page, "list", list_, category=category, namespace=namespace, tag=tag, session=session,
-        project=project, any_project=any_project, turns=turns, since=low, until=high, limit=limit,
-        agent=agent,
-    )  # fmt: skip
+    report_next(page)
 
 
 def _print_page(page: dict[str, Any], nothing: str) -> None:

@@ -20,7 +20,6 @@ def set_(
     name: PreferenceName,
     words: Annotated[list[str], "VALUE...", "The preference, as a sentence."],
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Set a preference, replacing one of the same name.
 
@@ -34,8 +33,7 @@ def set_(
     with daemon() as client:
         client.call("preference.set", {**params, "value": value})
         stored = client.call("preference.get", params)
-    if json:
-        say.print_json({"preference": stored})
+    say.print_if_json({"preference": stored})
     say.report_secrets(value, stored["value"] if stored else "")
     if is_of_project(value):
         say.note(
@@ -45,15 +43,14 @@ def set_(
 
 
 @options.examples("memd preference list", "memd preference list --json")
-def list_(agent: options.Agent = None, json: options.Json = False) -> None:
+def list_(agent: options.Agent = None) -> None:
     """List preferences, newest first: those set by name and those found in texts.
 
     What somebody wishes of an assistant in a session is kept by its nap: memd list --category
     preference.
     """
     page = call("preference.list", agent_id=agent)
-    if json:
-        say.print_json(page)
+    if say.print_if_json(page):
         return
     table(
         (
@@ -77,10 +74,10 @@ def list_(agent: options.Agent = None, json: options.Json = False) -> None:
 
 
 @options.examples("memd preference get editor")
-def get(name: PreferenceName, agent: options.Agent = None, json: options.Json = False) -> None:
+def get(name: PreferenceName, agent: options.Agent = None) -> None:
     """Print one preference."""
     preference = call("preference.get", name=name, agent_id=agent)
-    if json:
+    if say.is_json():
         say.print_json({"preference": preference})
     elif preference is not None:
         say.out(say.quote(preference["value"]))
@@ -89,7 +86,7 @@ def get(name: PreferenceName, agent: options.Agent = None, json: options.Json = 
 
 
 @options.examples("memd preference confirm editor")
-def confirm(name: PreferenceName, agent: options.Agent = None, json: options.Json = False) -> None:
+def confirm(name: PreferenceName, agent: options.Agent = None) -> None:
     """Confirm a preference that an assistant set, so that prompts no longer fence it.
 
     Prints the text; only that text is confirmed.
@@ -100,19 +97,16 @@ def confirm(name: PreferenceName, agent: options.Agent = None, json: options.Jso
         if preference is None:
             raise _unknown(name)
         client.call("preference.confirm", {**params, "value": preference["value"]})
-    if json:
-        say.print_json({"preference": {**preference, "confirmed": True}})
-    else:
+    if not say.print_if_json({"preference": {**preference, "confirmed": True}}):
         say.out(say.quote(say.line(preference["value"])))
         say.note("confirmed: prompts give it as your own word")
 
 
 @options.examples("memd preference delete editor")
-def delete(name: PreferenceName, agent: options.Agent = None, json: options.Json = False) -> None:
+def delete(name: PreferenceName, agent: options.Agent = None) -> None:
     """Delete a preference. Memories that state it are archived, and no longer told."""
     done = call("preference.delete", name=name, agent_id=agent)
-    if json:
-        say.print_json({"deleted": done})
+    say.print_if_json({"deleted": done})
     if not done:
         raise _unknown(name)
 

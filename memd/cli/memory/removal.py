@@ -15,7 +15,6 @@ from memd.cli.reach import LONG_SECONDS_MAX, call, change_each, daemon, exit_if_
 from memd.cli.tables import (
     id_column,
     print_items,
-    report_next,
     text_column,
     time_column,
     word_column,
@@ -25,13 +24,9 @@ _LINE_CELLS = 100
 
 
 @options.examples("memd delete 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def delete(
-    memory_ids: options.MemoryIds,
-    agent: options.Agent = None,
-    json: options.Json = False,
-) -> None:
+def delete(memory_ids: options.MemoryIds, agent: options.Agent = None) -> None:
     """Move memories to the trash, where they can be restored for a week by default."""
-    change_each("memory.delete", memory_ids, agent, "deleted", say.NO_MEMORY, json=json)
+    change_each("memory.delete", memory_ids, agent, "deleted", say.NO_MEMORY)
 
 
 @options.examples(
@@ -51,7 +46,6 @@ def forget(
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Erase memories permanently and everywhere. Only an old backup can bring them back."""
     params = _forget_params(memory_ids, source, session) | options.without_none(agent_id=agent)
@@ -63,12 +57,11 @@ def forget(
             params["source"] = source_name(absolute(Path(source)))
             preview = client.call("memory.forget", {**params, "dry_run": True})
         if not preview["count"] and not preview["messages"]:
-            _exit_not_found(source, session, preview, json=json)
+            _exit_not_found(source, session, preview)
         if not dry_run:
             _confirm(preview, yes=yes)
             preview = client.call("memory.forget", params)
-    if json:
-        say.print_json(preview)
+    if say.print_if_json(preview):
         return
     say.out(f"{'would erase' if dry_run else 'erased'} {_count(preview)}")
     if dry_run:
@@ -82,7 +75,6 @@ def trash_list(
     limit: options.PageLimit = 50,
     after: options.After = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """List the trash, with the time at which each memory is erased."""
     columns = (
@@ -98,20 +90,13 @@ def trash_list(
         columns,
         itemgetter("id", "trashed_at", "erase_at", "reason", "content"),
         nothing="the trash is empty" if after is None else "the trash holds no more",
-        json=json,
     )
-    if not json:
-        report_next(page, "trash list", trash_list, limit=limit, agent=agent)
 
 
 @options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def trash_restore(
-    memory_ids: options.MemoryIds,
-    agent: options.Agent = None,
-    json: options.Json = False,
-) -> None:
+def trash_restore(memory_ids: options.MemoryIds, agent: options.Agent = None) -> None:
     """Restore memories from the trash, byte for byte."""
-    change_each("trash.restore", memory_ids, agent, "restored", "not in the trash:", json=json)
+    change_each("trash.restore", memory_ids, agent, "restored", "not in the trash:")
 
 
 def _forget_params(
@@ -139,12 +124,9 @@ def _report_missing(ids: Sequence[str], known_ids: Sequence[str]) -> None:
             say.note(f"memd: {say.NO_MEMORY} {say.line(short_id)}")
 
 
-def _exit_not_found(
-    source: str | None, session: str | None, preview: dict[str, Any], *, json: bool
-) -> None:
+def _exit_not_found(source: str | None, session: str | None, preview: dict[str, Any]) -> None:
     """Report that nothing matches, and exit."""
-    if json:
-        say.print_json(preview)
+    say.print_if_json(preview)
     if source:
         say.note(f"memd: no memory has the source {say.line(source)}")
     if session:
@@ -183,7 +165,6 @@ def search(
     session: options.Session = None,
     limit: options.Limit = 50,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Search the archive: memories that were summarised, over the cap, or unimportant."""
     answer = call(
@@ -201,7 +182,6 @@ def search(
             item["entry"]["id"], item["archived_at"], item["reason"], item["entry"]["content"]
         ),
         nothing="no archived memory matches" if query else "the archive is empty",
-        json=json,
         limit=limit,
     )  # fmt: skip
 
@@ -214,13 +194,10 @@ def restore(
     memory_ids: Annotated[list[str], "ID...", "Ids of memories, or their archival ids."],
     show: Annotated[bool, "--show", "Print the memories; leave them in the archive."] = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Restore memories from the archive, byte for byte, with their old ids."""
     entries, missing = _fetch_archived(memory_ids, agent, show=show)
-    if json:
-        say.print_json({"archived" if show else "restored": entries, "missing": missing})
-    else:
+    if not say.print_if_json({"archived" if show else "restored": entries, "missing": missing}):
         for item in entries:
             _print(item) if show else say.out(item["id"])
     exit_if_missing(missing, "not in the archive:")
@@ -249,12 +226,11 @@ def turned_away(
     limit: options.PageLimit = 50,
     after: options.After = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """List or restore texts of all agents that ingest turned away as unimportant."""
     if restore:
         count = call("archive.restore_turned_away", agent_id=agent, everybody=agent is None)
-        say.answer({"restored": count}, f"restored {count:,}", json=json)
+        say.answer({"restored": count}, f"restored {count:,}")
         return
     page = call(
         "archive.turned_away", agent_id=agent, everybody=agent is None, limit=limit, after=after
@@ -267,17 +243,14 @@ def turned_away(
             item["entry"]["content"],
         ),
         nothing="nothing was turned away" if after is None else "no more was turned away",
-        json=json,
     )  # fmt: skip
-    if not json:
-        report_next(page, "archive turned-away", turned_away, limit=limit, agent=agent)
 
 
 @options.examples("memd archive count", "memd archive count --json")
-def count(agent: options.Agent = None, json: options.Json = False) -> None:
+def count(agent: options.Agent = None) -> None:
     """Print the number of memories in the archive."""
     number = call("archive.count", agent_id=agent)
-    say.answer({"count": number}, str(number), json=json)
+    say.answer({"count": number}, str(number))
 
 
 def _print(item: dict[str, Any]) -> None:

@@ -20,7 +20,6 @@ def publish(
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Publish a text to all agents, in the name of one. Prints the id of the shared copy."""
     content = options.text_or_stdin(text)
@@ -32,7 +31,7 @@ def publish(
         metadata={"tags": tag or []},
         agent_id=agent,
     )
-    say.answer({"id": memory_id}, memory_id, json=json)
+    say.answer({"id": memory_id}, memory_id)
 
 
 @options.examples(
@@ -45,7 +44,6 @@ def search(
     tag: options.Tags = None,
     without: Annotated[str | None, "--without NAME", "Exclude what agent NAME published."] = None,
     limit: options.Limit = 20,
-    json: options.Json = False,
 ) -> None:
     """Search shared memories, with who published each."""
     answer = call(
@@ -60,7 +58,6 @@ def search(
         (id_column(), time_column("PUBLISHED"), word_column("BY"), text_column("TEXT")),
         itemgetter("id", "created_at", "agent_id", "content"),
         nothing="no shared memory matches" if query else "no shared memories",
-        json=json,
         limit=limit,
     )
 
@@ -69,7 +66,6 @@ def search(
 def retract(
     memory_ids: Annotated[list[str], "ID...", "Ids, as printed by publish or search."],
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Retract shared copies. Only the agent that published them can."""
-    change_each("shared.retract", memory_ids, agent, "retracted", "not shared:", json=json)
+    change_each("shared.retract", memory_ids, agent, "retracted", "not shared:")

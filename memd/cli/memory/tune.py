@@ -34,7 +34,6 @@ def run(
     weights: Weights = False,
     encoder: Encoder = False,
     detach: Detach = False,
-    json: options.Json = False,
 ) -> None:
     """Tune recall on your own memories: make pairs, mine hard negatives, train, evaluate.
 
@@ -45,20 +44,17 @@ def run(
         done: dict[str, Any] = client.call("tune.start", params)
         if not detach:
             done = _wait(client, done)
-    if json:
-        say.print_json(done)
-    else:
+    if not say.print_if_json(done):
         _print_run(done)
     if done["error"] is not None:
         raise say.CommandExit(say.Exit.ERROR)
 
 
 @options.examples("memd tune status", "memd tune status --json")
-def status(json: options.Json = False) -> None:
+def status() -> None:
     """Show the tuning in use, the progress of a run, and the results of the last runs."""
     answer = call("tune.status")
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     say.out(f"in use: {answer['active'] or 'as shipped'}")
     runs = answer["runs"]
@@ -70,28 +66,25 @@ def status(json: options.Json = False) -> None:
 
 
 @options.examples("memd tune cancel")
-def cancel(json: options.Json = False) -> None:
+def cancel() -> None:
     """Cancel the current run; "memd tune run --resume" continues it."""
-    _print_active(call("tune.cancel"), json=json)
+    _print_active(call("tune.cancel"))
 
 
 @options.examples("memd tune use 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def use(
-    run_id: Annotated[str, "RUN", "Run id, as printed by status."],
-    json: options.Json = False,
-) -> None:
+def use(run_id: Annotated[str, "RUN", "Run id, as printed by status."]) -> None:
     """Use the result of an earlier successful run again."""
-    _print_active(call("tune.activate", run_id=run_id), json=json)
+    _print_active(call("tune.activate", run_id=run_id))
 
 
 @options.examples("memd tune undo")
-def undo(json: options.Json = False) -> None:
+def undo() -> None:
     """Revert to the previous tuning, or to the default."""
-    _print_active(call("tune.rollback"), json=json)
+    _print_active(call("tune.rollback"))
 
 
-def _print_active(answer: dict[str, Any], *, json: bool) -> None:
-    say.answer(answer, f"in use: {answer['active'] or 'as shipped'}", json=json)
+def _print_active(answer: dict[str, Any]) -> None:
+    say.answer(answer, f"in use: {answer['active'] or 'as shipped'}")
 
 
 def _wait(client: Any, run: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json as jsonlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -97,7 +97,7 @@ def in_batches(
     batch: list[T] = []
     size = 0
     for item in items:
-        weight = len(jsonlib.dumps(item))
+        weight = len(json.dumps(item))
         if batch and (len(batch) >= items_max or size + weight > bytes_max):
             yield batch
             batch, size = [], 0

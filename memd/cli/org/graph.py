@@ -20,13 +20,11 @@ def neighbours(
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """List the relations of an entity, each with the text that states it."""
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.neighbours", **params, name=name, limit=limit)
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     for step in answer["items"]:
         say.out(say.mark_line(_arrow(step)))
@@ -45,13 +43,11 @@ def path(
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Show the shortest paths between two entities, most trusted first."""
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.path", source=source, target=target, hops=hops, limit=limit, **params)
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     for number, route in enumerate(answer["items"], 1):
         _show(number, route)
@@ -71,7 +67,6 @@ def query(
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Answer a question by following relations from the entities it names, and show the path.
 
@@ -79,8 +74,7 @@ def query(
     """
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.query", **params, question=question, limit=limit)
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     for item in answer["items"]:
         near = "" if item["follows"] else say.dim("  (near)")
@@ -99,11 +93,10 @@ def add(
     relation: Annotated[str, "RELATION", "Relation, such as uses or leads."],
     other: Annotated[str, "OBJECT", "Second entity."],
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Add a relation. It is stored as a memory of yours, which is its evidence."""
     done = call("graph.add", subject=subject, relation=relation, object=other, agent_id=agent)
-    say.answer(done, done["memory_id"], json=json)
+    say.answer(done, done["memory_id"])
 
 
 def _time_params(as_of: str | None, known_at: str | None, agent: str | None) -> dict[str, Any]:

@@ -31,7 +31,6 @@ def as_of(
     category: Kinds = None,
     limit: options.PageLimit = 20,
     after: options.After = None,
-    json: options.Json = False,
 ) -> None:
     """List the facts that were valid at one time, as memd knew them at another.
 
@@ -53,8 +52,7 @@ def as_of(
         limit=limit,
         after=after,
     )
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     rows = (
         (item["fact"]["id"], format_author(item["fact"]["author"]), what)
@@ -65,10 +63,7 @@ def as_of(
     _report_withheld(answer)
     if not answer["items"]:
         say.note(_not_found(text) if after is None else "no more facts")
-    report_next(
-        answer, "org as-of", as_of, text=text, valid=valid, known=known, about=about,
-        category=category, limit=limit,
-    )  # fmt: skip
+    report_next(answer)
 
 
 @options.examples(
@@ -79,7 +74,6 @@ def as_of(
 def timeline(
     name: Annotated[str, "NAME", "Name of an entity, or id of a fact."],
     svg: Annotated[Path | None, "--svg FILE", "Write an SVG file instead."] = None,
-    json: options.Json = False,
 ) -> None:
     """Show the timeline of an entity or a fact: what was valid when, and by whom."""
     answer = call("org.timeline", name=name)
@@ -94,7 +88,7 @@ def timeline(
                 f"{say.line(str(svg))} cannot be written: {error.strerror}", field="--svg"
             ) from None
         say.note(f"wrote {say.line(str(svg))}")
-    if json:
+    if say.is_json():
         say.print_json(answer)
     elif svg is None:
         start, stop = axis(bars, now_us)

@@ -64,7 +64,6 @@ def write(
     ] = None,
     since: Since = None,
     until: Until = None,
-    json: options.Json = False,
 ) -> None:
     """Write a fact that every assistant can find. Prints its id.
 
@@ -81,7 +80,7 @@ def write(
         valid_to=parse_time("--until", until),
     )
     fact_id = _as_owner("org.write", params)
-    say.answer({"id": fact_id}, fact_id, json=json)
+    say.answer({"id": fact_id}, fact_id)
     kept = call("org.get", fact_id=fact_id)
     say.report_secrets(text, kept["content"] if kept else "")
     if params["category"] == "core_policy":
@@ -89,20 +88,19 @@ def write(
 
 
 @options.examples("memd org retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def retract(fact_id: FactId, json: options.Json = False) -> None:
+def retract(fact_id: FactId) -> None:
     """Retract a fact. Its history is kept."""
     done = _as_owner("org.retract", {"fact_id": fact_id})
-    if json:
-        say.print_json({"retracted": done})
+    say.print_if_json({"retracted": done})
     if not done:
         raise NotFoundError(f"no current fact has the id {say.line(fact_id)}")
 
 
 @options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def show(fact_id: FactId, json: options.Json = False) -> None:
+def show(fact_id: FactId) -> None:
     """Print one fact, with its author and date."""
     fact = call("org.get", fact_id=fact_id)
-    if json:
+    if say.is_json():
         say.print_json({"fact": fact})
     elif fact is not None:
         names = ("id", "category", "version", "created_at")
@@ -124,7 +122,6 @@ def query(
     ] = None,
     category: Kinds = None,
     limit: options.Limit = 5,
-    json: options.Json = False,
 ) -> None:
     """Search facts: literal matches of TEXT first, then those that share words with it.
 
@@ -132,7 +129,7 @@ def query(
     """
     text = options.join_words(words) if words else None
     answer = call("org.query", context=text, categories=categories_of(category), limit=limit)
-    _print_facts(answer, "no fact matches" if text or category else "no facts", json=json)
+    _print_facts(answer, "no fact matches" if text or category else "no facts")
 
 
 @options.examples("memd org policies", "memd org policies --all", "memd org policies --json")
@@ -140,23 +137,21 @@ def policies(
     every: Annotated[
         bool, "--all", "Include policies that are no longer or not yet valid."
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """List the policies that every prompt contains: from the settings, then those written."""
     answer = call("org.policies", every=every)
     nothing = "no policies; the settings list some in org_memory.core_policies"
-    _print_facts(answer, nothing, json=json)
+    _print_facts(answer, nothing)
     if not every:
         _warn_of_many(answer)
 
 
 @options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def history(fact_id: FactId, json: options.Json = False) -> None:
+def history(fact_id: FactId) -> None:
     """List all versions of a fact, oldest first, with date and author."""
     with daemon() as client:
         items = list(iter_pages(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
-    if json:
-        say.print_json({"items": items})
+    if say.print_if_json({"items": items}):
         return
     columns = (word_column("VERSION"), time_column("WHEN"), word_column("BY"), text_column("WHAT"))
     table(columns, map(_version_row, items))
@@ -204,10 +199,10 @@ def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "fact_id": versions[0]["fact_id"]} if versions else params
 
 
-def _print_facts(facts: list[dict[str, Any]], nothing: str, *, json: bool) -> None:
+def _print_facts(facts: list[dict[str, Any]], nothing: str) -> None:
     columns = (id_column(), word_column("CATEGORY"), text_column("TEXT"))
     cells = itemgetter("id", "category", "content")
-    print_items({"items": facts}, columns, cells, nothing=nothing, json=json)
+    print_items({"items": facts}, columns, cells, nothing=nothing)
 
 
 def _version_row(item: dict[str, Any]) -> tuple[str, str, str, str]:

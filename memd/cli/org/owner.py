@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 @options.examples("memd owner init", "memd owner init --renew")
 def init(
     renew: Annotated[bool, "--renew", "Replace the key; the old one signs the new one."] = False,
-    json: options.Json = False,
 ) -> None:
     """Create the owner key, protected by a passphrase. Needs a terminal.
 
@@ -38,16 +37,16 @@ def init(
     with daemon() as client:
         text = renew_key(client) if renew else make_key(client)[0]
     public = public_of(text)
-    say.answer({"public_key": public}, public, json=json)
+    say.answer({"public_key": public}, public)
 
 
 @options.examples("memd owner show", "memd owner show --json")
-def show(json: options.Json = False) -> None:
+def show() -> None:
     """Print the owner's public key, and the path of the private one."""
     with daemon() as client:
         public = client.call("owner.state")["public_key"]
     place = Paths.resolve().owner_key
-    if json:
+    if say.is_json():
         say.print_json({"public_key": public, "file": str(place) if place.exists() else None})
     elif public is not None:
         say.out(public)

@@ -33,7 +33,6 @@ def propose(
     until: Until = None,
     retract: Annotated[str | None, "--retract ID", "Propose to retract this fact."] = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Propose a fact, or to retract one, to the owner. Prints the id of the proposal."""
     if (text is None) is (retract is None):
@@ -51,7 +50,7 @@ def propose(
             valid_to=parse_time("--until", until),
             agent_id=agent,
         )
-    say.answer({"id": proposal_id}, proposal_id, json=json)
+    say.answer({"id": proposal_id}, proposal_id)
 
 
 @options.examples(
@@ -62,7 +61,6 @@ def propose(
 def review(
     approve: Annotated[str | None, "--approve ID", "Approve this proposal."] = None,
     reject: Annotated[str | None, "--reject ID", "Reject this proposal."] = None,
-    json: options.Json = False,
 ) -> None:
     """Review proposals one by one; with --json or in a pipe, list them.
 
@@ -74,10 +72,9 @@ def review(
         items = list(iter_pages(client, "org.review", {"limit": _PAGE}))
         if approve or reject:
             decision = _decide(client, items, approve or reject, bool(approve))
-            if json:
-                say.print_json(decision)
+            say.print_if_json(decision)
             return
-        if json:
+        if say.is_json():
             say.print_json({"items": items})
         elif not sys.stdin.isatty() or not sys.stdout.isatty():
             _list(items)

@@ -84,7 +84,6 @@ def sleep(
     agent: Annotated[
         str | None, "--agent NAME", "Only memories of this agent; default: all agents."
     ] = None,
-    json: options.Json = False,
 ) -> None:
     """Show, run, pause or undo naps and nights. Without options: the last and the next night.
 
@@ -97,16 +96,16 @@ def sleep(
         raise InvalidError("--limit and --after go with --report, and no run")
     if action == "undo":
         run_id = _last_undoable() if run is None else run
-        _run("sleep.undo", {"run_id": run_id}, "undoing", json=json)
+        _run("sleep.undo", {"run_id": run_id}, "undoing")
     elif action == "report":
-        _reports(run, limit, after, json=json)
+        _reports(run, limit, after)
     elif action == "night":
         params = options.without_none(
             dry_run=dry_run, in_days=in_days, steps=step or None, agent_id=agent
         )
-        _run("sleep.run", params, "sleeping", json=json)
+        _run("sleep.run", params, "sleeping")
     else:
-        _status(action, json=json)
+        _status(action)
 
 
 @options.examples("memd compress", "memd compress --force", "memd compress --sessions 3")
@@ -116,14 +115,13 @@ def compress(
         int | None, "--sessions N", "Number of sessions, oldest first; default: 5."
     ] = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Replace each of the oldest sessions by a short summary, if there are more than ten.
 
     The originals stay in the archive, and the run can be undone.
     """
     params = options.without_none(force=force, sessions=sessions, agent_id=agent)
-    _run("sleep.compress", params, "compressing", json=json)
+    _run("sleep.compress", params, "compressing")
 
 
 def status_line(status: dict[str, Any]) -> str:
@@ -206,12 +204,11 @@ def _describe(run: dict[str, Any]) -> str:
     return f"{_name(run)} of {say.local_time(run['started_at'])}, {_format_moved(run)}"
 
 
-def _status(action: str, *, json: bool) -> None:
+def _status(action: str) -> None:
     with daemon() as client:
         status: dict[str, Any] = client.call(f"sleep.{action}")
         latest: dict[str, Any] = client.call("sleep.report", {"limit": _LATEST_SHOWN})
-    if json:
-        say.print_json(status)
+    if say.print_if_json(status):
         return
     state = "paused" if status["paused"] else "on" if status["enabled"] else "off"
     _field("sleep", f"{state}, {status['interval']}")
@@ -232,11 +229,11 @@ def _status(action: str, *, json: bool) -> None:
         _print_undo(last)
 
 
-def _reports(run: str | None, limit: int | None, after: str | None, *, json: bool) -> None:
+def _reports(run: str | None, limit: int | None, after: str | None) -> None:
     page = call(
         "sleep.report", run_id=run, limit=None if run else limit or _REPORTS_SHOWN, after=after
     )
-    if json:
+    if say.is_json():
         say.print_json(page)
     elif run:
         _print_run(page["items"][0])
@@ -246,7 +243,7 @@ def _reports(run: str | None, limit: int | None, after: str | None, *, json: boo
             say.note(
                 "no runs yet; nights start by themselves, and memd sleep --dry-run simulates one"
             )
-        report_next(page, "sleep", sleep, report=True, limit=limit)
+        report_next(page)
 
 
 def _table(runs: list[dict[str, Any]]) -> None:
@@ -266,7 +263,7 @@ def _table(runs: list[dict[str, Any]]) -> None:
     )
 
 
-def _run(method: str, params: dict[str, Any], doing: str, *, json: bool) -> None:
+def _run(method: str, params: dict[str, Any], doing: str) -> None:
     """Let the daemon do a run, show its progress, and print its report."""
     with (
         daemon(seconds_max=LONG_SECONDS_MAX) as client,
@@ -280,8 +277,7 @@ def _run(method: str, params: dict[str, Any], doing: str, *, json: bool) -> None
             say.note('memd: the run continues in the daemon; "memd sleep --pause" stops a night')
             raise
         status: dict[str, Any] = client.call("sleep.status")
-    if json:
-        say.print_json(done)
+    if say.print_if_json(done):
         return
     _print_run(done)
     if done["state"] == "undone" and done["kind"] != "nap":

@@ -29,13 +29,12 @@ _HOME = "\x1b[H\x1b[J"  # move to the top left and clear the screen
 def usage(
     watch: Annotated[bool, "--watch, -w", "Refresh until Ctrl-C."] = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Show how full each assistant's context window is. At 80 % its session naps."""
     params = options.without_none(agent_id=agent)
     with daemon() as client:
         answer = client.call("usage.list", params)
-        _show(answer, json=json)
+        _show(answer)
         if not answer["items"] and not watch:
             say.note("no assistant has reported its context window")
         while watch:
@@ -43,12 +42,12 @@ def usage(
             latest = client.call("usage.list", params)
             if latest != answer:
                 answer = latest
-                _show(answer, json=json, again=True)
+                _show(answer, again=True)
 
 
-def _show(answer: Mapping[str, Any], *, json: bool, again: bool = False) -> None:
+def _show(answer: Mapping[str, Any], again: bool = False) -> None:
     unreadable, reason = answer["unreadable"], answer["unreadable_reason"]
-    if json:
+    if say.is_json():
         problem = {"unreadable": unreadable, "unreadable_reason": reason}
         say.print_json({"items": answer["items"], **(problem if unreadable else {})})
     else:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 def wiki(
     folder: Annotated[str | None, "[DIR]", "Target folder; default: memd's own."] = None,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Export memories as Markdown files: originals, summaries and an index.
 
@@ -30,7 +29,7 @@ def wiki(
             done = client.call("wiki.export", options.without_none(agent_id=agent))
         else:
             done = _export_here(client, agent, Path(folder).expanduser().resolve())
-    if json:
+    if say.is_json():
         say.print_json(done)
     elif done["path"] is not None:
         say.out(say.line(done["path"]))

@@ -7,7 +7,7 @@ is renamed at the end.
 
 from __future__ import annotations
 
-import json as jsonlib
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -54,7 +54,7 @@ def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
 
 def _parse_object(line: str) -> dict[str, Any] | None:
     try:
-        item = jsonlib.loads(line)
+        item = json.loads(line)
     except (ValueError, RecursionError):
         return None
     return item if isinstance(item, dict) else None
@@ -86,6 +86,7 @@ Line = tuple[int, dict[str, Any]]
     "memd export everything.jsonl",
     "memd export - | gzip > everything.jsonl.gz",
     "memd export ada.jsonl --agent ada",
+    has_json=False,
 )
 def export(
     file: Annotated[Path | None, "FILE", "File to write; default, and -: stdout."] = None,
@@ -168,7 +169,7 @@ def is_whole(file: Path) -> bool:
     """Return whether *file* begins with the header of a full export, of any version."""
     try:
         with file.open(encoding="utf-8-sig") as stream:
-            head = jsonlib.loads(stream.readline(1_000))
+            head = json.loads(stream.readline(1_000))
     except (OSError, ValueError, RecursionError):
         return False
     version = head.get("v") if isinstance(head, dict) and head.get("memd") == "export" else None

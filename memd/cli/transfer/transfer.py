@@ -58,7 +58,6 @@ def import_(
     namespace: options.Namespace = None,
     dry_run: options.DryRun = False,
     agent: options.Agent = None,
-    json: options.Json = False,
 ) -> None:
     """Import notes, recorded sessions and exports of other programs. Can be repeated.
 
@@ -86,11 +85,11 @@ def import_(
             _import(notes.files, flags, outcomes)
         except MemdError:
             if any(outcome.new or outcome.kept for outcome in outcomes):
-                _report(outcomes, notes.skipped, flags, json=json)
+                _report(outcomes, notes.skipped, flags)
                 say.note("stopped; to go on, repeat the import: what is known is stored once")
             raise
-    _report(outcomes, notes.skipped, flags, json=json)
-    if any(outcome.new for outcome in outcomes) and not (json or dry_run):
+    _report(outcomes, notes.skipped, flags)
+    if any(outcome.new for outcome in outcomes) and not (say.is_json() or dry_run):
         report_stored_languages()
     if any(outcome.error for outcome in outcomes):
         raise say.CommandExit(say.Exit.ERROR)
@@ -184,22 +183,19 @@ def _send_batch(
 # Output.
 
 
-def _report(
-    outcomes: Sequence[FileOutcome], skipped: Counter[str], flags: Options, *, json: bool
-) -> None:
+def _report(outcomes: Sequence[FileOutcome], skipped: Counter[str], flags: Options) -> None:
     counts = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in COUNTS}
     failed = sum(outcome.error is not None for outcome in outcomes)
-    if json:
-        say.print_json(
-            {
-                "files": len(outcomes),
-                **counts,
-                "failed": failed,
-                "dry_run": flags.dry_run,
-                "skipped_files": dict(skipped),
-                "results": [outcome.as_json() for outcome in outcomes],
-            }
-        )
+    if say.print_if_json(
+        {
+            "files": len(outcomes),
+            **counts,
+            "failed": failed,
+            "dry_run": flags.dry_run,
+            "skipped_files": dict(skipped),
+            "results": [outcome.as_json() for outcome in outcomes],
+        }
+    ):
         return
     for outcome in outcomes:
         _report_file(outcome)

@@ -39,7 +39,6 @@ def backup(
     with_keys: Annotated[
         bool, "--with-keys", "Also copy the owner's and clients' keys, to a folder beside it."
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """Back up the database to a verified copy; the daemon keeps running. Prints its path.
 
@@ -47,8 +46,7 @@ def backup(
     """
     path = Path(call_or_run("store.backup", "copying")) if target is None else _back_up_to(target)
     keys = _keys_to(Paths.resolve().keys_dir, path) if with_keys else []
-    if json:
-        say.print_json({"path": str(path), "keys": keys})
+    if say.print_if_json({"path": str(path), "keys": keys}):
         return
     say.out(say.line(str(path)))
     if with_keys:
@@ -59,7 +57,6 @@ def backup(
 def restore(
     file: Annotated[Path, "FILE", "File written by memd backup."],
     yes: options.Yes = False,
-    json: options.Json = False,
 ) -> None:
     """Restore a backup, keeping the current database beside it. The daemon must be stopped.
 
@@ -76,8 +73,7 @@ def restore(
             say.confirm(f"Replace {paths.database} by {file}?", yes=yes)
         done = restore_file(file, paths.database, paths.anchors, _stamp())
         keys = _keys_from(file, paths.keys_dir)
-    if json:
-        say.print_json({**done._asdict(), "keys": keys})
+    if say.print_if_json({**done._asdict(), "keys": keys}):
         return
     _report(done, keys)
 
@@ -164,7 +160,7 @@ _LOST_TOLD = 20
 
 
 @options.examples("memd repair", "memd repair --yes --json")
-def repair(yes: options.Yes = False, json: options.Json = False) -> None:
+def repair(yes: options.Yes = False) -> None:
     """Salvage a damaged database into a new file and keep the old. The daemon must be stopped.
 
     Lists what is lost. Exit code 1: the new file still has problems, which are listed too.
@@ -179,9 +175,7 @@ def repair(yes: options.Yes = False, json: options.Json = False) -> None:
         say.confirm(f"Salvage {paths.database} into a new file?", yes=yes)
         now_us = SystemClock().now_us()
         done = salvage(paths.database, paths.anchors, _stamp(), now_us, tables())
-    if json:
-        say.print_json(done._asdict())
-    else:
+    if not say.print_if_json(done._asdict()):
         say.note(f"salvaged {done.kept.get('memory', 0):,} memories; rows by table:")
         for name, count in sorted(done.kept.items()):
             say.out(f"{name.replace('_', ' ') + ':':<22} {count:,}")

@@ -7,7 +7,7 @@ a start would report. A running daemon is asked to reload the file.
 from __future__ import annotations
 
 import fcntl
-import json as notation
+import json
 import os
 import sys
 import warnings
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 
 
 @options.examples("memd config show", "memd config show --json | jq .settings.memory")
-def show(json: options.Json = False) -> None:
+def show() -> None:
     """Print the effective settings with their origins, warnings, and the database path."""
     places = Paths.resolve()
     settings, layers = settings_of(places)
     tree = settings.model_dump(mode="json")
     sources = origins_of(places)
     database = str(places.with_data_dir(settings.memory.storage.data_dir).database)
-    if json:
-        say.print_json(
-            {"settings": tree, "sources": sources, "warnings": layers, "database": database}
-        )
+    if say.print_if_json(
+        {"settings": tree, "sources": sources, "warnings": layers, "database": database}
+    ):
         return
     # As comments, so that the output is a valid settings file.
     say.out(f"# database: {say.line(database)}")
@@ -47,11 +46,10 @@ def show(json: options.Json = False) -> None:
 
 
 @options.examples("memd config path", '"$EDITOR" "$(memd config path)"')
-def path(json: options.Json = False) -> None:
+def path() -> None:
     """Print the path of the settings file; with --json, all paths of the profile."""
     places = Paths.resolve().with_settings()
-    if json:
-        say.print_json({name: str(value) for name, value in asdict(places).items()})
+    if say.print_if_json({name: str(value) for name, value in asdict(places).items()}):
         return
     from memd.base.settings import find
 
@@ -123,16 +121,15 @@ Key = Annotated[
 def set_value(
     key: Key,
     value: Annotated[str, "VALUE", "Text, number, true, false, null or JSON."],
-    json: options.Json = False,
 ) -> None:
     """Change a setting in the settings file, and reload the daemon."""
-    _change(key, _value(value), json=json)
+    _change(key, _value(value))
 
 
 @options.examples("memd config unset daemon.undo_days")
-def unset(key: Key, json: options.Json = False) -> None:
+def unset(key: Key) -> None:
     """Remove a setting from the settings file, so that its default applies."""
-    _change(key, _UNSET, json=json)
+    _change(key, _UNSET)
 
 
 _UNSET = object()
@@ -140,12 +137,12 @@ _UNSET = object()
 
 def _value(text: str) -> Any:
     try:
-        return notation.loads(text)
+        return json.loads(text)
     except ValueError:
         return text
 
 
-def _change(key: str, value: Any, *, json: bool) -> None:
+def _change(key: str, value: Any) -> None:
     from memd.base.settings import find, join_key, split_key
 
     places = Paths.resolve()
@@ -153,10 +150,9 @@ def _change(key: str, value: Any, *, json: bool) -> None:
     with _lock(places.config_file.parent):
         file = find(places.config_file) or places.config_file
         changed, messages, reload = _write_change(file, path, value)
-    if json:
-        say.print_json(
-            {"file": str(file), "changed": changed, "daemon": reload, "warnings": messages}
-        )
+    if say.print_if_json(
+        {"file": str(file), "changed": changed, "daemon": reload, "warnings": messages}
+    ):
         return
     say.out(say.line(str(file)))
     for warning in messages:
@@ -304,7 +300,7 @@ def _in_place(text: str, path: tuple[str, ...], value: Any) -> str | None:
         node = next((member for name, member in members if name.value == step), None)
     if not isinstance(node, yaml.ScalarNode) or node.style in ("|", ">"):
         return None
-    written = notation.dumps(value, ensure_ascii=False)
+    written = json.dumps(value, ensure_ascii=False)
     return text[: node.start_mark.index] + written + text[node.end_mark.index :]
 
 

@@ -19,7 +19,7 @@ Wait = Annotated[bool, "--wait", "Wait until the switch is complete."]
 
 
 @options.examples("memd model list", "memd model list --json")
-def list_(json: options.Json = False) -> None:
+def list_() -> None:
     """List embedding models with their state and LMEB score."""
     from memd.embedding.lmeb import RANKINGS, Tier, find_row, select
 
@@ -31,7 +31,7 @@ def list_(json: options.Json = False) -> None:
     for model in models:
         row = find_row(model["name"])
         model["lmeb"] = row._asdict() if row else None
-    if json:
+    if say.is_json():
         table_rows = [row._asdict() for row in RANKINGS]
         say.print_json({"models": models, "selected_by_lmeb": rule, "lmeb": table_rows})
         return
@@ -65,15 +65,12 @@ def list_(json: options.Json = False) -> None:
 def add(
     source: Annotated[Path, "SOURCE", "Folder with an ONNX model."],
     name: Annotated[str | None, "--name", "Name for the model; default: its folder's name."] = None,
-    json: options.Json = False,
 ) -> None:
     """Copy an embedding model into the models folder. "memd model use" switches to it."""
     from memd.embedding.add import add as put
 
     folder = put(Paths.resolve().model_dir, source.absolute(), name)
-    if json:
-        say.print_json({"folder": str(folder), "name": folder.name})
-    else:
+    if not say.print_if_json({"folder": str(folder), "name": folder.name}):
         say.out(str(folder))
         say.note(f"to use it: memd model use {folder.name}")
 
@@ -82,25 +79,23 @@ def add(
 def use(
     name: Annotated[str, "NAME", "Name, as printed by memd model list."],
     wait: Wait = False,
-    json: options.Json = False,
 ) -> None:
     """Switch to another embedding model, in the background.
 
     All memories are embedded again; until that is done, the current model stays in use.
     """
-    _report(call("model.use", name=name), wait, json)
+    _report(call("model.use", name=name), wait)
 
 
 @options.examples("memd model undo", "memd model undo --wait")
-def undo(wait: Wait = False, json: options.Json = False) -> None:
+def undo(wait: Wait = False) -> None:
     """Cancel the current switch of models, or switch back to the previous model."""
-    _report(call("model.undo"), wait, json)
+    _report(call("model.undo"), wait)
 
 
 @options.examples("memd model bench", "memd model bench all-MiniLM-L6-v2 some-model --json")
 def bench(
     names: Annotated[list[str] | None, "NAMES", "Models; default: all installed."] = None,
-    json: options.Json = False,
 ) -> None:
     """Measure how well models find your own memories by meaning. Changes nothing.
 
@@ -110,8 +105,7 @@ def bench(
     models = names or [model["name"] for model in list_models({}) if model["installed"]]
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         answer: dict[str, Any] = client.call("model.bench", {"names": models})
-    if json:
-        say.print_json(answer)
+    if say.print_if_json(answer):
         return
     if not answer["pairs"]:
         say.out(f"{answer['memories']} memories are too few for test questions")
@@ -126,10 +120,10 @@ def bench(
     say.note(f"{answer['pairs']} questions over {answer['memories']} memories")
 
 
-def _report(status: dict[str, Any], wait: bool, json: bool) -> None:
+def _report(status: dict[str, Any], wait: bool) -> None:
     if wait and status["coming"]:
         status = _wait(status)
-    if json:
+    if say.is_json():
         say.print_json(status)
     elif status["coming"]:
         target = status["coming"]

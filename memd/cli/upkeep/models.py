@@ -25,7 +25,6 @@ def install(
     multilingual: Annotated[
         bool, "--multilingual", "Install multilingual-e5-small beside the default model."
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """Download (90 MB, once), verify and install the embedding model."""
     paths = Paths.resolve()
@@ -34,15 +33,13 @@ def install(
     else:
         folder = paths.reranker_dir if reranker else paths.model_dir
         fetch(folder, source, reranker=reranker)
-    say.answer({"folder": str(folder), "installed": True}, str(folder), json=json)
+    say.answer({"folder": str(folder), "installed": True}, str(folder))
     if multilingual:
         say.note(f"to switch to it: memd model use {folder.name}")
 
 
-@options.examples("memd model export /media/stick/all-MiniLM-L6-v2")
-def export(
-    target: Annotated[Path, "TARGET", "Target folder."],
-) -> None:
+@options.examples("memd model export /media/stick/all-MiniLM-L6-v2", has_json=False)
+def export(target: Annotated[Path, "TARGET", "Target folder."]) -> None:
     """Copy the installed model to a folder, for a computer without a network."""
     from memd.embedding.install import export as write
 
@@ -51,7 +48,7 @@ def export(
 
 
 @options.examples("memd model status", "memd model status --json")
-def status(json: options.Json = False) -> None:
+def status() -> None:
     """Show which models are installed and in use. Exit code 4: the model in use is missing.
 
     Without it memd searches by words only. Which one is in use is known while memd runs; otherwise
@@ -80,9 +77,7 @@ def status(json: options.Json = False) -> None:
             "problem": damage,
         },
     }
-    if json:
-        say.print_json(answer)
-    else:
+    if not say.print_if_json(answer):
         models = list_models(serving)
         _print_models(models, folder)
         if in_use is None and sum(model["installed"] for model in models) > 1:

@@ -25,12 +25,10 @@ _LABELS = {"changes": "audit entries", "operations": "changes of facts"}
 
 
 @options.examples("memd check", "memd check --json")
-def check(json: options.Json = False) -> None:
+def check() -> None:
     """Check all pages, rows, checksums and caches of the database. Exit code 1: problems."""
     report: dict[str, Any] = call_or_run("store.check", "checking")
-    if json:
-        say.print_json(report)
-    else:
+    if not say.print_if_json(report):
         figures = report["figures"]
         left = figures.pop("pending", 0)
         for name, number in figures.items():
@@ -52,12 +50,10 @@ def check(json: options.Json = False) -> None:
 
 
 @options.examples("memd rebuild")
-def rebuild(json: options.Json = False) -> None:
+def rebuild() -> None:
     """Rebuild caches, indexes, contexts and damaged vectors from the memories."""
     call_or_run("store.rebuild", "rebuilding")
-    if json:
-        say.print_json({"rebuilt": True})
-    else:
+    if not say.print_if_json({"rebuilt": True}):
         say.note("rebuilt the caches and indexes")
 
 

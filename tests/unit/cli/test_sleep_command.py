@@ -200,7 +200,7 @@ def test_what_does_not_go_together_is_refused_before_anybody_is_asked(
 ) -> None:
     params = parse(sleep.sleep, line.split())
     assert params is not None
-    assert params.pop("profile") is None  # the entry point's
+    assert (params.pop("profile"), params.pop("json")) == (None, False)  # the entry point's
     with pytest.raises(InvalidError, match=message):
         sleep.sleep(**params)
 
