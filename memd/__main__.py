@@ -62,7 +62,7 @@ def _start_bare(arguments: Sequence[str]) -> None:
 def _serve_arguments(arguments: Sequence[str]) -> tuple[bool, str | None]:
     """Return whether *arguments* are all understood here, and the profile they name.
 
-    >>> _serve_arguments(["--foreground", "--profile", "work"])
+    >>> _serve_arguments(["--profile", "work"])
     (True, 'work')
     >>> _serve_arguments(["--help"])
     (False, None)
@@ -71,11 +71,11 @@ def _serve_arguments(arguments: Sequence[str]) -> tuple[bool, str | None]:
     waiting = list(arguments)
     while waiting:
         argument = waiting.pop(0)
-        if argument in ("--profile", "-p") and waiting:
+        if argument == "--profile" and waiting:
             profile = waiting.pop(0)
         elif argument.startswith("--profile="):
             profile = argument.removeprefix("--profile=")
-        elif argument != "--foreground":
+        else:
             return False, None
     return True, profile
 

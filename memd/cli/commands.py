@@ -35,27 +35,14 @@ class Group(NamedTuple):
 SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
     "Get started": (
         Entry("demo", "demo"),
-        Group("model", "Manage the embedding model: install, switch, export.", (
-            Entry("install", "upkeep.models"),
-            Entry("list", "upkeep.model_switch", "list_"),
-            Entry("add", "upkeep.model_switch"),
-            Entry("use", "upkeep.model_switch"),
-            Entry("undo", "upkeep.model_switch"),
-            Entry("bench", "upkeep.model_switch"),
-            Entry("export", "upkeep.models"),
-            Entry("status", "upkeep.models"),
-        )),
-        Group("service",
-              "Manage the daemon as a login service (systemd on Linux, launchd on macOS).", (
+        Group("service", "Run the daemon at every login, by systemd or launchd.", (
             Entry("install", "daemon.service"),
             Entry("uninstall", "daemon.service"),
             Entry("status", "daemon.service"),
         )),
-        Entry("serve", "daemon.serve"),
+        Entry("connect", "connect.connect"),
         Entry("status", "daemon.serve"),
-        Entry("stats", "daemon.stats"),
-        Entry("completion", "help"),
-        Entry("version", "daemon.serve"),
+        Entry("doctor", "connect.doctor"),
     ),
     "Memories": (
         Entry("add", "memory.memories"),
@@ -65,12 +52,12 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
         Entry("get", "memory.memories"),
         Entry("why", "memory.entry"),
         Entry("list", "memory.memories", "list_"),
-        Group("project", "Manage projects, the folders that memories are of: list, move.", (
+        Group("project", "List projects, and follow one whose folder moved.", (
             Entry("list", "project", "list_projects"),
             Entry("move", "project"),
         )),
         Entry("edit", "memory.entry"),
-        Group("preference", "Manage preferences, which every prompt contains.", (
+        Group("preference", "Set, list and delete preferences, which every prompt has.", (
             Entry("set", "memory.preference", "set_"),
             Entry("list", "memory.preference", "list_"),
             Entry("get", "memory.preference"),
@@ -80,9 +67,7 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
         Entry("export", "transfer.export"),
         Entry("wiki", "sleep.wiki"),
     ),
-    "Assistants": (
-        Entry("connect", "connect.connect"),
-        Entry("doctor", "connect.doctor"),
+    "Called by assistants": (
         Entry("mcp", "connect.connect"),
         Entry("hook", "connect.connect"),
         Entry("statusline", "connect.connect"),
@@ -91,7 +76,7 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
         Entry("inject", "memory.inject"),
         Entry("brief", "memory.inject"),
         Entry("synthesize", "memory.inject"),
-        Group("learn", "Manage lessons, and the playbook of tool patterns that worked.", (
+        Group("learn", "Store and list lessons, and tool patterns that worked.", (
             Entry("lesson", "memory.learn"),
             Entry("success", "memory.learn"),
             Entry("failure", "memory.learn"),
@@ -100,12 +85,12 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
             Entry("prune", "memory.learn"),
             Entry("forget", "memory.learn"),
         )),
-        Group("skill", "List and export skills made from the lessons of failures.", (
+        Group("skill", "List and export skills made from failures.", (
             Entry("list", "memory.learn", "list_skills"),
             Entry("show", "memory.learn", "show_skill"),
             Entry("export", "memory.learn", "export_skills"),
         )),
-        Group("llm", "Show the optional language model: its purposes, jobs and cost.", (
+        Group("llm", "Show what the optional language model does and costs.", (
             Entry("status", "llm"),
             Entry("jobs", "llm"),
         )),
@@ -119,8 +104,7 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
         Entry("compress", "sleep.sleep"),
     ),
     "Organisational memory": (
-        Group("org",
-              "Manage shared facts with history: policies, decisions, procedures, conventions.", (
+        Group("org", "Write and query facts: policies, decisions, conventions.", (
             Entry("write", "org.org"),
             Entry("retract", "org.org"),
             Entry("show", "org.org"),
@@ -132,7 +116,7 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
             Entry("as-of", "org.history", "as_of"),
             Entry("timeline", "org.history"),
         )),
-        Group("graph", "Query and extend the graph of entities and their relations.", (
+        Group("graph", "Query the graph of entities and their relations.", (
             Entry("neighbours", "org.graph"),
             Entry("path", "org.graph"),
             Entry("query", "org.graph"),
@@ -159,50 +143,66 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
         Entry("forget", "memory.removal"),
     ),
     "Access and audit": (
-        Group("agent", "Manage per-agent settings: what an agent keeps, and for how long.", (
+        Group("agent", "Set what an agent keeps, and for how long.", (
             Entry("set", "access.agent", "set_"),
             Entry("show", "access.agent"),
             Entry("list", "access.agent", "list_"),
         )),
-        Group("client", "Manage client keys and their scopes.", (
+        Group("client", "Create, list and revoke client keys.", (
             Entry("add", "access.client"),
             Entry("list", "access.client", "list_"),
             Entry("revoke", "access.client"),
         )),
-        Group("owner", "Manage the owner key, which signs what you write yourself.", (
+        Group("owner", "Create the owner key, which signs what you write.", (
             Entry("init", "org.owner"),
             Entry("show", "org.owner"),
         )),
-        Group("audit", "Show and verify the audit of all changes and refusals.", (
+        Group("audit", "Show and verify the audit of changes and refusals.", (
             Entry("show", "access.audit"),
             Entry("verify", "access.audit"),
         )),
-        Group("flagged", "Review memories that look like attacks: release or quarantine them.", (
+        Group("flagged", "Review memories that look like attacks.", (
             Entry("list", "memory.flagged", "list_"),
             Entry("show", "memory.flagged"),
             Entry("release", "memory.flagged"),
             Entry("add", "memory.flagged"),
         )),
     ),
-    "Maintenance": (
+    "Daemon and settings": (
+        Entry("serve", "daemon.serve"),
+        Entry("stats", "daemon.stats"),
+        Group("model", "Install, switch and export embedding models.", (
+            Entry("install", "upkeep.models"),
+            Entry("list", "upkeep.model_switch", "list_"),
+            Entry("add", "upkeep.model_switch"),
+            Entry("use", "upkeep.model_switch"),
+            Entry("undo", "upkeep.model_switch"),
+            Entry("bench", "upkeep.model_switch"),
+            Entry("export", "upkeep.models"),
+            Entry("status", "upkeep.models"),
+        )),
         Group("config", "Show and change settings.", (
             Entry("show", "upkeep.config"),
             Entry("path", "upkeep.config"),
             Entry("set", "upkeep.config", "set_value"),
             Entry("unset", "upkeep.config"),
         )),
-        Group("profile", "Manage profiles: separate memories, each with its own daemon.", (
+        Group("profile", "Keep separate memories, each with its own daemon.", (
             Entry("list", "daemon.profile", "list_"),
             Entry("create", "daemon.profile"),
             Entry("remove", "daemon.profile"),
         )),
-        Group("tune", "Tune recall to your own memories, or undo it.", (
+        Group("tune", "Tune recall to your own memories.", (
             Entry("run", "memory.tune"),
             Entry("status", "memory.tune"),
             Entry("cancel", "memory.tune"),
             Entry("use", "memory.tune"),
             Entry("undo", "memory.tune"),
         )),
+        Entry("completion", "help"),
+        Entry("version", "daemon.serve"),
+    ),
+    "Database": (
         Entry("check", "upkeep.upkeep"),
         Entry("rebuild", "upkeep.upkeep"),
         Entry("backup", "upkeep.backup"),

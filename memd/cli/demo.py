@@ -65,7 +65,7 @@ QUESTIONS = (
 def demo(
     file: Annotated[Path | None, "[FILE]", "Text file to use; default: memd's README."] = None,
 ) -> None:
-    """Show memd at work on a temporary memory: store texts, answer questions."""
+    """Show memd at work on a temporary memory."""
     title, text = _text(file)
     model_dir = Paths.resolve().model_dir
     fetch(model_dir)

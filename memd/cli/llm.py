@@ -15,7 +15,7 @@ from memd.llm import job_files
 
 @options.examples("memd llm status", "memd llm status --json")
 def status() -> None:
-    """Show the language model, what it is used for, and the tokens it has used."""
+    """Show the language model, its purposes and its tokens."""
     answer: dict[str, Any] = call("llm.status")
     if say.print_if_json(answer):
         return
@@ -55,7 +55,10 @@ def _purpose_row(purpose: dict[str, Any]) -> tuple[str, ...]:
 def jobs(
     job: Annotated[str | None, "[ID]", "Show this job, with its prompt and answer."] = None,
 ) -> None:
-    """List what was sent to the command of llm.command, newest first. Needs no daemon."""
+    """List what was sent to the command of llm.command, newest first.
+
+    Needs no daemon.
+    """
     folder = Paths.resolve().with_settings().jobs_dir
     if job is None:
         _list(job_files.jobs_in(folder))

@@ -35,7 +35,7 @@ def records(
     limit: Annotated[int | None, "--limit N", "Page size of list; default: 100."] = None,
     after: options.After = None,
 ) -> None:
-    """List, show, count or export operational records: tasks, costs, messages, metrics."""
+    """List, show, count or export tasks, costs and messages."""
     entity, verb = _validate(entity, verb)
     if (verb == "show") != bool(key):
         raise InvalidError(

@@ -69,7 +69,7 @@ def test_what_a_check_says_of_a_stale_index_mends_it(tmp_path: Path) -> None:
     assert typed(tmp_path, "check").returncode == 0
 
 
-@pytest.mark.parametrize("words", [["serve"], ["serve", "--foreground"], ["service", "install"]])
+@pytest.mark.parametrize("words", [["serve"], ["service", "install"]])
 def test_a_home_that_cannot_be_written_is_a_message(tmp_path: Path, words: list[str]) -> None:
     """Nobody, not even root, makes a folder in /sys; elsewhere a file stands in the way."""
     home = Path("/sys/memd") if sys.platform == "linux" else tmp_path / "file" / "home"

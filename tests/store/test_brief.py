@@ -461,11 +461,13 @@ async def test_no_rule_that_a_nap_concluded_takes_the_place_of_what_a_person_sta
     ]
     await napped(room.bed, replace(own, at=OLD), session_id="one", project_id=PROJECT)
     await napped(room.bed, *concluded, ENDED, session_id="two", project_id=PROJECT)
+    full = 0
     for budget in range(80, 600, 20):
         lines = text(await room.brief(token_budget=budget))
         has_others = any(each.text in lines for each in concluded)
         assert own.text in lines or not has_others, budget
-    assert has_others
+        full += has_others
+    assert full
 
 
 async def test_few_wishes_of_other_projects_are_told_and_after_the_rules(room: Room) -> None:

@@ -24,7 +24,7 @@ def show(
     limit: options.PageLimit = 50,
     after: Annotated[int | None, "--after SEQ", "Continue with rows older than SEQ."] = None,
 ) -> None:
-    """List writes and refusals, newest first: time, client, method, outcome, rows."""
+    """List writes and refusals, newest first."""
     page: dict[str, Any] = call(
         "audit.show", client=client, method=method, outcome=outcome, limit=limit, after=after
     )
@@ -59,10 +59,11 @@ def verify(
         "A head that you noted, as in the log; may be repeated.",
     ] = None,
 ) -> None:
-    """Verify that no row of the audit was edited, removed, moved or cut off. Exit code 1: one was.
+    """Verify that no row of the audit was changed or removed.
 
-    The end of the chain is compared with the heads that memd notes outside the database: regularly,
-    at each stop and with each backup. Rows that no head covers are reported as unproven.
+    Exit code 1: one was. The end of the chain is compared with the heads that memd notes outside
+    the database: regularly, at each stop and with each backup. Rows that no head covers are
+    reported as unproven.
     """
     anchors = [_anchor(text) for text in anchor or ()]
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:

@@ -30,9 +30,9 @@ def add(
         str, "--scopes LIST", "Comma-separated: read, write, propose, admin."
     ] = "read,write,propose",
 ) -> None:
-    """Create a key for a client. Prints the path of the key file, which only you can read.
+    """Create a key for a client. Prints the path of its file.
 
-    Set MEMD_CLIENT_KEY_FILE to this path for the client.
+    Only you can read the file. Set MEMD_CLIENT_KEY_FILE to this path for the client.
     """
     added: dict[str, Any] = call(
         "client.add",
@@ -75,7 +75,10 @@ def list_() -> None:
 
 @options.examples("memd client revoke claude")
 def revoke(name: Named) -> None:
-    """Revoke the key of a client, at once: its open connections lose their scopes too."""
+    """Revoke the key of a client.
+
+    Its open connections lose their scopes at once.
+    """
     revoked = call("client.revoke", name=name)
     if not say.print_if_json(revoked):
         say.note(f"revoked the key of client {say.line(name)}")

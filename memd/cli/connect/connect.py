@@ -32,9 +32,9 @@ def mcp(
         str | None, "--client NAME", 'Client whose key to use, as created by "memd client add".'
     ] = None,
 ) -> None:
-    """Serve MCP on stdin and stdout by forwarding to the daemon; started by assistants.
+    """Serve MCP on stdin and stdout; assistants start it.
 
-    After a restart of the daemon it reconnects with the next request.
+    It forwards to the daemon, and connects again after a restart of the daemon.
     """
     from memd.assist import pump
 
@@ -58,11 +58,11 @@ def connect(
     ] = None,
     yes: options.Yes = False,
 ) -> None:
-    """Connect an assistant: client key, MCP server and hooks. Shows each change and asks.
+    """Connect an assistant to memd, or list the assistants.
 
-    Only memd's own entries are added to its files; a copy of each file is kept beside it, and
-    --remove restores it. Connected assistants share one memory; with --agent, given at the first
-    connection, an assistant gets a memory of its own.
+    Adds memd's MCP server and hooks to the assistant's settings, after showing each change and
+    asking. --remove restores every file as it was. Connected assistants share one memory; with
+    --agent at the first connection an assistant gets a memory of its own.
     """
     if name is None:
         _list()
@@ -228,7 +228,7 @@ def _yes(value: object) -> str:
 
 
 _Client = Annotated[
-    str | None, "--client NAME", "Client whose key to use; default: that of SOURCE."
+    str | None, "--client NAME", "Client whose key to use; default: the assistant's."
 ]
 
 
@@ -240,10 +240,10 @@ def hook(
     event: Annotated[str, "EVENT", "Event, as the assistant names it."],
     client: _Client = None,
 ) -> None:
-    """Handle an event of an assistant, read from stdin; called by its hooks.
+    """Handle an event of an assistant; its hooks call it.
 
-    Prints what the assistant is to read. Exits with 0, and prints nothing if the daemon is not
-    running.
+    Reads the event from stdin and prints what the assistant is to read, nothing if the daemon is
+    not running. The exit code is always 0.
     """
     from memd.assist import hook as hooks
 
@@ -258,7 +258,10 @@ def statusline(
     ] = None,
     client: _Client = None,
 ) -> None:
-    """Report Claude Code's context usage to memd, and print its status line."""
+    """Print a status line for Claude Code; its settings call it.
+
+    Reports how full the context window is to memd, too.
+    """
     from memd.assist import statusline as line
 
     more = [f"--client={client}"] if client else []

@@ -22,9 +22,10 @@ def doctor(
     fix: Annotated[bool, "--fix", "Fix what memd can fix; asks first."] = False,
     yes: options.Yes = False,
 ) -> None:
-    """Diagnose the connections of assistants: missing, outdated, untrusted or duplicate entries.
+    """Find and fix broken connections of assistants.
 
-    Includes the settings in the current folder, and memd's own. Exit code 4: problems found.
+    It also reads the settings of assistants in the current folder, and memd's own. Exit code 4:
+    problems found.
     """
     place = locations()
     problems = _findings(place)

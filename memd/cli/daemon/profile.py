@@ -28,7 +28,7 @@ Name = Annotated[str, "NAME", "Name: up to 32 lower-case letters, digits, - and 
 
 @options.examples("memd profile list", "memd profile list --json")
 def list_() -> None:
-    """List profiles, the state of their daemons and the size of their databases."""
+    """List profiles, with their daemons and sizes."""
     names = list_profiles(Paths.resolve(DEFAULT_PROFILE))
     rows = [
         (name, _is_running(Paths.resolve(name).with_settings()), _bytes(name)) for name in names
@@ -64,10 +64,10 @@ def create(name: Name) -> None:
 
 @options.examples("memd profile remove work", "memd profile remove work --yes")
 def remove(name: Name, yes: options.Yes = False) -> None:
-    """Erase a profile permanently: memories, keys, settings, service and backups beside them.
+    """Erase a profile permanently.
 
-    Stops its daemon first. Backups elsewhere are kept, and so are the models, which all profiles
-    share.
+    Stops its daemon, and erases its memories, keys, settings, service and the backups beside them.
+    Backups elsewhere are kept, and so are the models, which all profiles share.
     """
     if name == DEFAULT_PROFILE:
         raise InvalidError(

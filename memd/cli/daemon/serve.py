@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 from memd import __version__
 from memd.cli import options, say
@@ -13,13 +13,8 @@ from memd.cli.sleep.sleep import status_line
 
 
 @options.examples("memd serve", "memd serve --profile work", has_json=False)
-def serve(
-    foreground: Annotated[
-        bool, "--foreground", "No effect; memd always stays in the foreground."
-    ] = False,
-) -> None:
+def serve() -> None:
     """Run the daemon in the foreground until Ctrl-C or SIGTERM."""
-    del foreground  # memd never forks, so it always stays in the foreground
     from memd.base.paths import Paths
     from memd.daemon import serve as run
 
@@ -38,7 +33,10 @@ _MODEL_DETAILS = frozenset(("fingerprint", "dimension", "window_tokens"))
 
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")
 def status() -> None:
-    """Show the daemon's status. Exit code: 0 ok, 3 not running, 4 degraded."""
+    """Show whether memd works and what it holds.
+
+    Exit code: 0 ok, 3 not running, 4 degraded.
+    """
     answer: dict[str, Any] = call("system.status")
     if not say.print_if_json(answer):
         answer["model"] = {
@@ -82,7 +80,7 @@ _LINES: dict[str, Callable[[Any], str]] = {
 
 @options.examples("memd version", "memd version --json")
 def version() -> None:
-    """Print the versions of memd, Python and the main dependencies."""
+    """Print the versions of memd, Python and the main libraries."""
     from importlib.metadata import version as version_of
 
     parts = {name: version_of(name) for name in ("apsw", "sqlite-vec", "fastembed", "pydantic")}

@@ -34,7 +34,7 @@ def stats(
         bool, "--prometheus", "Print only the metrics, in the Prometheus text format."
     ] = False,
 ) -> None:
-    """Show statistics: growth, response times, recalls, prompts, naps and nights."""
+    """Show growth, response times, results, naps and nights."""
     if plot is not None and plot.suffix.lower() != ".svg":
         raise InvalidError(f"{say.line(str(plot))} must end in .svg", field="plot")
     if prometheus:

@@ -113,9 +113,9 @@ def edit(
     text: Annotated[str | None, "--text TEXT", "The new text; - reads stdin."] = None,
     agent: options.Agent = None,
 ) -> None:
-    """Edit the text of a memory in $VISUAL or $EDITOR, or with --text.
+    """Edit the text of a memory in your editor.
 
-    The memory keeps its id and tags. Saving the text unchanged does nothing.
+    That is $VISUAL or $EDITOR. The memory keeps its id and tags.
     """
     named = options.without_none(id=memory_id, agent_id=agent)
     with daemon() as client:

@@ -38,7 +38,10 @@ def list_(
 
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(memory_id: Annotated[str, "ID", "Id, as printed by list."]) -> None:
-    """Show the full text and origin of a flagged memory. Do not paste it to an assistant."""
+    """Show a flagged memory whole, with its origin.
+
+    Do not paste it to an assistant.
+    """
     (memory,) = call("memory.flagged", id=memory_id)["items"]
     if say.print_if_json(memory):
         return
@@ -57,12 +60,18 @@ def show(memory_id: Annotated[str, "ID", "Id, as printed by list."]) -> None:
 
 @options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def release(memory_ids: _Ids) -> None:
-    """Release memories from quarantine. They are found again, with the same trust as before."""
+    """Release memories from quarantine.
+
+    They are found again, with the same trust as before.
+    """
     change_each("memory.release", memory_ids, None, "released", "not in quarantine:")
 
 
 @options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def add(memory_ids: _Ids) -> None:
-    """Quarantine memories, and move what was derived from them to the trash."""
+    """Quarantine memories.
+
+    What was derived from them goes to the trash.
+    """
     why = "no such memory:"
     change_each("memory.quarantine", memory_ids, None, "quarantined", why)

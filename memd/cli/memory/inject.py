@@ -42,7 +42,7 @@ def inject(
     ] = None,
     agent: options.Agent = None,
 ) -> None:
-    """Show the messages that memd would add to a prompt for QUESTION."""
+    """Show what memd would add to a prompt."""
     prompt: dict[str, Any] = call(
         "inject.prepare",
         query=options.join_words(query),
@@ -97,7 +97,7 @@ def synthesize(
     project: options.Project = None,
     agent: options.Agent = None,
 ) -> None:
-    """Synthesize lessons, tool patterns, messages and summaries into one short block."""
+    """Put lessons, messages and summaries into one short block."""
     synthesis = call(
         "memory.synthesize",
         query=options.join_words(query),
@@ -129,10 +129,10 @@ def brief(
     budget: options.Budget = None,
     agent: options.Agent = None,
 ) -> None:
-    """Show the brief that a session gets when it starts, or after its window was compacted.
+    """Show the brief that a new session gets.
 
-    In a project's folder it is of that project, with your preferences and what you stored outside
-    of any project since its last session; elsewhere it is of all projects.
+    A session gets it again after its context window was compacted. In a project's folder it is of
+    that project, elsewhere of all projects.
     """
     project_id = project_id_or_here(project, agent)
     answer: dict[str, Any] = call(

@@ -28,7 +28,7 @@ def lesson(
     task_type: Kind = None,
     agent: options.Agent = None,
 ) -> None:
-    """Store a lesson, which prompts with a matching question get. Prints its id."""
+    """Store a lesson for prompts that it fits. Prints its id."""
     _outcome(lesson=what, tools=tool, task_type=task_type, agent_id=agent)
 
 
@@ -42,7 +42,10 @@ def success(
     task_type: Kind = None,
     agent: options.Agent = None,
 ) -> None:
-    """Store what worked, as a lesson or, with --tool, as a playbook pattern. Prints its id."""
+    """Store what worked. Prints its id.
+
+    It becomes a lesson or, with --tool, a pattern of the playbook.
+    """
     if not tool:
         _outcome(
             lesson=what,
@@ -71,7 +74,10 @@ def failure(
     task: Annotated[str | None, "--task ID", "Task id, with --error; default: the text."] = None,
     agent: options.Agent = None,
 ) -> None:
-    """Store what failed, as a lesson or, with --error, as a tiered skill. Prints its id."""
+    """Store what failed. Prints its id.
+
+    It becomes a lesson or, with --error, a skill.
+    """
     if error is None:
         if cure is not None or task is not None:
             raise InvalidError("--cure and --task need --error")
@@ -107,7 +113,10 @@ def prune(
     dry_run: Annotated[bool, "--dry-run", "List what would be archived; change nothing."] = False,
     agent: options.Agent = None,
 ) -> None:
-    """Archive lessons of failures older than 90 days, or outweighed by better ones."""
+    """Archive lessons of failures that are old or outweighed.
+
+    Old is more than 90 days.
+    """
     answer = call("learn.prune", dry_run=dry_run, agent_id=agent)
     if say.print_if_json(answer):
         return

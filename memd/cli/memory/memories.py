@@ -43,11 +43,11 @@ def add(
     project: options.PromptProject = None,
     agent: options.Agent = None,
 ) -> None:
-    """Store a text as a memory, verbatim. Prints its id.
+    """Store a text as it is. Prints the id of the memory.
 
-    A text that states a preference ("I prefer", "I always", "I hate", "my favourite", "always",
-    "never", "answer in German"), or that is added as procedural, is part of every prompt;
-    one for "this repo" or "this project" only of that project's prompts.
+    A text that states a preference ("I prefer", "I always", "never", "answer in German"), or that
+    is added as procedural, is part of every prompt; with "in this repo" or "in this project" only
+    of the prompts of that project.
     """
     from memd.cli.memory import answers
     from memd.text.preference import default_category
@@ -118,13 +118,11 @@ def search(
     why: Why = False,
     agent: options.Agent = None,
 ) -> None:
-    """Search memories; each result is marked likely or possible.
+    """Search memories by meaning and words.
 
-    Prints as many as are worth reading; --top asks for more. Those of the project rank higher.
-    Preferences are listed only if they answer the question ("memd recall" always begins with
-    them). --turns includes questions, requests and remarks, which "memd archive restore" turns
-    into memories. --sessions searches the verbatim messages of sessions, of all projects unless
-    one is given. Neither is put into a prompt by itself.
+    Prints the memories that are likely or possible answers, those of this project first; --top
+    prints more. --turns also searches questions, requests and remarks, and --sessions the messages
+    of sessions; no prompt gets these by itself. "memd archive restore" turns one into a memory.
     """
     from memd.cli.memory import answers
 
@@ -169,7 +167,7 @@ def recall(
     ] = False,
     agent: options.Agent = None,
 ) -> None:
-    """Print the <memory> block that an assistant's prompt would get."""
+    """Print the <memory> block for a question, as programs get it."""
     low, high = parse_range(since, until)
     answer = call(
         "memory.recall",
@@ -198,7 +196,10 @@ def recall(
 
 @options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
 def get(memory_id: options.MemoryId, agent: options.Agent = None) -> None:
-    """Print one memory: its text to stdout, its metadata to stderr."""
+    """Print one memory.
+
+    Its text goes to stdout, the rest to stderr.
+    """
     entry = call("memory.get", id=memory_id, agent_id=agent)
     if entry is None:
         raise say.unknown_memory(memory_id)
@@ -235,10 +236,9 @@ def list_(
     after: options.After = None,
     agent: options.Agent = None,
 ) -> None:
-    """List memories, newest first, one page at a time.
+    """List memories, newest first.
 
-    Questions, requests and remarks, which are in no prompt, are listed with --turns. The kind of
-    what a nap stored stands in the place of its category.
+    What a nap stored is listed with its kind, such as decision, in place of the category.
     """
     if project and not any_project:
         raise InvalidError("--project and --no-project exclude each other")

@@ -23,8 +23,8 @@ def set_(
 ) -> None:
     """Set a preference, replacing one of the same name.
 
-    It holds in all projects. One for a single project is added in its folder: memd add "In this
-    repo I prefer tabs".
+    It holds in all projects. For one project, run in its folder: memd add "In this repo I prefer
+    tabs".
     """
     from memd.text.preference import is_of_project
 
@@ -44,10 +44,10 @@ def set_(
 
 @options.examples("memd preference list", "memd preference list --json")
 def list_(agent: options.Agent = None) -> None:
-    """List preferences, newest first: those set by name and those found in texts.
+    """List preferences, newest first.
 
-    What somebody wishes of an assistant in a session is kept by its nap: memd list --category
-    preference.
+    They were set by name or found in texts. Wishes that naps kept of sessions are memories: memd
+    list --category preference.
     """
     page = call("preference.list", agent_id=agent)
     if say.print_if_json(page):
@@ -87,9 +87,9 @@ def get(name: PreferenceName, agent: options.Agent = None) -> None:
 
 @options.examples("memd preference confirm editor")
 def confirm(name: PreferenceName, agent: options.Agent = None) -> None:
-    """Confirm a preference that an assistant set, so that prompts no longer fence it.
+    """Confirm a preference that an assistant set.
 
-    Prints the text; only that text is confirmed.
+    Prompts no longer fence it. Prints the text; only that text is confirmed.
     """
     params = options.without_none(name=name, agent_id=agent)
     with daemon() as client:
@@ -104,7 +104,7 @@ def confirm(name: PreferenceName, agent: options.Agent = None) -> None:
 
 @options.examples("memd preference delete editor")
 def delete(name: PreferenceName, agent: options.Agent = None) -> None:
-    """Delete a preference. Memories that state it are archived, and no longer told."""
+    """Delete a preference, and archive the memories that state it."""
     done = call("preference.delete", name=name, agent_id=agent)
     say.print_if_json({"deleted": done})
     if not done:

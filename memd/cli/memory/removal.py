@@ -25,7 +25,10 @@ _LINE_CELLS = 100
 
 @options.examples("memd delete 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def delete(memory_ids: options.MemoryIds, agent: options.Agent = None) -> None:
-    """Move memories to the trash, where they can be restored for a week by default."""
+    """Move memories to the trash.
+
+    They can be restored for a week, unless the setting daemon.undo_days says otherwise.
+    """
     change_each("memory.delete", memory_ids, agent, "deleted", say.NO_MEMORY)
 
 
@@ -47,7 +50,10 @@ def forget(
     dry_run: options.DryRun = False,
     agent: options.Agent = None,
 ) -> None:
-    """Erase memories permanently and everywhere. Only an old backup can bring them back."""
+    """Erase memories permanently.
+
+    Nothing of them is left in any table, cache or page; only an old backup can bring them back.
+    """
     params = _forget_params(memory_ids, source, session) | options.without_none(agent_id=agent)
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         preview = client.call("memory.forget", {**params, "dry_run": True})
@@ -76,7 +82,7 @@ def trash_list(
     after: options.After = None,
     agent: options.Agent = None,
 ) -> None:
-    """List the trash, with the time at which each memory is erased."""
+    """List the trash, and when each memory is erased."""
     columns = (
         id_column(),
         time_column("DELETED"),
@@ -166,7 +172,10 @@ def search(
     limit: options.Limit = 50,
     agent: options.Agent = None,
 ) -> None:
-    """Search the archive: memories that were summarised, over the cap, or unimportant."""
+    """Search the archive.
+
+    It holds memories that were summarised, over the cap, or unimportant.
+    """
     answer = call(
         "archive.search",
         text=query,
@@ -195,7 +204,7 @@ def restore(
     show: Annotated[bool, "--show", "Print the memories; leave them in the archive."] = False,
     agent: options.Agent = None,
 ) -> None:
-    """Restore memories from the archive, byte for byte, with their old ids."""
+    """Restore memories from the archive, with their ids."""
     entries, missing = _fetch_archived(memory_ids, agent, show=show)
     if not say.print_if_json({"archived" if show else "restored": entries, "missing": missing}):
         for item in entries:
@@ -227,7 +236,7 @@ def turned_away(
     after: options.After = None,
     agent: options.Agent = None,
 ) -> None:
-    """List or restore texts of all agents that ingest turned away as unimportant."""
+    """List or restore texts that were archived as unimportant."""
     if restore:
         count = call("archive.restore_turned_away", agent_id=agent, everybody=agent is None)
         say.answer({"restored": count}, f"restored {count:,}")

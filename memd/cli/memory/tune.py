@@ -35,9 +35,10 @@ def run(
     encoder: Encoder = False,
     detach: Detach = False,
 ) -> None:
-    """Tune recall on your own memories: make pairs, mine hard negatives, train, evaluate.
+    """Tune recall on your own memories.
 
-    The result is used only if it is better on held-out pairs; "memd tune undo" reverts it.
+    Makes pairs, mines hard negatives, trains and evaluates. The result is used only if it is better
+    on held-out pairs; "memd tune undo" reverts it.
     """
     params = {"resume": resume, "weights": weights, "encoder": encoder}
     with daemon() as client:
@@ -52,7 +53,7 @@ def run(
 
 @options.examples("memd tune status", "memd tune status --json")
 def status() -> None:
-    """Show the tuning in use, the progress of a run, and the results of the last runs."""
+    """Show the tuning in use, and the last runs."""
     answer = call("tune.status")
     if say.print_if_json(answer):
         return

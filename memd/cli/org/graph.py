@@ -21,7 +21,7 @@ def neighbours(
     known_at: KnownAt = None,
     agent: options.Agent = None,
 ) -> None:
-    """List the relations of an entity, each with the text that states it."""
+    """List the relations of an entity, with their evidence."""
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.neighbours", **params, name=name, limit=limit)
     if say.print_if_json(answer):
@@ -44,7 +44,7 @@ def path(
     known_at: KnownAt = None,
     agent: options.Agent = None,
 ) -> None:
-    """Show the shortest paths between two entities, most trusted first."""
+    """Show the shortest paths between two entities."""
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.path", source=source, target=target, hops=hops, limit=limit, **params)
     if say.print_if_json(answer):
@@ -68,9 +68,10 @@ def query(
     known_at: KnownAt = None,
     agent: options.Agent = None,
 ) -> None:
-    """Answer a question by following relations from the entities it names, and show the path.
+    """Answer a question by the relations of what it names.
 
-    Results that the relations of the question do not lead to are marked as near.
+    Shows the path to each answer. Results that are only near, off the relations of the question,
+    are marked.
     """
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.query", **params, question=question, limit=limit)

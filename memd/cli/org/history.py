@@ -32,7 +32,7 @@ def as_of(
     limit: options.PageLimit = 20,
     after: options.After = None,
 ) -> None:
-    """List the facts that were valid at one time, as memd knew them at another.
+    """List the facts that were valid at a time, as then known.
 
     Validity is what the texts state; knowledge is when memd learned it. A time is a day, a month
     (each means its beginning, in UTC), or a time with a zone.
@@ -75,7 +75,7 @@ def timeline(
     name: Annotated[str, "NAME", "Name of an entity, or id of a fact."],
     svg: Annotated[Path | None, "--svg FILE", "Write an SVG file instead."] = None,
 ) -> None:
-    """Show the timeline of an entity or a fact: what was valid when, and by whom."""
+    """Show what was valid when of an entity or a fact, and by whom."""
     answer = call("org.timeline", name=name)
     bars = [_bar(stretch) for stretch in answer["stretches"]]
     now_us = SystemClock().now_us()

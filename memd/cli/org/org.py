@@ -123,9 +123,10 @@ def query(
     category: Kinds = None,
     limit: options.Limit = 5,
 ) -> None:
-    """Search facts: literal matches of TEXT first, then those that share words with it.
+    """Search facts.
 
-    Returns at most org_memory.extended_store.max_retrieved_per_query facts.
+    Literal matches of TEXT come first, then facts that share words with it. Returns at most
+    org_memory.extended_store.max_retrieved_per_query facts.
     """
     text = options.join_words(words) if words else None
     answer = call("org.query", context=text, categories=categories_of(category), limit=limit)
@@ -138,7 +139,10 @@ def policies(
         bool, "--all", "Include policies that are no longer or not yet valid."
     ] = False,
 ) -> None:
-    """List the policies that every prompt contains: from the settings, then those written."""
+    """List the policies, which every prompt contains.
+
+    Those of the settings come first, then those that were written.
+    """
     answer = call("org.policies", every=every)
     nothing = "no policies; the settings list some in org_memory.core_policies"
     _print_facts(answer, nothing)

@@ -34,7 +34,10 @@ def propose(
     retract: Annotated[str | None, "--retract ID", "Propose to retract this fact."] = None,
     agent: options.Agent = None,
 ) -> None:
-    """Propose a fact, or to retract one, to the owner. Prints the id of the proposal."""
+    """Propose a fact to the owner, or to retract one.
+
+    Prints the id of the proposal.
+    """
     if (text is None) is (retract is None):
         raise InvalidError("give either a TEXT or --retract ID")
     if retract is not None:
@@ -62,9 +65,10 @@ def review(
     approve: Annotated[str | None, "--approve ID", "Approve this proposal."] = None,
     reject: Annotated[str | None, "--reject ID", "Reject this proposal."] = None,
 ) -> None:
-    """Review proposals one by one; with --json or in a pipe, list them.
+    """Review proposals one by one.
 
-    Approving and rejecting require the owner key, so memd asks for its passphrase.
+    With --json or in a pipe, lists them. Approving and rejecting require the owner key, so memd
+    asks for its passphrase.
     """
     if approve and reject:
         raise InvalidError("--approve and --reject exclude each other", hint="use one of them")

@@ -85,10 +85,11 @@ def sleep(
         str | None, "--agent NAME", "Only memories of this agent; default: all agents."
     ] = None,
 ) -> None:
-    """Show, run, pause or undo naps and nights. Without options: the last and the next night.
+    """Show, run, pause or undo naps and nights.
 
-    A night archives older memories behind short summaries and enforces the retention and cap of
-    the settings. Archived memories can still be searched, and each run can be undone.
+    Without options it shows the last and the next night. A night archives older memories behind
+    short summaries and applies the retention and cap of the settings. Archived memories can still
+    be searched, and each run can be undone.
     """
     action = _action(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
     check_options(action, run, by_night=bool(step or agent or in_days), last=last)
@@ -116,9 +117,9 @@ def compress(
     ] = None,
     agent: options.Agent = None,
 ) -> None:
-    """Replace each of the oldest sessions by a short summary, if there are more than ten.
+    """Replace the oldest sessions by short summaries.
 
-    The originals stay in the archive, and the run can be undone.
+    It needs more than ten sessions. The originals stay in the archive, and the run can be undone.
     """
     params = options.without_none(force=force, sessions=sessions, agent_id=agent)
     _run("sleep.compress", params, "compressing")

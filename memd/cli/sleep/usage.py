@@ -30,7 +30,10 @@ def usage(
     watch: Annotated[bool, "--watch, -w", "Refresh until Ctrl-C."] = False,
     agent: options.Agent = None,
 ) -> None:
-    """Show how full each assistant's context window is. At 80 % its session naps."""
+    """Show how full each assistant's context window is.
+
+    At 80 % the session naps.
+    """
     params = options.without_none(agent_id=agent)
     with daemon() as client:
         answer = client.call("usage.list", params)

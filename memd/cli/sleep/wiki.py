@@ -19,10 +19,10 @@ def wiki(
     folder: Annotated[str | None, "[DIR]", "Target folder; default: memd's own."] = None,
     agent: options.Agent = None,
 ) -> None:
-    """Export memories as Markdown files: originals, summaries and an index.
+    """Export memories as Markdown files with an index.
 
-    Each agent has its own folder. A later export updates it; files that memd did not write are
-    kept.
+    Each agent has its own folder. A later export updates it and keeps files that memd did not
+    write.
     """
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         if folder is None:

@@ -94,9 +94,10 @@ def export(
         str | None, "--agent NAME", "Export only the visible memories of this agent, newest first."
     ] = None,
 ) -> None:
-    """Export everything as JSONL: memories of all agents and states, preferences, facts, lessons.
+    """Export everything as JSON lines.
 
-    "memd import" reads it, on this or another computer. Keys and the audit are not exported.
+    That is the memories of all agents, preferences, facts and lessons, but no keys and no audit.
+    "memd import" reads it, on this or another computer.
     """
     file = None if file == _STDOUT else file
     kinds: Counter[str] = Counter()

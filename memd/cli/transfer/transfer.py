@@ -59,21 +59,16 @@ def import_(
     dry_run: options.DryRun = False,
     agent: options.Agent = None,
 ) -> None:
-    """Import notes, recorded sessions and exports of other programs. Can be repeated.
+    """Import notes, recorded sessions and exports of other programs.
 
-    Notes: each section becomes a memory with its headings, and the title, date and tags of the
-    front matter or a date in the file name. Import an edited file again: text that is gone from
-    it is superseded ("memd archive restore" restores it). Memories of a moved or deleted file
-    stay; see "memd forget --source".
+    Notes: each section of a file becomes a memory. Import an edited file again: text that is gone
+    from it is archived. To erase the memories of a file: memd forget --source FILE.
 
-    Sessions: a file in which an assistant recorded a session is recognised by its content. memd
-    keeps a few memories and a digest, dated as in the session, and the text for "memd search
-    --sessions". The same applies to the zip exports of ChatGPT and Claude, to opencode (its
-    opencode.db, its storage folder, or the output of "opencode export") and to aider's history.
-    The memories of MCP's server-memory, mem0 and claude-mem are imported one by one.
+    Sessions: memd recognises the files of assistants, the exports of ChatGPT, Claude and opencode,
+    and aider's history. It keeps a few memories and a digest of each session, and its messages for
+    "memd search --sessions". Of MCP's server-memory, mem0 and claude-mem it imports each memory.
 
-    The result counts as "kept" what is known already: unchanged text of a note, and what this or
-    another session said before.
+    An import can be repeated: "kept" counts what was there already.
     """
     if format_ not in {None, *KINDS}:
         raise InvalidError(f"unknown format {format_}", hint="use text, markdown or jsonl")

@@ -40,9 +40,9 @@ def backup(
         bool, "--with-keys", "Also copy the owner's and clients' keys, to a folder beside it."
     ] = False,
 ) -> None:
-    """Back up the database to a verified copy; the daemon keeps running. Prints its path.
+    """Back up the database to a verified copy. Prints its path.
 
-    "memd restore" restores it, on this or another computer.
+    The daemon keeps running. "memd restore" restores the copy, on this or another computer.
     """
     path = Path(call_or_run("store.backup", "copying")) if target is None else _back_up_to(target)
     keys = _keys_to(Paths.resolve().keys_dir, path) if with_keys else []
@@ -58,9 +58,10 @@ def restore(
     file: Annotated[Path, "FILE", "File written by memd backup."],
     yes: options.Yes = False,
 ) -> None:
-    """Restore a backup, keeping the current database beside it. The daemon must be stopped.
+    """Restore a backup and keep the current database beside it.
 
-    The backup is verified first. Keys beside it (--with-keys) are restored too.
+    The daemon must be stopped. The backup is verified first; keys beside it (--with-keys) are
+    restored, too.
     """
     from memd.store.file.restore import restore as restore_file
 
@@ -161,9 +162,10 @@ _LOST_TOLD = 20
 
 @options.examples("memd repair", "memd repair --yes --json")
 def repair(yes: options.Yes = False) -> None:
-    """Salvage a damaged database into a new file and keep the old. The daemon must be stopped.
+    """Salvage a damaged database into a new file.
 
-    Lists what is lost. Exit code 1: the new file still has problems, which are listed too.
+    The daemon must be stopped; the damaged file is kept. Lists what is lost. Exit code 1: the new
+    file still has problems, which are listed, too.
     """
     from memd.records.entities import tables
     from memd.store.repairing.repair import repair as salvage

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @options.examples("memd config show", "memd config show --json | jq .settings.memory")
 def show() -> None:
-    """Print the effective settings with their origins, warnings, and the database path."""
+    """Print the effective settings and where each comes from."""
     places = Paths.resolve()
     settings, layers = settings_of(places)
     tree = settings.model_dump(mode="json")
@@ -47,7 +47,10 @@ def show() -> None:
 
 @options.examples("memd config path", '"$EDITOR" "$(memd config path)"')
 def path() -> None:
-    """Print the path of the settings file; with --json, all paths of the profile."""
+    """Print the path of the settings file.
+
+    With --json, all paths of the profile.
+    """
     places = Paths.resolve().with_settings()
     if say.print_if_json({name: str(value) for name, value in asdict(places).items()}):
         return
@@ -128,7 +131,7 @@ def set_value(
 
 @options.examples("memd config unset daemon.undo_days")
 def unset(key: Key) -> None:
-    """Remove a setting from the settings file, so that its default applies."""
+    """Remove a setting, so that its default applies."""
     _change(key, _UNSET)
 
 

@@ -89,7 +89,7 @@ def use(
 
 @options.examples("memd model undo", "memd model undo --wait")
 def undo(wait: Wait = False) -> None:
-    """Cancel the current switch of models, or switch back to the previous model."""
+    """Cancel the switch of models, or switch back to the previous one."""
     _report(call("model.undo"), wait)
 
 

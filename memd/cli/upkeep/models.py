@@ -40,7 +40,7 @@ def install(
 
 @options.examples("memd model export /media/stick/all-MiniLM-L6-v2", has_json=False)
 def export(target: Annotated[Path, "TARGET", "Target folder."]) -> None:
-    """Copy the installed model to a folder, for a computer without a network."""
+    """Copy the installed model to a folder, to install it elsewhere."""
     from memd.embedding.install import export as write
 
     write(Paths.resolve().model_dir, target.absolute())
@@ -49,10 +49,10 @@ def export(target: Annotated[Path, "TARGET", "Target folder."]) -> None:
 
 @options.examples("memd model status", "memd model status --json")
 def status() -> None:
-    """Show which models are installed and in use. Exit code 4: the model in use is missing.
+    """Show which models are installed and in use.
 
-    Without it memd searches by words only. Which one is in use is known while memd runs; otherwise
-    the default model counts. The re-ranker is optional.
+    Exit code 4: the model in use is missing, and memd searches by words only. While memd does not
+    run, the default model counts as the one in use. The re-ranker is optional.
     """
     from memd.embedding.model_files import INSTALL_HINT, NOT_INSTALLED, RERANKER_HINT
     from memd.embedding.model_files import status as look

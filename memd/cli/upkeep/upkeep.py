@@ -26,7 +26,10 @@ _LABELS = {"changes": "audit entries", "operations": "changes of facts"}
 
 @options.examples("memd check", "memd check --json")
 def check() -> None:
-    """Check all pages, rows, checksums and caches of the database. Exit code 1: problems."""
+    """Check every page and row of the database.
+
+    Exit code 1: problems found.
+    """
     report: dict[str, Any] = call_or_run("store.check", "checking")
     if not say.print_if_json(report):
         figures = report["figures"]
@@ -51,7 +54,7 @@ def check() -> None:
 
 @options.examples("memd rebuild")
 def rebuild() -> None:
-    """Rebuild caches, indexes, contexts and damaged vectors from the memories."""
+    """Rebuild indexes, caches and damaged vectors from the memories."""
     call_or_run("store.rebuild", "rebuilding")
     if not say.print_if_json({"rebuilt": True}):
         say.note("rebuilt the caches and indexes")

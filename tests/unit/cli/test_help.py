@@ -37,6 +37,15 @@ def test_the_help_lists_every_command_and_cuts_nothing_off(
         assert f" {name} {group.summary} " in f" {' '.join(shown.split())} "
 
 
+@pytest.mark.parametrize("words", [[], *([group] for group in GROUPS)], ids=" ".join)
+def test_a_command_has_one_line_in_a_list(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--help"]) == 0
+    wrapped = re.findall(r"^ {5,}.*", capsys.readouterr().out, re.MULTILINE)
+    assert wrapped == []
+
+
 @pytest.mark.parametrize("group", sorted(GROUPS))
 def test_a_group_shows_its_commands_and_an_example_of_each(
     group: str, capsys: pytest.CaptureFixture[str]
