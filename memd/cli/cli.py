@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from memd.base.errors import NO_ROOM, InvalidError, MemdError, unusable
 from memd.cli import options, say
-from memd.cli.commands import COMMANDS, GROUPS, find
-from memd.cli.options import HELP_OPTIONS, similar
+from memd.cli.commands import COMMANDS, GROUPS, find, similar
+from memd.cli.options import HELP_OPTIONS
 from memd.cli.say import CommandExit, Exit, report_error
 
 INTERRUPTED = 130

@@ -6,7 +6,7 @@ A command is a plain function. Only the module of the typed command is imported.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
@@ -224,3 +224,42 @@ def find(argv: Sequence[str]) -> tuple[Entry, list[str]] | None:
         entry = next((entry for entry in GROUPS[first].entries if entry.name == second), None)
         return entry and (entry, list(argv[2:]))
     return (COMMANDS[first], list(argv[1:])) if first in COMMANDS else None
+
+
+_BEGINNING_CHARS = 4  # "prefs" is short for preference
+_OTHER_WORDS = {
+    "show": ["get", "why"],
+    "find": ["search"],
+    "query": ["search"],
+    "ask": ["search", "recall"],
+    "remember": ["add"],
+    "remove": ["delete", "forget"],
+    "rm": ["delete", "forget"],
+    "undo": ["trash", "archive", "sleep"],
+    "sessions": ["search", "import"],
+    "start": ["serve", "service"],
+    "stop": ["service"],
+    "install": ["service", "model"],
+    "setup": ["connect", "service"],
+}
+"""Words of other programs, and the commands that do it here."""
+
+
+def similar(word: str, names: Iterable[str]) -> str:
+    """Return what may have been meant by *word*, in brackets; nothing if no name is similar.
+
+    >>> similar("serch", ["add", "search"]), similar("prefs", ["preference", "brief"])
+    (' (similar: search)', ' (similar: preference, brief)')
+    >>> similar("show", ["add", "get", "why"])
+    ' (similar: get, why)'
+    """
+    from difflib import get_close_matches
+
+    names = list(names)
+    matches = [name for name in _OTHER_WORDS.get(word, ()) if name in names]
+    matches += get_close_matches(word, names)
+    if len(word) >= _BEGINNING_CHARS and not word.startswith("-"):
+        beginning = word[:_BEGINNING_CHARS]
+        matches = [*(name for name in names if name.startswith(beginning)), *matches]
+    matches = list(dict.fromkeys(matches))
+    return f" (similar: {', '.join(matches)})" if matches else ""

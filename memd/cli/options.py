@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_ori
 
 from memd.base.errors import InvalidError
 from memd.base.paths import DEFAULT_PROFILE, Paths
+from memd.cli.commands import similar
 from memd.domain.enums import MemoryCategory
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -90,7 +91,7 @@ def filters(category: str | None, namespace: str | None, tag: list[str] | None) 
         category = None
     elif category and category not in frozenset(MemoryCategory):
         raise InvalidError(
-            f"--category should be {_enumerate(MemoryCategory)}, or a kind of what naps keep:"
+            f"--category must be {_enumerate(MemoryCategory)}, or a kind of what naps store:"
             f" {_enumerate(sorted(NAP_KINDS))}"
         )
     return {
@@ -104,9 +105,9 @@ def _enumerate(names: Iterable[str]) -> str:
     """Return *names* as a sentence lists them.
 
     >>> _enumerate(["a", "b", "c"])
-    "'a', 'b' or 'c'"
+    'a, b or c'
     """
-    *first, last = (f"'{name}'" for name in names)
+    *first, last = names
     return f"{', '.join(first)} or {last}"
 
 
@@ -310,45 +311,6 @@ def _store(parameter: Parameter, word: str, label: str, values: dict[str, Any]) 
         values.setdefault(parameter.name, []).append(value)
     else:
         values[parameter.name] = value
-
-
-_BEGINNING_CHARS = 4  # "prefs" is short for preference
-_OTHER_WORDS = {
-    "show": ["get", "why"],
-    "find": ["search"],
-    "query": ["search"],
-    "ask": ["search", "recall"],
-    "remember": ["add"],
-    "remove": ["delete", "forget"],
-    "rm": ["delete", "forget"],
-    "undo": ["trash", "archive", "sleep"],
-    "sessions": ["search", "import"],
-    "start": ["serve", "service"],
-    "stop": ["service"],
-    "install": ["service", "model"],
-    "setup": ["connect", "service"],
-}
-"""Words of other programs, and the commands that do it here."""
-
-
-def similar(word: str, names: Iterable[str]) -> str:
-    """Return what may have been meant by *word*, in brackets; nothing if no name is similar.
-
-    >>> similar("serch", ["add", "search"]), similar("prefs", ["preference", "brief"])
-    (' (similar: search)', ' (similar: preference, brief)')
-    >>> similar("show", ["add", "get", "why"])
-    ' (similar: get, why)'
-    """
-    from difflib import get_close_matches
-
-    names = list(names)
-    matches = [name for name in _OTHER_WORDS.get(word, ()) if name in names]
-    matches += get_close_matches(word, names)
-    if len(word) >= _BEGINNING_CHARS and not word.startswith("-"):
-        beginning = word[:_BEGINNING_CHARS]
-        matches = [*(name for name in names if name.startswith(beginning)), *matches]
-    matches = list(dict.fromkeys(matches))
-    return f" (similar: {', '.join(matches)})" if matches else ""
 
 
 def _plain(annotation: Any) -> tuple[type, bool]:

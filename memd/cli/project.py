@@ -16,7 +16,8 @@ from typing import Annotated
 from memd.base.errors import InvalidError
 from memd.base.project import project_of, working_tree
 from memd.cli import options, say
-from memd.cli.options import similar, without_none
+from memd.cli.commands import similar
+from memd.cli.options import without_none
 from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
 from memd.cli.tables import print_items, word_column
 

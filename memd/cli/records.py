@@ -51,14 +51,14 @@ def records(
     if verb == "show":
         _show(entity, key or [])
     elif verb == "count":
-        answer = call(f"records.{entity}.count", **filters)
+        answer = _ask(f"records.{entity}.count", filters)
         say.answer(answer, str(answer["count"]))
     elif verb == "export":
         for record in _iterate(entity, filters):
             say.out(json.dumps(record, ensure_ascii=True))
     else:
         page = options.without_none(limit=limit, after=after)
-        answer = call(f"records.{entity}.list", **filters | page)
+        answer = _ask(f"records.{entity}.list", filters, **page)
         if say.print_if_json(answer):
             return
         _print_page(answer, "no records" if after is None else "no more records")
@@ -87,9 +87,22 @@ def _parse_filters(where: list[str] | None) -> dict[str, str]:
     for text in where or ():
         field, equals, value = text.partition("=")
         if not equals:
-            raise InvalidError(f"--where {say.line(text)}: expected FIELD=VALUE", field="--where")
+            raise InvalidError(
+                f"--where must be FIELD=VALUE, not {say.line(text)}",
+                hint="memd records tasks list --where status=created",
+            )
         names[field] = value
     return names
+
+
+def _ask(method: str, filters: dict[str, str], **page: Any) -> Any:
+    """Call *method*; an error about one of *filters* names the option."""
+    try:
+        return call(method, **filters, **page)
+    except InvalidError as error:
+        if error.field in filters:
+            raise InvalidError(f"--where {error.message}", hint=error.hint) from None
+        raise
 
 
 def _show(entity: str, key: list[str]) -> None:

@@ -110,10 +110,10 @@ def print_items(
     report_next(answer)
 
 
-def report_next(page: Mapping[str, Any]) -> None:
-    """Report how to get the page after *page*, if there is one: with what was typed for this."""
+def report_next(page: Mapping[str, Any], **changed: Any) -> None:
+    """Report how to get the page after *page*, if any: as this was typed, but for *changed*."""
     if page.get("next") is not None:
-        say.note(f"next page: {options.running(after=page['next'])}")
+        say.note(f"next page: {options.running(after=page['next'], **changed)}")
 
 
 def short(public_id: str) -> str:

@@ -24,11 +24,13 @@ WORDS: Final = {
     "context": "TEXT",
     "exclude_agent": "--without",
     "fact_id": "the id",
+    "days": "--days",
     "hops": "--hops",
     "id": "the id",
     "ids": "the ids",
     "known": "--known",
     "known_at": "--known-at",
+    "level": "--level",
     "limit": "--limit",
     "max_tokens": "--budget",
     "metadata.tags": "--tag",
@@ -44,6 +46,7 @@ WORDS: Final = {
     "query": "the question",
     "question": "the question",
     "relation": "RELATION",
+    "retention_overrides": "--retain",
     "run_id": "the run",
     "scopes": "--scopes",
     "search_mode": "--mode",
@@ -99,8 +102,8 @@ def message_and_hint(error: MemdError) -> tuple[str, str | None]:
     """Return the message and the hint of *error* in the words of the command line.
 
     >>> from memd.base.errors import InvalidError
-    >>> message_and_hint(InvalidError("top_k: should be greater than 0", field="top_k"))[0]
-    '--top should be greater than 0'
+    >>> message_and_hint(InvalidError("top_k: must be at least 1", field="top_k"))[0]
+    '--top must be at least 1'
     """
     message = error.message
     if error.field is not None:

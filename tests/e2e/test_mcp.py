@@ -393,7 +393,7 @@ def test_a_tool_that_is_none_and_arguments_that_are_no_object(pump: Pumped) -> N
     assert pump.ask("tools/call", {"name": "memory_burn"})["error"]["code"] == -32602
     for params in ({"name": 5}, {}):
         error = pump.ask("tools/call", params)["error"]
-        assert (error["code"], error["message"]) == (-32602, "name: should be a tool's name")
+        assert (error["code"], error["message"]) == (-32602, "name: must be a tool's name")
     result = pump.ask("tools/call", {"name": "memory_search", "arguments": ["x"]})["result"]
     assert "arguments must be an object" in text(result)
 

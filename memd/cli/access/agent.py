@@ -48,7 +48,9 @@ def set_(
     if retain:
         params["retention_overrides"] = [_rule(text) for text in retain]
     if not params:
-        raise InvalidError("nothing to set", hint="see: memd agent set --help")
+        raise InvalidError(
+            "nothing to set was named", hint="give --level, --retention-days or --retain"
+        )
     with daemon() as client:  # not call(), because None is a value here
         answer = client.call("agent.set", {"agent_id": name, **params})
     _print_settings(answer)
@@ -102,7 +104,7 @@ def _days(option: str, text: str) -> int | None:
     if text == _FOREVER:
         return None
     if not text.isdecimal() or int(text) < 1:
-        raise InvalidError(f"{option} {text}: not a number of days", field=option)
+        raise InvalidError(f"{option} must be a number of days or forever, not {text}")
     return int(text)
 
 
@@ -115,6 +117,7 @@ def _rule(text: str) -> dict[str, Any]:
     category, _, days = text.partition("=")
     if not days.isdecimal() or int(days) < 1:
         raise InvalidError(
-            f"--retain {text}: not CATEGORY=DAYS", field="--retain", hint="such as episodic=30"
+            f"--retain must be CATEGORY=DAYS, not {text}",
+            hint="memd agent set NAME --retain episodic=30",
         )
     return {"category": category, "retention_days": int(days)}

@@ -91,6 +91,6 @@ def _anchor(text: str) -> dict[str, Any]:
     seq, _, head = text.partition(":")
     if not seq.isdecimal() or len(head) != _HASH_CHARS:
         raise InvalidError(
-            "an anchor is a number, a colon and 64 hex digits", field="--anchor", hint="7:0f3c..."
+            f"--anchor must be a number, a colon and 64 hex digits, not {text}", hint="7:0f3c..."
         )
     return {"seq": int(seq), "hash": head.lower()}

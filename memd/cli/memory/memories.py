@@ -263,7 +263,7 @@ def list_(
         from memd.cli.memory import answers
 
         answers.report_other_agents(agent)
-    report_next(page)
+    report_next(page, since=low, until=high)  # "yesterday" is another day tomorrow
 
 
 def _print_page(page: dict[str, Any], nothing: str) -> None:

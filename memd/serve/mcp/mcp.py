@@ -123,7 +123,7 @@ async def _call(params: Mapping[str, Any], meta: Mapping[str, Any], ask: Ask) ->
     """Return the result of a tool call; errors that the model can fix are in the result."""
     name = params.get("name")
     if not isinstance(name, str):
-        raise InvalidError("name: should be a tool's name", field="name", hint=_TOOLS_HINT)
+        raise InvalidError("name: must be a tool's name", field="name", hint=_TOOLS_HINT)
     if name not in CALLS:
         raise InvalidError(f"there is no tool {short_value(name)}", field="name", hint=_TOOLS_HINT)
     use = meta.get(_TOOL_USE)

@@ -107,11 +107,8 @@ def find_nearest(name: str) -> str | None:
     noun, dot, verb = name.lower().partition(".")
     noun, verb = (noun, verb) if dot else (_NO_NOUN, noun)
     noun = next(iter(get_close_matches(noun, _HOME, 1)), _NO_NOUN)
-    verbs = {
-        route.removeprefix(f"{noun}."): route
-        for route in _routes(_HOME[noun])
-        if route.startswith(f"{noun}.")
-    }
+    names = [name for name in _routes(_HOME[noun]) if name.startswith(f"{noun}.")]
+    verbs = {name.removeprefix(f"{noun}."): name for name in names}
     meant = _OTHER_VERBS.get(verb, verb) if noun == _NO_NOUN else verb
     near = get_close_matches(meant, verbs, 1, _NEAR)
     return verbs[near[0]] if near else None
@@ -316,6 +313,10 @@ class Router:
 
 _ERRORS_SHOWN = 3
 _SUBJECT: Final = re.compile(r"\A[A-Z][a-z]+ should")  # of Input, Value, or a type of Python
+_OUR_WORDS: Final = (
+    ("'", ""), (" after validation", ""), ("Field required", "is required"),
+    ("greater than or equal to", "at least"), ("less than or equal to", "at most"),
+)  # fmt: skip
 _PROMPT_WORDS: Final = (
     "; what prompts call a decision is adr, a policy core_policy, a definition entity_definition"
 )
@@ -334,11 +335,10 @@ def validate(model: type[P], params: dict[str, Any]) -> P:
             (_path(detail["loc"], params), _rule(model, detail))
             for detail in details[:_ERRORS_SHOWN]
         ]
-        more = len(details) - len(problems)
         message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in problems)
-        raise InvalidError(
-            message + (f"; and {more} more" if more else ""), field=problems[0][0] or None
-        ) from None
+        if more := len(details) - len(problems):
+            message += f"; and {more} more"
+        raise InvalidError(message, field=problems[0][0] or None) from None
 
 
 def _path(loc: tuple[int | str, ...], params: Any) -> str:
@@ -362,18 +362,17 @@ def _rule(model: type[Params], detail: Any) -> str:
             return "is unknown"
         return f"is unknown; there are {', '.join(sorted(model.model_fields)) or 'no parameters'}"
     if detail["type"].startswith(("datetime_", "timezone_")):
-        return "should be a time with its zone, such as 2026-11-20T09:30:00Z"
+        return "must be a time with its zone, such as 2026-11-20T09:30:00Z"
     if detail["type"] == "value_error":
         return str(detail["ctx"]["error"])
-    rule: str = detail["msg"]
+    rule: str = _SUBJECT.sub("must", detail["msg"])
     if f"'{OrgFactCategory.ADR}'" in rule:
         rule += _PROMPT_WORDS
-    if (
-        detail.get("ctx", {}).get("field_type") == "Value"
-    ):  # a validated type: pydantic names the class
+    if detail.get("ctx", {}).get("field_type") == "Value":  # pydantic names a validated type so
         rule = rule.replace("item", "character")
-    rule = _SUBJECT.sub("should", rule).replace(" after validation", "")
-    return rule.replace("Field required", "is required")
+    for word, other in _OUR_WORDS:
+        rule = rule.replace(word, other)
+    return rule
 
 
 # Pages shortened to fit into a frame.

@@ -31,7 +31,7 @@ router = Router()
 
 def _check_absolute(path: str) -> str:
     if not path.startswith("/"):
-        raise ValueError("should be an absolute path, such as /home/ada/billing")
+        raise ValueError("must be an absolute path, such as /home/ada/billing")
     return path
 
 

@@ -64,12 +64,12 @@ def test_a_wrong_param_is_named_and_its_value_is_not(
 @pytest.mark.parametrize(
     ("method", "given", "message"),
     [
-        ("memory.ingest_many", {"items": []}, "items: should have at least 1 item, not 0"),
-        ("events.subscribe", {"names": []}, "names: should have at least 1 item, not 0"),
+        ("memory.ingest_many", {"items": []}, "items: must have at least 1 item, not 0"),
+        ("events.subscribe", {"names": []}, "names: must have at least 1 item, not 0"),
         (
             "sleep.run",
             {"progress_token": ""},
-            "progress_token: must not be blank; progress_token: should be a valid integer",
+            "progress_token: must not be blank; progress_token: must be a valid integer",
         ),
     ],
 )
@@ -106,10 +106,10 @@ def test_many_mistakes_are_counted_not_listed() -> None:
 
 def test_the_length_of_a_text_is_told_in_characters() -> None:
     too_long: dict[str, Any] = {"command": "view", "path": "/memories/" + "x" * 1_024}
-    with pytest.raises(InvalidError, match="path: should have at most 1024 characters, not 1034"):
+    with pytest.raises(InvalidError, match="path: must have at most 1024 characters, not 1034"):
         validate(methods()["inject.file"].params, too_long)
     empty: dict[str, Any] = {"command": "str_replace", "path": "/memories/a", "old_str": ""}
-    with pytest.raises(InvalidError, match="old_str: should have at least 1 character, not 0"):
+    with pytest.raises(InvalidError, match="old_str: must have at least 1 character, not 0"):
         validate(methods()["inject.file"].params, empty)
     many: dict[str, Any] = {"command": "view", "path": "/memories/a", "view_range": [1, 2, 3]}
     with pytest.raises(InvalidError, match="at most 2 items"):
