@@ -47,12 +47,7 @@ def success(
     It becomes a lesson or, with --tool, a pattern of the playbook.
     """
     if not tool:
-        _outcome(
-            lesson=what,
-            outcome="success",
-            task_type=task_type,
-            agent_id=agent,
-        )
+        _outcome(lesson=what, outcome="success", task_type=task_type, agent_id=agent)
         return
     result = call(
         "learn.success", description=what, tools=tool, task_type=task_type, agent_id=agent
@@ -81,13 +76,7 @@ def failure(
     if error is None:
         if cure is not None or task is not None:
             raise InvalidError("--cure and --task need --error")
-        _outcome(
-            lesson=what,
-            outcome="failure",
-            tools=tool,
-            task_type=task_type,
-            agent_id=agent,
-        )
+        _outcome(lesson=what, outcome="failure", tools=tool, task_type=task_type, agent_id=agent)
         return
     result = call(
         "learn.failure",
