@@ -53,13 +53,13 @@ Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable["DaemonRo
 """Builds the rooms; everything to close at the end is pushed onto the stack."""
 
 
-def serve(paths: Paths, settings: Settings | None = None, build: Build | None = None) -> int:
+def serve(paths: Paths) -> int:
     """Run the daemon in this process (``memd serve``) and return its exit code.
 
     78: the configuration cannot be read. 1: anything else keeps it from running, such as
     another daemon. 70: a task died; the service manager starts the daemon again.
     """
-    code = _run_to_exit_code(paths, settings, build)
+    code = _run_to_exit_code(paths)
     with suppress(ValueError):  # not in the main thread, which alone may set handlers
         for number in _STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # a second signal must not change the exit code
@@ -73,12 +73,12 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
     return code
 
 
-def _run_to_exit_code(paths: Paths, settings: Settings | None, build: Build | None) -> int:
+def _run_to_exit_code(paths: Paths) -> int:
     os.umask(0o077)
     try:
-        loaded = settings if settings is not None else _load(paths)
-        _configure_log(loaded)
-        asyncio.run(run(loaded, paths, signals=True, build=build, ready=_enable_gc))
+        settings = _load(paths)
+        _configure_log(settings)
+        asyncio.run(run(settings, paths, signals=True, ready=_enable_gc))
     except MemoryConfigError as error:
         return _report_failure(error, EXIT_CONFIG)
     except MemdError as error:
