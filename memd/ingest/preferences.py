@@ -81,7 +81,7 @@ class PreferenceWriter:
                 return False
             if not preferences.confirm(conn, agent_key, name, value, self.clock.now_us()):
                 raise ConflictError(
-                    "the preference says something else by now",
+                    "the preference has another text now",
                     field="value",
                     hint=f"memd preference get {name}",
                 )

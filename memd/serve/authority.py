@@ -93,7 +93,7 @@ def refuse_claims(method: Route, raw: Mapping[str, Any]) -> None:
     claims = sorted((CLAIMS & raw.keys()) - method.params.model_fields.keys())
     if claims:
         raise DeniedError(
-            "who calls is what the client's key or the owner's signature says",
+            "the client's key or the owner's signature says who calls",
             field=claims[0],
             hint="leave it out",
         )

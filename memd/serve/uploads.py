@@ -61,7 +61,7 @@ class _Upload:
             raise TooLargeError(
                 f"a transcript has at most {NAP_TRANSCRIPT_BYTES_MAX // 1_048_576} MiB",
                 field="text",
-                hint="hand over its end",
+                hint="send its end",
             )
         self.raw += part
         self.chars += len(text)

@@ -95,7 +95,7 @@ def trash_list(
         page,
         columns,
         itemgetter("id", "trashed_at", "erase_at", "reason", "content"),
-        nothing="the trash is empty" if after is None else "the trash holds no more",
+        nothing="the trash is empty" if after is None else "no more deleted memories",
     )
 
 
@@ -117,7 +117,7 @@ def _forget_params(
         raise InvalidError("nothing to forget was named", hint="give ids, --source or --session")
     if len(params) > 1:
         raise InvalidError(
-            "too many things to forget at once", hint="give ids, --source or --session"
+            "ids, --source and --session exclude each other", hint="give one of them"
         )
     return params
 
@@ -251,7 +251,7 @@ def turned_away(
             item["entry"]["id"], item["archived_at"], item["entry"]["agent_id"],
             item["entry"]["content"],
         ),
-        nothing="nothing was turned away" if after is None else "no more was turned away",
+        nothing="nothing was turned away" if after is None else "nothing else was turned away",
     )  # fmt: skip
 
 

@@ -179,7 +179,7 @@ class Tuning:
         """Return the last run, prepared to be resumed: it failed, was cancelled or interrupted."""
         row = next(iter(await self.db.read(tunings.list_runs)), None)
         if row is None or row.body["run"]["stage"] == TuneStage.COMPLETE:
-            raise InvalidStateError("no run is left to go on with", hint="begin one: memd tune run")
+            raise InvalidStateError("there is no run to resume", hint="start one: memd tune run")
         if row.body["fingerprint"] != str(self.embedder.fingerprint):
             raise InvalidStateError("the embedding model is another one now", hint="memd tune run")
         run = row.body["run"]

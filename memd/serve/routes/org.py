@@ -278,7 +278,7 @@ def _refuse_claim(author: Any) -> None:
     """Raise DeniedError for a call that claims an author (PROMISES H53)."""
     if author is not None:
         raise DeniedError(
-            "who writes is what the client's key or the owner's signature says",
+            "the client's key or the owner's signature says who writes",
             field="author",
             hint="leave it out",
         )
