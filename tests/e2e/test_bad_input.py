@@ -284,7 +284,7 @@ def test_a_category_of_facts_as_prompts_call_it_is_answered_with_its_name(desk: 
         ("org.write", {"content": MARK, "category": "decision"}),
         ("org.query", {"categories": ["decision"]}),
     ):
-        with pytest.raises(InvalidError, match=r"'adr'.*; what prompts call a decision is adr"):
+        with pytest.raises(InvalidError, match=r"\badr\b.*; what prompts call a decision is adr"):
             desk.client.call(method, params)
 
 
