@@ -83,7 +83,7 @@ class InvalidError(CallerError, kind="invalid"):
 def cursor_error() -> InvalidError:
     """Return the error for an ``after`` that is no place in a list."""
     return InvalidError(
-        "after is not a place in this list",
+        "after: is not a place in this list",
         field="after",
         hint="pass the next of the last page, or leave it out to begin",
     )

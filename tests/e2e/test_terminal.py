@@ -278,7 +278,7 @@ def test_of_several_ids_the_one_that_is_unknown_is_named(daemon: Spawned, memd: 
         ("audit verify --anchor 3", "--anchor must be a number, a colon and 64 hex digits"),
         ("compress --sessions 0", "--sessions must be at least 1"),
         ("graph path a b --hops 9", "--hops must be at most 6"),
-        ("list --after zzz", "--after is no mark that a page ended with"),
+        ("list --after zzz", "--after is not a place in this list"),
         ("records tasks list --where colour=1", "--where colour: is unknown"),
         ("records tasks list --where colour", "--where must be FIELD=VALUE, not colour"),
         ("stats --days 0", "--days must be at least 1"),

@@ -338,7 +338,7 @@ async def test_what_is_no_cursor_is_refused_alike_by_every_list(desk: Desk) -> N
         for after in ("nowhere", "0", "zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz"):
             error = (await ask(desk, method, **{**params, "after": after})).get("error")
             assert error is not None, f"{method}: an empty page looks like the end"
-            assert error["message"] == "after is not a place in this list", method
+            assert error["message"] == "after: is not a place in this list", method
             assert (error["data"]["kind"], error["data"]["field"]) == ("invalid", "after")
             assert "the last page" in error["data"]["hint"]
 
