@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 from memd.domain.enums import SearchMode
 from memd.recall.last_session import put_digests_first
 from memd.recall.question import Question
-from memd.recall.ranking.features import NO_STATISTICS, Nearness, Statistics, maxsims, measure
+from memd.recall.ranking.features import (
+    NO_STATISTICS,
+    Nearness,
+    Statistics,
+    TokenMatch,
+    maxsims,
+    measure,
+)
 from memd.recall.ranking.newer import Kin, find_kin, leaders, statements
 from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import Tuned, shipped_weights
@@ -111,7 +118,7 @@ def _nearness(
     embedded = [each.memory_key for each in candidates if each.memory_key in cosines]
     compared = query.mode is SearchMode.HYBRID and query.tokens
     tokens = vectors.tokens_of(conn, embedded) if compared else {}
-    near: dict[int, float] = {}
+    near: dict[int, TokenMatch] = {}
     if len(tokens) == len(set(embedded)):
         with_tokens = {key: tokens[key] for key in embedded if tokens[key]}
         own = sum(each.memory_key in with_tokens for each in by_scope[0])

@@ -6,7 +6,8 @@ where the gate doubts that anything answers (``rankings.answer_bar``). What else
 look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
 What belongs to another project than the one that asks stands under a higher bar in a prompt
 (decision 0260), nobody asked for it; a note of no project (0255) and the digest of a talk in none
-(0330) under a somewhat higher one.
+(0330) under a somewhat higher one, and so does what holds one part of the question and another part
+not (``evenness.py``).
 Of memories that say the same, one is told (``repeats.py``), and what is newer or corrects another
 one (``newer.py``) stands before it.
 
@@ -37,7 +38,8 @@ from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
 from memd.recall.candidates import RankedCandidates
-from memd.recall.ranking.newer import put_newer_first
+from memd.recall.ranking.evenness import weigh_evenness
+from memd.recall.ranking.newer import asks_before, put_newer_first
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.recall.repeats import tell_once
@@ -99,6 +101,7 @@ def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: b
     if request.preferences == "first":
         items = [_raise_bar(item, request.project_id, request.query) for item in items]
     if request.search_mode is SearchMode.HYBRID:
+        items = items if asks_before(request.query) else weigh_evenness(items)
         items = put_newer_first(items, candidates.kin, request.query)
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
         passing = [item for item in items if item.passes and item.relevance >= least]

@@ -71,6 +71,17 @@ candidates, and ``nterm`` are for the gate, ``bmx`` is for mode words, ``period`
 same for all, move what the gate let pass."""
 
 
+class TokenMatch(NamedTuple):
+    """How near the tokens of a question come to a memory, each by its greatest cosine in it."""
+
+    mean: float
+    spread: float
+    """Their standard deviation: high where a part of the question stands there, a part does not."""
+
+
+UNMATCHED = TokenMatch(0.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """One candidate with its features."""
@@ -80,6 +91,7 @@ class Measured:
     covx: float
     matched: tuple[str, ...]
     has_vector: bool = True
+    match: TokenMatch = UNMATCHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,7 @@ class Nearness(NamedTuple):
 
     cosines: Mapping[int, float]
     """Of every candidate and neighbour that has a vector."""
-    maxsims: Mapping[int, float]
+    maxsims: Mapping[int, TokenMatch]
     """Of every candidate with a vector and a token; empty where one waits for token vectors."""
 
 
@@ -192,6 +204,7 @@ def measure(
         cos, near_best, session_mean = near[at]
         best, all_held = sessions[places[at]]
         share = own_share if at < count else all_share
+        match = nearness.maxsims.get(candidate.memory_key, UNMATCHED)
         features = {
             "bmx": its.b1 / (its.b1 + HALF_BM25),
             "bmn": its.b0 / weighed.top if weighed.top else 0.0,
@@ -209,11 +222,11 @@ def measure(
             "s3lift": session_mean - cos,
             "nterm": min(its.named, TERMS_FULL) / TERMS_FULL,
             "pair": text.pairs / len(question.pairs) if text.pairs else 0.0,
-            "maxsim": nearness.maxsims.get(candidate.memory_key, 0.0),
+            "maxsim": match.mean,
             **same,
         }
         has_vector = candidate.memory_key in nearness.cosines
-        measured.append(Measured(candidate, features, its.covx, its.held, has_vector))
+        measured.append(Measured(candidate, features, its.covx, its.held, has_vector, match))
     for some in (measured, measured[:count]):
         best = max((item.features["bmxn"] for item in some), default=0.0)
         for item in some:
@@ -330,12 +343,12 @@ def _nearness(
 
 def maxsims(
     asked: bytes, memories: Mapping[int, bytes], own: int | None = None
-) -> dict[int, float]:
-    """Return of each memory the mean over the question's tokens of their greatest cosine in it.
+) -> dict[int, TokenMatch]:
+    """Return of each memory how near the question's tokens come to it.
 
-    *asked* and each of *memories* are token vectors (``Encoding.tokens``), none of them empty. A
-    token weighs more the fewer memories come near it: by the square of what the nearest quarter of
-    the first *own* of them, by default of all, lacks to 1.
+    *asked* and each of *memories* are token vectors (``Encoding.tokens``), none of them empty. In
+    the mean a token weighs more the fewer memories come near it: by the square of what the nearest
+    quarter of the first *own* of them, by default of all, lacks to 1.
     """
     if not memories:
         return {}
@@ -351,5 +364,6 @@ def maxsims(
     size, common = known.shape[1], np.quantile(known, _COMMON, axis=1)
     usual = (common * size + _USUAL * _USUAL_MEMORIES) / (size + _USUAL_MEMORIES)
     weights = (1.0 - usual) ** 2
-    result = weights @ best / weights.sum()
-    return dict(zip(memories, result.tolist(), strict=True))
+    means = weights @ best / weights.sum()
+    matches = map(TokenMatch, means.tolist(), best.std(axis=0).tolist())
+    return dict(zip(memories, matches, strict=True))

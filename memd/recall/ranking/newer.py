@@ -117,6 +117,11 @@ def find_kin(first: Sequence[int], stated: Sequence[int], vectors: Mapping[int, 
     }
 
 
+def asks_before(query: str) -> bool:
+    """Return whether *query* asks for what was before."""
+    return _ASKS_BEFORE.search(query) is not None
+
+
 def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranked]:
     """Return *items*, best first, with what is newer before what it outdates or corrects.
 
@@ -125,7 +130,7 @@ def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranke
     """
     near = items[:COMPARED]
     corrections = [item for item in near if _is_correction(item.measured.candidate)]
-    if _ASKS_BEFORE.search(query) is not None:
+    if asks_before(query):
         kin = {}
     if not kin and not corrections:
         return list(items)

@@ -10,9 +10,8 @@ from memd.recall.ranking.features import maxsims
 
 
 def near(question: str, *memories: str, own: int | None = None) -> list[float]:
-    return list(
-        maxsims(hash_tokens(question), dict(enumerate(map(hash_tokens, memories))), own).values()
-    )
+    tokens = dict(enumerate(map(hash_tokens, memories)))
+    return [match.mean for match in maxsims(hash_tokens(question), tokens, own).values()]
 
 
 def test_a_memory_that_holds_all_tokens_has_one_and_one_that_holds_none_hardly_any() -> None:
@@ -49,6 +48,7 @@ def test_the_keys_are_those_given_and_without_memories_there_are_none() -> None:
 def test_a_cosine_is_that_of_the_stored_numbers() -> None:
     one, other = bytes([127]) + bytes(TOKEN_BYTES - 1), bytes(TOKEN_BYTES - 1) + bytes([127])
 
-    assert maxsims(one, {1: one, 2: other, 3: other + one}) == pytest.approx(
-        {1: 1.0, 2: 0.0, 3: 1.0}
-    )
+    matches = maxsims(one + other, {1: one, 2: other, 3: other + one})
+
+    assert [match.mean for match in matches.values()] == pytest.approx([0.5, 0.5, 1.0])
+    assert [match.spread for match in matches.values()] == pytest.approx([0.5, 0.5, 0.0])
