@@ -39,7 +39,7 @@ from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
 from memd.recall.candidates import RankedCandidates
 from memd.recall.ranking.evenness import weigh_evenness
-from memd.recall.ranking.newer import asks_before, put_newer_first
+from memd.recall.ranking.newer import put_newer_first
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.recall.repeats import tell_once
@@ -101,7 +101,7 @@ def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: b
     if request.preferences == "first":
         items = [_raise_bar(item, request.project_id, request.query) for item in items]
     if request.search_mode is SearchMode.HYBRID:
-        items = items if asks_before(request.query) else weigh_evenness(items)
+        items = weigh_evenness(items, request.query)
         items = put_newer_first(items, candidates.kin, request.query)
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
         passing = [item for item in items if item.passes and item.relevance >= least]

@@ -1,0 +1,74 @@
+"""What holds one part of a question and another part not has to be surer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.ranked import an_entry
+
+from memd.domain.enums import Origin
+from memd.domain.sleep.consolidation import DIGEST_TAG
+from memd.recall.ranking.evenness import UNEVEN, weigh_evenness
+from memd.recall.ranking.late_interaction import TokenMatch
+from memd.recall.ranking.rankings import Ranked
+
+BIRTHDAY = "when is Jannik's birthday?"
+BAR = 0.05
+
+
+def an_item(relevance: float, mean: float, spread: float, **fields: Any) -> Ranked:
+    entry = an_entry(relevance, "Jannik works on Fridays", **fields)
+    measured = replace(entry.measured, match=TokenMatch(mean, spread))
+    return replace(entry, measured=measured, bar=BAR)
+
+
+def bars(*items: Ranked, query: str = BIRTHDAY) -> list[float]:
+    return [item.bar for item in weigh_evenness(items, query)]
+
+
+def test_the_nearest_needs_less_where_it_is_matched_evenly_and_more_where_it_is_not() -> None:
+    even, uneven = bars(an_item(0.9, 0.8, UNEVEN))[0], bars(an_item(0.9, 0.8, UNEVEN + 0.1))[0]
+
+    assert even < BAR < uneven
+
+
+def test_what_is_farther_than_the_nearest_needs_more() -> None:
+    nearest, other, far = bars(*(an_item(0.9, mean, 0.1) for mean in (0.8, 0.5, 0.4)))
+
+    assert nearest < BAR < other < far
+
+
+def test_what_is_not_worth_its_place_makes_no_other_one_far() -> None:
+    unlikely, item = an_item(0.01, 0.9, 0.1), an_item(0.9, 0.5, 0.1)
+
+    assert bars(unlikely, item)[1] == bars(item)[0]
+
+
+def test_what_is_likely_is_told_however_it_is_matched() -> None:
+    item = weigh_evenness([an_item(0.35, 0.8, 0.6)], BIRTHDAY)[0]
+
+    assert BAR < item.bar < item.relevance
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"speaker": "Tom"}, {"kind": DIGEST_TAG}, {"origin": Origin.ASSISTANT}],
+    ids=["a turn", "composed", "an assistant's"],
+)
+def test_what_is_read_with_others_keeps_its_bar(fields: dict[str, Any]) -> None:
+    assert bars(an_item(0.9, 0.8, 0.4, **fields)) == [BAR]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["wann hat Jannik Geburtstag?", "ヤニックの誕生日はいつ?", "When did we meet before?"],
+    ids=["German", "Japanese", "what was before"],
+)
+def test_of_other_languages_and_of_what_was_before_all_keep_their_bars(query: str) -> None:
+    assert bars(an_item(0.9, 0.8, 0.4), an_item(0.9, 0.3, 0.1), query=query) == [BAR, BAR]
+
+
+def test_without_tokens_all_keep_their_bars() -> None:
+    assert bars(an_item(0.9, 0.0, 0.0)) == [BAR]
