@@ -98,11 +98,12 @@ def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: b
     *reordered*: somebody who looks at the texts decides which; the rule says how many.
     """
     items, least = candidates.items, request.min_relevance
-    if request.preferences == "first":
-        items = [_raise_bar(item, request.project_id, request.query) for item in items]
     if request.search_mode is SearchMode.HYBRID:
-        items = weigh_evenness(items, request.query)
-        items = put_newer_first(items, candidates.kin, request.query)
+        weighed = weigh_evenness(items, request.query)
+        if request.preferences == "first":
+            pairs = zip(items, weighed, strict=True)
+            weighed = [_raise_bar(*pair, request.project_id, request.query) for pair in pairs]
+        items = put_newer_first(weighed, candidates.kin, request.query)
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
         passing = [item for item in items if item.passes and item.relevance >= least]
         return Selection(passing, request.top_k or NAMED_MODE_ENTRIES, [])
@@ -125,8 +126,8 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
     return [*once, *others], [Cut(each.item, "repeats", each.of) for each in repetitions]
 
 
-def _raise_bar(item: Ranked, project_id: str | None, query: str) -> Ranked:
-    """Return *item*, with a higher bar for what nobody asks about.
+def _raise_bar(item: Ranked, weighed: Ranked, project_id: str | None, query: str) -> Ranked:
+    """Return *weighed*, *item* with its own bar, with a higher one for what nobody asks about.
 
     That is a memory of a project that neither asks nor is named, a note beside a project's
     memories, and the digest of a talk.
@@ -139,7 +140,7 @@ def _raise_bar(item: Ranked, project_id: str | None, query: str) -> Ranked:
         times = NOTE_BARS if its.session_key is None else 1.0
     elif project_id not in {None, its.project_id} and not _is_named(its.project_id or "", query):
         times = ELSEWHERE_BARS
-    return item if times == 1.0 else replace(item, bar=times * item.bar)
+    return weighed if times == 1.0 else replace(item, bar=max(times * item.bar, weighed.bar))
 
 
 def _is_named(project_id: str, query: str) -> bool:

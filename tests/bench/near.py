@@ -112,12 +112,12 @@ def tell(stage: Stage, store: Store) -> None:
     """Store what was said: messages as a hook does, notes as ``memd add`` does."""
     for number, session in enumerate(store.sessions):
         for order, text in enumerate(session):
-            said: dict[str, object] = {"agent_id": store.name, "text": text}
+            turn: dict[str, object] = {"agent_id": store.name, "text": text}
             if not store.is_notes:
                 moment = BEGUN + number * timedelta(days=3) + order * timedelta(minutes=2)
-                said |= {"session_id": f"{store.name}-{number}", "order": order}
-                said |= {"origin": "person", "occurred_at": moment.isoformat()}
-                stage.client.call("memory.ingest", said)
+                turn |= {"session_id": f"{store.name}-{number}", "order": order}
+                turn |= {"origin": "person", "occurred_at": moment.isoformat()}
+                stage.client.call("memory.ingest", turn)
             else:
                 note = {"category": "semantic", "content": text, "agent_id": store.name}
                 stage.client.call("memory.store", note)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.ranked import an_entry
+from support.ranked import an_entry, selected
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import DIGEST_TAG
@@ -32,6 +32,14 @@ def test_the_nearest_needs_less_where_it_is_matched_evenly_and_more_where_it_is_
     even, uneven = bars(an_item(0.9, 0.8, UNEVEN))[0], bars(an_item(0.9, 0.8, UNEVEN + 0.1))[0]
 
     assert even < BAR < uneven
+
+
+def test_an_answer_is_without_what_is_matched_unevenly() -> None:
+    even, uneven = an_item(0.9, 0.8, 0.1), an_item(0.1, 0.7, 0.4)
+
+    selection = selected([even, uneven])
+
+    assert [item.measured for item in selection.items[: selection.most]] == [even.measured]
 
 
 def test_what_is_farther_than_the_nearest_needs_more() -> None:
