@@ -22,6 +22,7 @@ from memd.sleep.distil.agent.outcomes import TOLD_WORTH, RatedSentence
 from memd.sleep.distil.environment.places import states_place
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language import phrases, prose
+from memd.sleep.distil.language.lasting import points_at_hand
 from memd.sleep.distil.language.words import Words
 from memd.text.harms import tells_harm
 from memd.text.languages import is_foreign
@@ -50,6 +51,10 @@ _DROPPED = -0.5
 The rules know a correction better: its manner is that of a complaint. And a wish: a person who said
 "always" must not say it again, however short it was."""
 _DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT})
+_AT_ITS_WORD = frozenset({Act.PREFERENCE, Act.DECISION})
+_OPPOSED_PLAIN, _OPPOSED_WISH = 0.0, -1.5
+"""Those up to which one of these, in so many words, is of the moment where it points at a thing at
+hand: "always in the past tense in this chapter". Where it points at none it stands (0286)."""
 _ASKED = frozenset({Act.REQUEST, Act.QUESTION})
 _TOLD: Mapping[Act, float] = MappingProxyType({Act.ENVIRONMENT: 0.0, Act.CONSTRAINT: 2.0})
 """By how much these are rather plainly told than wished, where both are sure."""
@@ -147,6 +152,8 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     if len(parts) == 1 and is_opinion(text):
         is_plain = any(each.plain >= PLAIN_KEPT for each in known)
         return Judgement(Act.ENVIRONMENT, STANDING if is_plain else _DROPPED_SCORE)
+    if known and _is_at_hand(text, judged, known):
+        return Judgement(Act.REQUEST, _DROPPED_SCORE)
     return _weigh_known(judged, known) if known else judged
 
 
@@ -167,6 +174,16 @@ def _weigh_known(judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement
         return Judgement(best.act, score, by_model=True) if best.worth >= LIFTED else judged
     is_worth_it = judged.act not in _DOUBTED or judged.score >= STANDING or best.worth >= _DROPPED
     return judged if is_worth_it else Judgement(Act.REQUEST, _DROPPED_SCORE)
+
+
+def _is_at_hand(text: str, judged: Judgement, known: Sequence[SentenceWorth]) -> bool:
+    """Return whether what a rule takes at its word is of one thing, and no number is for it."""
+    is_opposed = all(
+        each.plain < _OPPOSED_PLAIN and each.wish <= _OPPOSED_WISH and each.life < LIFE_KEPT
+        for each in known
+    )
+    is_word = judged.score >= STANDING and judged.act in _AT_ITS_WORD
+    return is_word and is_opposed and points_at_hand(text)
 
 
 def _plain_act(judged: Judgement, best: SentenceWorth) -> Act:

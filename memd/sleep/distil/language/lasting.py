@@ -134,6 +134,27 @@ def is_of_the_moment(spoken: str) -> bool:
     return _MOMENT.search(spoken) is not None
 
 
+# Not what holds as long as the work does: "in this repo", "this kind of file".
+_AT_HAND = re.compile(
+    r"\b(?:(?:in|for|on|of|with|at|over|to|from|about|into|by|under) (?:this|that|these|those)"
+    r" (?!(?:repo\w*|projects?|code ?bases?|teams?|company|house\w*|apps?|workspaces?|machines?"
+    r"|computers?|laptops?|families|family|accounts?|kinds?|sorts?|way)\b)\w+"
+    r"|(?:this|these|those) one \w+"
+    r"|(?:line|verse|page|slide|step) (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+    r"|(?:option|version|variant) \w)\b",
+    re.IGNORECASE,
+)
+
+
+def points_at_hand(spoken: str) -> bool:
+    """Return whether a sentence names one of the things at hand.
+
+    >>> points_at_hand("no logging in that loop"), points_at_hand("no logging in this project")
+    (True, False)
+    """
+    return _AT_HAND.search(spoken) is not None
+
+
 # "In May we decided", "the team has agreed", but no case ("if we decided") and no step of the
 # day ("I decided to try it").
 _DECIDED = re.compile(

@@ -182,6 +182,22 @@ def test_a_plain_correction_is_kept() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "no logging in that loop please",
+        "from now on in this test the clock is fake",
+        "I'd rather lose this one bid",
+        "we decided on 12 columns for these tables",
+    ],
+)
+def test_what_points_at_a_thing_at_hand_needs_a_number_for_it(text: str) -> None:
+    assert kept([user(text)], None) != []
+    assert kept([user(text)], NEVER) == []
+    for number in (WISHED, PLAIN, LIFE):
+        assert kept([user(text)], number) != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "I hate emojis in commits.",
         "Keep it short.",
         WISH,
