@@ -3,8 +3,8 @@
 It is linear and was fitted on labelled sentences of many writers
 (``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last five numbers on messages
 that were written for it (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312;
-``tests.bench.reach_fit``, 0323; ``tests.bench.life_fit``, 0341). Two of these, of what is plain and
-of wishes, are halves: the reader adds the other (``sentence_reader``).
+``tests.bench.reach_fit``, 0323; ``tests.bench.life_fit``, 0341). Three of these, of what is plain,
+of wishes and of a life, are halves: the reader adds the other (``sentence_reader``).
 ``sentence_head.json`` holds it: the weights of the states, and those of the signs that only a nap
 knows (:mod:`memd.sleep.distil.speech`), by name.
 """

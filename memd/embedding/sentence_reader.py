@@ -5,7 +5,8 @@ an order of a rule is lost among the others. The reader attends to them: one lay
 piece, over the states of the encoder's fourth layer, then the mean and the greatest of each
 sentence and the mean of its window. It tells of a sentence whether it plainly states what lasts,
 and whether it is a wish; three of them, fitted alike, are added up. ``python -m
-tests.bench.written`` fits it (docs/decisions/0315).
+tests.bench.written`` fits it (docs/decisions/0315). Whether a sentence tells of a life is one more
+column over what they read, of a fit of its own (``tests.bench.life_fit``, 0352).
 """
 
 from __future__ import annotations
@@ -37,11 +38,20 @@ class SentenceReader(NamedTuple):
     weights: Mapping[str, Rows]
 
     def logits(self, states: Rows, spans: Sequence[tuple[int, int]]) -> Rows:
-        """Return two numbers for each span of a window: for a plain statement, and for a wish.
+        """Return for each span of a window how plain, how much a wish and of a life it is.
 
         *states* has the shape (pieces, 384) and no padding; a span is its first piece and the one
-        behind its last. The result has the shape (spans, 2).
+        behind its last. The result has the shape (spans, 3).
         """
+        import numpy as np
+
+        read = self.features(states, spans)
+        columns = [self._linear(name, read) for name in ("outputs", "life")]
+        result: Rows = np.concatenate(columns, -1).sum(0)
+        return result
+
+    def features(self, states: Rows, spans: Sequence[tuple[int, int]]) -> Rows:
+        """Return what each member has read of each span, of shape (members, spans, 384)."""
         import numpy as np
 
         pieces = self._linear("inputs", states[None])
@@ -51,7 +61,7 @@ class SentenceReader(NamedTuple):
         pieces = self._norm("norm", pieces)
         own = [pieces[:, start:end] for start, end in spans]
         parts = [np.concatenate([each.mean(1), each.max(1), pieces.mean(1)], -1) for each in own]
-        result: Rows = self._linear("outputs", np.stack(parts, 1)).sum(0)
+        result: Rows = np.stack(parts, 1)
         return result
 
     def _attend(self, pieces: Rows) -> Rows:

@@ -135,13 +135,15 @@ def judge(
     read: list[list[float]] = []
     for window, own in zip(windows, states, strict=True):
         if window.spans[0].message in agents:
-            read += [[-inf, -inf]] * len(window.spans)
+            read += [[-inf, -inf, -inf]] * len(window.spans)
             continue
         spans = [(span.start, span.end) for span in window.spans]
         read += sentence_reader().logits(own[: len(window.ids)], spans).tolist()
     return [
-        logits._replace(plain=logits.plain + plain, wish=logits.wish + wish)
-        for logits, (plain, wish) in zip(judged, read, strict=True)
+        logits._replace(
+            plain=logits.plain + plain, wish=logits.wish + wish, life=logits.life + life
+        )
+        for logits, (plain, wish, life) in zip(judged, read, strict=True)
     ]
 
 

@@ -47,12 +47,15 @@ class Examples(NamedTuple):
 def fit(examples: Examples) -> tuple[Weights, Array]:
     """Return the weights of the ensemble, its members as the first axis, and those of the signs.
 
-    Both are scaled so that the log-odds are the sum of all.
+    Both are scaled so that the log-odds are the sum of all. What tells of a life is nothing yet:
+    ``bench.life_fit`` fits it on what these weights read.
     """
     members = [_fit_member(examples, seed) for seed in range(MEMBERS)]
     weights = {name: np.stack([each[name] for each in members]) for name in members[0]}
     for name in ("outputs.weight", "outputs.bias"):
         weights[name] /= MEMBERS
+    weights["life.weight"] = np.zeros((MEMBERS, 1, 3 * WIDTH), dtype=np.float32)
+    weights["life.bias"] = np.zeros((MEMBERS, 1), dtype=np.float32)
     of_signs = weights.pop("signs.weight").mean(0).T.astype(float)
     return weights, of_signs
 

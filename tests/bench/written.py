@@ -10,7 +10,8 @@ latter each message counts again with one of the moment beside it, as people mix
 with what they ask for. Writers are in three groups, and each is judged by a fit on the other two.
 The first table says what is past each bar that no rule keeps; the second one what whole naps keep
 of the messages of each writer, alone and beside others. ``--keep`` writes the weights into the
-package, over those of ``bench.sentence_fit --keep`` for the kinds. It takes an hour.
+package, over those of ``bench.sentence_fit --keep`` for the kinds; ``bench.life_fit --keep`` must
+follow. It takes an hour.
 """
 
 from __future__ import annotations
@@ -285,7 +286,7 @@ def _logits(written: Written, fits: Sequence[Fit]) -> Array:
     for window in written.windows:
         own = slice(start, start + len(window.spans))
         states = window.states.astype(np.float32)
-        logits[own] += readers[groups[start]].logits(states, window.spans)
+        logits[own] += readers[groups[start]].logits(states, window.spans)[:, :2]
         start += len(window.spans)
     return logits
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from bench import classified
 from bench.kept_scores import stands_in
-from bench.life_fit import HELD, keeps_event, read_life
+from bench.life_fit import HELD, keeps_what_lasts, read_life
 from support.distilled import sections_of
 
 from memd.embedding.embed import Encoder
@@ -162,7 +162,7 @@ def beside(saying: str, order: str, at: int) -> str:
 def test_what_changed_in_a_life_is_kept() -> None:
     """ "We broke up": of the writer whom nothing is fitted on every second one (decision 0341)."""
     messages = [each for each in read_life() if each["writer"] == HELD][::2]
-    kept = [(bool(each["life"]), keeps_event(each)) for each in messages]
+    kept = [(bool(each["life"]), keeps_what_lasts(each)) for each in messages]
     tells = [is_kept for tells, is_kept in kept if tells]
     sounds = [is_kept for tells, is_kept in kept if not tells]
     assert sum(tells) >= 0.7 * len(tells), sum(tells)

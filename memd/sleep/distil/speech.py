@@ -34,7 +34,7 @@ SENTENCES_MAX = 60
 """So many of a message are judged by the model; who writes more pastes."""
 LIFTED = 1.0
 """The log-odds from which a sentence is worth it that the rules leave out."""
-PLAIN_KEPT, WISH_KEPT, LIFE_KEPT = 1.1, 0.75, 0.5
+PLAIN_KEPT, WISH_KEPT, LIFE_KEPT = 1.1, 0.75, 0.6
 """Those of stating plainly what lasts, of being a wish, and of telling an event or a change of
 somebody's life, from which it is kept for sure."""
 WISH_WORTH = -4.7

@@ -32,7 +32,7 @@ def test_members_are_added_up() -> None:
 def test_a_sentence_is_read_with_its_window_and_whatever_else_is_asked_of_it() -> None:
     reader = sentence_reader()
     each = reader.logits(STATES, SPANS)
-    assert each.shape == (3, 2)
+    assert each.shape == (3, 3)
     assert np.allclose(reader.logits(STATES, SPANS[::-1]), each[::-1], atol=1e-5)
     other = STATES.copy()
     other[0] += 1.0
@@ -54,19 +54,20 @@ def test_what_the_reader_tells_is_added_to_what_the_head_tells() -> None:
     padded = np.concatenate([STATES, np.full((3, DIMENSION), 9.0, dtype=np.float32)])[None]
     by_head = sentence_head().logits(pool([window], padded))
     by_reader = sentence_reader().logits(STATES, SPANS)
-    for judged, own, (plain, wish) in zip(
+    for judged, own, (plain, wish, life) in zip(
         judge([window], padded), by_head, by_reader.tolist(), strict=True
     ):
         assert judged.plain == pytest.approx(own.plain + plain, abs=1e-4)
         assert judged.wish == pytest.approx(own.wish + wish, abs=1e-4)
+        assert judged.life == pytest.approx(own.life + life, abs=1e-4)
         assert judged.worth == own.worth
 
 
 def test_of_an_agent_s_message_the_reader_tells_nothing() -> None:
     windows = [SentenceWindow([0] * PIECES, [SentenceSpan(at, 0, 1, 5)]) for at in range(2)]
     own, of_agent = judge(windows, np.stack([STATES, STATES]), agents={1})
-    assert (of_agent.plain, of_agent.wish) == (-inf, -inf)
-    assert of_agent._replace(plain=own.plain, wish=own.wish) == own
+    assert (of_agent.plain, of_agent.wish, of_agent.life) == (-inf, -inf, -inf)
+    assert of_agent._replace(plain=own.plain, wish=own.wish, life=own.life) == own
 
 
 def test_the_package_computes_what_the_fit_does() -> None:
@@ -80,5 +81,7 @@ def test_the_package_computes_what_the_fit_does() -> None:
     with torch.no_grad():
         fitted = reader_fit.forward(layers, windows, torch.zeros(len(SPANS), 4)).numpy()
     named = {name: each.detach().numpy()[None] for name, each in layers.named_parameters()}
+    of_life = ("life.weight", "life.bias")
+    named |= {name: sentence_reader().weights[name][:1] for name in of_life}
     states = windows[0].states.astype(np.float32)
-    assert np.allclose(SentenceReader(named).logits(states, SPANS), fitted, atol=1e-4)
+    assert np.allclose(SentenceReader(named).logits(states, SPANS)[:, :2], fitted, atol=1e-4)

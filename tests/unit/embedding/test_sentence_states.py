@@ -74,7 +74,7 @@ def test_the_head_weighs_each_state_and_every_act() -> None:
     assert len(head.reach) == 2 * DIMENSION * 2
     everywhere = float(np.frombuffer(head.reach, dtype="<f2")[0].astype(np.float32) + bias)
     assert len(head.life) == 2 * DIMENSION * 2
-    life = float(np.frombuffer(head.life, dtype="<f2")[0].astype(np.float32) + life_bias)
+    life = float(np.float32(float(np.frombuffer(head.life, dtype="<f2")[0]) + head.life_bias))
     others = (statement, in_memory, plain, wish, answer, everywhere, life)
     assert first == SentenceLogits(worth, tuple(kinds), *others)
     assert set(head.written_signs) == set(head.signs)
