@@ -30,7 +30,7 @@ _ASKS_NOW = re.compile(
     r"|attual\w*|ancora|recentemente|agora|atual\w*|ainda|nu|momenteel|nog|onlangs|laatst)\b",
     re.IGNORECASE,
 )
-_MARKS = frozenset("?\uff1f\u061f")
+MARKS = frozenset("?\uff1f\u061f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Question:
     @property
     def is_request(self) -> bool:
         """Whether it is an instruction rather than a question."""
-        return _MARKS.isdisjoint(self.text)
+        return MARKS.isdisjoint(self.text)
 
 
 def name_candidates(text: str) -> list[str]:

@@ -7,7 +7,7 @@ look at (rank, ratio to the best, the gate's chance, how small the store is) is 
 What belongs to another project than the one that asks stands under a higher bar in a prompt
 (decision 0260), nobody asked for it; a note of no project (0255) and the digest of a talk in none
 (0330) under a somewhat higher one, and so does what holds one part of the question and another part
-not (``evenness.py``).
+not (``evenness.py``), and all beside a prompt that asks nothing (0357).
 Of memories that say the same, one is told (``repeats.py``), and what is newer or corrects another
 one (``newer.py``) stands before it.
 
@@ -37,7 +37,9 @@ from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
+from memd.extract.passing_words import ASKS
 from memd.recall.candidates import RankedCandidates
+from memd.recall.question import MARKS
 from memd.recall.ranking.evenness import weigh_evenness
 from memd.recall.ranking.newer import put_newer_first
 from memd.recall.ranking.rankings import Ranked
@@ -47,6 +49,8 @@ from memd.store.search.candidate_rows import SearchCandidate
 
 ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many
+REQUEST_BARS = 2.0
+"""How many times its bar a memory needs beside what asks nothing: an order, or something told."""
 ELSEWHERE_BARS = 4.0
 """How many times its bar a memory of another project needs in a prompt."""
 NOTE_BARS = 2.5
@@ -101,8 +105,9 @@ def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: b
     if request.search_mode is SearchMode.HYBRID:
         weighed = weigh_evenness(items, request.query)
         if request.preferences == "first":
+            asks = _asks(request.query)
             pairs = zip(items, weighed, strict=True)
-            weighed = [_raise_bar(*pair, request.project_id, request.query) for pair in pairs]
+            weighed = [_raise_bar(*pair, request, asks=asks) for pair in pairs]
         items = put_newer_first(weighed, candidates.kin, request.query)
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
         passing = [item for item in items if item.passes and item.relevance >= least]
@@ -126,20 +131,29 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
     return [*once, *others], [Cut(each.item, "repeats", each.of) for each in repetitions]
 
 
-def _raise_bar(item: Ranked, weighed: Ranked, project_id: str | None, query: str) -> Ranked:
+def _asks(query: str) -> bool:
+    """Return whether *query* asks something, with or without its mark.
+
+    >>> _asks("which port does redis use"), _asks("rename the crane to hoist")
+    (True, False)
+    """
+    return not MARKS.isdisjoint(query) or ASKS.match(query) is not None
+
+
+def _raise_bar(item: Ranked, weighed: Ranked, request: RecallRequest, *, asks: bool) -> Ranked:
     """Return *weighed*, *item* with its own bar, with a higher one for what nobody asks about.
 
-    That is a memory of a project that neither asks nor is named, a note beside a project's
-    memories, and the digest of a talk.
+    That is anything beside an order or a statement, a memory of a project that neither asks nor is
+    named, a note beside a project's memories, and the digest of a talk.
     """
-    its = item.measured.candidate
-    times = 1.0
+    its, project_id = item.measured.candidate, request.project_id
+    times = 1.0 if asks else REQUEST_BARS
     if its.project_id is None and its.kind == DIGEST_TAG:
-        times = TALK_BARS
-    elif project_id is not None and its.project_id is None:
-        times = NOTE_BARS if its.session_key is None else 1.0
-    elif project_id not in {None, its.project_id} and not _is_named(its.project_id or "", query):
-        times = ELSEWHERE_BARS
+        times *= TALK_BARS
+    elif its.project_id is None:
+        times *= NOTE_BARS if project_id is not None and its.session_key is None else 1.0
+    elif its.project_id != project_id and not _is_named(its.project_id, request.query):
+        times *= ELSEWHERE_BARS if project_id is not None or not asks else 1.0
     return weighed if times == 1.0 else replace(item, bar=max(times * item.bar, weighed.bar))
 
 

@@ -144,7 +144,7 @@ def test_a_correction_and_what_the_assistant_repeats_take_one_place(daemon: Spaw
             origin = "person" if role == "user" else role
             desk.ingest(text, origin=origin, session_id="talk", project_id="lantern")
         desk.settle()
-        assert {turn, denied} < set(prepared(desk, HOST))
+        assert {turn, denied} <= set(prepared(desk, HOST))
         shown = prepared(desk, USER)
         assert (user in shown, echo in shown) == (True, False)
 

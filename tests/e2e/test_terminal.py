@@ -229,7 +229,7 @@ def test_all_of_a_session_is_shown_and_erased_with_its_messages(
     again = memd.piped("forget", "--session", "dive", "--yes")
     assert (again.code, again.err) == (1, "memd: nothing is stored of session dive\n")
     both = memd.piped("forget", "--session", "dive", "--source", "a.txt")
-    assert (both.code, "too many things" in both.err) == (2, True)
+    assert (both.code, "exclude each other" in both.err) == (2, True)
 
 
 def test_what_is_not_there_is_not_asked_about(memd: Terminal) -> None:

@@ -290,7 +290,7 @@ async def test_a_cancelled_run_is_gone_on_with_and_does_no_stage_twice(
     assert second.run_id == first.run_id
     assert second.stage is TuneStage.COMPLETE
     assert done.count(TuneStage.GENERATING_DATA) == done.count(TuneStage.MINING_NEGATIVES) == 1
-    with pytest.raises(InvalidStateError, match="no run is left"):
+    with pytest.raises(InvalidStateError, match="no run to resume"):
         await room.start(ADA, resume=True)
 
 

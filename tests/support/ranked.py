@@ -51,7 +51,7 @@ def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
 
 
 def selected(
-    items: list[Ranked], query: str = "q", *, reordered: bool = False, **asked: Any
+    items: list[Ranked], query: str = "which?", *, reordered: bool = False, **asked: Any
 ) -> Selection:
     """Return what of *items* answers a question, by the rule unless *asked* says otherwise."""
     candidates = RankedCandidates(items, 0.9, degraded=None)

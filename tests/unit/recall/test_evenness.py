@@ -11,7 +11,7 @@ from support.ranked import an_entry, selected
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.recall.ranking.evenness import UNEVEN, weigh_evenness
-from memd.recall.ranking.late_interaction import TokenMatch
+from memd.recall.ranking.features import TokenMatch
 from memd.recall.ranking.rankings import Ranked
 
 BIRTHDAY = "when is Jannik's birthday?"
