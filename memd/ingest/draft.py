@@ -22,6 +22,7 @@ from memd.domain.enums import MemoryCategory, Origin, Passing, Trust
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import distinct
 from memd.domain.trust import TRUST, Flag, Screened, SecretsPolicy, Suspicion, is_quarantined
+from memd.extract.keeping import asks_for_privacy
 from memd.extract.passing import passing_kind
 from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
@@ -144,7 +145,9 @@ def draft_text(
         for part, (piece, text, category, suspicion) in enumerate(parts)
     )
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
-    if caption is None and (by_owner or by_assistant):
+    if by_owner and turn_of(request) and asks_for_privacy(request.text).is_asked:
+        items = tuple(replace(each, preference=None, passing=Passing.REQUEST) for each in items)
+    elif caption is None and (by_owner or by_assistant):
         items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
     return Drafts(
         items=items,

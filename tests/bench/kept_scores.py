@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bench.readings import WORTH, Item, Reading
+from memd.extract.keeping import statement_of
 
 PER_TOKENS = 30_000
 SHORT_WORDS = 4
@@ -59,14 +60,19 @@ def covered(memories: Sequence[Memory], items: Iterable[Item]) -> tuple[Item, ..
 def stands_in(line: str, text: str) -> bool:
     """Return whether the user's *line* stands in a memory, whatever the punctuation.
 
+    So does what it asks to remember, without the words that ask it.
+
     >>> stands_in("Now run all the tests!", "User: now run all the tests. They passed.")
     True
     >>> stands_in("Yes", "User: Yes. They passed."), stands_in("Yes", "Yes, they passed.")
     (True, False)
     """
+    asked = statement_of(line)
     mine = words(line)
     if not mine:
         return False
+    if asked and asked.text and stands_in(asked.text, text):
+        return True
     if len(mine.split()) >= SHORT_WORDS:
         return f" {mine} " in f" {words(text)} "
     return any(words(part) == mine for part in _users_sentences(text))

@@ -52,7 +52,13 @@ from memd.sleep.distil.language.replies import (
 from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
-from memd.sleep.distil.passages import UserPassage, find_passages, plan_memory, rules
+from memd.sleep.distil.passages import (
+    UserPassage,
+    find_passages,
+    plan_memory,
+    rules,
+    without_asking,
+)
 from memd.sleep.distil.quoted import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing
 from memd.text.words import sentences
@@ -113,7 +119,7 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
     count: Counter[str] = Counter()
     stopped = False
     for exchange in exchanges:
-        own = words(exchange.user)
+        own = without_asking(words(exchange.user))
         last = result[-1] if result else None
         if is_interruption(exchange.user):
             stopped = True

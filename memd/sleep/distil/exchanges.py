@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import is_answer, user_part
+from memd.extract.keeping import asks_for_privacy
 from memd.sleep.distil.language.phrases import THOUGHT
 from memd.sleep.transcript.blocks import ToolResult, call_arguments, parse_turn
 from memd.sleep.transcript.facts import HEADER, USER_ROLES
+from memd.sleep.transcript.messages import Message
 
 BEFORE_TEXTS = 3
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
@@ -30,6 +32,7 @@ _NEVER_RAN = re.compile(
     r"|Claude requested permissions? to ",
     re.DOTALL,
 )
+_PRIVATE_CHARS = 2000  # what is longer was not typed
 _EXIT_CODE = "Exit code"
 _EXIT_CHARS = 300
 # How programs end what a command printed: "[exit code 2]".
@@ -90,6 +93,30 @@ class Exchange:
     runs: list[Run] = field(default_factory=list)
     end: int = 0
     previous: tuple[int, str] = (0, "")
+
+
+def without_private(messages: Sequence[Message]) -> list[Message]:
+    """Return *messages* with those blank that somebody asked not to remember, in the same places.
+
+    That is the message that asks it, the one before it where it says nothing else ("keep this
+    between us"), and all that an agent answered to either.
+    """
+    own: list[int] = []
+    private: set[int] = set()
+    for place, message in enumerate(messages):
+        turn = parse_turn(message)
+        if turn.role not in USER_ROLES or not turn.text.strip():
+            continue
+        privacy = asks_for_privacy(turn.text[:_PRIVATE_CHARS])
+        if privacy.is_asked:
+            private |= {place, *(own[-1:] if privacy.is_all else ())}
+        own.append(place)
+    ends = dict(zip(own, [*own[1:], len(messages)], strict=True))
+    blank = {each for place in private for each in range(place, ends[place])}
+    return [
+        {**message, "content": ""} if place in blank else message
+        for place, message in enumerate(messages)
+    ]
 
 
 def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, takewhile
+from itertools import chain, groupby, islice, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
+from memd.extract.keeping import find_asked
 from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge, judge_sentence, states
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
@@ -26,6 +27,12 @@ from memd.text.words import sentences
 PASSAGE_CHARS = 800
 """The user's own words in one memory; what is longer becomes a second one."""
 JudgePart = Callable[[str], Judgement]
+ASKED = 1.0
+"""The score of what somebody asks to remember: before anything else there is room for it."""
+MENTIONED_PLAIN = -3.5
+"""The log-odds of plainly stating what lasts below which a statement said beside ("fyi") is of the
+moment: "the bus leaves at 7:10" has -1, "the build is green" -5."""
+_ASKED_FOR = frozenset({Act.REQUEST, Act.QUESTION, Act.APPROVAL, Act.TASK})
 _RULE = Judgement(Act.PREFERENCE, STANDING)
 _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 
@@ -73,7 +80,7 @@ def find_passages(
     passages: list[UserPassage] = []
     above = ""
     for paragraph in () if own.is_brief else own.paragraphs:
-        judge_part = partial(_judge_part, worths=worths, stopped=stopped)
+        judge_part = partial(_judge_part, worths=worths, stopped=stopped, asked=own.asked)
         lines = _judge_lines(paragraph, above, judge_part)
         above = lines[-1][0]
         for piece in _pieces(lines, judge_part, is_told=is_told):
@@ -86,12 +93,59 @@ def find_passages(
     return passages
 
 
-def _judge_part(text: str, *, worths: Mapping[str, SentenceWorth], stopped: bool) -> Judgement:
-    """Return what a line or a sentence does.
+def without_asking(own: Words) -> Words:
+    """Return *own* without the words that ask to remember what it says, and what that is.
+
+    An order or a question is none of it, though somebody says "don't forget" with it.
+    """
+
+    def is_told(text: str) -> bool:
+        return judge_sentence(text).act not in _ASKED_FOR
+
+    lines = [(paragraph, line) for paragraph in own.paragraphs for line in paragraph.split("\n")]
+    parts = [sentences(line) for _, line in lines]
+    asked = iter(find_asked(list(chain.from_iterable(parts)), is_told))
+    by_line = [list(islice(asked, len(each))) for each in parts]
+    kept = {each.text: each.is_firm for each in chain.from_iterable(by_line) if each.is_kept}
+    if not kept:
+        return own
+    texts = iter(" ".join(each.text for each in line if each.text) for line in by_line)
+    paragraphs = (
+        "\n".join(filter(None, islice(texts, paragraph.count("\n") + 1)))
+        for paragraph in own.paragraphs
+    )
+    return own._replace(paragraphs=tuple(filter(None, paragraphs)), asked=kept)
+
+
+def _judge_asked(text: str, worths: Mapping[str, SentenceWorth], *, is_firm: bool) -> Judgement:
+    """Return what a sentence does that somebody asks to remember: a fact, unless anything says so.
+
+    A wish it is too where the model takes it rather for one. What is only mentioned (not *is_firm*)
+    is none where the model takes it for one of the moment.
+    """
+    judged = judge_sentence(text)
+    if judged.score >= WORTH:
+        return judged._replace(score=ASKED)
+    known = worths.get(text)
+    weighed = weigh(text, judged, worths)
+    if known is None or weighed.score >= STANDING:
+        act = weighed.act if weighed.score >= STANDING else Act.ENVIRONMENT
+        return Judgement(act, ASKED)
+    if not is_firm and known.plain < MENTIONED_PLAIN:
+        return weighed
+    return Judgement(Act.PREFERENCE if known.wish > known.plain else Act.ENVIRONMENT, ASKED)
+
+
+def _judge_part(
+    text: str, *, worths: Mapping[str, SentenceWorth], stopped: bool, asked: Mapping[str, bool]
+) -> Judgement:
+    """Return what a line or a sentence does; it is *asked* to remember some.
 
     What is a wish by what somebody says of themselves alone ("I'm a developer in Ghent"), and by
     the model is plainly told and not wished, is a fact.
     """
+    if own := [part for part in sentences(text) if part in asked]:
+        return _judge_asked(own[0], worths, is_firm=asked[own[0]])
     judged = weigh(text, judge(text, stopped=stopped), worths)
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if judged.act is not Act.PREFERENCE or not known:

@@ -25,7 +25,7 @@ from memd.domain.sleep.consolidation import EVERYWHERE_TAG, LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
 from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory
+from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory, without_private
 from memd.sleep.nap.source import NO_CONTEXT, SessionContext
 from memd.sleep.transcript.blocks import TOOL_ROLE, parse_turn
 from memd.sleep.transcript.consolidator import MemoryConsolidator
@@ -64,7 +64,7 @@ class NapExtract:
     messages: Sequence[Message]
     """All messages, without secrets."""
     spoken: Sequence[Message]
-    """The same messages without memd's own texts, in the same places."""
+    """The same messages without memd's own texts and what is private, in the same places."""
     earlier: Sequence[Message]
     """The session's messages before them, at the places below 0."""
     facts: tuple[Fact, ...]
@@ -91,7 +91,8 @@ class NapReading(NamedTuple):
     messages: Sequence[Message]
     """The same without secrets."""
     heard: Sequence[Message]
-    """The same without memd's own texts, after those earlier in the session."""
+    """The same without memd's own texts and what is not to be remembered, after those earlier in
+    the session."""
     context: SessionContext
     session: ReadSession | None
     """What was heard, read by turns, where memories are distilled."""
@@ -106,7 +107,8 @@ def read(
     """
     messages = [clean(with_known_role(message) if distils else message) for message in given]
     parts = (context.earlier, messages)
-    heard = [each for part in parts for each in remove_echoes(part, context.injected)]
+    echoless = [each for part in parts for each in remove_echoes(part, context.injected)]
+    heard = without_private(echoless)
     return NapReading(given, messages, heard, context, ReadSession.of(heard) if distils else None)
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.sleep.distil.language.pasted_answers import answer_span
@@ -151,6 +152,17 @@ _NAMED = re.compile(
 _SYMBOLS = re.compile(r"[{}\[\]()<>=|;$&*#@\\/_^~%\"+]")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _CONTENT = re.compile(r"[^\W_][\w'-]*")
+_PLAIN_WORDS = PROSE_WORDS | {
+    "dont",
+    "doesnt",
+    "didnt",
+    "isnt",
+    "wasnt",
+    "cant",
+    "wont",
+    "pls",
+    "plz",
+}
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
 
@@ -163,7 +175,8 @@ class Words(NamedTuple):
     title and the summary of a document that was pasted, "" for none; *rules* what it lists of
     how work is done, by heading. Of a brief that some program wrote for an agent the
     *paragraphs* are its opening (*is_brief*), of a model's answer that was pasted what stands
-    around it (*is_answer*).
+    around it (*is_answer*). *asked* are the sentences that somebody asks to remember, without
+    the words that ask it, and whether these do more than mention it.
     """
 
     paragraphs: tuple[str, ...] = ()
@@ -173,6 +186,7 @@ class Words(NamedTuple):
     is_brief: bool = False
     is_answer: bool = False
     rules: tuple[str, ...] = ()
+    asked: Mapping[str, bool] = MappingProxyType({})
 
     def without_lead(self) -> Words:
         """Return these words without a last sentence that leads to what is not told.
@@ -265,7 +279,7 @@ def is_prose(text: str) -> bool:
     if not letters or len(_LATIN.findall(text)) < letters / 2:
         return True
     terms = [word.casefold() for word in _WORD.findall(text)]
-    plain = sum(word in PROSE_WORDS or not word.isalpha() for word in terms)
+    plain = sum(word in _PLAIN_WORDS or not word.isalpha() for word in terms)
     return len(terms) < _PROSE_WORDS or plain >= _PROSE_SHARE * len(terms)
 
 
