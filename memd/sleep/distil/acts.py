@@ -20,8 +20,10 @@ from memd.sleep.distil.language.lasting import befalls, is_of_the_moment, states
 from memd.sleep.distil.language.moment import (
     NAMED,
     breaks_off,
+    feels,
     is_this_time,
     only_points,
+    orders_one_piece,
     reports,
     shows_error,
     spoken_form,
@@ -48,6 +50,8 @@ STANDING = 0.9
 """What is said in so many words: a wish for good, or that something was decided."""
 FOREIGN = 0.65
 """What a sign of another language than English says."""
+ASKED = 1.0
+"""The score of what somebody asks to remember: before anything else there is room for it."""
 ONE_SIGN = 0.55
 """What no more than one sign speaks for."""
 BARE_CHARS = 40
@@ -111,6 +115,7 @@ _INVERTED = re.compile(
     r"|(?:can|could|will|would) (?:we|i|it|they|this|that|these|those|the|my|our|your))\b"
     r"(?! (?:be|never|not|always|only)\b)"
     rf"|{_HM}(?:what (?:are|were|does|do|did)|how (?:close|many|much|far|long|big|often)"
+    r"|who (?:is|are|was|were|do|does|did|has|have|will|can|paid|owes)(?:n't)?"
     r"|(?:what|how|where|why|which \w+) (?:should|would|could) (?:i|we|you)"
     r"|why (?:is|are|do|does|did)|which \w+ (?:is|are|do|does))\b"
     r"(?! (?:times|often) (?:do|must|have|should|did) (?:i|we)\b)"
@@ -218,7 +223,7 @@ def judge(text: str, *, stopped: bool = False) -> Judgement:
     best = max(each, key=lambda judged: judged.score, default=Judgement(Act.ACKNOWLEDGEMENT, 0.0))
     is_asked = any(judged.act is Act.QUESTION for judged in each)
     if is_asked and _is_case(best, text):
-        return Judgement(Act.QUESTION, _ASKED)  # what is told is the case that is asked about
+        return Judgement(Act.QUESTION, _QUESTION)  # what is told is the case that is asked about
     orders = sum(judged.act in _OF_THE_MOMENT for judged in each)
     if best.act in _SETTLES and best.score <= ONE_SIGN and 2 * orders >= len(each) > 1:
         return Judgement(Act.REQUEST, _MOMENT)  # among orders and reports one sign is too little
@@ -275,7 +280,7 @@ _MOST = 0.85
 _MOMENT = 0.3
 _MEANS = 0.55
 _UNDONE = 0.75
-_ASKED = 0.15
+_QUESTION = 0.15
 
 
 def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
@@ -294,7 +299,9 @@ def _judge_words(text: str, *, stopped: bool) -> Judgement:
     foreign = is_foreign(wish)
     if foreign:
         plain, wish = with_umlauts(plain), with_umlauts(wish)
-    is_told = count >= FLOOR_WORDS and not (shows_error(plain) or befalls(plain))
+    is_told = count >= FLOOR_WORDS and not any(
+        one(plain) for one in (shows_error, befalls, feels, orders_one_piece)
+    )
     if is_told and _is_wish(wish, is_asked=is_asked, foreign=foreign):
         return Judgement(Act.PREFERENCE, STANDING)
     if is_told and not is_asked and (stated := _judge_stated(text, plain, foreign=foreign)):
@@ -391,5 +398,5 @@ def _judge_question(text: str) -> Judgement:
     return (
         Judgement(Act.CORRECTION, _MEANS)
         if _MEANT.search(text)
-        else Judgement(Act.QUESTION, _ASKED)
+        else Judgement(Act.QUESTION, _QUESTION)
     )

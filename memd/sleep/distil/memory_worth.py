@@ -41,7 +41,8 @@ EVERYWHERE: Mapping[NapKind, float] = MappingProxyType(
 _EVERYWHERE_CHARS = 200
 _NO_WISH = -2.5  # its log-odds below which only a word sounds like one: "I'm eating fish, no meat"
 _PRIVATE = re.compile(
-    r"\b(?:doctors?|physician|hospital|clinic|surgery|therap(?:y|ist)|diagnos\w+|pregnan\w+|medicines?"
+    r"\b(?:doctors?|physician|hospital|clinic|surgery|therap(?:y|ist)|diagnos\w+|pregnan\w+"
+    r"|medicines?"
     r"|medication|allerg\w+|insulin|antidepressants?|epilep\w+|hiv|psychiatr\w+|psycholog\w+"
     r"|i earn|owe|tablets?|pills?|drops|blood|depress(?:ed|ion)|cancer|diabet\w+|salary|debts?"
     r"|divorce\w*)\b",
@@ -66,6 +67,25 @@ _ONE_TEXT = re.compile(
     r"^\W*(?:(?:ok|and|also|now|next|then)\W+)*(?:an? |the |one )?(?:\w+ ){0,2}"
     r"(?:text|letter|e?mail|post|speech|poem|card|toast|invitation|caption|headline|title|tweet"
     r"|announcement|summary|bio|cv|essay|story|song)(?: (?:for|to|about|of) [^,:]{2,40})?[,:] ",
+    re.IGNORECASE,
+)
+# A sum, an hour or a day, which is of one thing and not of how somebody wants the work done.
+_VALUE = re.compile(
+    r"[\u00a3\u20ac$]\s?\d|\b\d+(?:[.,:]\d+)* ?(?:pounds?|euros?|dollars?|quid|[\u00a3\u20ac$%]"
+    r"|hours?|hrs?|h"
+    r" (?:a|per)|days?|weeks?|months?|years?|km|kg|mg|miles?)\b|\b\d{1,2}[:.]\d\d\b"
+    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june"
+    r"|july|august"
+    r"|september|october|november|december)\b",
+    re.IGNORECASE,
+)
+# Said to hold wherever somebody works: "rule for all: drafts only".
+_FOR_ALL = re.compile(
+    r"\brules? for (?:all|everything|every one|everyone)\b|\b(?:in|for|across) (?:all|every"
+    r"|any)(?: of)?"
+    r"(?: (?:my|our|your|the))? (?:projects?|folders?|repos?|repositories|sessions?|chats?"
+    r"|conversations?"
+    r"|assistants?)\b",
     re.IGNORECASE,
 )
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
@@ -190,15 +210,16 @@ def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
 
     Of a wish its sentences that are wishes decide, all together. A long message tells more than
     that, and what speaks of "this repo", of a thing that only a project has, of what somebody else
-    wants, of one text, or of somebody's health or money, holds there alone.
+    wants, of one text, of a sum or a day, or of somebody's health or money, holds there alone.
     """
     bar = EVERYWHERE.get(memory.kind)
+    if memory.kind in _WISHES and _FOR_ALL.search(memory.text):
+        return memory.origin is Origin.PERSON
     if bar is None or memory.origin is not Origin.PERSON:
         return False
-    places = (_NAMES_HERE, _FOR_OTHERS, _ONE_TEXT)
-    if any(place.search(memory.text) for place in places) or is_of_project(memory.text):
-        return False
-    if len(memory.text) > _EVERYWHERE_CHARS:
+    places = (_NAMES_HERE, _FOR_OTHERS, _ONE_TEXT, _VALUE)
+    is_here = any(place.search(memory.text) for place in places) or is_of_project(memory.text)
+    if is_here or len(memory.text) > _EVERYWHERE_CHARS:
         return False
     if memory.kind is NapKind.ENVIRONMENT and _PRIVATE.search(memory.text):
         return False

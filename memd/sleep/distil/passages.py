@@ -16,7 +16,16 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.extract.keeping import find_asked
-from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge, judge_sentence, states
+from memd.sleep.distil.acts import (
+    ASKED,
+    STANDING,
+    WORTH,
+    Act,
+    Judgement,
+    judge,
+    judge_sentence,
+    states,
+)
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.standing import only_tells_of_oneself, writes_rules
@@ -27,8 +36,6 @@ from memd.text.words import sentences
 PASSAGE_CHARS = 800
 """The user's own words in one memory; what is longer becomes a second one."""
 JudgePart = Callable[[str], Judgement]
-ASKED = 1.0
-"""The score of what somebody asks to remember: before anything else there is room for it."""
 MENTIONED_PLAIN = -3.5
 """The log-odds of plainly stating what lasts below which a statement said beside ("fyi") is of the
 moment: "the bus leaves at 7:10" has -1, "the build is green" -5."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import user_part
+from memd.sleep.distil.acts import ASKED
 from memd.sleep.distil.agent.findings import LIST_SLOT
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
@@ -92,7 +93,8 @@ def select_candidates(
 def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:
     """Yield the *room* best of *candidates* in their order, the earlier of equals.
 
-    The commands, a line each, count as one. What only fills takes what the others leave of one
+    What somebody asks to remember is among them whatever the room. The commands, a line each,
+    count as one. What only fills takes what the others leave of one
     stretch, and nothing from later ones.
     """
     ranked = sorted(range(len(candidates)), key=lambda at: (-candidates[at].score, at))
@@ -101,7 +103,8 @@ def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapC
     for fills, most in ((False, room), (True, min(room, _FILLED))):
         for at in ranked:
             place = _place_in_stretch(candidates[at])
-            if candidates[at].fills == fills and (place in used or len(used) < most):
+            has_room = place in used or len(used) < most or candidates[at].score >= ASKED
+            if candidates[at].fills == fills and has_room:
                 used.add(place)
                 best.append(at)
     yield from (candidates[at] for at in sorted(best))

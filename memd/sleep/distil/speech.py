@@ -23,6 +23,7 @@ from memd.sleep.distil.environment.places import states_place
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language import phrases, prose
 from memd.sleep.distil.language.lasting import points_at_hand
+from memd.sleep.distil.language.moment import feels, orders_one_piece, spoken_form
 from memd.sleep.distil.language.words import Words
 from memd.text.harms import tells_harm
 from memd.text.languages import is_foreign
@@ -56,6 +57,11 @@ _OPPOSED_PLAIN, _OPPOSED_WISH = 0.0, -1.5
 """Those up to which one of these, in so many words, is of the moment where it points at a thing at
 hand: "always in the past tense in this chapter". Where it points at none it stands (0286)."""
 _ASKED = frozenset({Act.REQUEST, Act.QUESTION})
+_OF_THE_MOMENT = (
+    is_played,
+    speaks_of_the_moment,
+    lambda text: feels(spoken_form(text)) or orders_one_piece(spoken_form(text)),
+)
 _TOLD: Mapping[Act, float] = MappingProxyType({Act.ENVIRONMENT: 0.0, Act.CONSTRAINT: 2.0})
 """By how much these are rather plainly told than wished, where both are sure."""
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
@@ -147,7 +153,7 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
         return Judgement(Act.CORRECTION if corrects else Act.ENVIRONMENT, STANDING)
     parts = sentences(text)
     known = [worths[sentence] for sentence in parts if sentence in worths]
-    if len(parts) == 1 and (is_played(text) or speaks_of_the_moment(text)):
+    if len(parts) == 1 and any(one(text) for one in _OF_THE_MOMENT):
         return Judgement(Act.REQUEST, _DROPPED_SCORE)
     if len(parts) == 1 and is_opinion(text):
         is_plain = any(each.plain >= PLAIN_KEPT for each in known)

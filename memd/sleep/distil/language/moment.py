@@ -233,6 +233,54 @@ def breaks_off(plain: str) -> bool:
     return _BREAKS_OFF.search(plain) is not None
 
 
+_FEELS = re.compile(
+    r"^\W*(?:(?:but|and|so|sometimes|often|today|now|ok(?:ay)?|maybe|yes|no|oh|well|honestly)\W+)*"
+    r"(?:i|we)(?:'m| am|'ll| will| could| just| always| still| sometimes| often| really| so| only)*"
+    r" (?:(?:cry|cried|crying|weep|sob|sobbed)\b|feel(?:ing)? (?:\w+ ){0,2}?(?:tired|sad|lonely"
+    r"|alone|bad"
+    r"|down|low|guilty|stupid|lost|empty|sick|awful|terrible|anxious|stressed|overwhelmed"
+    r"|exhausted|better"
+    r"|happy|good|great|fine|weak|useless|nervous)\b"
+    r"|(?:hate|love|dread) (?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)"
+    r"|^\W*(?:it's |it is )?(?:always the same|sempre a mesma coisa|siempre lo mismo"
+    r"|toujours la m[êe]me chose"
+    r"|immer das ?(?:selbe|gleiche)|sempre la stessa (?:cosa|storia)|altijd hetzelfde)\b",
+    re.IGNORECASE,
+)
+# One piece of work, or one text: "write weak.md", "poster text pls", "calm plan for 7 weeks pls".
+_ONE_PIECE = re.compile(
+    rf"^\W*(?:(?:please|pls|ok(?:ay)?|and|now|then|also)\W+)*(?:write|make|create|open|show|read"
+    rf"|send|print"
+    rf"|update|save|fix) (?:me )?(?:the |my |an? )?{NAMED}(?: (?:please|pls|plz|again|now))?\W*$"
+    r"|^\W*(?:(?:please|pls|ok(?:ay)?|and|now|then|also)\W+)*(?!(?:no|less|fewer|short(?:er)?"
+    r"|plain|only|just)"
+    r"\b)(?:\w+ ){0,3}(?:text|letter|e?mail|post|speech|poem|card|list|plan|table|draft|poster"
+    r"|song)"
+    r"(?: (?:for|to|about|of) [\w ]{2,30})? (?:please|pls|plz)\W*$",
+    re.IGNORECASE,
+)
+
+
+def feels(plain: str) -> bool:
+    """Return whether a sentence, as it is spoken, says how somebody feels, whatever it wishes.
+
+    >>> feels("sometimes i cry in the car"), feels("i hate mondays haha"), feels("i hate tabs")
+    (True, True, False)
+    """
+    return _FEELS.search(plain) is not None
+
+
+def orders_one_piece(plain: str) -> bool:
+    """Return whether a sentence, as it is spoken, is no more than an order of one piece of work.
+
+    >>> orders_one_piece(spoken_form("write weak.md")), orders_one_piece("poster text pls")
+    (True, True)
+    >>> orders_one_piece("short answers pls")
+    False
+    """
+    return _ONE_PIECE.match(plain) is not None
+
+
 def only_names(text: str) -> bool:
     """Return whether *text* is names alone: a file, an address.
 
