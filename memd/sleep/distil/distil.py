@@ -27,7 +27,12 @@ from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemo
 from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
 from memd.sleep.distil.memory_worth import JudgedSentences, holds_everywhere, is_worth_keeping
 from memd.sleep.distil.select import select_candidates
-from memd.sleep.distil.speech import sentences_to_judge, weigh_sentences, weigh_statements
+from memd.sleep.distil.speech import (
+    sentences_to_judge,
+    weigh_sentences,
+    weigh_statements,
+    without_last_stop,
+)
 from memd.sleep.transcript.messages import Message
 
 
@@ -57,12 +62,15 @@ class ReadSession(NamedTuple):
         return cls(messages, read)
 
     def sentences(self) -> list[list[str]]:
-        """Return those that a model may judge: of each turn the user's, then each text's."""
+        """Return those that a model may judge: of each turn the user's, then each text's.
+
+        A full stop at the end of a message tells nothing, and one in two has none.
+        """
         return [
             each
             for turn in self.turns
             for each in (
-                turn.sentences,
+                without_last_stop(turn.sentences),
                 *([line.text for _, line in lines] for lines in turn.statements),
             )
         ]

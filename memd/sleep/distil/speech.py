@@ -94,6 +94,15 @@ def sentences_to_judge(own: Words) -> list[str]:
     return [sentence for line in lines for sentence in sentences(line)][:SENTENCES_MAX]
 
 
+def without_last_stop(texts: Sequence[str]) -> list[str]:
+    """Return *texts*, the last without the full stop or the exclamation marks at its end.
+
+    >>> without_last_stop(["No.", "Tabs."]), without_last_stop(["Tabs?"])
+    (['No.', 'Tabs'], ['Tabs?'])
+    """
+    return [*texts[:-1], *(text.rstrip(".! ") or text for text in texts[-1:])]
+
+
 def weigh_sentences(
     texts: Sequence[str], logits: Sequence[SentenceLogits], turn: int, *, stopped: bool
 ) -> dict[str, SentenceWorth]:
@@ -112,7 +121,7 @@ def weigh_sentences(
             weights = (*head.signs[name], *head.written_signs[name])
             total = [sum_ + value * each for sum_, each in zip(total, weights, strict=True)]
         worth, *kinds, plain, wish = total
-        plain += SHORT_LIFT * max(0, SHORT_CHARS - len(text))
+        plain += SHORT_LIFT * max(0, SHORT_CHARS - len(text.rstrip(".! ")))
         best = max(range(len(kinds)), key=kinds.__getitem__)
         worths[text] = SentenceWorth(worth, _KINDS[best], plain, wish, row.everywhere, row.life)
     return worths
