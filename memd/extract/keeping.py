@@ -51,7 +51,7 @@ _OTHERS = (
 )
 _KEEPS = rf"(?:{_ENGLISH}|{'|'.join(_OTHERS)})"
 _WRITES_OTHERS = (
-    r"(?:notiere?|speichere?|schreib auf|notez?|enregistre|apunta|anota|guarda|annota"
+    r"(?:notiere?|speichere?|schreib auf|notez|note bien|enregistre|apunta|anota|guarda|annota"
     r"|segna(?:ti)?|salva"
     r"|noteer|bewaar|schrijf op)"
 )
@@ -111,6 +111,7 @@ _BETWEEN = re.compile(
     rf",\s*{_POLITE}(?:{_NOT} (?:let (?:me|us) )?for?ge?t{_BACK_THIS}?|(?:please|pls|plz)"
     rf" {_REMEMBER}{_BACK_THIS}?)\s*(?=,)"
 )
+_POLITE_QUESTION = re.compile(rf"\W*{_LEAD}(?:can|could|will|would) (?:you|u)\b")
 _ONLY = re.compile(
     rf"\W*{_LEAD}(?:(?:can|could|will|would) (?:you|u) )?{_POLITE}{_ASKS_BACK}{_BACK_TAIL}"
     r"[\s.!:?)]*$"
@@ -228,7 +229,8 @@ def statement_of(sentence: str) -> AskedSentence | None:
         statement = statement[: between.start()] + statement[between.end() :]
     if statement == sentence:
         return None
-    statement = statement.strip(" ,;-\u2013\u2014(")
+    ends = " ,;-\u2013\u2014(" + "?" * (_POLITE_QUESTION.match(folded) is not None)
+    statement = statement.strip(ends)
     return AskedSentence(statement, True, is_firm) if is_statement(statement) else None
 
 

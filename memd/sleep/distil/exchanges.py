@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -111,7 +112,7 @@ def without_private(messages: Sequence[Message]) -> list[Message]:
         if privacy.is_asked:
             private |= {place, *(own[-1:] if privacy.is_all else ())}
         own.append(place)
-    ends = dict(zip(own, [*own[1:], len(messages)], strict=True))
+    ends = dict(pairwise([*own, len(messages)]))
     blank = {each for place in private for each in range(place, ends[place])}
     return [
         {**message, "content": ""} if place in blank else message

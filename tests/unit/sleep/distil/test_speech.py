@@ -226,7 +226,9 @@ def test_a_step_a_case_and_a_question_state_no_decision(text: str) -> None:
 def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
     orders = "Show me the list of the orders of last year, please. " * 5
     session = ReadSession.of([user(f"{orders}{UNSEEN}")])
-    logits = [[SURE if one == UNSEEN else NEVER for one in each] for each in session.sentences()]
+    logits = [
+        [SURE if UNSEEN.startswith(one) else NEVER for one in each] for each in session.sentences()
+    ]
     [memory] = distil(session, logits)
     assert memory.text == f"… {UNSEEN}"
 

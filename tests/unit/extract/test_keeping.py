@@ -1,0 +1,145 @@
+"""Asking that something be remembered, or that it not be, in many words and languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from memd.extract.keeping import (
+    AskedSentence,
+    Privacy,
+    asks_for_privacy,
+    find_asked,
+    fold,
+    only_asks,
+    statement_of,
+)
+
+RENT = "the rent of the flat is 950 pounds"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("dont forget: {}", "don't forget that {}", "Do not forget: {}", "pls dont forgt, {}"),
+        *(
+            "{}, dont forget!",
+            "{}, don't let me forget",
+            "{}. please dont forget it",
+            "{} (for later)",
+        ),
+        *(
+            "remember that {}",
+            "rember: {}",
+            "please remember this, {}",
+            "can you remember that {}?",
+        ),
+        *("keep in mind that {}", "bear in mind: {}", "{}, keep that in mind", "{} pls remember"),
+        *("note to self: {}", "for the record, {}", "for later: {}", "{}, for future reference"),
+        *("save this: {}", "pls save that {}", "{} - save that please", "write down: {}"),
+        *("{}, write that down", "make a note: {}", "remember {}", "do not forget {}"),
+    ],
+)
+def test_what_is_asked_for_is_told_without_the_words_that_ask(asked: str) -> None:
+    [*_, (text, is_kept, is_firm)] = [
+        each for each in find_asked(asked.format(RENT).split(". ")) if each.text
+    ]
+    assert (text.rstrip("?"), is_kept, is_firm) == (RENT, True, True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "statement"),
+    [
+        ("Merk dir bitte: die Miete ist 950 Euro", "die Miete ist 950 Euro"),
+        ("vergiss nicht, dass die Miete 950 Euro ist", "die Miete 950 Euro ist"),
+        ("die Miete ist 950 Euro, bitte merken", "die Miete ist 950 Euro"),
+        ("n'oublie pas que le loyer est de 950 euros", "le loyer est de 950 euros"),
+        ("retiens bien : le loyer est de 950 euros", "le loyer est de 950 euros"),
+        ("recuerda que el alquiler es 950", "el alquiler es 950"),
+        ("el alquiler es 950, no lo olvides", "el alquiler es 950"),
+        ("lembra-te que a renda é 950", "a renda é 950"),
+        ("nao esquecas: a renda é 950", "a renda é 950"),
+        ("ricorda che l'affitto è 950", "l'affitto è 950"),
+        ("onthoud dat de huur 950 is", "de huur 950 is"),
+        ("de huur is 950, niet vergeten", "de huur is 950"),
+    ],
+)
+def test_other_languages_ask_too(asked: str, statement: str) -> None:
+    assert statement_of(asked) == AskedSentence(statement, is_kept=True)
+
+
+@pytest.mark.parametrize("asked", ["fyi {}", "just so you know, {}", "note that {}", "{}, fyi"])
+def test_what_is_mentioned_is_not_asked_firmly(asked: str) -> None:
+    assert statement_of(asked.format(RENT)) == AskedSentence(RENT, is_kept=True, is_firm=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("dont forget to run the tests", "don't forget the tests", "remember to close the file"),
+        *("note that this line is wrong", "remember when we had no tests?", "i remember that bug"),
+        *("do you remember that bug?", "save that as csv", "write that down in the readme"),
+        *("save the file for later", "we leave that for later", "remember it is broken"),
+        "don't forget you have to build it first",
+    ],
+)
+def test_orders_and_what_is_at_hand_are_not_asked_for(text: str) -> None:
+    assert statement_of(text) is None
+
+
+def test_what_only_asks_is_about_the_sentence_beside_it() -> None:
+    before = find_asked(["How are you?", RENT, "Please remember that."])
+    assert [each.text for each in before if each.is_kept] == [RENT]
+    behind = find_asked(["Remember this:", RENT, "our dentist is Dr Wong", "what do you think?"])
+    assert [each.text for each in behind if each.is_kept] == [RENT, "our dentist is Dr Wong"]
+    assert [each.is_kept for each in find_asked(["Remember this.", RENT, "It rains."])] == [
+        False,
+        True,
+        False,
+    ]
+    assert only_asks("dont forget!")
+
+
+def test_what_cannot_be_told_later_stays_as_it_is() -> None:
+    text = f"remember: {RENT}"
+    assert find_asked([text], lambda _: False) == [AskedSentence(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "keep this between us",
+            "please don't remember this",
+            "this is confidential",
+            "off the record.",
+        ),
+        *(
+            "dont save that anywhere",
+            "dont write that in any file, its private",
+            "dont tell anyone pls",
+        ),
+        *("das bleibt bitte unter uns", "n'écris ça nulle part", "no guardes esto"),
+        *("não guardes isto", "che resti tra noi", "onthoud dit niet", "forget i said that"),
+    ],
+)
+def test_a_message_may_ask_for_privacy_and_no_more(text: str) -> None:
+    assert asks_for_privacy(text) == Privacy(is_asked=True, is_all=True)
+    beside = asks_for_privacy(f"My doctor raised the dose to 100. {text}")
+    assert beside == Privacy(is_asked=True, is_all=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("i don't remember that", "don't save this to disk", "keep the helper private"),
+        *("should i keep this private?", "do not store it in memory, use redis", "don't log this"),
+        "the secret is shared between us and the server",
+    ],
+)
+def test_what_is_said_of_a_program_asks_for_no_privacy(text: str) -> None:
+    assert not asks_for_privacy(text).is_asked
+
+
+def test_folding_keeps_the_length() -> None:
+    text = "İstanbul\u2019da Não é ß ﬁ"
+    assert len(fold(text)) == len(text)
