@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from math import ceil
+from math import ceil, inf
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import user_part
-from memd.sleep.distil.acts import ASKED
+from memd.sleep.distil.acts import ASKED, STANDING
 from memd.sleep.distil.agent.findings import LIST_SLOT
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
@@ -29,7 +29,8 @@ from memd.sleep.transcript.messages import Message, text_to_store
 from memd.text.words import sentences
 
 STRETCH_TOKENS = 30_000
-STRETCH_MEMORIES = 12
+STRETCH_MEMORIES, SURE_MEMORIES = 12, 24
+"""So many of a stretch are kept, and so many where the user says in so many words that it lasts."""
 _STRETCH_CHARS = STRETCH_TOKENS * CHARS_PER_TOKEN
 _FILLED = 5  # of a stretch, up to which what only fills is kept
 ALIKE = 0.72
@@ -83,19 +84,22 @@ def select_candidates(
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
     kept: list[NapCandidate] = []
+    room = 0
     for stretch, each in by_stretch.items():
         length = min(max(chars[-1] / _STRETCH_CHARS, 1.0), stretch + 1)
-        used = len({_place_in_stretch(candidate) for candidate in kept if not candidate.fills})
-        kept += _select_best(each, ceil(length * STRETCH_MEMORIES) - used)
+        places = {_place_in_stretch(candidate) for candidate in kept if not candidate.fills}
+        used = min(len(places), room)  # what has more room takes none from later stretches
+        room = ceil(length * STRETCH_MEMORIES)
+        kept += _select_best(each, room - used)
     return tuple(candidate.memory for candidate in kept)
 
 
 def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:
     """Yield the *room* best of *candidates* in their order, the earlier of equals.
 
-    What somebody asks to remember is among them whatever the room. The commands, a line each,
-    count as one. What only fills takes what the others leave of one
-    stretch, and nothing from later ones.
+    What the user says for sure has more room, and what they ask to remember is kept whatever the
+    room. The commands, a line each, count as one. What only fills takes what the others leave of
+    one stretch, and nothing from later ones.
     """
     ranked = sorted(range(len(candidates)), key=lambda at: (-candidates[at].score, at))
     best: list[int] = []
@@ -103,11 +107,19 @@ def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapC
     for fills, most in ((False, room), (True, min(room, _FILLED))):
         for at in ranked:
             place = _place_in_stretch(candidates[at])
-            has_room = place in used or len(used) < most or candidates[at].score >= ASKED
+            has_room = place in used or len(used) < most + _more_room(candidates[at])
             if candidates[at].fills == fills and has_room:
                 used.add(place)
                 best.append(at)
     yield from (candidates[at] for at in sorted(best))
+
+
+def _more_room(candidate: NapCandidate) -> float:
+    """Return for how many memories beyond those of its stretch there is room for *candidate*."""
+    if candidate.score >= ASKED:
+        return inf
+    is_sure = candidate.score >= STANDING and candidate.memory.origin is Origin.PERSON
+    return SURE_MEMORIES - STRETCH_MEMORIES if is_sure else 0
 
 
 def _place_in_stretch(candidate: NapCandidate) -> str:
