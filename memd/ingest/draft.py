@@ -22,8 +22,8 @@ from memd.domain.enums import MemoryCategory, Origin, Passing, Trust
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import distinct
 from memd.domain.trust import TRUST, Flag, Screened, SecretsPolicy, Suspicion, is_quarantined
-from memd.extract.keeping import asks_for_privacy
 from memd.extract.passing import passing_kind
+from memd.guard.privacy import asks_for_privacy
 from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
 from memd.ingest.withdrawn import may_take_back
@@ -145,12 +145,10 @@ def draft_text(
         for part, (piece, text, category, suspicion) in enumerate(parts)
     )
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
-    if by_owner and turn_of(request) and asks_for_privacy(request.text).is_asked:
-        items = tuple(replace(each, preference=None, passing=Passing.REQUEST) for each in items)
-    elif caption is None and (by_owner or by_assistant):
+    if caption is None and (by_owner or by_assistant):
         items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
     return Drafts(
-        items=items,
+        items=_hide_private(items, request),
         namespace=screen_name(request.namespace),
         speaker=speaker,
         caption=caption_text,
@@ -265,6 +263,17 @@ def _add_passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
     if draft.preference is not None:
         return draft
     return replace(draft, passing=passing_kind(piece, by_assistant=by_assistant))
+
+
+def _hide_private(items: tuple[Draft, ...], request: IngestRequest) -> tuple[Draft, ...]:
+    """Return *items* as said in passing where they are the owner's turn that asks not to be kept.
+
+    So no prompt has it, and it states no preference.
+    """
+    is_turn = turn_of(request) is Origin.PERSON and is_owner(request.speaker, request.origin)
+    if not is_turn or not asks_for_privacy(request.text).is_asked:
+        return items
+    return tuple(replace(each, preference=None, passing=Passing.REQUEST) for each in items)
 
 
 def turn_of(request: IngestRequest) -> Origin | None:

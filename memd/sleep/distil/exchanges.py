@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import is_answer, user_part
-from memd.extract.keeping import asks_for_privacy
+from memd.guard.privacy import asks_for_privacy
 from memd.sleep.distil.language.phrases import THOUGHT
 from memd.sleep.transcript.blocks import ToolResult, call_arguments, parse_turn
 from memd.sleep.transcript.facts import HEADER, USER_ROLES

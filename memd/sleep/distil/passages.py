@@ -15,7 +15,6 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.extract.keeping import find_asked
 from memd.sleep.distil.acts import (
     ASKED,
     STANDING,
@@ -28,6 +27,7 @@ from memd.sleep.distil.acts import (
 )
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.keeping import find_asked
 from memd.sleep.distil.language.standing import only_tells_of_oneself, writes_rules
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.speech import PLAIN_KEPT, WISH_KEPT, SentenceWorth, weigh

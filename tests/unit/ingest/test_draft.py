@@ -187,3 +187,13 @@ def test_a_secret_in_a_heading_is_replaced() -> None:
 
     assert KEY not in drafts.items[0].content
     assert drafts.redacted
+
+
+def test_a_turn_that_is_to_stay_private_is_in_passing_and_no_preference() -> None:
+    text = "I always take 100 mg. Please keep that between us."
+    [draft] = of(text, session_id="s").items
+    assert draft.passing is not None
+    assert draft.preference is None
+    [filed] = of(text, session_id="s", deliberate=True).items
+    assert filed.passing is None
+    assert filed.preference is not None

@@ -68,18 +68,18 @@ def test_what_is_asked_for_has_room_in_a_full_session() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "told"),
+    ("texts", "left"),
     [
         (["My gp raised the dose. dont write that anywhere, its private", KEY], {KEY}),
         (["I always take 100 mg.", "keep this between us", f"remember: {KEY}"], {KEY}),
     ],
 )
-def test_what_is_private_is_in_nothing_that_a_nap_reads(texts: list[str], told: set[str]) -> None:
+def test_what_is_private_is_in_nothing_that_a_nap_reads(texts: list[str], left: set[str]) -> None:
     messages = messages_of(*texts)
     heard = read(messages, distils=True).heard
     assert len(heard) == len(messages)
-    left = {str(each["content"]).removeprefix("remember: ") for each in heard}
-    assert left == {"", "Noted.", *told}
+    contents = {str(each["content"]).removeprefix("remember: ") for each in heard}
+    assert contents == {"", "Noted.", *left}
 
 
 def test_messages_without_a_request_for_privacy_stay() -> None:

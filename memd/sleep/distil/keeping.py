@@ -1,23 +1,19 @@
-"""Asking that something be remembered, or that it not be: in what words, and what it is about.
+"""Asking that something be remembered: in what words, and what it is about.
 
 "Dont forget: the bins go out on monday", "the rent is 950 pounds, pls remember", "merk dir, dass
-..." say of a statement that it is to be kept; it is kept without these words. "Keep this between
-us" says the opposite. What is to be done ("don't forget to run the tests") or is at hand ("note
-that this line is wrong") is no statement. Letters count without their accents. Pure.
+..." say of a statement that it is to be kept; it is kept without these words. What is to be done
+("don't forget to run the tests") or is at hand ("note that this line is wrong") is no statement.
+Letters count without their accents. Pure.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from memd.text.words import sentences
+from memd.guard.privacy import NOT, REMEMBER, THIS, WRITES, fold
 
-_NOT = r"(?:do(?:n[';]?t| not|nt)|never)"
-_REMEMBER = r"(?:remember|rember|remeber|rememeber|remenber|remembr|memori[sz]e)"
-_THIS = r"(?:this|that|it)"
 _LEAD = (
     r"(?:(?:please|pls|plz|ok(?:ay)?|oh|ah|also|and|so|but|btw|by the way|hey|hi|yes|no|just"
     r"|one more"
@@ -26,11 +22,10 @@ _LEAD = (
     r"\b\W+)*"
 )
 _ENGLISH = (
-    rf"(?:(?:can|could|will|would) (?:you|u) )?(?:please |pls )?(?:always )?(?:{_REMEMBER}"
-    rf"|(?:keep|bear|have) (?:{_THIS} )?in mind|{_NOT} (?:let (?:me|us) |you )?for?ge?tt?"
+    rf"(?:(?:can|could|will|would) (?:you|u) )?(?:please |pls )?(?:always )?(?:{REMEMBER}"
+    rf"|(?:keep|bear|have) (?:{THIS} )?in mind|{NOT} (?:let (?:me|us) |you )?for?ge?tt?"
     r"|(?:make|take) (?:a )?note(?: of)?)"
 )
-_WRITES = r"(?:save|store|write(?: down)?|jot(?: down)?|note down|put down|record)"
 _OTHERS = (
     # German
     r"merke? dir(?: bitte| mal)?|merk dirs|vergiss (?:bitte )?nicht|(?:bitte )?nicht vergessen"
@@ -73,11 +68,11 @@ _NOTES = (
 )
 _THAT = r"(?:,? (?:that|dass|das|que|che|dat)\b|,? qu')"
 _MARK = r"(?:\s*[:\u2013\u2014]+|\s+-|,)"
-_POINTED = rf"(?: (?:{_THIS}|das|dies|ca|cela|esto|eso|isto|isso|questo|dit))?"
+_POINTED = rf"(?: (?:{THIS}|das|dies|ca|cela|esto|eso|isto|isso|questo|dit))?"
 _DOWN = r"(?: down)?(?: for (?:later|me|next time))?"
 # What stands in front of the statement.
 _FRONT = re.compile(
-    rf"\W*{_LEAD}(?:{_KEEPS}(?:{_THAT}|{_POINTED}{_DOWN}{_MARK})|{_WRITES}{_POINTED}{_DOWN}\s*:"
+    rf"\W*{_LEAD}(?:{_KEEPS}(?:{_THAT}|{_POINTED}{_DOWN}{_MARK})|{WRITES}{_POINTED}{_DOWN}\s*:"
     rf"|{_WRITES_OTHERS}{_POINTED}(?:\s*:|{_THAT})|{_LATER}{_MARK})\s*(?=\S)"
 )
 _FRONT_BESIDE = re.compile(
@@ -86,13 +81,13 @@ _FRONT_BESIDE = re.compile(
     rf"|{_NOTES}\s*:)\s*(?=\S)"
 )
 # "Remember the bins go out on monday": a statement follows if it has a verb of its own.
-_BARE = re.compile(rf"\W*{_LEAD}(?:{_KEEPS}|{_WRITES} that)\s+(?!to\b)(?=\S)")
+_BARE = re.compile(rf"\W*{_LEAD}(?:{_KEEPS}|{WRITES} that)\s+(?!to\b)(?=\S)")
 _POLITE = r"(?:(?:please|pls|plz|ok|and|so|but|also|bitte|por favor|stp)\W+)*"
 _BACK_THIS = (
     r"(?: (?:about )?(?:this|that|it|das|es|dies|ca|cela|esto|eso|isto|isso|questo|dit|dat))"
 )
 _ASKS_BACK = (
-    rf"(?:{_KEEPS}{_BACK_THIS}?|{_WRITES}(?: (?:this|that)(?: down)?| it down)|{_LATER}"
+    rf"(?:{_KEEPS}{_BACK_THIS}?|{WRITES}(?: (?:this|that)(?: down)?| it down)|{_LATER}"
     r"|merke? (?:es )?dir(?: das)?|vergiss das nicht|schreib (?:dir )?das auf|ne l'oublie pas"
     r"|retiens[- ]le|souviens[- ]t'en|no lo olvides|recuerdalo|(?:apunta|anota|guarda)(?:lo)?"
     r"(?: esto| eso| isso| isto)?|lembra disso|ricordalo|annota(?:lo)?|segnalo|onthoud dit"
@@ -105,11 +100,11 @@ _BEHIND = r"(?:\s*[,;:(.\u2013\u2014]+|\s+-+)\s*"
 _BACK = re.compile(rf"{_BEHIND}{_POLITE}{_ASKS_BACK}{_BACK_TAIL}[\s.!)]*$")
 _BACK_BESIDE = re.compile(rf"{_BEHIND}{_POLITE}{_BESIDE}[\s.!)]*$")
 _PLEASE_BACK = re.compile(
-    rf"\s(?:please|pls|plz) (?:{_REMEMBER}|{_NOT} forget){_BACK_THIS}?[\s.!)]*$"
+    rf"\s(?:please|pls|plz) (?:{REMEMBER}|{NOT} forget){_BACK_THIS}?[\s.!)]*$"
 )
 _BETWEEN = re.compile(
-    rf",\s*{_POLITE}(?:{_NOT} (?:let (?:me|us) )?for?ge?t{_BACK_THIS}?|(?:please|pls|plz)"
-    rf" {_REMEMBER}{_BACK_THIS}?)\s*(?=,)"
+    rf",\s*{_POLITE}(?:{NOT} (?:let (?:me|us) )?for?ge?t{_BACK_THIS}?|(?:please|pls|plz)"
+    rf" {REMEMBER}{_BACK_THIS}?)\s*(?=,)"
 )
 _POLITE_QUESTION = re.compile(rf"\W*{_LEAD}(?:can|could|will|would) (?:you|u)\b")
 _ONLY = re.compile(
@@ -155,17 +150,6 @@ class AskedSentence(NamedTuple):
     text: str
     is_kept: bool = False
     is_firm: bool = True
-
-
-def fold(text: str) -> str:
-    """Return *text* in small letters without their accents, of the same length.
-
-    >>> fold("Não esqueças: o café")
-    'nao esquecas: o cafe'
-    """
-    plain = text.replace("\u2019", "'").replace("\u00b4", "'").replace("`", "'")
-    small = (unicodedata.normalize("NFD", each)[0].lower() for each in plain)
-    return "".join(low if len(low) == 1 else each for low, each in zip(small, plain, strict=True))
 
 
 def find_asked(texts: Sequence[str], is_told: Callable[[str], bool] = bool) -> list[AskedSentence]:
@@ -247,84 +231,3 @@ def _front(folded: str) -> tuple[int, bool]:
 def is_statement(text: str) -> bool:
     """Return whether *text* can be told without what stands around it, and asks for nothing."""
     return len(text.split()) >= _WORDS_MIN and _NO_STATEMENT.match(fold(text)) is None
-
-
-# What is not to be remembered.
-_NOWHERE = (
-    r"(?:(?:down )?anywhere|(?:in|to|into) (?:(?:any|your) (?:memory|memories|files?|notes?)|files)"
-    r"(?: anywhere)?|for later|about me)"
-)
-_AMONG = r"(?:between (?:us|you and (?:me|i))|off the record)"
-_HIDDEN = rf"(?:private|confidential|secret|personal|{_AMONG})"
-_ENDS = r"(?=\W*$|[,;.]| (?:please|pls|plz|ok|anywhere|about|for)\b)"
-_ASKS_NOT = (
-    rf"{_NOT} (?:please )?{_REMEMBER} (?:any of )?{_THIS}{_ENDS}",
-    rf"{_NOT} (?:please )?(?:{_WRITES}|keep|log|put) (?:any of )?(?:this|that|it|these|those)"
-    rf"(?: down)? {_NOWHERE}",
-    rf"{_NOT} (?:please )?(?:{_WRITES}|keep|log|share|repeat|tell) (?:any of )?{_THIS}"
-    rf"\b[^.?!]{{0,40}}\b{_HIDDEN}{_ENDS}",
-    rf"{_NOT} (?:please )?(?:tell|share {_THIS} with|mention {_THIS} to)"
-    rf" (?:anyone|anybody|any one){_ENDS}",
-    rf"(?:keep|leave) {_THIS} (?:(?:just|strictly|only) )?(?:to yourself|(?:a )?{_HIDDEN}){_ENDS}",
-    rf"{_THIS}(?:'?s| is| stays)? (?:(?:all|just|strictly|only|very|super) )*(?:{_AMONG}"
-    rf"|confidential)"
-    rf"{_ENDS}",
-    rf"(?:(?:just|strictly) )?{_AMONG}(?=\W*$|[,;:.])",
-    rf"forget (?:that )?i (?:ever )?(?:said|told you|mentioned)(?: {_THIS}| anything)?(?=\W*$)",
-    # German
-    r"(?:merke? dir|speichere?|notiere?|schreib)(?: dir)? (?:das|es|dies|nichts davon)"
-    r"(?: bitte| ja)? (?:nicht|nirgend(?:s|wo)|niemals)\b",
-    r"(?:das |es )?bleibt? (?:das )?(?:bitte )?unter uns|behalte? (?:das|es) (?:bitte )?fur dich"
-    r"|erzahle? (?:das|es) (?:bitte )?(?:niemandem|keinem)",
-    # French
-    r"(?:ca |cela |que ca )?reste entre nous|garde (?:ca|cela|le) pour toi"
-    r"|(?:ne |n')?(?:note|enregistre|retiens|garde|ecris)s? (?:pas|jamais) (?:ca|cela)"
-    r"|(?:ne |n')(?:le |l')?(?:note|enregistre|retiens|ecris)s? (?:pas|nulle part)(?=\W*$|,)"
-    r"|n'(?:ecris|enregistre) (?:ca|cela) nulle part",
-    # Spanish, Portuguese, Italian
-    r"(?:que )?(?:esto |eso )?quede? entre (?:nosotros|tu y yo)"
-    r"|no (?:lo )?(?:guardes|anotes|apuntes|escribas|recuerdes)"
-    r"(?: (?:esto|eso)| en ningun\w*)(?=\W*$|,| )",
-    r"(?:isto |isso )?fica (?:so )?entre nos"
-    r"|nao (?:guardes?|guarde|anotes?|anote|escrevas?|escreva|lembres?|registes?|registe) (?:isto"
-    r"|isso)\b",
-    r"(?:che )?resti? (?:tra|fra) (?:di )?noi"
-    r"|non (?:salvare|ricordare|annotare|memorizzare|segnare|scrivere) (?:questo|da nessuna parte)",
-    # Dutch
-    r"(?:dit |dat )?blijft? (?:dit |dat )?(?:onder|tussen) ons|onthoud (?:dit|dat) niet"
-    r"|schrijf (?:dit|dat) nergens op|bewaar (?:dit|dat) niet",
-)
-_PRIVATE = re.compile(
-    rf"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bto )\b(?:{'|'.join(_ASKS_NOT)})(?![^.!]*\?)"
-)
-# What else a message says, besides that it is private.
-_OTHER_WORD = re.compile(
-    r"\b(?!(?:it'?s|is|it|that|this|please|pls|private|confidential|secret|personal|very|so|ok"
-    r"|but|and)"
-    r"\b)[\w']+"
-)
-_OTHERS_MIN = 3
-
-
-class Privacy(NamedTuple):
-    """Whether a message asks not to be remembered, and whether that is all that it says."""
-
-    is_asked: bool
-    is_all: bool
-
-
-def asks_for_privacy(message: str) -> Privacy:
-    """Return whether *message* asks not to remember what it says, or what was said before.
-
-    >>> asks_for_privacy("The gp raised my dose. dont write that anywhere, its private")
-    Privacy(is_asked=True, is_all=False)
-    >>> asks_for_privacy("please keep this between us"), asks_for_privacy("don't save this to disk")
-    (Privacy(is_asked=True, is_all=True), Privacy(is_asked=False, is_all=False))
-    """
-    is_asked, others = False, 0
-    for line in message.split("\n"):
-        for part in map(fold, sentences(line)):
-            rest = _PRIVATE.sub(" ", part)
-            is_asked = is_asked or rest != part
-            others += len(_OTHER_WORD.findall(rest))
-    return Privacy(is_asked, is_asked and others < _OTHERS_MIN)
