@@ -187,14 +187,6 @@ _MEANWHILE = re.compile(
     r"|hang on)\b",
     re.IGNORECASE,
 )
-# "The port is 5433; remember that", "keep in mind that ...": what is told stands beside it.
-_REMEMBER = re.compile(
-    r"^\W*(?:(?:please|and|so|also|but) )*(?:remember(?::| that\b| this\W*[:\u2013\u2014-])"
-    r"|keep in mind(?! to\b)(?: that)?|merke? dir:)\W*"
-    r"|(?:[,;.:(]|\s[\u2013\u2014-])\s*(?:(?:please|bitte|and|so|always) )*"
-    r"(?:remember (?:this|that)|keep (?:this |that |it )?in mind|merke? dir das(?: bitte)?)\W*$",
-    re.IGNORECASE,
-)
 _CASES = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK})
 _SETTLES = _CASES | {Act.ENVIRONMENT}
 _OF_THE_MOMENT = frozenset({Act.REQUEST, Act.QUESTION})
@@ -286,10 +278,6 @@ _QUESTION = 0.15
 def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     """Return what one sentence does. Of a word that no person types only the beginning counts."""
     text = _LONG_WORD.sub(r"\1", text)
-    return _judge_to_remember(text) or _judge_words(text, stopped=stopped)
-
-
-def _judge_words(text: str, *, stopped: bool) -> Judgement:
     count = len(_COUNT.findall(text)) + len(_UNSPACED.findall(text))
     if not count or _only_acknowledges(text):
         return Judgement(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
@@ -321,22 +309,6 @@ def _only_acknowledges(text: str) -> bool:
     """Return whether a sentence thanks, agrees or takes leave, and neither asks nor orders."""
     is_other = text.endswith("?") or _IMPERATIVE.match(text) is not None
     return not is_other and ACKNOWLEDGES.fullmatch(text) is not None
-
-
-def _judge_to_remember(text: str) -> Judgement | None:
-    """Return what a sentence tells that says "remember that", None for one that does not.
-
-    An order is a wish then. A question is not to be remembered.
-    """
-    rest = _REMEMBER.sub("", text)
-    if rest == text or len(_COUNT.findall(rest)) < FLOOR_WORDS:
-        return None
-    act = judge_sentence(rest).act
-    if act is Act.QUESTION:
-        return None
-    if act in {Act.REQUEST, Act.TASK}:
-        return Judgement(Act.PREFERENCE, STANDING)
-    return Judgement(act if act in _KINDS else Act.ENVIRONMENT, STANDING)
 
 
 def _is_wish(spoken: str, *, is_asked: bool, foreign: bool) -> bool:

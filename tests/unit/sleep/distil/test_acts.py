@@ -13,7 +13,6 @@ KEPT = {
         "Our goal is to have one binary for the server and the client.",
         "Commit messages should name the ticket.",
         "The subject line should only name the part that changed.",
-        "We decided to use uv, remember this!",
     ],
     Act.TASK: [
         "Let's put the rate limiter into its own package",
@@ -30,7 +29,6 @@ KEPT = {
         "You should not be moving anything out of the archive.",
         "ok, fine for the first page, but the second has no line",
         "Turns out the old parser is still used, so we don't touch it.",
-        "No, the cache is per user; remember that",
     ],
     Act.PREFERENCE: [
         "From now on run the linter before you say it works.",
@@ -38,8 +36,6 @@ KEPT = {
         "Just tell me the message and I'll commit it",
         "I prefer small commits.",
         "I'll run the migration myself.",
-        "Run the tests before each push; remember this.",
-        "Remember that we never push on Fridays",
         "Lösche niemals Dateien im Ordner data.",
         "Utilise toujours le port que nous avons choisi.",
     ],
@@ -47,19 +43,13 @@ KEPT = {
         "It has to work without network, we ship to planes.",
         "Old clients must still be able to read the file.",
     ],
-    Act.ENVIRONMENT: [
-        "The staging server runs at http://10.0.0.5:8080 in the cellar",
-        "The office closes at six; remember this.",
-        "Keep in mind that the office closes at six",
-        "Der Server heißt Storch; merk dir das.",
-    ],
+    Act.ENVIRONMENT: ["The staging server runs at http://10.0.0.5:8080 in the cellar"],
 }
 LEFT = {
     Act.QUESTION: [
         "what should I use to deploy the page",
         "why does the worker need the port to be 8080",
         "Where is the log written?",
-        "Remember that bug with the cache?",
         "What happens if there are two of them.",
         "Should we write a test?",
     ],
