@@ -328,3 +328,13 @@ def test_what_is_wished_everywhere_is_in_the_brief_of_another_project(desk: Desk
     assert of_project in briefs["river"]
     assert f"| of river] {wish}" in briefs["lake"]
     assert of_project not in briefs["lake"]
+
+
+def test_sessions_are_imported_in_the_order_of_their_times(desk: Desk) -> None:
+    old, new = "use analogies please", "stop the analogies please"
+    for name, day, text in (("z", "2026-03-02", old), ("a", "2026-05-02", new)):
+        lines = [line("user", "10:00:00", text), line("assistant", "10:00:10", "I will.")]
+        session = "".join(json.dumps(each) + "\n" for each in lines).replace("2026-03-02", day)
+        desk.write(f"river/{name}.jsonl", session.replace("river-1", f"river-{name}"))
+    assert desk("import", "river").code == 0
+    assert [each["content"] for each in desk("list", "--json").json["items"]] == [new]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from memd.client import Client
 
 _HEAD_BYTES = 1_048_576  # of a file, to tell what it is
+_FIRST_BYTES = 65_536  # of a file, to tell when its session began
+_TIME = re.compile(rb"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _PART_CHARS = FRAME_BYTES_MAX // 7  # JSON may write a character as six bytes
 _PAGES = MARKDOWN | {".txt"}
 _SPECSTORY = ".specstory"
@@ -36,6 +39,19 @@ def is_session(path: Path) -> bool:
     if suffix in _PAGES:
         return specstory.knows(head)
     return not head.lstrip().startswith(b'{"memd"') and transcripts.is_transcript(head)
+
+
+def began_at(path: Path) -> str:
+    """Return the first time in a file of lines, as it stands there, "" for any other file.
+
+    So sessions are imported in their order, and what was said later supersedes what it changes.
+    """
+    if path.suffix.lower() not in LINES:
+        return ""
+    with suppress(InvalidError):
+        if first := _TIME.search(_read(path, _FIRST_BYTES)):
+            return first[0].decode()
+    return ""
 
 
 def send(

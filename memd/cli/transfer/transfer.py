@@ -91,13 +91,13 @@ def import_(
 
 
 def _import(files: Sequence[Path], flags: Options, outcomes: list[FileOutcome]) -> None:
-    """Import *files* one after the other, adding to *outcomes* as far as it comes."""
+    """Import *files*, the earliest sessions first, adding to *outcomes* as far as it comes."""
     with (
         daemon(seconds_max=LONG_SECONDS_MAX) as client,
         Progress("importing", unit="files") as progress,
     ):
         client.call("system.hello")  # fail before reading anything if no daemon runs
-        for number, path in enumerate(files):
+        for number, path in enumerate(sorted(files, key=sessions.began_at)):
             progress.at(number, len(files), "importing")
             place = partial(progress.at, number, len(files))
             outcomes.append(FileOutcome(path))
