@@ -34,7 +34,10 @@ _OPENS = frozenset(
     )
 )
 _PASSED_OVER = frozenset(
-    ("the", "a", "an", "new", "now", "is", "are", "was", "been", "has", "have", "moved", "changed")
+    (
+        *("the", "a", "an", "new", "now", "is", "are", "was", "been", "has", "have", "moved"),
+        *("changed", "will", "be"),
+    )
 )
 _IS = frozenset(("is", "are", "was"))
 _ONE_AT_A_TIME = re.compile(
@@ -51,7 +54,24 @@ _MARKS = re.compile(
     r"\b(?:from now on|now|please|pls|anymore|any more|instead|lol)\b", re.IGNORECASE
 )
 _SAYS_LITTLE = content_stems("use have get like love need want add make do see go")
-_CLAUSES = re.compile(r"[,;:.!?]+(?:\s+|$)|\s+[-\u2013\u2014]\s+")
+_CLAUSES = re.compile(
+    r"[,;:.!?]+(?:\s+|$)|\s+[-\u2013\u2014]\s+|\s+(?:so|but|because|since)\s+", re.IGNORECASE
+)
+_TIMES = re.compile(r"\b(?P<often>once|twice|thrice)(?= (?:an?|every|each|per)\b)", re.IGNORECASE)
+_NUMBERS = {
+    word: str(at)
+    for words in (
+        "one two three four five six seven eight nine ten eleven twelve",
+        "first second third fourth fifth",
+        "once twice thrice",
+    )
+    for at, word in enumerate(words.split(), 1)
+}
+_DAYS = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?")
+_MONTHS = re.compile(
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
 _TOKEN = re.compile(r"[\w'\u2019@#%+./:-]*\w")
 
 
@@ -97,7 +117,9 @@ def _first_clause(text: str) -> list[list[_Token]]:
 
 
 def _tokens(clause: str) -> list[_Token]:
-    words = [each.replace("\u2019", "'") for each in _TOKEN.findall(_MARKS.sub(" ", clause))]
+    clause = _TIMES.sub(r"\g<often> times", _MARKS.sub(" ", clause))
+    words = [each.replace("\u2019", "'") for each in _TOKEN.findall(clause)]
+    words = [_NUMBERS.get(each.casefold(), each) for each in words]
     tokens = [_Token(each, each.casefold().partition("'")[0]) for each in words]
     return tokens[sum(1 for _ in takewhile(lambda each: each.folded in _OPENS, tokens)) :]
 
@@ -122,6 +144,8 @@ def _updates(new: list[_Token], old: list[_Token], own: str) -> bool:
     values = new_kept[alike].text, old_kept[alike].text
     if any(map(_has_digits, values)):
         return all(map(_has_digits, values)) and _has_same_unit(new_kept[alike:], old_kept[alike:])
+    if all(_DAYS.fullmatch(each.casefold()) for each in values):
+        return True
     if rests[0] & rests[1]:  # "Postgres for the ledger"
         return all(_is_for(tokens[alike + 1 :]) for tokens in (new_kept, old_kept))
     return not any(rests) and _is_one_at_a_time(old, old_kept[alike], values, own)
@@ -143,7 +167,11 @@ def _has_digits(value: str) -> bool:
 
 def _has_same_unit(new: list[_Token], old: list[_Token]) -> bool:
     """Return whether the words after two numbers are the same, where both have one."""
-    return len(new) == 1 or len(old) == 1 or new[1].folded == old[1].folded
+    if len(new) == 1 or len(old) == 1:
+        return True
+    units = new[1].folded, old[1].folded
+    is_date = all(map(_MONTHS.fullmatch, units))
+    return is_date or units[0].removesuffix("s") == units[1].removesuffix("s")
 
 
 def _is_one_at_a_time(old: list[_Token], value: _Token, values: tuple[str, str], own: str) -> bool:
