@@ -400,6 +400,17 @@ async def test_another_project_an_earlier_session_and_an_outcome_take_nothing_ba
     assert POSTGRES.text in await bed.contents()
 
 
+async def test_a_wish_that_holds_everywhere_is_ended_in_any_project_but_for_one(bed: Bed) -> None:
+    wish = Said("use analogies please", "turn:1", NapKind.PREFERENCE, everywhere=True)
+    here = Said("stop the analogies in this repo", "turn:2", NapKind.PREFERENCE)
+    await napped(bed, wish, session_id="one", project_id="p")
+    await napped(bed, here, session_id="two", project_id="q")
+    assert wish.text in await bed.contents()
+    ended = Said("stop the analogies please", "turn:3", NapKind.PREFERENCE)
+    await napped(bed, ended, session_id="three", project_id="q")
+    assert await bed.contents() == {here.text, ended.text}
+
+
 ANSWERED = "\nIn answer to: The event store is in Postgres."
 NOT_POSTGRES = f"User: No, it is in SQLite since the move of last week.{ANSWERED}"
 

@@ -20,6 +20,7 @@ from memd.domain.sleep.consolidation import user_part
 from memd.extract.stretches import CalendarDate
 from memd.extract.times import find_periods
 from memd.recall.ranking.changes import changes_number, holds_now, tells_change
+from memd.sleep.distil.ended_wishes import WishEnd
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences
@@ -51,10 +52,11 @@ _RECURS = re.compile(
 
 
 class RuleChange(NamedTuple):
-    """A sentence of the user that may change what was said before, and its time."""
+    """A sentence of the user that may change what was said before, its time, what it ends."""
 
     text: str
     at_us: int
+    end: WishEnd = WishEnd((), frozenset())
 
 
 def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
@@ -73,7 +75,7 @@ def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
 def list_changes(rows: Iterable[BriefRow]) -> list[RuleChange]:
     """Return the sentences of the user in *rows* that say of something that it is otherwise."""
     return [
-        RuleChange(sentence, row.at_us)
+        RuleChange(sentence, row.at_us, WishEnd.of(sentence))
         for row in rows
         if row.kind in _USERS_KINDS
         for sentence in sentences(_users_words(row))
@@ -96,7 +98,7 @@ def drop_changed(text: str, at_us: int, changes: Sequence[RuleChange]) -> str:
     >>> drop_changed("APA citations, please. Never use em dashes.", 1, changes)
     'Never use em dashes.'
     """
-    later = [each.text for each in changes if each.at_us > at_us]
+    later = [each for each in changes if each.at_us > at_us]
     if not later:
         return text
     split = [(sentence, _PARTS.split(sentence)) for sentence in sentences(text)]
@@ -116,8 +118,9 @@ def _without(sentence: str, parts: Sequence[str], dropped: frozenset[str]) -> st
     return ", ".join(kept).rstrip(".!") + end if kept else ""
 
 
-def _replaces(later: str, part: str) -> bool:
-    return _names_old(later, part) or _has_new_number(later, part) or _has_new_value(later, part)
+def _replaces(change: RuleChange, part: str) -> bool:
+    ways = (_names_old, _has_new_number, _has_new_value)
+    return change.end.ends(part) or any(replaces(change.text, part) for replaces in ways)
 
 
 def _names_old(later: str, part: str) -> bool:

@@ -18,6 +18,7 @@ from memd.domain.sleep.consolidation import user_part
 from memd.sleep.distil.acts import ASKED, STANDING
 from memd.sleep.distil.agent.findings import LIST_SLOT
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
+from memd.sleep.distil.ended_wishes import WishEnd
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.given_up import gives_up
 from memd.sleep.distil.environment.places import moves
@@ -56,13 +57,15 @@ class _Entry(NamedTuple):
     """Those that the user wrote."""
     takes_back: bool
     """Whether the user says in it that something is no more."""
+    end: WishEnd
 
     @classmethod
     def of(cls, candidate: NapCandidate) -> _Entry:
         text = candidate.memory.text
         own = user_part(text)
         takes_back = TAKES_BACK.search(own) is not None
-        return cls(candidate, own, content_words(text), content_words(own), takes_back)
+        words = content_words(text), content_words(own)
+        return cls(candidate, own, *words, takes_back, WishEnd.of(own))
 
     @property
     def memory(self) -> NapMemory:
@@ -203,7 +206,7 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user says of what *earlier* says that it is no more."""
     if later.memory.origin is Origin.PERSON and moves(later.own, earlier.own):
         return True
-    if _undoes(later, earlier):
+    if _undoes(later, earlier) or later.end.ends(earlier.own):
         return True
     if not later.takes_back or not {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK:
         return False

@@ -55,6 +55,7 @@ from memd.store.memory.versions import NewVersion
 from memd.store.run import runs
 from memd.store.session import slots, turns
 from memd.store.session.slots import DIGEST, DecidedRow, SlotRow
+from memd.text.preference import is_of_project
 from memd.text.repetition import KnownWords
 
 
@@ -150,6 +151,7 @@ def _take_back(
 def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
     """Return the keys of those *rows* that *draft* takes back, each once."""
     content, origin = draft.drafts.items[0].content, draft.drafts.origin
+    rows = [row for row in rows if not (row.is_elsewhere and is_of_project(content))]
     yields = [(row.memory_key, row.content) for row in rows if _yields(row, origin)]
     keys = find_updated(content, yields) if says_update(content) else []
     if takes_back(content):

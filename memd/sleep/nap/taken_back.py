@@ -5,7 +5,8 @@ later one are enough (``distil/distil.py``). Across sessions they are not: revie
 same twenty rules, and tasks that say "rather than", would take back each other. So one sentence
 must say it: short, with a word that nothing else is said by, and about the same things. Or the
 user denies what the agent said ("No, we moved to canary releases"), and that is what the memory
-says. Or they say of a named thing that it is elsewhere, or give it up for another. Pure.
+says. Or they say of a named thing that it is elsewhere, or give it up for another. Or they end a
+wish (``distil/ended_wishes.py``). Pure.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
+from memd.sleep.distil.ended_wishes import WishEnd
 from memd.sleep.distil.environment.given_up import find_undone, gives_up
 from memd.sleep.distil.environment.places import moves, states_place
 from memd.sleep.distil.language.replies import NO_MORE, is_denial
@@ -55,7 +57,7 @@ def takes_back(text: str) -> bool:
     """Return whether the user says anywhere in *text* that something is no more, or where it is."""
     own = user_part(text)
     is_any = any(map(find_undone, sentences(own))) or any(map(states_place, own.split("\n")))
-    is_any = is_any or any(map(_STOPS.match, sentences(own)))
+    is_any = is_any or any(map(_STOPS.match, sentences(own))) or bool(WishEnd.of(own).named)
     return is_any or _NO_MORE.search(own) is not None or bool(_denied_statement(text))
 
 
@@ -70,12 +72,14 @@ def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     whole = content_stems(own)
     spoken = [content_stems(one) for one in sentences(own) if _NO_MORE.search(one)]
     stopped = [_action_words(stop["what"]) for one in sentences(own) if (stop := _STOPS.match(one))]
+    end = WishEnd.of(own)
     return [
         key
         for key, content in earlier
         if (spoken and _is_about(content, whole, spoken))
         or _is_given_up(content, own, whole)
         or _is_stopped(content, stopped)
+        or end.ends(user_part(content))
     ]
 
 

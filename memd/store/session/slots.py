@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memd.domain.enums import VISIBLE, MemoryState
+from memd.domain.sleep.consolidation import EVERYWHERE_TAG
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.filters import BoundFilter
 
@@ -44,12 +45,16 @@ class SlotRow(NamedTuple):
 
 
 class DecidedRow(NamedTuple):
-    """A memory that a nap made of a session of the project, and whose words it has."""
+    """A memory that a nap made of a session, and whose words it has.
+
+    *is_elsewhere* says that it is of another project and holds everywhere.
+    """
 
     memory_key: int
     content: str
     origin: str
     at_us: int
+    is_elsewhere: bool
 
 
 _COLUMNS = """
@@ -121,18 +126,26 @@ def list_decided(
     """Return the latest visible memories of these *kinds* of other sessions of the project.
 
     *scope* is agent, project and session; without a project it is that of the sessions without one.
+    With those of other projects that hold everywhere.
     Only what a nap made or found among the turns, and nobody rewrote or stored on purpose.
     """
     agent_key, project_key, session_key = scope
     return conn.list_rows(
         DecidedRow,
         """
-        SELECT m.memory_key, m.content, m.origin, coalesce(m.occurred_at_us, m.created_at_us)
-          FROM session AS s
-               JOIN nap_slot AS t ON t.session_key = s.session_key
-               JOIN memory AS m ON m.memory_key = t.memory_key
-         WHERE s.agent_key = :agent_key AND s.project_key IS :project_key
-           AND s.session_key IS NOT :session_key
+        SELECT m.memory_key, m.content, m.origin, coalesce(m.occurred_at_us, m.created_at_us),
+               m.project_key IS NOT :project_key
+          FROM (SELECT t.memory_key
+                  FROM session AS s
+                       JOIN nap_slot AS t ON t.session_key = s.session_key
+                 WHERE s.agent_key = :agent_key AND s.project_key IS :project_key
+                UNION
+                SELECT g.memory_key
+                  FROM memory_tag AS g
+                 WHERE g.tag = :everywhere) AS k
+               CROSS JOIN nap_slot AS t ON t.memory_key = k.memory_key
+               CROSS JOIN memory AS m ON m.memory_key = k.memory_key
+         WHERE t.session_key IS NOT :session_key
            AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
            AND t.row_hash IS m.row_hash AND NOT m.as_is
            AND EXISTS (SELECT 1
@@ -147,6 +160,7 @@ def list_decided(
             "project_key": project_key,
             "session_key": session_key,
             "kinds": json.dumps(sorted(kinds)),
+            "everywhere": EVERYWHERE_TAG,
             "most": most,
         },
     )

@@ -1,0 +1,168 @@
+"""Which earlier wish somebody ends: "stop the analogies" after "use analogies, please". Pure.
+
+Who ends a wish says that something is to be no more, and names it in words of the wish, the thing
+that was wanted among them, and in no others: "no more long tables" leaves "use tables". A wish that
+forbids is not ended so, nor one beside which a memory says something else that is worth keeping.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memd.sleep.distil.acts import WORTH, judge_sentence
+from memd.text.words import WORD, sentences
+
+_CHARS_MAX = 300  # of either: more is about several things
+_CLAUSE_END = re.compile(
+    r"[,.:;!?]+(?:\s+|$)|\s+(?:but|and|because|so|aber|und|mais|pero|ma)\s+", re.I
+)
+_FROM_HERE = (
+    r"(?:from now on|ab jetzt|ab sofort|désormais|à partir de maintenant"
+    r"|a partir de (?:ahora|agora)|d'ora in poi|vanaf nu)"
+)
+_LEAD = (
+    r"\W*(?:(?:ok(?:ay)?|and|so|also|but|please|pls|just|now|no|well|actually|bitte"
+    rf"|{_FROM_HERE})\W+)*"
+)
+_WANTS = r"(?:want|need|like|use|give|add|make|write|show|send|put|do|include)"
+_ANY_MORE = r"(?:any ?more|any longer|from now on|in (?:the )?future)"
+_ENDS = (
+    r"(?:stop|quit|enough|forget(?: about)?|no more|no longer|no need (?:to|for)"
+    rf"|(?:i|we) no longer {_WANTS}|(?:you )?(?:don't|do not) (?:have|need) to|you needn't)"
+    r"\s+(?P<what>.+)",
+    rf"(?:(?:i|we|you) )?(?:don't|do not) {_WANTS} (?P<what>.+?) {_ANY_MORE}",
+    rf"(?:no|not|without) (?P<what>.+?) {_ANY_MORE}",
+    rf"(?:(?:answer|write|explain|do it) )?(?P<now>{_ANY_MORE} )without (?P<what>.+)",
+    r"(?:ich (?:will|möchte|brauche) )?(?:kein\w*|nicht|ohne) (?P<what>.+?) mehr",
+    r"hör auf,? (?:mit )?(?P<what>.+)|(?:plus d['e]|arrête[sz]? (?:de |d'|avec )?)\s*(?P<fr>.+)",
+    r"(?:no más|basta de|ya no (?:quiero|uses)|chega de|sem mais|niente più|basta con)"
+    r"\s+(?P<es>.+)",
+    r"geen (?P<what>.+?) meer",
+)
+_ENDED = tuple(
+    re.compile(rf"{_LEAD}(?:{one})(?:\W+(?:please|pls|bitte))?\W*", re.IGNORECASE) for one in _ENDS
+)
+_FROM_NOW = re.compile(rf"\b{_FROM_HERE}\b", re.IGNORECASE)
+_WITHOUT = re.compile(r"\b(?:without|ohne|sans|sin|sem|senza|zonder) (?P<what>.+)", re.IGNORECASE)
+_WISH = re.compile(
+    rf"{_LEAD}(?P<what>(?:always|with|use|using|include|add|give|make|write|show|explain|answer|reply"
+    r"|respond|remind|ask|tell|quiz|put|end|begin|start|call|send|keep|sum|translate|(?:i|we)"
+    r"(?:'d| would)? (?:want|like|prefer|need|love)|mit|immer|benutze?|schreibe?|antworte?|gib"
+    r"|avec|toujours|utilise|con|siempre|sempre|usa|use|met|altijd|gebruik)\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_WANT_TO = re.compile(r"(?:i|we)\b.{0,8}? (?:want|like|prefer|need|love) to\s", re.IGNORECASE)
+_FORBIDS = re.compile(
+    r"\b(?:not?|never|without|stop|cannot|(?:ca|do|does|did|is|are|must|should|wo|would)n['\u2019]?t|nicht|kein\w*|nie|ohne|pas|jamais|sans"
+    r"|nunca|sin|sem|non|mai|senza|niet|geen|nooit|zonder)\b",
+    re.IGNORECASE,
+)
+_INSIDE = re.compile(r"\s(?=(?:with|in an?|mit|avec|con|com|met)\s)", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"\s(?:for|in|at|on|of|to|when|if|each|every|before|after|from|with|about|bei|für|am|pour|para|per|voor)\s",
+    re.IGNORECASE,
+)
+_SAYS_LITTLE = frozenset(
+    """
+    a an the any all your my our these those this that some more me us you i we it them is be to for
+    in at on of with by from so too each every always never only please pls again now also just
+    want need like prefer love would use using give giving add adding make making do doing include
+    including put putting show showing have having
+    mit immer bitte ein eine einen der die das den ich will möchte mir benutze benutz gib
+    avec des de du la le les un une s'il te vous plaît s plaît il toujours utilise moi
+    con siempre por favor el los las una unos me usa sempre il lo gli un di com o os as met altijd
+    alsjeblieft het een gebruik
+    """.split()  # noqa: SIM905
+)
+_ENDING = re.compile(r"(?:ing|ed|ies|en|es|s|y|e|n)$")
+_POINTS = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
+
+
+class _Wish(NamedTuple):
+    """The words of a wished *thing*, its last one, *whole* with where and when, those *around*.
+
+    *is_named* says that what is wanted does not point to what stands before.
+    """
+
+    head: frozenset[str]
+    thing: frozenset[str]
+    whole: frozenset[str]
+    around: frozenset[str]
+    is_named: bool
+
+
+class WishEnd(NamedTuple):
+    """What somebody says is to be no more: the words of each such thing, and all of the text.
+
+    >>> end = WishEnd.of("stop the analogies please, i mix them up")
+    >>> end.ends("use analogies pls"), end.ends("use music analogies"), end.ends("no analogies")
+    (True, True, False)
+    """
+
+    named: tuple[frozenset[str], ...]
+    around: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> WishEnd:
+        """Return what *text* ends, nothing for most texts."""
+        named = tuple(_list_ended(text))
+        return cls(named, _words(text) if named else frozenset())
+
+    def ends(self, earlier: str) -> bool:
+        """Return whether the text *earlier* is a wish for one of these things, and no more."""
+        if not self.named or len(earlier) > _CHARS_MAX:
+            return False
+        parts = sentences(earlier)
+        ended = [part for part in parts if any(map(self._ends, _list_wishes(part, earlier)))]
+        beside = (part for part in parts if part not in ended)
+        return bool(ended) and all(judge_sentence(part).score < WORTH for part in beside)
+
+    def _ends(self, wish: _Wish) -> bool:
+        return any(
+            wish.head <= its
+            and (its <= wish.thing or its == wish.whole)
+            and (wish.is_named or bool(wish.around & self.around - its))
+            for its in self.named
+        )
+
+
+def _list_ended(text: str) -> Iterator[frozenset[str]]:
+    """Yield the words of each thing that is to be no more."""
+    for clause in _CLAUSE_END.split(text) if len(text) <= _CHARS_MAX else ():
+        for pattern in _ENDED:
+            if match := pattern.fullmatch(clause):
+                yield from filter(None, [_words(next(filter(None, reversed(match.groups()))))])
+        if _FROM_NOW.search(clause) and (match := _WITHOUT.search(_FROM_NOW.sub("", clause))):
+            yield from filter(None, [_words(match["what"])])
+
+
+def _list_wishes(sentence: str, text: str) -> Iterator[_Wish]:
+    """Yield each way to read a clause of *sentence*, one of *text*, as a wish."""
+    for clause in _CLAUSE_END.split(sentence):
+        wish = None if _FORBIDS.search(clause) else _WISH.fullmatch(clause)
+        if wish is None:
+            continue
+        whole = _WANT_TO.sub("", wish["what"])
+        for part in (whole, *_INSIDE.split(whole)[1:]):
+            thing = _BESIDE.split(f"{part} ")[0] if part is whole else part
+            if words := _stems(thing):
+                is_named = not _POINTS.search(thing)
+                yield _Wish(
+                    frozenset(words[-1:]), frozenset(words), _words(whole), _words(text), is_named
+                )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_stems(text))
+
+
+def _stems(text: str) -> list[str]:
+    """Return the rough stems of the words that say what something is about, in their order."""
+    words = (word for word in map(str.casefold, WORD.findall(text)) if word not in _SAYS_LITTLE)
+    return [_undouble(_ENDING.sub("", word)) for word in words]
+
+
+def _undouble(stem: str) -> str:
+    return stem[:-1] if stem[-2:-1] == stem[-1:] else stem
