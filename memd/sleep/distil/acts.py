@@ -16,7 +16,13 @@ from memd.extract.acknowledgements import ACKNOWLEDGES
 from memd.sleep.distil.environment.given_up import find_undone
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.foreign import foreign_act, is_foreign_wish
-from memd.sleep.distil.language.lasting import befalls, is_of_the_moment, states_decision
+from memd.sleep.distil.language.lasting import (
+    befalls,
+    gives_up_plan,
+    is_of_the_moment,
+    states_decision,
+    tells_now,
+)
 from memd.sleep.distil.language.moment import (
     NAMED,
     breaks_off,
@@ -287,7 +293,7 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     foreign = is_foreign(wish)
     if foreign:
         plain, wish = with_umlauts(plain), with_umlauts(wish)
-    is_told = count >= FLOOR_WORDS and not any(
+    is_told = (count >= FLOOR_WORDS or gives_up_plan(plain)) and not any(
         one(plain) for one in (shows_error, befalls, feels, orders_one_piece)
     )
     if is_told and _is_wish(wish, is_asked=is_asked, foreign=foreign):
@@ -321,7 +327,9 @@ def _is_wish(spoken: str, *, is_asked: bool, foreign: bool) -> bool:
 
 def _judge_stated(text: str, plain: str, *, foreign: bool) -> Judgement | None:
     """Return what a sentence says it does: in so many words, or in another language."""
-    if states_decision(plain) and not _TAG.search(plain):
+    if tells_now(plain):
+        return Judgement(Act.ENVIRONMENT, STANDING)
+    if (states_decision(plain) or gives_up_plan(plain)) and not _TAG.search(plain):
         return Judgement(Act.DECISION, STANDING)
     if undone := find_undone(text):
         return Judgement(Act.DECISION, STANDING if undone.is_firm else _UNDONE)

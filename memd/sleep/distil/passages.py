@@ -153,7 +153,10 @@ def _judge_part(
     """
     if own := [part for part in sentences(text) if part in asked]:
         return _judge_asked(own[0], worths, is_firm=asked[own[0]])
-    judged = weigh(text, judge(text, stopped=stopped), worths)
+    by_rule = judge(text, stopped=stopped)
+    judged = weigh(text, by_rule, worths)
+    if judged.act is Act.DECISION and by_rule.act is not Act.DECISION and text.endswith("?"):
+        return judged._replace(act=Act.ENVIRONMENT)  # "fibre is 40 a month. order it?"
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if judged.act is not Act.PREFERENCE or not known:
         return judged

@@ -337,3 +337,39 @@ def befalls(spoken: str) -> bool:
     (True, False)
     """
     return _BEFALLS.search(spoken) is not None and _IS_TO.search(spoken) is None
+
+
+_OF_MINE = (
+    r"(?:(?:my|our) (?:[\w-]+ )?(?:mum|mom|mother|dad|father|parents?|wife|husband|partner|sister"
+    r"|brother|son|daughter|kids?|child|children|grandma|grandpa|grandmother|grandfather|aunt|uncle"
+    r"|cousin|neighbou?r|carer|nurse|doctor|teacher|tutor|cleaner|boss|manager|dog|cat)"
+    r"|(?:mr|mrs|ms|dr)\.? [\w-]+)"
+)
+_NOW_DOES = re.compile(
+    rf"{LEAD}{_OF_MINE} now (?:takes?|ha(?:s|ve)|gets?|eats?|drinks?|walks?|comes?|goes|go|costs?"
+    r"|works?|lives?|wears?|uses?|needs?|pays?|earns?|weighs?|learns?|plays?|teach(?:es)?|speaks?)\b",
+    re.IGNORECASE,
+)
+_GIVES_UP = re.compile(
+    rf"{LEAD}forget (?:about )?(?!(?:nothing|anything|everything|something|thing)\b)\w+ing\b"
+    r"(?!.*\b(?:it|this|that)\b)",
+    re.IGNORECASE,
+)
+
+
+def tells_now(plain: str) -> bool:
+    """Return whether a sentence tells what somebody of the user's does now, and did not before.
+
+    >>> tells_now("my mother now takes it four times a day"), tells_now("the page now takes long")
+    (True, False)
+    """
+    return _NOW_DOES.match(plain) is not None
+
+
+def gives_up_plan(plain: str) -> bool:
+    """Return whether a sentence says that something is not to be done after all.
+
+    >>> gives_up_plan("forget selling the piano"), gives_up_plan("forget about that meeting thing")
+    (True, False)
+    """
+    return _GIVES_UP.match(plain) is not None

@@ -108,6 +108,11 @@ _RULE = words(
     rf"(?:you|please|do) (?:should )?(?:always|never){NOT_PAST}",
     r"(?<!should i )(?<!should we )"
     r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
+    # "..., but never rhyme": an order at the beginning of a clause, whatever stands beside it.
+    r"(?:^\W*|[,;:] |\b(?:but|and|so|also|please) )(?:always|never) (?:send|draft|delete|book|share"
+    r"|buy|pay|mail|email|publish|answer|reply|show|give|leave|change|remove|edit|quote|cite|sign"
+    r"|invite|order|schedule|plan|include|format|explain|translate|rhyme|reveal|forward|cancel"
+    r"|confirm|rename|round|copy|call|offer|promise|suggest|assume|invent)\b(?! (?:it|this)\W*$)",
     r"^\W*(?:please )?(?:don't|do not|never) (?:ever|again|touch|commit|push|mention"
     r"|add comments|apologi[sz]e|ask me|tell me (?:what|to|how)|just tell)",
     r"my (?:preference|convention|rule)",
@@ -213,6 +218,11 @@ _FIRST_SHOWN = words(
     r"(?:implement|start|begin|cod(?:e|ing)|chang|edit|proceed|carried|made)\w*",
     r"wait for my (?:ok|okay|approval|go|confirmation|answer)",
 )
+_IN_ANSWERS = (
+    r"(?:emojis?|emoticons?|exclamation (?:marks?|points?)|bullet points?|bullets|em[- ]dashes"
+    r"|preambles?|small talk|apologies|disclaimers|filler|fluff|pleasantries|jargon|analog(?:y|ies)"
+    r"|metaphors?|comparisons|jokes|puns|hints|rhymes|recaps|summaries|praise|compliments|flattery)"
+)
 # How somebody wants to be answered, where no other word makes it a rule.
 _TALK = words(
     r"^\W*(?:please )?(?:answer|reply|respond|talk|speak|write|explain)(?: it| things| everything)?"
@@ -223,9 +233,10 @@ _TALK = words(
     r"|responses?|explanations?|comments?|summaries|output|talk|prose|sentences|messages)",
     r"^\W*(?:and |also )?no (?!need|problem|worries|idea|rush|thanks|change)[\w-]+(?: [\w-]+){0,4}"
     r",? (?:please|pls)(?=\W*$)",
-    r"^\W*(?:and |also |but )?no (?:more )?(?:emojis?|emoticons?|exclamation (?:marks?|points?)"
-    r"|bullet points?|bullets|em[- ]dashes|preambles?|small talk|apologies|disclaimers|filler|fluff"
-    r"|pleasantries|jargon)(?: any ?more| either| in your \w+)?(?=\W*$)",
+    rf"^\W*(?:and |also |but )?no {_IN_ANSWERS}(?: any ?more| either| in your \w+)?(?=\W*$)",
+    r"(?:(?:stop|quit|enough)(?: with| of)?|no more)(?: the| your| all| these| those)* "
+    rf"{_IN_ANSWERS}"
+    r"(?=\W*$|[,;]| (?:please|pls|and|any ?more|from now)\b)",
     r"(?:can|could|would) you (?:mind )?(?:please )?(?:keep|mak)(?:e|ing)? (?:all )?(?:the|your) "
     r"(?:answers?|replies|responses?|explanations?|comments?|messages?|summaries)",
 )

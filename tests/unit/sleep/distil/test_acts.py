@@ -13,6 +13,7 @@ KEPT = {
         "Our goal is to have one binary for the server and the client.",
         "Commit messages should name the ticket.",
         "The subject line should only name the part that changed.",
+        "forget selling",
     ],
     Act.TASK: [
         "Let's put the rate limiter into its own package",
@@ -38,12 +39,18 @@ KEPT = {
         "I'll run the migration myself.",
         "Lösche niemals Dateien im Ordner data.",
         "Utilise toujours le port que nous avons choisi.",
+        "never book a flight over Madrid without my ok, i lost my bags there",
+        "write the poem for Lena but never rhyme, it sounds like a card",
+        "translate the page but no more exclamation marks please, they look silly",
     ],
     Act.CONSTRAINT: [
         "It has to work without network, we ship to planes.",
         "Old clients must still be able to read the file.",
     ],
-    Act.ENVIRONMENT: ["The staging server runs at http://10.0.0.5:8080 in the cellar"],
+    Act.ENVIRONMENT: [
+        "The staging server runs at http://10.0.0.5:8080 in the cellar",
+        "my brother now takes the pill in the evening",
+    ],
 }
 LEFT = {
     Act.QUESTION: [
