@@ -334,3 +334,11 @@ def test_a_rule_of_which_all_has_changed_is_told_by_what_is_new() -> None:
 def test_an_appointment_is_told_until_its_day_is_over(text: str, is_told: bool) -> None:
     assert current(row(text, "environment"), day=200) == [text] * is_told
     assert current(row(text, "environment"), day=3) == [text]
+
+
+def test_a_part_of_a_rule_that_is_a_wish_ended_since_is_not_told() -> None:
+    rule = row("British spelling, use bullet points. Never use em dashes.", "preference", 1, 1)
+    end = row("stop the bullet points please", "preference", 2, 2)
+    rest, _ = (each.content for each in current_rows([rule, end], 3 * DAY))
+    assert rest == "British spelling. Never use em dashes."
+    assert current_rows([rule], 3 * DAY) == [rule]

@@ -347,6 +347,14 @@ def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
     assert "sqlite" in last.text
 
 
+def test_a_wish_that_is_ended_is_not_kept_beside_what_ends_it() -> None:
+    wish, end = "always answer with pictures please", "stop answering with pictures from now on"
+    others = [agent("Sure."), user("We deploy on Fridays."), agent("Fine.")]
+    kept = [each.text for each in without_digest([user(wish), *others, user(end)])]
+    assert (wish in kept, end in kept) == (False, True)
+    assert len(kept) == len(without_digest([user(wish), *others]))
+
+
 def test_what_is_given_up_is_replaced_in_outcomes_and_fixes_as_well() -> None:
     works = "Cursor pagination for GET /items works: ?cursor= and ?limit= (max 200), next_cursor"
     early = [
