@@ -8,23 +8,34 @@ it in other words writes the same fields. A function of the exchanges alone.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD, user_part
 from memd.extract.acknowledgements import ACKNOWLEDGES
 from memd.sleep.distil.acts import approves
-from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
-from memd.sleep.distil.agent.outcomes import OUTCOME_CHARS_MAX, is_worth_it, outcome, pasted_error
+from memd.sleep.distil.agent.calls import command, edited_path
+from memd.sleep.distil.agent.outcomes import (
+    OUTCOME_CHARS_MAX,
+    is_worth_it,
+    outcome,
+    pasted_error,
+    trust_in_conclusion,
+)
 from memd.sleep.distil.agent.unfinished import OpenPoint, find_unfinished
+from memd.sleep.distil.agent.work import (
+    addresses,
+    changed_files,
+    last_failure,
+    ran_commands,
+    working_commands,
+)
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory, Run
-from memd.sleep.distil.language.failures import has_failed
-from memd.sleep.distil.language.left import LABEL, SUMS_UP, drop_farewells
+from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory
+from memd.sleep.distil.language.left import LABEL, SUMS_UP, closes, drop_farewells
+from memd.sleep.distil.language.prose import sentences as prose_sentences
 from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
 from memd.text.languages import SIGNS
-from memd.text.words import sentences
+from memd.text.words import content_stems, sentences
 
 DIGEST_TOKENS_MAX = 300
 _CHARS_PER_TOKEN = 4
@@ -32,7 +43,6 @@ _WORD_PIECE_CHARS, _CODE_PIECE_CHARS = 4, 3
 _REQUEST_CHARS = 160
 _MORE_MAX, _MORE_CHARS, _MORE_WORDS_MIN = 4, 90, 5  # of the requests between the first and the last
 _WORDS_MIN, _AGREES_WORDS = 2, 4
-_FILES_MAX, _COMMANDS_MAX, _ADDRESSES_MAX, _COMMAND_CHARS = 8, 4, 3, 110
 FIELDS = (
     "Asked first",
     "Asked last",
@@ -62,56 +72,48 @@ _JOINT = " \u00b7 "  # requests
 _POINT_SHARE = 3  # of the room of another field: a later brief tells what is open, and no more
 _SAID_SHARE = 0.72
 _PIECE = re.compile(rf"[{SIGNS}]|[^\W{SIGNS}]+|[^\w\s]")
-_LOCAL = re.compile(
-    r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d{2,5})?(?:/[\w./-]{0,60})?"
-    r"|\b(?:localhost|127\.0\.0\.1):\d{2,5}\b"
-)
-_OWN = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # the assistant's own notes and plans
-_SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/private/")
 _LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))
-_SHARE = 0.9  # of the files; the folder in which so many are is their folder
-_PARTS_MAX = 3
 _SUMMARY_WORDS_MIN = 6  # "Status: 200 OK" sums up nothing
 _RECENT = 3  # exchanges: an outcome so long before later work is not how the session ended
 _TALK_RECENT = 8  # the same in a talk without any work
-
-
-class _CommandRun(NamedTuple):
-    """A command that ran, and whether it failed."""
-
-    command: Command
-    failed: bool
+_ANSWER_CHARS = 300  # of one that is told as it stands
+_STEMS_MIN = 2
+# "That is done" says nothing.
+_LITTLE = re.compile(
+    r"\b(?:that|this|it|is|are|now|done|added|noted|saved|updated|written|good|fine|right|correct)\b",
+    re.IGNORECASE,
+)
+_REFUSES = re.compile(r"\W*(?:not|never|nicht|pas|nada)\b", re.IGNORECASE)
 
 
 def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) -> str:
-    """Return the digest of a session, "" for one of which nothing is known but what was asked.
+    """Return the digest of a session, "" for one of which only a single request is known.
 
     *exchanges* are those of ``turns``: what a command expands to belongs to it.
-    A question alone would be found by whoever asks it again, and answers nothing. Nor does the
-    digest repeat a message that one of the session's *memories* has, but how the first begins.
+    A question alone would be found by whoever asks it again, and answers nothing; several that were
+    answered tell what the session was about. No message is repeated that one of the session's
+    *memories* has, but how the first begins.
     At most DIGEST_TOKENS_MAX tokens, by four characters to a token and by word pieces.
     """
     requests = list(_requests(exchanges))
     if not requests:
         return ""
-    first, others = _split_first(requests, memories)
+    first, between, last = _split_requests(requests, memories)
     runs = [run for exchange in exchanges for run in exchange.runs]
-    ran = [
-        _CommandRun(line, has_failed(run))
-        for run in runs
-        if run.result is not None and (line := command(run))
-    ]
+    ran = ran_commands(runs)
     fields = {
         "Asked first": first,
-        "Asked last": others[-1] if others else "",
-        "Changed": _changed_files(runs),
-        "Commands that worked": "; ".join(_working_commands(ran)),
-        "Addresses": ", ".join(_addresses(exchanges, ran)),
-        "Went wrong": _last_failure(ran),
+        "Asked last": last,
+        "Changed": changed_files(runs),
+        "Commands that worked": "; ".join(working_commands(ran)),
+        "Addresses": ", ".join(addresses(exchanges, ran)),
+        "Went wrong": last_failure(ran),
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
-        "Also asked": _JOINT.join(_more_requests(others[:-1])),
+        "Also asked": _JOINT.join(_more_requests(between)),
     }
-    return _fit(fields) if any(fields[name] for name in _LINES if name not in _ASKED) else ""
+    is_known = any(text for name, text in fields.items() if name not in _ASKED)
+    is_talk = len(requests) > 1 and any(exchange.texts for exchange in exchanges)
+    return _fit(fields) if is_known or is_talk else ""
 
 
 def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
@@ -222,11 +224,13 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
         )
 
 
-def _split_first(requests: Sequence[str], memories: Iterable[NapMemory]) -> tuple[str, list[str]]:
-    """Return the first of *requests*, and the others without those that *memories* have.
+def _split_requests(
+    requests: Sequence[str], memories: Iterable[NapMemory]
+) -> tuple[str, list[str], str]:
+    """Return the first of *requests*, those between, and the last, without what *memories* have.
 
-    Of a first one that they have only the beginning, which tells what the session was about; if
-    they have every one, all. Of one that was cut the last sentence need only begin like theirs.
+    Of a first one that they have only the beginning, which tells what the session was about, and
+    the next. Of one that was cut the last sentence need only begin like theirs.
     """
     known = {
         letters(sentence)
@@ -235,12 +239,13 @@ def _split_first(requests: Sequence[str], memories: Iterable[NapMemory]) -> tupl
         for line in user_part(memory.text).splitlines()
         for sentence in sentences(line)
     }
-    first, *others = requests
-    left = [each for each in others if not _is_known(each, known)]
+    first, *between = requests
+    last = between.pop() if between else ""
+    between = [each for each in between if not _is_known(each, known)]
     if _is_known(first, known):
-        begin = [cut(first, _MORE_CHARS), *left[:-1][:1]]  # and the next, if it is not the last
-        return (_JOINT.join(begin), left[len(begin) - 1 :]) if left else (first, others)
-    return first, left
+        first = _JOINT.join([cut(first, _MORE_CHARS), *between[:1]])
+        del between[:1]
+    return first, between, "" if _is_known(last, known) else last
 
 
 def _is_known(request: str, known: Collection[str]) -> bool:
@@ -272,105 +277,58 @@ def _title(text: str) -> str:
     return heading[1].strip() if heading else ""
 
 
-def _changed_files(runs: Sequence[Run]) -> str:
-    """Return the files that were written, the latest first, and the folder that they share."""
-    paths = dict.fromkeys(
-        path for run in reversed(runs) if (path := edited_path(run)) and not _SCRATCH.search(path)
-    )
-    folder = _common_folder([path for path in paths if path[0] == "/" and not _OWN.search(path)])
-    names = dict.fromkeys(_within(path, folder) for path in paths)
-    shown = list(names)[:_FILES_MAX]
-    more = f" and {len(names) - _FILES_MAX} more" if len(names) > _FILES_MAX else ""
-    return ", ".join(shown) + more + (f" in {folder.rstrip('/')}" if folder else "")
-
-
-def _common_folder(paths: Sequence[str]) -> str:
-    """Return the folder, with its slash, in which nearly all of *paths* are, "" without one."""
-    if not paths:
-        return ""
-    count = Counter(folder for path in paths for folder in _parents(path))
-    most = [folder for folder, times in count.items() if times >= _SHARE * len(paths)]
-    return max(most, key=len, default="")
-
-
-def _parents(path: str) -> Iterator[str]:
-    """Yield the folders of *path*, without the root."""
-    end = path.rfind("/")
-    while end > 0:
-        yield path[: end + 1]
-        end = path.rfind("/", 0, end)
-
-
-def _within(path: str, folder: str) -> str:
-    """Return *path* below *folder*; of one that is elsewhere only its end."""
-    if folder and path.startswith(folder):
-        return path.removeprefix(folder)
-    parts = path.split("/")
-    return path if len(parts) <= _PARTS_MAX else "/".join(("…", *parts[-_PARTS_MAX:]))
-
-
-def _working_commands(ran: Sequence[_CommandRun]) -> list[str]:
-    """Return the commands that passed, those used most first, each in its shortest form."""
-    count: Counter[str] = Counter()
-    shortest: dict[str, str] = {}
-    for each in ran:
-        name = each.command.about
-        if each.failed or not name or is_noise(each.command):
-            continue
-        count[name] += 1
-        line = shorten(each.command.line)
-        known = shortest.get(name)
-        shortest[name] = line if known is None or len(line) < len(known) else known
-    return [shortest[name] for name, _ in count.most_common(_COMMANDS_MAX)]
-
-
-def _addresses(exchanges: Sequence[Exchange], ran: Sequence[_CommandRun]) -> list[str]:
-    """Return the local addresses that were named last."""
-    texts = [
-        text
-        for each in exchanges
-        for text in (each.user, *(agent_text.text for agent_text in each.texts))
-    ]
-    texts += [each.command.line for each in ran]
-    addresses = [address for text in texts for address in _LOCAL.findall(text[-20_000:])]
-    return list(dict.fromkeys(reversed(addresses)))[:_ADDRESSES_MAX]
-
-
-def _last_failure(ran: Sequence[_CommandRun]) -> str:
-    """Return the last command that failed, and whether it passed later, in no words of the tool's.
-
-    What a tool prints could say anything. Of what was cured, fixes tell it, each with its origin.
-    """
-    passed: set[str] = set()
-    cured = ""
-    for each in reversed(ran):
-        name = each.command.about
-        if not each.failed:
-            passed.add(name)
-        elif not (is_noise(each.command) or is_check(each.command)):
-            line = f"{cut(shorten(each.command.line), _COMMAND_CHARS)} failed"
-            if name not in passed:
-                return line
-            cured = cured or f"{line} (passes now)"
-    return cured
-
-
 def _last_outcome(exchanges: Sequence[Exchange]) -> str:
-    """Return the last outcome that is worth it, without one the last of all.
+    """Return how the session ended: what the last answer to a real request says.
 
-    An agent that sums up in the end says it itself. Where work followed for more than _RECENT
-    exchanges, of which less is told, that is how it ended. A talk without any work did not end with
-    what was said so long before.
+    A short answer is told in its own words, and where it says nothing, nothing is: what was said
+    before was of another request. Of a longer one its outcome is told, or the last that is worth
+    it. Thanks and leave are no requests; an agent that sums up even then says itself how it ended.
     """
-    following, last, worked = "", "", ""
-    worked_at = 0
     asked = [each for each in exchanges if each.user]
+    if asked and (summary := _last_summary(asked[-1])):
+        return summary
+    following = ""
+    while asked and _is_over(asked[-1]):
+        following = asked.pop().user
+    if not asked or trust_in_conclusion(following) <= 0 or _REFUSES.match(following):
+        return ""
+    answer = asked[-1].texts[-1].text if asked[-1].texts else ""
+    if answer and len(answer) <= _ANSWER_CHARS and "\n" not in answer.strip():
+        return _plain_answer(answer)
+    return _worth_outcome(asked, following)
+
+
+def _is_over(exchange: Exchange) -> bool:
+    """Return whether *exchange* is of no request, or of one that nobody answered.
+
+    After a mere yes the agent may work.
+    """
+    if not exchange.runs:
+        own = " ".join(words(exchange.user).paragraphs)
+        return not exchange.texts or bool(own and _is_empty(own))
+    return closes(exchange.user) and not any(map(edited_path, exchange.runs))
+
+
+def _plain_answer(text: str) -> str:
+    """Return what a short answer states, "" where that is little or the middle of a quotation."""
+    statement = " ".join(each.text for each in prose_sentences(text) if each.text[-1:] != "?")
+    is_whole = statement.count('"') % 2 == 0
+    stems = content_stems(_LITTLE.sub(" ", statement))
+    return statement if is_whole and len(stems) >= _STEMS_MIN else ""
+
+
+def _worth_outcome(asked: Sequence[Exchange], following: str) -> str:
+    """Return the last outcome of *asked* that is worth it, without one the last of all.
+
+    Where work followed for more than _RECENT exchanges, of which less is told, that is how it
+    ended. A talk without any work did not end with what was said so long before.
+    """
+    last, worked = "", ""
+    worked_at = 0
     is_talk = not any(each.runs for each in asked)
     for at, exchange in enumerate(reversed(asked)):
         if is_talk and at > _TALK_RECENT:
             return last
-        if not at and (summary := _last_summary(exchange)):
-            return summary
         text = outcome(exchange, following)
         if is_worth_it(text, exchange):
             return worked if worked and at - worked_at > _RECENT else text

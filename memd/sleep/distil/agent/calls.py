@@ -124,7 +124,7 @@ _NOISE = frozenset((
     "which", "whereis", "type", "file", "stat", "du", "df", "tree", "pwd", "date", "true", "test",
     "git", "gh", "xargs", "tee", "printf", "jq", "open", "kill", "pkill", "ps", "lsof", "wait",
     "for", "while", "if", "[", "{", "(", "ln", "man", "history", "clear", "exit", "submit",
-    "dir", "findstr", "del", "copy", "move", "where", "cls",
+    "dir", "findstr", "del", "copy", "move", "where", "cls", "crontab",
 ))  # fmt: skip
 # The same in PowerShell: "Test-Path", "Get-ChildItem".
 _CMDLET = re.compile(

@@ -206,6 +206,17 @@ def test_a_command_is_a_request_and_what_the_program_makes_of_it_is_none() -> No
     assert digest(session) == "Asked first: /audit keys\nChanged: keys.md"
 
 
+def test_a_file_that_a_command_line_writes_is_changed() -> None:
+    runs = [
+        _bash("echo '- opioids' >> weak.md"),
+        _bash("cd notes && sed -i 's/hours: .*/hours: 81/' portfolio.md"),
+        _bash("echo x > lost.md", "Exit code 1\nread-only"),
+        _bash("echo x > /tmp/try.md; cat weak.md; make > out.log 2>&1"),
+    ]
+    fields = _fields(digest([_exchange(0, "write my hours down", "81 of 90.", runs=runs)]))
+    assert fields["Changed"] == "notes/portfolio.md, weak.md"
+
+
 def test_a_failure_of_a_linter_or_of_a_look_around_is_not_told() -> None:
     runs = [_bash("ruff check .", "Exit code 1\nE501 x"), _bash("ls /x", "ls: /x: No such file")]
     assert "Went wrong" not in digest([_exchange(0, "Tidy the code up", runs=runs)])
@@ -308,25 +319,21 @@ def test_no_session_is_an_error_and_no_digest_is_too_long(texts: list[tuple[str,
     assert digest(session) == text
 
 
+DONE = "`importer.py` reads rows in batches of `500` now, because each cursor stays in memory."
+LONG = "Here is the whole list of the pages.\n\n| page | lines |\n|---|---|\n" + 40 * "| a | 9 |\n"
+
+
 def test_a_digest_ends_with_the_last_outcome_that_is_worth_it() -> None:
-    done = "`importer.py` reads rows in batches of `500` now, because each cursor stays in memory."
-    praise = (
-        "Improved `app.css` with a clean and modern layout of `cards`, \u2705 production-ready."
-    )
-    text = digest(
-        [
-            _exchange(0, "the importer eats all memory", done),
-            _exchange(2, "and what about the styles of it", praise),
-        ]
-    )
-    assert "Ended with: importer.py reads rows" in text
+    first = _exchange(0, "the importer eats all memory", DONE)
+    praise = "Improved `app.css` with a clean and modern layout of `cards`, production-ready."
+    after = _exchange(2, "and what about the styles of it", f"{praise}\n\n{LONG}")
+    assert "Ended with: importer.py reads rows" in digest([first, after])
 
 
 def test_a_digest_does_not_end_with_what_came_long_before_the_last_work() -> None:
-    done = "`importer.py` reads rows in batches of `500` now, because each cursor stays in memory."
-    styled = "Improved `app.css` with a clean and modern layout of `cards`."
-    first = _exchange(0, "the importer eats all memory", done)
-    asked = [_exchange(2 * n, f"and what about page {n} of it", "It is fine.") for n in range(1, 6)]
+    styled = f"Improved `app.css` with a clean and modern layout of `cards`.\n\n{LONG}"
+    first = _exchange(0, "the importer eats all memory", DONE)
+    asked = [_exchange(2 * n, f"and what about page {n} of it", LONG) for n in range(1, 6)]
     edit = _edit("/srv/shop/app.css")
     worked = _exchange(20, "now the styles of the cards", styled, runs=[edit])
     assert "Ended with: Improved app.css with" in digest([first, *asked, worked])
@@ -340,9 +347,51 @@ def test_a_talk_did_not_end_with_what_was_said_long_before() -> None:
         "`stew.md` has chickpeas, spinach and tahini now, because the beans were gone; 25 minutes."
     )
     first = _exchange(0, "what can i cook tonight", stew)
-    asked = [_exchange(2 * n, f"and on day {n} of it", "It is fine.") for n in range(1, 12)]
+    asked = [_exchange(2 * n, f"and on day {n} of it", LONG) for n in range(1, 12)]
     assert "Ended with: stew.md has" in digest([first, *asked[:5]])
     assert "stew.md" not in digest([first, *asked])
+
+
+FIRST = _exchange(0, "the importer eats all memory", DONE, runs=[_edit("importer.py")])
+
+
+@pytest.mark.parametrize(
+    ("answer", "ended"),
+    [
+        ("Then only Pete is left. Shall I tell him?", "Then only Pete is left."),
+        ("Setting Plaster for the living room.", "Setting Plaster for the living room."),
+        ("Done.", None),
+        ("Good.", None),
+        ("That is done.", None),
+        ('"Can you come on 9 July? I fly in August. Rosa"', None),
+    ],
+)
+def test_a_short_last_answer_is_how_it_ended_or_nothing_is(answer: str, ended: str | None) -> None:
+    last = _exchange(2, "write that to the list of the fees", answer, runs=[_edit("fees.csv")])
+    for after in ([], [_exchange(4, "thanks, good night", "Good luck on your shift tomorrow.")]):
+        assert _fields(digest([FIRST, last, *after])).get("Ended with") == ended
+
+
+def test_what_the_agent_did_upon_a_yes_is_the_last_answer() -> None:
+    asked = _exchange(2, "put the consulta into the agenda", "Shall I put 9 July into agenda.md?")
+    agreed = _exchange(4, "yes", "The consulta is on 9 July.", runs=[_edit("agenda.md")])
+    assert _fields(digest([FIRST, asked, agreed]))["Ended with"] == "The consulta is on 9 July."
+
+
+def test_what_the_user_refused_or_corrected_last_is_no_end() -> None:
+    offer = _exchange(2, "and the mock exams", "One mock exam every second Sunday.")
+    assert "every second Sunday" in digest([FIRST, offer])
+    for refusal in ("no, not on sundays", "wrong, it is saturday", "not sunday"):
+        assert "Ended with" not in digest([FIRST, offer, _exchange(4, refusal)])
+
+
+def test_a_short_talk_has_a_digest_and_a_greeting_has_none() -> None:
+    talk = [
+        _exchange(0, "write a draft to my manager", "Sure."),
+        _exchange(2, "never send it"),
+    ]
+    assert digest(talk) == "Asked first: write a draft to my manager\nAsked last: never send it"
+    assert digest([_exchange(0, "good morning my friend", "Hi!")]) == ""
 
 
 def test_what_a_memory_has_whole_is_not_told_among_the_requests() -> None:
@@ -362,8 +411,8 @@ def test_what_a_memory_has_whole_is_not_told_among_the_requests() -> None:
     assert last.kind is NapKind.DIGEST
     fields = _fields(last.text)
     assert fields["Asked first"] == lines[0][1]
-    assert fields["Asked last"] == lines[4][1]
-    assert "Also asked" not in fields
+    assert "Asked last" not in fields
+    assert fields["Also asked"] == lines[4][1]
 
 
 @pytest.mark.parametrize(
@@ -407,7 +456,9 @@ def test_what_was_asked_first_is_how_the_session_began_though_a_memory_has_it() 
 
 def test_what_is_cut_within_a_quotation_is_no_end() -> None:
     text = 'The `invite.md` says: "Lena turns 70 in `Aalst`. Come to her garden on 17 October."'
-    assert '"Lena' not in digest([_exchange(20, "write the invitation, short", text)])
+    assert '"Lena' not in digest(
+        [_exchange(20, "write the invitation, short", f"{text}\n\n{LONG}")]
+    )
 
 
 def test_requests_that_all_are_memories_are_told() -> None:

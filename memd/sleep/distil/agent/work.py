@@ -1,0 +1,192 @@
+"""What a session's tools did, in the words of its digest: files, commands, failures. Pure.
+
+A file is changed by a tool that edits, or by a command line that writes into it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from memd.sleep.distil.agent.calls import (
+    WHOLE_PATH,
+    Command,
+    command,
+    edited_path,
+    entered_folder,
+    is_check,
+    is_noise,
+    shorten,
+)
+from memd.sleep.distil.answers import cut
+from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.language.failures import has_failed
+
+_FILES_MAX, _COMMANDS_MAX, _ADDRESSES_MAX, _COMMAND_CHARS = 8, 4, 3, 110
+_LOCAL = re.compile(
+    r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d{2,5})?(?:/[\w./-]{0,60})?"
+    r"|\b(?:localhost|127\.0\.0\.1):\d{2,5}\b"
+)
+_OWN = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # the assistant's own notes and plans
+_SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/(?:private|dev)/")
+_SHARE = 0.9  # of the files; the folder in which so many are is their folder
+_PARTS_MAX = 3
+_ENDS = frozenset((";", "&&", "||", "|", "&"))  # a part of a command line
+# What others print is what they found, not what is to stand there.
+_WRITERS = frozenset(("echo", "printf", "cat"))
+_WRITES = re.compile(r">|\b(?:sed|tee)\b")
+_FILE = re.compile(r"[^$*`<>|&]+")
+
+
+class CommandRun(NamedTuple):
+    """A command that ran, and whether it failed."""
+
+    command: Command
+    failed: bool
+
+
+def ran_commands(runs: Sequence[Run]) -> list[CommandRun]:
+    """Return the commands of *runs* that ended."""
+    return [
+        CommandRun(line, has_failed(run))
+        for run in runs
+        if run.result is not None and (line := command(run))
+    ]
+
+
+def changed_files(runs: Sequence[Run]) -> str:
+    """Return the files that were written, the latest first, and the folder that they share."""
+    written = (path for run in reversed(runs) for path in _find_paths(run))
+    paths = dict.fromkeys(path for path in written if not _SCRATCH.search(path))
+    folder = _common_folder([path for path in paths if path[0] == "/" and not _OWN.search(path)])
+    names = dict.fromkeys(_within(path, folder) for path in paths)
+    shown = list(names)[:_FILES_MAX]
+    more = f" and {len(names) - _FILES_MAX} more" if len(names) > _FILES_MAX else ""
+    return ", ".join(shown) + more + (f" in {folder.rstrip('/')}" if folder else "")
+
+
+def _find_paths(run: Run) -> list[str]:
+    """Return the files that *run* wrote, by an edit or a command line."""
+    if path := edited_path(run):
+        return [path]
+    called = command(run)
+    if called is None or not _WRITES.search(called.line) or run.result is None or has_failed(run):
+        return []
+    folder = entered_folder(called.line)
+    paths = find_written_files(called.line) if folder is not None else []
+    return [
+        path if WHOLE_PATH.match(path) else posixpath.join(folder or "", path) for path in paths
+    ]
+
+
+def find_written_files(line: str) -> list[str]:
+    """Return the files that a command *line* writes a text into, or edits in place.
+
+    >>> find_written_files("echo 'a > b' >> weak.md && sed -i 's/1/2/' hours.md; make > log")
+    ['weak.md', 'hours.md']
+    """
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:  # a quotation that was cut off
+        return []
+    paths: list[str] = []
+    part: list[str] = []
+    for word in (*words, ";"):
+        if word not in _ENDS:
+            part.append(word)
+            continue
+        paths += _find_files(part)
+        part = []
+    return [path for path in paths if _FILE.fullmatch(path)]
+
+
+def _find_files(part: Sequence[str]) -> list[str]:
+    """Return the files that one program of a command line writes, by its words."""
+    program, *rest = [word for word in part if word not in {"(", ")", "{", "}"}] or [""]
+    pairs = list(pairwise(("", *rest)))
+    plain = [word for before, word in pairs if word and word[0] != "-" and before != "-e"]
+    if program == "tee":
+        return plain
+    if program == "sed" and any(word.startswith(("-i", "--in-place")) for word in rest):
+        return plain if "-e" in rest else plain[1:]
+    if program not in _WRITERS:
+        return []
+    return [path for sign, path in pairs if sign in {">", ">>"}]
+
+
+def _common_folder(paths: Sequence[str]) -> str:
+    """Return the folder, with its slash, in which nearly all of *paths* are, "" without one."""
+    if not paths:
+        return ""
+    count = Counter(folder for path in paths for folder in _parents(path))
+    most = [folder for folder, times in count.items() if times >= _SHARE * len(paths)]
+    return max(most, key=len, default="")
+
+
+def _parents(path: str) -> Iterator[str]:
+    """Yield the folders of *path*, without the root."""
+    end = path.rfind("/")
+    while end > 0:
+        yield path[: end + 1]
+        end = path.rfind("/", 0, end)
+
+
+def _within(path: str, folder: str) -> str:
+    """Return *path* below *folder*; of one that is elsewhere only its end."""
+    if folder and path.startswith(folder):
+        return path.removeprefix(folder)
+    parts = path.split("/")
+    return path if len(parts) <= _PARTS_MAX else "/".join(("…", *parts[-_PARTS_MAX:]))
+
+
+def working_commands(ran: Sequence[CommandRun]) -> list[str]:
+    """Return the commands that passed, those used most first, each in its shortest form."""
+    count: Counter[str] = Counter()
+    shortest: dict[str, str] = {}
+    for each in ran:
+        name = each.command.about
+        if each.failed or not name or is_noise(each.command):
+            continue
+        count[name] += 1
+        line = shorten(each.command.line)
+        known = shortest.get(name)
+        shortest[name] = line if known is None or len(line) < len(known) else known
+    return [shortest[name] for name, _ in count.most_common(_COMMANDS_MAX)]
+
+
+def addresses(exchanges: Sequence[Exchange], ran: Sequence[CommandRun]) -> list[str]:
+    """Return the local addresses that were named last."""
+    texts = [
+        text
+        for each in exchanges
+        for text in (each.user, *(agent_text.text for agent_text in each.texts))
+    ]
+    texts += [each.command.line for each in ran]
+    addresses = [address for text in texts for address in _LOCAL.findall(text[-20_000:])]
+    return list(dict.fromkeys(reversed(addresses)))[:_ADDRESSES_MAX]
+
+
+def last_failure(ran: Sequence[CommandRun]) -> str:
+    """Return the last command that failed, and whether it passed later, in no words of the tool's.
+
+    What a tool prints could say anything. Of what was cured, fixes tell it, each with its origin.
+    """
+    passed: set[str] = set()
+    cured = ""
+    for each in reversed(ran):
+        name = each.command.about
+        if not each.failed:
+            passed.add(name)
+        elif not (is_noise(each.command) or is_check(each.command)):
+            line = f"{cut(shorten(each.command.line), _COMMAND_CHARS)} failed"
+            if name not in passed:
+                return line
+            cured = cured or f"{line} (passes now)"
+    return cured
