@@ -65,17 +65,19 @@ def digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[Brie
     """Return this session's digest, which it has if its window was emptied, else the last one.
 
     None of a session after which several others told something else: it is not how work ended.
+    Where one did, its day is told.
     """
     digests = [row for row in rows if row.kind == DIGEST_TAG]
     if not digests:
         return []
     own = [row for row in digests if row.session_key == material.own_key]
     last = own[0] if own else max(digests, key=lambda row: row.at_us)
-    later = sum(end_us > last.at_us for end_us in session_ends(rows).values())
-    if not own and later > DIGEST_SESSIONS:
+    ends = [end_us for end_us in session_ends(rows).values() if end_us > last.at_us and not own]
+    if len(ends) > DIGEST_SESSIONS:
         return []
     session = "this session" if own else "session"
-    about = f" of {session}, {from_us(last.at_us):%Y-%m-%d}{_place(last)}"
+    later = f", before one of {from_us(max(ends)):%Y-%m-%d} without a digest" if ends else ""
+    about = f" of {session}, {from_us(last.at_us):%Y-%m-%d}{_place(last)}{later}"
     return [_memory_line(last)._replace(about=about)]
 
 

@@ -49,6 +49,7 @@ _LASTING = re.compile(
 )
 OPEN_POINTS_MAX = 3
 _SESSIONS_MAX = 5  # whose open points are looked at
+_RECENT_SESSIONS, _RECENT_US = 2, 28 * 86_400_000_000  # before the project's last memory
 _TAKEN_SHARE = 0.6  # of a point's words in a later memory: it was taken up
 _DONE_SHARE = 0.4  # of them in a sentence that says that something is done
 _WORDS_MIN = 2  # of a point, without short ones: less cannot be found again
@@ -200,9 +201,12 @@ def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> l
     """Return what the *digests* of earlier sessions leave open, the latest first, each once.
 
     *rows* are the memories of the project's sessions, of which later ones may take a point up.
-    At most OPEN_POINTS_MAX points.
+    At most OPEN_POINTS_MAX points, none of the sessions before the last two that is four weeks old:
+    what nobody spoke of for so long is hardly open.
     """
     latest = sorted(digests, key=lambda row: row.at_us, reverse=True)[:_SESSIONS_MAX]
+    since_us = max((row.at_us for row in rows), default=0) - _RECENT_US
+    latest = [row for at, row in enumerate(latest) if at < _RECENT_SESSIONS or row.at_us > since_us]
     points: list[OpenPoints] = []
     known: list[frozenset[str]] = []
     for digest in latest:

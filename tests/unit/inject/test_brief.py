@@ -67,7 +67,7 @@ def test_the_digest_of_a_session_after_which_others_told_something_is_not_told()
     others = [row(f"d{n}", "decision", n, n) for n in range(2, 9)]
     few, many = others[:DIGEST_SESSIONS], others[: DIGEST_SESSIONS + 1]
     [line] = digest_lines([digest, *few], BriefMaterial())
-    assert line.about.startswith(" of session")
+    assert line.about == " of session, 1970-01-02, before one of 1970-01-05 without a digest"
     assert digest_lines([digest, *many], BriefMaterial()) == []
     [own] = digest_lines([digest, *many], BriefMaterial(own_key=1))
     assert own.about.startswith(" of this session")
@@ -150,6 +150,15 @@ def test_what_an_earlier_session_left_open_is_told_until_a_later_one_speaks_of_i
         "d1",
         ("measure how large folders load",),
     )
+
+
+def test_a_point_that_nobody_spoke_of_for_weeks_and_two_sessions_is_not_told() -> None:
+    left = digest(1, "Asked first: a page\nOpen (user): sell the piano of the grandmother")
+    between = [digest(2, "Asked first: a boat"), digest(3, "Asked first: a coat")]
+    assert len(find_open_points([left, *between], [left, *between])) == 1
+    late = digest(40, "Asked first: a lamp")
+    assert find_open_points([left, *between], [left, *between, late]) == []
+    assert len(find_open_points([left, between[0]], [left, between[0], late])) == 1
 
 
 def test_what_is_said_to_be_done_closes_a_point_with_fewer_of_its_words() -> None:

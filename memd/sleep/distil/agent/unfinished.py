@@ -70,9 +70,18 @@ _TICKED = re.compile(r"\[[xX]\]")
 _TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
 _WHEN = re.compile(
     r"\b(?:later|soon|tomorrow|tonight|today|then|(?:next|another|this) (?:time|week|month|day|one)"
-    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|morgen|später|demain|plus tard|mañana"
+    r"|domani|amanhã|depois)\b",
     re.IGNORECASE,
 )
+# What somebody may do with anything.
+_ANYTHING = re.compile(
+    r"\b(?:(?:i|we|you)(?:'ll)?|let's|will|ok(?:ay)?|maybe|ich|wir|on|je|ik|look|see"
+    r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
+    r"|veremos|vediamo|zien)\b",
+    re.IGNORECASE,
+)
+_QUOTES = ('"', "\u201c", "\u201e", "\u00ab", "'")
 
 
 class OpenPoint(NamedTuple):
@@ -119,7 +128,7 @@ def _put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
             label = USER_LABEL.match(line.text)
             text = line.text[label.end() :] if label else line.text
             is_listed = label and not tells_of_nothing(text) and is_left(text)
-            if _only_points(text):
+            if _names_nothing(text):
                 continue
             if puts_off(text) or (not has_edits and (is_listed or is_missing(text))):
                 points.append(cut(text, 2 * _OPEN_CHARS))
@@ -130,10 +139,10 @@ def _put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
     return put_off
 
 
-def _only_points(text: str) -> bool:
-    """Return whether *text* puts off what it does not name: "I'll write it down later"."""
-    is_pointing = POINTS.search(text) is not None
-    return is_pointing and len(content_stems(_WHEN.sub(" ", text))) < _OWN_WORDS_MIN
+def _names_nothing(text: str) -> bool:
+    """Return whether *text* puts off what it does not name: "we look later", "I'll do it later"."""
+    least = _OWN_WORDS_MIN if POINTS.search(text) else 1
+    return len(content_stems(_ANYTHING.sub(" ", _WHEN.sub(" ", text)))) < least
 
 
 def _split_list(text: str) -> tuple[list[str], str]:
@@ -269,6 +278,8 @@ def _open_sentences(text: str) -> list[str]:
     """Return what *text* says is still to be done."""
     left: list[str] = []
     for line in sentences(text):
+        if line.text.startswith(_QUOTES):
+            continue  # of a draft, or of what somebody else says
         label = LABEL.match(line.text)
         words = line.text[label.end() :] if label else line.text
         if (label or UNDONE.search(words)) and not tells_of_nothing(line.text) and is_left(words):

@@ -135,6 +135,17 @@ def test_what_the_user_says_is_missing_is_open(text: str, *, is_open: bool) -> N
     assert open_texts([done, _exchange(text, "Done.", edit)]) == []
 
 
+def test_what_names_nothing_and_what_stands_in_a_draft_is_not_open() -> None:
+    for later in ("we look later", "we'll see tomorrow", "wir schauen morgen"):
+        assert open_texts([_exchange(later, "Fine.")]) == []
+    assert open_texts([_exchange("we look at the piano later", "Fine.")]) == [
+        "we look at the piano later"
+    ]
+    fee = "the fee of this term for the choir is still open."
+    assert open_texts([_exchange("draft a reminder", f"Hi, {fee}")]) == [f"Hi, {fee}"]
+    assert open_texts([_exchange("draft a reminder", f'"Hi, {fee} Rosa"')]) == []
+
+
 def test_a_plan_that_was_not_kept_up_to_date_says_nothing() -> None:
     todos = [
         {"id": "1", "content": "write the migration", "status": "completed"},
