@@ -53,6 +53,11 @@ _LEANS = re.compile(
     r"(?:it|that|this|these|those|they|them|he|she|there|here|both|each|same|such|one)\b",
     re.IGNORECASE,
 )
+# "no, nuno picks us up", and not "no tests in the pipeline".
+_DENIES = re.compile(
+    r"\W*(?:no|nope|nein|non|não|nee)(?:\s*[,.!;:\u2026-]|\s+(?:wait|it|that|this|i|we)(?:'?s)?\b)",
+    re.IGNORECASE,
+)
 _EXPLAINS = re.compile(
     r"\W*(?:because|since|otherwise|so that|that'?s why|this (?:is|way)|for example|for instance"
     r"|e\.g\.|i\.e\.|the reason|which (?:is|means)|it(?:'s| is)|they(?:'re| are))\b",
@@ -213,6 +218,8 @@ def trim(
     '… Always ask before you commit.'
     >>> trim("The doctor changed my pills. now its 25 mg. what do i eat?", whole_chars=0)
     'The doctor changed my pills. now its 25 mg. …'
+    >>> trim("Is it due on 9 May? no wait, that's the exam. it is due on 10 May.", whole_chars=0)
+    "Is it due on 9 May? no wait, that's the exam. it is due on 10 May."
     """
     parts = sentences(line)
     if len(line) <= whole_chars or len(parts) == 1:
@@ -222,7 +229,7 @@ def trim(
     keeps = [each.score >= WORTH or (is_short and states(each)) for each in judged]
     for at, part in enumerate(parts):
         leans = at and _LEANS.match(part)
-        if keeps[at] and leans:
+        if at and keeps[at] and (leans or _DENIES.match(part)):
             keeps[at - 1] = True
         elif at and keeps[at - 1] and (_EXPLAINS.match(part) or (leans and _tells(judged[at]))):
             keeps[at] = True
