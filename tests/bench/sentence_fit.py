@@ -31,9 +31,9 @@ from memd.embedding.encoders import FastembedEncoder
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import HEAD_FILE, SentenceHead, parse
 from memd.embedding.sentence_states import pool, windows_of
-from memd.sleep.distil.acts import WORTH, Act, Judgement, judge_sentence
 from memd.sleep.distil.agent.outcomes import places_to_judge
 from memd.sleep.distil.speech import SENTENCES_MAX, signs, statement_signs
+from memd.sleep.distil.user.acts import WORTH, Act, Judgement, judge_sentence
 
 Array = NDArray[np.float64]
 

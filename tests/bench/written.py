@@ -51,9 +51,9 @@ from bench.sentences import CLEAR
 from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import SentenceHead, parse
 from memd.embedding.sentence_reader import READER_FILE, SentenceReader, pack
-from memd.sleep.distil.acts import WORTH, judge_sentence
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.speech import SENTENCES_MAX, signs
+from memd.sleep.distil.user.acts import WORTH, judge_sentence
 from memd.text.languages import is_foreign
 from memd.text.words import sentences
 

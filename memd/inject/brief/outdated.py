@@ -20,7 +20,7 @@ from memd.domain.sleep.consolidation import user_part
 from memd.extract.stretches import CalendarDate
 from memd.extract.times import find_periods
 from memd.recall.ranking.changes import changes_number, holds_now, tells_change
-from memd.sleep.distil.ended_wishes import WishEnd
+from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences

@@ -178,7 +178,7 @@ def state_rule(text: str) -> str:
 def _tells_rule(sentence: str) -> bool:
     """Return whether *sentence* may be of a rule: a plain statement beside one often is."""
     # Its patterns take 150 ms to compile, and not every brief has a rule that long.
-    from memd.sleep.distil.acts import WORTH, judge_sentence, states
+    from memd.sleep.distil.user.acts import WORTH, judge_sentence, states
 
     judged = judge_sentence(sentence)
     return states(judged) or judged.score >= WORTH or _LASTING.search(sentence) is not None

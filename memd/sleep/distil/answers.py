@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.asked import (
     ASKED_CHARS,
     ASKS_WHICH,
@@ -37,6 +36,7 @@ from memd.sleep.distil.language.replies import (
     is_denial,
     split_asked,
 )
+from memd.sleep.distil.user.acts import BARE_CHARS, Act, approves, judge
 from memd.text.languages import GOES_ON, SIGN
 from memd.text.words import sentences
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from memd.sleep.distil.acts import Act, approves, judge
 from memd.sleep.distil.language.replies import chooses, split_asked
 from memd.sleep.distil.language.words import content_words
+from memd.sleep.distil.user.acts import Act, approves, judge
 
 ASKED_CHARS = 300
 """The end of the agent's text in which it asks."""

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART, USER_PREFIX
-from memd.sleep.distil.acts import STANDING, Act, Judgement, approves, judge, kind_of
 from memd.sleep.distil.agent.calls import command, edited_path, shorten
 from memd.sleep.distil.agent.outcomes import came_of, conclusion, pasted_error
 from memd.sleep.distil.answers import (
@@ -59,8 +58,9 @@ from memd.sleep.distil.passages import (
     rules,
     without_asking,
 )
-from memd.sleep.distil.quoted import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing
+from memd.sleep.distil.user.acts import STANDING, Act, Judgement, approves, judge, kind_of
+from memd.sleep.distil.user.quoted import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
 from memd.text.words import sentences
 
 CHARS_MAX = 900

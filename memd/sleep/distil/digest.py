@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD, user_part
 from memd.extract.acknowledgements import ACKNOWLEDGES
-from memd.sleep.distil.acts import approves
 from memd.sleep.distil.agent.calls import command, edited_path
 from memd.sleep.distil.agent.outcomes import (
     OUTCOME_CHARS_MAX,
@@ -34,6 +33,7 @@ from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory
 from memd.sleep.distil.language.left import LABEL, SUMS_UP, closes, drop_farewells
 from memd.sleep.distil.language.prose import sentences as prose_sentences
 from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
+from memd.sleep.distil.user.acts import approves
 from memd.text.languages import SIGNS
 from memd.text.words import content_stems, sentences
 

@@ -20,7 +20,6 @@ from memd.sleep.distil.agent.fixes import fixes
 from memd.sleep.distil.agent.outcomes import RatedSentence, statements
 from memd.sleep.distil.agent.reports import listed_rules, reports
 from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
-from memd.sleep.distil.corrected import with_corrections
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
@@ -33,6 +32,7 @@ from memd.sleep.distil.speech import (
     weigh_statements,
     without_last_stop,
 )
+from memd.sleep.distil.user.corrected import with_corrections
 from memd.sleep.transcript.messages import Message
 
 

@@ -16,7 +16,6 @@ from typing import NamedTuple, TypeVar
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
-from memd.sleep.distil.acts import STANDING, WORTH
 from memd.sleep.distil.agent.findings import LIST_SLOT
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import PLAN_SLOT, Exchange, NapCandidate, NapKind, NapMemory
@@ -25,6 +24,7 @@ from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import letters
 from memd.sleep.distil.speech import LIFTED, WISH_KEPT, SentenceWorth, weigh_signs
+from memd.sleep.distil.user.acts import STANDING, WORTH
 from memd.text.harms import tells_harm
 from memd.text.languages import is_foreign
 from memd.text.preference import is_of_project

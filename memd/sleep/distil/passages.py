@@ -15,7 +15,12 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import (
+from memd.sleep.distil.answers import cut
+from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.language.standing import only_tells_of_oneself, writes_rules
+from memd.sleep.distil.language.words import Words
+from memd.sleep.distil.speech import PLAIN_KEPT, WISH_KEPT, SentenceWorth, weigh
+from memd.sleep.distil.user.acts import (
     ASKED,
     STANDING,
     WORTH,
@@ -25,12 +30,7 @@ from memd.sleep.distil.acts import (
     judge_sentence,
     states,
 )
-from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
-from memd.sleep.distil.keeping import find_asked
-from memd.sleep.distil.language.standing import only_tells_of_oneself, writes_rules
-from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.speech import PLAIN_KEPT, WISH_KEPT, SentenceWorth, weigh
+from memd.sleep.distil.user.keeping import find_asked
 from memd.text.words import sentences
 
 PASSAGE_CHARS = 800

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from memd.domain.encoding import SentenceLogits
 from memd.embedding.sentence_head import sentence_head
-from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge_sentence
 from memd.sleep.distil.agent.outcomes import TOLD_WORTH, RatedSentence
 from memd.sleep.distil.environment.places import states_place
 from memd.sleep.distil.exchanges import AgentText
@@ -25,6 +24,7 @@ from memd.sleep.distil.language import phrases, prose
 from memd.sleep.distil.language.lasting import points_at_hand
 from memd.sleep.distil.language.moment import feels, orders_one_piece, spoken_form
 from memd.sleep.distil.language.words import Words
+from memd.sleep.distil.user.acts import STANDING, WORTH, Act, Judgement, judge_sentence
 from memd.text.harms import tells_harm
 from memd.text.languages import is_foreign
 from memd.text.preference import speaks_of_the_moment

@@ -15,11 +15,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
-from memd.sleep.distil.ended_wishes import WishEnd
 from memd.sleep.distil.environment.given_up import find_undone, gives_up
 from memd.sleep.distil.environment.places import moves, states_place
 from memd.sleep.distil.language.replies import NO_MORE, is_denial
 from memd.sleep.distil.select import ALIKE
+from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.text.words import content_stems, content_words, sentences
 
 _EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things

@@ -10,8 +10,8 @@ from memd.domain.encoding import SentenceLogits
 from memd.embedding.model_files import DIMENSION, WINDOW_TOKENS
 from memd.embedding.sentence_head import sentence_head
 from memd.embedding.sentence_states import SentenceSpan, SentenceWindow, pool, windows_of
-from memd.sleep.distil.acts import Act
 from memd.sleep.distil.speech import statement_signs
+from memd.sleep.distil.user.acts import Act
 
 CLS, SEP = 101, 102
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import Act, judge, without_order
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import CHECKBOX, FENCES, HEADLINE, is_code, plain, read_end
 from memd.sleep.distil.language.words import words
+from memd.sleep.distil.user.acts import Act, judge, without_order
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 

@@ -15,7 +15,6 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import STANDING
 from memd.sleep.distil.agent.calls import edited_path
 from memd.sleep.distil.agent.outcomes import best_sentences, rate_sentences, trust_in_conclusion
 from memd.sleep.distil.compose import OwnExchange, corrects
@@ -29,7 +28,8 @@ from memd.sleep.distil.exchanges import (
 )
 from memd.sleep.distil.language.prose import FENCES, HEADLINE, plain
 from memd.sleep.distil.language.words import Words, words
-from memd.sleep.distil.quoted import drop_quoted, fold_words
+from memd.sleep.distil.user.acts import STANDING
+from memd.sleep.distil.user.quoted import drop_quoted, fold_words
 
 ANSWER_CHARS_MIN = 900
 SECTION_CHARS_MAX = 700

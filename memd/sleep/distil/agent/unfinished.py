@@ -38,7 +38,7 @@ from memd.sleep.distil.language.left import (
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import is_interruption, words
-from memd.sleep.distil.quoted import fold_words
+from memd.sleep.distil.user.quoted import fold_words
 from memd.text.words import content_stems
 
 OPEN_MAX = 4

@@ -8,9 +8,9 @@ import pytest
 from bench.kept_scores import stands_in
 from support.distilled import kept, memories_of, sections_of
 
-from memd.sleep.distil.acts import Act, judge
 from memd.sleep.distil.answers import find_answered
 from memd.sleep.distil.exchanges import AgentText
+from memd.sleep.distil.user.acts import Act, judge
 from memd.text.words import sentences
 
 SAYINGS = sections_of(Path(__file__).with_name("sayings.txt"))

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from support.distilled import without_digest
 
-from memd.sleep.distil.acts import WORTH, Act, judge
 from memd.sleep.distil.compose import answers_a_fault
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language.replies import asks_leave, takes_up
 from memd.sleep.distil.language.wishes import says_manner
 from memd.sleep.distil.language.words import words
+from memd.sleep.distil.user.acts import WORTH, Act, judge
 
 
 def memories_of(*texts: str) -> list[str]:

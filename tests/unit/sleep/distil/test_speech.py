@@ -8,7 +8,6 @@ from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
-from memd.sleep.distil.acts import STANDING, Act, Judgement, judge_sentence
 from memd.sleep.distil.agent.outcomes import SHORT_ANSWER
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
@@ -30,6 +29,7 @@ from memd.sleep.distil.speech import (
     SentenceWorth,
     weigh,
 )
+from memd.sleep.distil.user.acts import STANDING, Act, Judgement, judge_sentence
 
 NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, *[-30.0] * 5)
 SURE = NEVER._replace(worth=30.0, kinds=(0.0, 0.0, 0.0, 0.0, 30.0), statement=30.0, in_memory=5.0)

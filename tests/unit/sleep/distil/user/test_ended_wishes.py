@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.ended_wishes import WishEnd
+from memd.sleep.distil.user.ended_wishes import WishEnd
 
 
 @pytest.mark.parametrize(

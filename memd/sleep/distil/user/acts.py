@@ -15,7 +15,6 @@ from typing import NamedTuple
 from memd.extract.acknowledgements import ACKNOWLEDGES
 from memd.sleep.distil.environment.given_up import find_undone
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.foreign import foreign_act, is_foreign_wish
 from memd.sleep.distil.language.lasting import (
     befalls,
     gives_up_plan,
@@ -47,6 +46,7 @@ from memd.sleep.distil.language.signs import (
     worth,
 )
 from memd.sleep.distil.language.standing import is_reminder, is_standing_wish, reproaches
+from memd.sleep.distil.user.foreign import foreign_act, is_foreign_wish
 from memd.text.languages import ASKS_UNMARKED, WELL, YES, is_foreign, with_umlauts
 from memd.text.words import sentences
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.keeping import AskedSentence, find_asked, only_asks, statement_of
+from memd.sleep.distil.user.keeping import AskedSentence, find_asked, only_asks, statement_of
 
 RENT = "the rent of the flat is 950 pounds"
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memd.sleep.distil.acts import WORTH, judge_sentence
+from memd.sleep.distil.user.acts import WORTH, judge_sentence
 from memd.text.words import WORD, sentences
 
 _CHARS_MAX = 300  # of either: more is about several things
