@@ -57,6 +57,7 @@ NOTE_BARS = 2.5
 """The same for a note, which is of no session and of no project."""
 TALK_BARS = 2.0
 """The same for the digest of a talk in no project: it tells what was asked, and little was done."""
+_LOOKUP_WORDS_MAX = 4  # "the nginx port"
 COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
 TWINS_ALIKE = 0.5  # of their word pairs in common: foreign texts that say the same in other words
 CUTS_TOLD_MAX = 20
@@ -132,12 +133,13 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
 
 
 def _asks(query: str) -> bool:
-    """Return whether *query* asks something, with or without its mark.
+    """Return whether *query* asks something, with or without its mark, or in a few words.
 
-    >>> _asks("which port does redis use"), _asks("rename the crane to hoist")
+    >>> _asks("which port does redis use"), _asks("Tom wants a crane for Christmas")
     (True, False)
     """
-    return not MARKS.isdisjoint(query) or ASKS.match(query) is not None
+    is_question = not MARKS.isdisjoint(query) or ASKS.match(query) is not None
+    return is_question or len(query.split()) <= _LOOKUP_WORDS_MAX
 
 
 def _raise_bar(item: Ranked, weighed: Ranked, request: RecallRequest, *, asks: bool) -> Ranked:

@@ -65,7 +65,7 @@ def test_a_killed_run_is_gone_on_with_and_told_by_the_command(
                 client.call("tune.rollback")
         code, _, err = typed_at(tmp_path, "tune", "run", "--resume")
         assert code != 0
-        assert "no run is left" in err
+        assert "no run to resume" in err
 
 
 def test_too_few_pairs_are_told_by_the_command(tmp_path: Path, model_dir: Any) -> None:
