@@ -242,6 +242,7 @@ def test_five_sessions_read_as_the_memory_of_a_project(desk: Desk, recorded: Pat
     for day, port in enumerate(ports, 2):
         other = text.replace("2026-03-02", f"2026-03-0{day}").replace("river-1", f"river-{port}")
         other = other.replace("8443", port).replace("on Fridays", f"to the quay {port} on Fridays")
+        other = other.replace("to Thursday", f"to Thursday, and on quay {port}")
         desk.write(f"{port}.jsonl", other)
     recorded.unlink()
     # Whichever is imported first: a list is read by what happened.

@@ -36,13 +36,16 @@ _CHANGING = """
     turn(?:s|ed) out, rid of, no need, no \\w+ needed, down to, up to, kein\\w* mehr,
     ab (?:heute|sofort), en fait, en realidad
 """
-_OF_NUMBERS = frozenset(
+_OF_EITHER = frozenset(
+    "now new changed move moves moved cut raised lowered reduced increased extended".split()  # noqa: SIM905
+)
+_OF_NUMBERS = _OF_EITHER.union(
     """
-    now new change changes changed move moves moved cut cuts raise raises raised lower lowers
-    lowered reduce reduces reduced increase increases increased extend extends extended
+    change changes cuts raise raises lower lowers reduce reduces increase increases extend extends
     """.split()  # noqa: SIM905
 )
-_WORDS = _OF_NUMBERS.union(
+"""Beside a number; "nobody may change the port" changes nothing."""
+_WORDS = _OF_EITHER.union(
     """
     nowadays anymore instead again actually correction changing switch switched switches switching
     swap swapped replace replaced replaces replacing rename renamed renaming migrate migrated bump

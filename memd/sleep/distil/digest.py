@@ -56,7 +56,7 @@ FIELDS = (
 )
 """What the words of an agent, or of a model that reads the session, may tell."""
 _LINES = (*FIELDS[:-2], USER_OPEN_FIELD, *FIELDS[-2:])
-_ASKED = frozenset({"Asked first", "Asked last", "Also asked"})
+_OF_ANY_TALK = frozenset({"Asked first", "Asked last", "Also asked", "Ended with"})
 # Which fields go first when there is no room for all.
 _LEAST_FIRST = (
     "Also asked",
@@ -111,9 +111,22 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
         "Also asked": _JOINT.join(_more_requests(between)),
     }
-    is_known = any(text for name, text in fields.items() if name not in _ASKED)
-    is_talk = len(requests) > 1 and any(exchange.texts for exchange in exchanges)
-    return _fit(fields) if is_known or is_talk else ""
+    is_known = any(text for name, text in fields.items() if name not in _OF_ANY_TALK)
+    return _fit(fields) if is_known or _is_talk(requests, exchanges) else ""
+
+
+def _is_talk(requests: Sequence[str], exchanges: Sequence[Exchange]) -> bool:
+    """Return whether something came of a session without any work.
+
+    That is an outcome that is worth it, or answers to several requests; the same asked again, in
+    more words, or in a word ("and now?") is one.
+    """
+    asked = [exchange for exchange in exchanges if exchange.user]
+    if _worth_outcome(asked, ""):
+        return True
+    first, *others = map(content_stems, requests)
+    is_again = all(len(each) < _STEMS_MIN or first <= each or each <= first for each in others)
+    return not is_again and any(exchange.texts for exchange in asked)
 
 
 def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
