@@ -124,8 +124,8 @@ def _is_talk(requests: Sequence[str], exchanges: Sequence[Exchange]) -> bool:
     asked = [exchange for exchange in exchanges if exchange.user]
     if _worth_outcome(asked, ""):
         return True
-    first, *others = map(content_stems, requests)
-    is_again = all(len(each) < _STEMS_MIN or first <= each or each <= first for each in others)
+    first, *others = map(content_words, requests)
+    is_again = all(first <= each or each <= first for each in others)
     return not is_again and any(exchange.texts for exchange in asked)
 
 
