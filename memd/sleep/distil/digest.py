@@ -122,8 +122,8 @@ def _is_talk(requests: Sequence[str], exchanges: Sequence[Exchange]) -> bool:
     more words, or in a word ("and now?") is one.
     """
     asked = [exchange for exchange in exchanges if exchange.user]
-    if _worth_outcome(asked, ""):
-        return True
+    if not asked or _last_summary(asked[-1]) or _worth_outcome(asked, ""):
+        return bool(asked)
     first, *others = map(content_words, requests)
     is_again = all(first <= each or each <= first for each in others)
     return not is_again and any(exchange.texts for exchange in asked)
