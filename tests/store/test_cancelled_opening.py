@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from pathlib import Path
+from typing import cast
 
 import apsw
 import pytest
@@ -17,6 +18,7 @@ from memd.backends.rooms import Rooms
 from memd.base.errors import StoppingError
 from memd.base.limits import READERS
 from memd.store.file.connect import Reading, Writing
+from memd.store.file.connections import Pool
 from memd.store.file.database import open_database
 
 
@@ -159,3 +161,22 @@ async def test_a_writer_that_cannot_be_prepared_is_closed(
     async with asyncio.timeout(WAIT_S):
         while threading.active_count() > before:  # noqa: ASYNC110  # a thread tells nobody
             await asyncio.sleep(0.01)
+
+
+async def test_who_waits_for_a_reader_has_it_before_who_asks_later() -> None:
+    """Also who asks between a release and the turn of the one that waits."""
+    pool = Pool()
+    pool.add(cast("Reading", object()))
+    order: list[str] = []
+
+    async def ask(name: str) -> None:
+        async with pool.acquire():
+            order.append(name)
+
+    async with pool.acquire():
+        tasks = [asyncio.create_task(ask(name)) for name in ("cancelled", "first", "second")]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+    await ask("later")
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == ["first", "second", "later"]

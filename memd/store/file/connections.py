@@ -30,17 +30,22 @@ _AWAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # flags of a frame'
 
 
 class Pool:
-    """Open connections, each with a thread of its own; the last released is acquired first."""
+    """Open connections, each with a thread of its own; the last released is acquired first.
+
+    Who waits first acquires first: a queue's ``get`` would let whoever asks at the moment of a
+    release pass those that wait.
+    """
 
     def __init__(self) -> None:
         self._all: list[Reading] = []
-        self._free: asyncio.LifoQueue[Reading] = asyncio.LifoQueue()
+        self._free: list[Reading] = []
+        self._turns = asyncio.Semaphore(0)  # of the free connections; in the order of asking
         self._stopping: set[asyncio.Task[None]] = set()
         self._holding = asyncio.Lock()
 
     def add(self, conn: Reading) -> None:
         self._all.append(conn)
-        self._free.put_nowait(conn)
+        self._release(conn)
 
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[Reading]:
@@ -49,7 +54,8 @@ class Pool:
         After a cancellation its thread may still be at work; it is released only when that has
         ended, so no caller waits for work that was cancelled.
         """
-        conn = await self._free.get()
+        await self._turns.acquire()
+        conn = self._free.pop()
         try:
             yield conn
         except asyncio.CancelledError:
@@ -58,28 +64,32 @@ class Pool:
             task.add_done_callback(self._stopping.discard)
             raise
         except BaseException:
-            self._free.put_nowait(conn)
+            self._release(conn)
             raise
-        self._free.put_nowait(conn)
+        self._release(conn)
 
     @asynccontextmanager
     async def acquire_all(self) -> AsyncIterator[None]:
         """Acquire all connections, so that none is in use meanwhile."""
-        free = self._free
         acquired: list[Reading] = []
         async with self._holding:
             try:
                 while len(acquired) < len(self._all):
-                    acquired.append(await free.get())
+                    await self._turns.acquire()
+                    acquired.append(self._free.pop())
                 yield
             finally:
                 for conn in acquired:
-                    free.put_nowait(conn)
+                    self._release(conn)
 
     async def _release_when_idle(self, conn: Reading) -> None:
         with suppress(apsw.Error):
             await cast("Any", conn).async_run(_do_nothing)  # runs after the work before it
-        self._free.put_nowait(conn)
+        self._release(conn)
+
+    def _release(self, conn: Reading) -> None:
+        self._free.append(conn)
+        self._turns.release()
 
 
 class Connections:
