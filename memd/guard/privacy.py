@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from memd.text.words import sentences
@@ -61,9 +63,14 @@ _ASKS_NOT = (
     r"(?:dit |dat )?blijft? (?:dit |dat )?(?:onder|tussen) ons|onthoud (?:dit|dat) niet"
     r"|schrijf (?:dit|dat) nergens op|bewaar (?:dit|dat) niet",
 )
+_ANY = "|".join(_ASKS_NOT)
 _PRIVATE = re.compile(
-    rf"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bto )\b(?:{'|'.join(_ASKS_NOT)})(?![^.!]*\?)"
+    r"(?=[a-z])\b(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bto )"
+    rf"(?:{_ANY})"
 )
+_MAY_ASK = re.compile(rf"(?=[a-z])\b(?:{_ANY})".replace(r"\W*$", ""))
+"""Finds what _PRIVATE finds in any sentence of a line, and more: so few lines are split."""
+_STOP = re.compile(r"[.!?]")
 # What else a message says, besides that it is private.
 _OTHER_WORD = re.compile(
     r"\b(?!(?:it'?s|is|it|that|this|please|pls|private|confidential|secret|personal|very|so|ok"
@@ -88,13 +95,39 @@ def asks_for_privacy(message: str) -> Privacy:
     >>> asks_for_privacy("please keep this between us"), asks_for_privacy("don't save this to disk")
     (Privacy(is_asked=True, is_all=True), Privacy(is_asked=False, is_all=False))
     """
-    is_asked, others = False, 0
-    for line in message.split("\n"):
-        for part in map(fold, sentences(line)):
-            rest = _PRIVATE.sub(" ", part)
-            is_asked = is_asked or rest != part
-            others += len(_OTHER_WORD.findall(rest))
-    return Privacy(is_asked, is_asked and others < _OTHERS_MIN)
+    lines = message.split("\n")
+    folded = fold(message).split("\n")
+    asking = [line for line, low in zip(lines, folded, strict=True) if _MAY_ASK.search(low)]
+    if not any(_without_wish(part) != part for line in asking for part in _parts(line)):
+        return Privacy(False, False)
+    others = 0
+    for part in (part for line in lines for part in _parts(line)):
+        others += len(_OTHER_WORD.findall(_without_wish(part)))
+        if others >= _OTHERS_MIN:
+            return Privacy(True, False)
+    return Privacy(True, True)
+
+
+def _parts(line: str) -> Iterator[str]:
+    return map(fold, sentences(line))
+
+
+def _without_wish(part: str) -> str:
+    """Return *part* without what asks for privacy; a question does not ask for it.
+
+    The next stop is found once for all that lies before it, so that a long part takes no longer
+    than its length.
+    """
+    stop = -1
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal stop
+        if stop < match.end():
+            found = _STOP.search(part, match.end())
+            stop = found.start() if found else len(part)
+        return match.group() if part[stop : stop + 1] == "?" else " "
+
+    return _PRIVATE.sub(replace, part)
 
 
 def fold(text: str) -> str:
@@ -103,6 +136,12 @@ def fold(text: str) -> str:
     >>> fold("Não esqueças: o café")
     'nao esquecas: o cafe'
     """
-    plain = text.replace("\u2019", "'").replace("\u00b4", "'").replace("`", "'")
-    small = (unicodedata.normalize("NFD", each)[0].lower() for each in plain)
-    return "".join(low if len(low) == 1 else each for low, each in zip(small, plain, strict=True))
+    return text.translate({ord(each): _fold_letter(each) for each in set(text)})
+
+
+@lru_cache(maxsize=1_024)
+def _fold_letter(letter: str) -> str:
+    if letter in "\u2019\u00b4`":
+        return "'"
+    low = unicodedata.normalize("NFD", letter)[0].lower()
+    return low if len(low) == 1 else letter

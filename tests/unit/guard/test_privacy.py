@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.effort import effort
 
 from memd.guard.privacy import Privacy, asks_for_privacy, fold
 
@@ -46,3 +47,33 @@ def test_what_is_said_of_a_program_asks_for_no_privacy(text: str) -> None:
 def test_folding_keeps_the_length() -> None:
     text = "İstanbul\u2019da Não é ß ﬁ"
     assert len(fold(text)) == len(text)
+
+
+def test_a_question_asks_for_no_privacy_and_what_follows_it_may() -> None:
+    asked = "Should I keep this between us, or keep that private? Dont tell anyone."
+    assert asks_for_privacy(asked) == Privacy(is_asked=True, is_all=False)
+    assert not asks_for_privacy("keep this to yourself, why?").is_asked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "keep this to yourself, " * 1_000,  # each was followed to the end, for a question mark
+        "We deploy the café on Fridays. " * 1_000,
+        "never write that line, " * 1_000,
+    ],
+)
+def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
+    with effort() as one:
+        asks_for_privacy(text)
+    with effort() as four:
+        asks_for_privacy(text * 4)
+    assert four.units < 8 * one.units + 1
+
+
+def test_what_asks_for_nothing_is_looked_through_once() -> None:
+    """A log that somebody pastes is not split into sentences."""
+    text = "2026-11-30 12:00:01 über die Pipeline: stage 3 of 7 took 12 ms.\n" * 3_000
+    with effort() as spent:
+        assert not asks_for_privacy(text).is_asked
+    assert spent.units < 6
