@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from support.daemon import WAIT_S
+from support.daemon import WAIT_S, until
 from support.store import ADA, a_house, stored
 
 from memd.backends.rooms import Rooms
 from memd.base.limits import LEARN_ROWS
+from memd.org import relation_extraction
 
 PEOPLE = (
     "Anna Berg", "Bruno Costa", "Carla Diaz", "David Engel", "Elif Demir", "Farid Haddad",
@@ -348,15 +349,21 @@ async def learnt(house: Rooms) -> int:
 
 
 async def test_while_memd_is_in_use_one_step_is_made_and_the_rest_when_it_is_quiet(
-    house: Rooms,
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(relation_extraction, "LEARN_QUIET_MS", 10)
+    monkeypatch.setattr(relation_extraction, "WAITS_MAX", 1_000_000)
     await stored(house, *(f"Team T{n} uses Tool{n}." for n in range(2 * LEARN_ROWS)))
-    house.relation_extractor.quiet_s = lambda: 0.0
+    looks = 0
+
+    def quiet_s() -> float:
+        nonlocal looks
+        looks += 1
+        return 0.0
+
+    house.relation_extractor.quiet_s = quiet_s
     reading = asyncio.create_task(house.relation_extractor.drain(gently=True))
-    async with asyncio.timeout(WAIT_S):
-        while await learnt(house) < LEARN_ROWS:  # noqa: ASYNC110  # a step tells nobody
-            await asyncio.sleep(0.01)
-    await asyncio.sleep(0.3)  # a step takes milliseconds, and it waits two seconds after each
+    await until(lambda: looks > 2, "it waits for quiet")
     assert await learnt(house) == LEARN_ROWS
     house.relation_extractor.quiet_s = lambda: 60.0
     assert await asyncio.wait_for(reading, WAIT_S) == 2 * LEARN_ROWS
