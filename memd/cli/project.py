@@ -40,33 +40,60 @@ def list_projects(agent: options.Agent = None) -> None:
     )
 
 
-@options.examples("memd project move ~/old/hives", "memd project move hives ~/code/hives --json")
+@options.examples(
+    "memd project move ~/old/hives",
+    "memd project move hives ~/code/hives --json",
+    "memd project move --from-no-project ~/code/hives",
+    "memd project move hives --to-no-project",
+)
 def move(
-    old: Annotated[str, "OLD", "Project, by id or name of its folder, as in the list."],
+    old: Annotated[
+        str | None, "[OLD]", "Project, by id or name of its folder, as in the list."
+    ] = None,
     new: Annotated[
         str | None, "[NEW]", "Folder where it is now; the working directory by default."
     ] = None,
+    of_none: Annotated[
+        bool, "--from-no-project", "Move what is of no project; the argument is NEW."
+    ] = False,
+    to_none: Annotated[bool, "--to-no-project", "Move it to no project instead of NEW."] = False,
     agent: options.Agent = None,
 ) -> None:
     """Move the sessions and memories of a project to another one.
 
     For a folder that was moved or renamed: a project is known by its path. What the new one has
-    already stays.
+    already stays. What holds in a project alone ("In this repo ...") is not moved to no project.
     """
+    old, new = (None, old) if of_none and new is None else (old, new)
+    if (of_none and (old or to_none)) or (to_none and new):
+        raise InvalidError(
+            "--from-no-project takes the place of OLD, --to-no-project that of NEW",
+            hint="memd project move --help has examples",
+        )
+    if not (old or of_none):
+        raise InvalidError("OLD is missing", hint="memd project list shows the known projects")
     known = _known_projects(agent)
-    path = os.path.normpath(Path.cwd() / old)
-    project_id = _match_one(old, match_projects(old, path, None, known), "OLD")
-    if project_id is None:
-        raise InvalidError(f"no session or memory is of a project {say.line(old)}", field="OLD")
-    new_id = _new_id(new, known)
-    params = options.without_none(project_id=project_id, new_project_id=new_id, agent_id=agent)
+    project_id = _old_id(old, known) if old else None
+    new_id = None if to_none else _new_id(new, known)
+    params = options.without_none(agent_id=agent)
+    params |= {"project_id": project_id, "new_project_id": new_id}
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         moved = client.call("session.move_project", params)
     if say.print_if_json(moved):
         return
     memories = say.count(moved["memories"], "memory")
     sessions = say.count(moved["sessions"], "session")
-    say.out(f"{memories} and {sessions} of {say.line(project_id)} are of {say.line(new_id)} now")
+    before, now = (say.line(each or "no project") for each in (project_id, new_id))
+    say.out(f"{memories} and {sessions} of {before} are of {now} now")
+
+
+def _old_id(typed: str, known: Sequence[str]) -> str:
+    """Return the id of the *known* project that *typed* names; raises InvalidError if none is."""
+    path = os.path.normpath(Path.cwd() / typed)
+    project_id = _match_one(typed, match_projects(typed, path, None, known), "OLD")
+    if project_id is None:
+        raise InvalidError(f"no session or memory is of a project {say.line(typed)}", field="OLD")
+    return project_id
 
 
 def _new_id(typed: str | None, known: Sequence[str]) -> str:

@@ -126,11 +126,14 @@ class Sessions:
         items = tuple(await self.db.read(projects.list_page, *place))
         return items[:limit], items[limit - 1] if len(items) > limit else None
 
-    async def move_project(self, caller: Caller, project_id: str, new_id: str) -> MovedProject:
+    async def move_project(
+        self, caller: Caller, project_id: str | None, new_id: str | None
+    ) -> MovedProject:
         """Move the agent's sessions and memories of a project to the project *new_id*.
 
-        For a folder that was moved or renamed; what *new_id* has already stays. Raises
-        NotFoundError if the agent has nothing of *project_id*, InvalidError if both are the same.
+        For a folder that was moved or renamed; what *new_id* has already stays. None is no project:
+        what holds in a project alone is not moved there. Raises NotFoundError if the agent has
+        nothing to move, InvalidError if both are the same.
         """
         if project_id == new_id:
             raise InvalidError("that is the same project", field="new_project_id")
@@ -138,12 +141,12 @@ class Sessions:
         def work(conn: Writing) -> MovedProject:
             now_us = self.clock.now_us()
             agent_key = names.agent_key(conn, caller.agent_id)
-            old_key = names.find_project(conn, project_id) or 0
-            new_key = names.ensure_project(conn, new_id, now_us) or 0
+            old_key = names.find_project(conn, project_id) or 0 if project_id else None
+            new_key = names.ensure_project(conn, new_id, now_us)
             moved = projects.move(conn, agent_key, old_key, new_key)
             if not any(moved):
                 raise NotFoundError("no session or memory is of that project", field="project_id")
-            if project_id.startswith("/") and new_id.startswith("/"):
+            if project_id and new_id and project_id.startswith("/") and new_id.startswith("/"):
                 windows.move_folder(conn, agent_key, project_id, new_id)
             return MovedProject(sessions=moved.sessions, memories=moved.memories)
 

@@ -226,6 +226,24 @@ def test_memories_follow_a_folder_that_was_moved(daemon: Spawned, tmp_path: Path
     assert "no session or memory is of a project lake\n" in nothing.err
 
 
+def test_memories_of_no_project_are_moved_by_a_flag_in_place_of_its_name(
+    daemon: Spawned, tmp_path: Path
+) -> None:
+    def memd(*words: str) -> commands.Output:
+        return commands.memd(daemon.home, *words, "--agent", "zoe", cwd=hives)
+
+    hives = tmp_path / "hives"
+    (hives / ".git").mkdir(parents=True)
+    commands.memd(daemon.home, "add", "The kettle is blue.", "--agent", "zoe", cwd=tmp_path)
+    moved = f"1 memory and 0 sessions of no project are of {hives} now\n"
+    assert memd("project", "move", "--from-no-project").out == moved
+    back = f"1 memory and 0 sessions of {hives} are of no project now\n"
+    assert memd("project", "move", "hives", "--to-no-project").out == back
+    assert memd("project", "move", "--from-no-project", str(hives)).out == moved
+    for words in ((), ("a", "b", "--to-no-project"), ("--from-no-project", "--to-no-project")):
+        assert memd("project", "move", *words).code == 2
+
+
 def test_who_imports_notes_in_another_language_is_told(tmp_path: Path, model_dir: Path) -> None:
     english = "\n\n".join(f"# Hive {number}\n\nIt has ten frames." for number in range(6))
     german = "\n\n".join(f"# Stock {n}\n\nDer Imker hat ihn für uns geöffnet." for n in range(6))

@@ -12,7 +12,7 @@ from support.store import BOB
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError, NotFoundError
-from memd.domain.enums import MemoryCategory
+from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.memory import MemoryFilter, MemoryQuery, MemoryStoreRequest
 from memd.domain.settings.settings import Settings
 from memd.signals.usage import Usage
@@ -24,9 +24,14 @@ TABS, SPACES = Said("We indent with tabs.", "a"), Said("We indent with spaces af
 RULE, DIGEST = Said("Never push on Fridays.", "b"), digest("Asked for tabs and got them.")
 
 
-async def stored(house: Rooms, content: str, project_id: str) -> None:
+async def stored(
+    house: Rooms,
+    content: str,
+    project_id: str | None,
+    level: MemoryLevel = MemoryLevel.PERSISTENT,
+) -> None:
     request = MemoryStoreRequest(
-        content=content, category=MemoryCategory.SEMANTIC, project_id=project_id
+        content=content, category=MemoryCategory.SEMANTIC, project_id=project_id, level=level
     )
     await house.ingest.store(ADA, request)
 
@@ -126,3 +131,36 @@ async def test_windows_below_the_folder_are_below_the_new_one(house: Rooms) -> N
     query = "SELECT cwd FROM usage_window ORDER BY session_id"
     cwds = await house.db.read(lambda conn: conn.list_texts(query))
     assert cwds == [NEW, f"{NEW}/src", f"{OLD}-2", "/srv"]
+
+
+async def of_none(house: Rooms) -> set[str]:
+    items, _ = await house.recall.list(ADA, MemoryFilter(), None, 100, projectless=True)
+    return {item.content for item in items}
+
+
+async def test_what_is_of_no_project_is_moved_into_one_and_back(bed: Bed) -> None:
+    house = bed.house
+    await stored(house, "The hive is green.", None)
+    await stored(house, "The lake is deep.", "/srv/lake")
+    await house.sessions.start(ADA, "s")
+
+    moved = await house.sessions.move_project(ADA, None, NEW)
+    assert (moved.sessions, moved.memories) == (1, 1)
+    assert (await of_project(house, NEW), await of_none(house)) == ({"The hive is green."}, set())
+
+    await house.sessions.move_project(ADA, NEW, None)
+    assert await of_none(house) == {"The hive is green."}
+    assert await house.sessions.projects(ADA, None, 9) == (("/srv/lake",), None)
+    assert await bed.is_sound()
+    with pytest.raises(NotFoundError):
+        await house.sessions.move_project(ADA, NEW, None)
+    with pytest.raises(InvalidError, match="same project"):
+        await house.sessions.move_project(ADA, None, None)
+
+
+async def test_what_holds_in_a_project_alone_is_not_moved_to_none(house: Rooms) -> None:
+    await stored(house, "We indent with tabs.", OLD, MemoryLevel.PROJECT)
+    await stored(house, "The hive is green.", OLD)
+    moved = await house.sessions.move_project(ADA, OLD, None)
+    assert moved.memories == 1
+    assert await of_project(house, OLD) == {"We indent with tabs."}

@@ -63,10 +63,13 @@ class ProjectsParams(AgentParams):
 
 
 class MoveProjectParams(WriteParams):
-    """The project whose sessions and memories to move, and the id of the one they belong to now."""
+    """The project whose sessions and memories to move, and the one they belong to now.
 
-    project_id: ProjectId
-    new_project_id: ProjectId
+    Null is no project.
+    """
+
+    project_id: ProjectId | None
+    new_project_id: ProjectId | None
 
 
 class SessionMessagesParams(AgentParams):

@@ -36,9 +36,10 @@ def list_page(conn: Reading, agent_id: str, after: str | None, limit: int) -> li
     )
 
 
-def move(conn: Writing, agent_key: int, project_key: int, new_key: int) -> MovedRows:
-    """Move the agent's sessions and memories, in whatever state, to another project.
+def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | None) -> MovedRows:
+    """Move the agent's sessions and memories, in whatever state, to another project; None is none.
 
+    Memories of level project stay where they are if the new one is none: no prompt would have them.
     What naps made stays marked as theirs, so that the next one goes on from it, and runs can still
     be undone. A damaged memory stays where it is: another hash would hide the damage.
     """
@@ -47,7 +48,7 @@ def move(conn: Writing, agent_key: int, project_key: int, new_key: int) -> Moved
         """
         UPDATE session
            SET project_key = :new_key
-         WHERE agent_key = :agent_key AND project_key = :project_key
+         WHERE agent_key = :agent_key AND project_key IS :project_key
         RETURNING session_key
         """,
         place,
@@ -56,7 +57,8 @@ def move(conn: Writing, agent_key: int, project_key: int, new_key: int) -> Moved
         """
         SELECT memory_key
           FROM memory
-         WHERE agent_key = :agent_key AND project_key = :project_key
+         WHERE agent_key = :agent_key AND project_key IS :project_key
+           AND (:new_key IS NOT NULL OR level <> 'project')
         """,
         place,
     )
