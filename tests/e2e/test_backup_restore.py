@@ -45,6 +45,10 @@ def test_a_copy_is_written_where_the_person_says_and_as_the_person(
         assert (refused.code, refused.out) == (1, "")
         assert "exists" in refused.err
         assert memd(home, "backup", str(disk / "copy.db" / "x.db")).code == 1
+        unmounted = memd(home, "backup", str(disk / "stick" / "memd.db"))
+        assert unmounted.code == 1
+        assert f"there is no folder {disk / 'stick'}\n" in unmounted.err
+        assert "mount the disk" in unmounted.err
         assert sorted(p.name for p in disk.iterdir()) == [
             "below", "copy.db", "copy.db.manifest",
         ]  # fmt: skip

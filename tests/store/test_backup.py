@@ -48,6 +48,7 @@ async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(
 ) -> None:
     (tmp_path / "home").mkdir()
     disk = tmp_path / "disk"
+    disk.mkdir()
     async with a_house(tmp_path / "home" / "memd.db") as house:
         ids = await stored(house, WORD, "Ann keeps bees.", "Bob sails.", "Cid repairs clocks.")
         saved = [await house.upkeep.backup(ADA, str(disk / name)) for name in ("one.db", "two.db")]
@@ -84,7 +85,8 @@ async def test_what_a_killed_backup_left_is_named_and_removed_at_the_next_start(
     tmp_path: Path, place: str
 ) -> None:
     path = tmp_path / "home" / "memd.db"
-    path.parent.mkdir()
+    for folder in ("home", "disk"):
+        (tmp_path / folder).mkdir()
     target = str(tmp_path / "disk" / "copy.db") if place == "disk" else None
     async with a_house(path) as house:
         ids = await stored(house, WORD, "Ann keeps bees.")
@@ -144,6 +146,7 @@ async def test_a_copy_beside_a_daemon_tells_how_far_it_is_and_stops_when_told(
     monkeypatch.setattr(backup, "_PROGRESS_STEPS", 20)
     shares_told: list[tuple[int, int]] = []
     target = tmp_path / "disk" / "copy.db"
+    target.parent.mkdir()
 
     def interrupted(done: int, total: int) -> None:
         shares_told.append((done, total))

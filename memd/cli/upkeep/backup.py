@@ -34,7 +34,7 @@ KEYS = ".keys"
 @options.examples("memd backup", "memd backup ~/memd.db", "memd backup /media/disk --with-keys")
 def backup(
     target: Annotated[
-        Path | None, "TARGET", "File or folder to write to; default: the data folder."
+        Path | None, "TARGET", "File to write, or a folder that exists; default: the data folder."
     ] = None,
     with_keys: Annotated[
         bool, "--with-keys", "Also copy the owner's and clients' keys, to a folder beside it."
@@ -109,19 +109,18 @@ def _report(done: Any, keys: list[str]) -> None:
 
 def _back_up_to(target: Path) -> Path:
     """Write a copy to *target* in this process, with the person's rights; return its path."""
+    from memd.store.file.backup import check_target, make_from_outside
+
     place = target.expanduser()
     place = place.resolve() if place.is_dir() else place.parent.resolve() / place.name
     if place.is_dir():
         place /= f"{Paths.resolve().database.stem}-{_stamp()}.backup.db"
-    if place.exists():
-        raise InvalidStateError(f"{place} exists", hint="choose another name")
+    check_target(place)
     try:
         with daemon(seconds_max=LONG_SECONDS_MAX) as client:
             store = client.call("store.note_copy", {"target": str(place)})
     except NotRunningError:
         return Path(run_offline("store.backup", str(place)))
-    from memd.store.file.backup import make_from_outside
-
     with Progress("copying", unit="bytes") as progress:
         make_from_outside(Path(store), place, progress.at)
     with suppress(MemdError), daemon() as client:

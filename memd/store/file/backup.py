@@ -105,19 +105,30 @@ def sweep(folders: Iterable[Path]) -> None:
                     partial.unlink()
 
 
+def check_target(target: Path) -> None:
+    """Raise InvalidStateError if *target* exists, or its folder does not.
+
+    That is not created: a copy on a disk that is not mounted would be one on the same disk.
+    """
+    if target.exists():
+        raise InvalidStateError(f"{target} exists", hint="choose another name")
+    if not target.parent.is_dir():
+        raise InvalidStateError(
+            f"there is no folder {target.parent}", hint="create it, or mount the disk it is on"
+        )
+
+
 def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
     """Write a verified backup to *target*; *conn* must not be in a transaction.
 
     *progress* is called with the bytes written so far and the expected total, both approximate.
-    Raises InvalidStateError when *target* exists or is being written, ReadOnlyError when it cannot
-    be written, DamagedError when the copy fails its check. After a crash no partial backup has that
-    name.
+    Raises what :func:`check_target` does, InvalidStateError when *target* is being written,
+    ReadOnlyError when it cannot be written, DamagedError when the copy fails its check. After a
+    crash no partial backup has that name.
     """
-    if target.exists():
-        raise InvalidStateError(f"{target} exists", hint="choose another name")
+    check_target(target)
     partial = partial_path(target)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         sweep([target.parent])
         # VACUUM INTO accepts an existing file if it is empty.
         with _open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as handle:
