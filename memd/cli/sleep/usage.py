@@ -95,6 +95,8 @@ def bar(fill: float | None) -> str:
 
 
 def _nap(window: Mapping[str, Any]) -> str:
+    if window["napping"]:
+        return "napping"
     if window["nap_problem"] is not None:
         return f"no nap: {say.line(window['nap_problem'])}"
     if window["armed"]:

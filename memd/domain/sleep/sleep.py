@@ -78,6 +78,8 @@ class Window(Value):
     armed: bool = True
     """Whether the next crossing of the threshold naps; false until the window has emptied."""
     seen_at: Time
+    napping: bool = False
+    """Whether a nap over it runs or waits."""
     napped_at: Time | None = None
     nap_problem: str | None = None
     """Why the last nap that was due was not made, or not of the transcript, and what to do; kept

@@ -340,7 +340,8 @@ class WindowWatcher:
     def _window(self, row: WindowRow) -> Window:
         problem = self._problems.get(row.key)
         window = rows.to_window(row, self.rule.max_tokens)
-        return window.model_copy(update={"nap_problem": problem})
+        napping = row.key in self._active_naps
+        return window.model_copy(update={"nap_problem": problem, "napping": napping})
 
 
 _CALLER = Caller(client="memd", method="usage")

@@ -22,6 +22,7 @@ from memd.base.errors import (
     NotFoundError,
 )
 from memd.base.limits import NAPS_WAITING_MAX
+from memd.cli.sleep.usage import _nap as nap_text
 from memd.domain.caller import Caller
 from memd.domain.settings.settings import UsageSettings
 from memd.domain.sleep.sleep import Window
@@ -179,10 +180,12 @@ async def test_until_the_nap_is_done_the_window_may_still_fire(stage: Stage) -> 
 async def test_a_window_that_naps_is_listed_meanwhile_to_its_agent(stage: Stage) -> None:
     stage.nap.gate = asyncio.Event()
     window = await stage.say(27_000)
+    assert (window.napping, nap_text(window.model_dump())) == (True, "napping")
     assert await stage.watching.list(ADA) == (window,)
     assert await stage.watching.list(BOB) == ()
     stage.nap.gate.set()
-    assert (await stage.window()).napped_at is not None
+    window = await stage.window()
+    assert (window.napped_at is not None, window.napping) == (True, False)
 
 
 async def test_a_window_whose_nap_ends_while_the_list_is_read_is_listed(
