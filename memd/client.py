@@ -50,6 +50,8 @@ class Client:
         self.path = calling.socket_path(socket, profile)
         self._timeout = _NO_TIMEOUT_S if timeout is None else timeout
         self._key = key
+        self.daemon_version: str | None = None
+        """Of the daemon that answered a key; None before that, and without a key."""
         self._clock = SystemClock()
         self._ids = count(1)
         self._sock: sockets.socket | None = None
@@ -130,7 +132,8 @@ class Client:
         if key is None:
             return
         try:
-            self._request(0, "system.hello", calling.hello(key), None)
+            hello = self._request(0, "system.hello", calling.hello(key), None)
+            self.daemon_version = hello["version"]
         except MemdError:
             self._drop()
             raise
@@ -171,7 +174,7 @@ class Client:
             yield
         except TimeoutError:
             self._drop()
-            raise errors.TimeoutError(f"no answer to {method} in {self._timeout:g} s") from None
+            raise calling.no_answer(method, self._timeout) from None
         except OSError as error:
             self._drop()
             raise calling.LostError(

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from memd import __version__
 from memd.base.client_key import KEY_FILE
 from memd.base.errors import DeniedError, NotRunningError
 from memd.base.paths import DEFAULT_PROFILE, Paths
@@ -35,7 +37,8 @@ def daemon(
 ) -> Iterator[Client]:
     """Yield a client of *profile*'s daemon. Raises NotRunningError, with how to start it.
 
-    The client uses the operator key, or the key that the environment names.
+    The client uses the operator key, or the key that the environment names. Reports to stderr
+    that the daemon is of another version, as after an upgrade until it is restarted.
     """
     from memd.client import Client
 
@@ -51,6 +54,15 @@ def daemon(
         raise
     finally:
         client.close()
+        if client.daemon_version not in {None, __version__}:
+            _report_version(client.daemon_version, Paths.resolve(profile).stop_command)
+
+
+@cache
+def _report_version(version: str, stop_command: str) -> None:
+    """Report, once, that the daemon is of another *version* than the command."""
+    say.note(f"memd: the daemon that runs is {version}, this command {__version__}: restart it")
+    say.note(f"      ({stop_command}, or Ctrl-C where memd serve runs; then start it again)")
 
 
 def call(method: str, /, **params: Any) -> Any:

@@ -8,7 +8,6 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, Never, Self, cast
 
-from memd.base import errors
 from memd.base.errors import MemdError, MemoryConnectionError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
 from memd.rpc import calling, envelope, framing
@@ -156,7 +155,7 @@ class AsyncClient(RemoteTexts):
                 return await answer
         except TimeoutError:
             self._cancel(request_id)
-            raise errors.TimeoutError(f"no answer to {method} in {self._timeout:g} s") from None
+            raise calling.no_answer(method, self._timeout or 0) from None
         except asyncio.CancelledError:
             self._cancel(request_id)
             raise

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
+from memd.base import errors
 from memd.base.errors import (
     InvalidError,
     MemdError,
@@ -119,6 +120,14 @@ class LostError(MemoryConnectionError):
 def not_running(path: str) -> NotRunningError:
     """Return the error for a socket on which no daemon listens."""
     return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")
+
+
+def no_answer(method: str, seconds: float) -> errors.TimeoutError:
+    """Return the error for a daemon that takes calls and does not answer in time."""
+    return errors.TimeoutError(
+        f"no answer to {method} in {seconds:g} s",
+        hint="memd runs, but is very busy or stopped: try again, or restart it",
+    )
 
 
 def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | None = None) -> str:

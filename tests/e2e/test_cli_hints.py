@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support import commands
 from support.commands import Memd
-from support.daemon import Spawned, spawned
+from support.daemon import Spawned, environment, spawned
 
+from memd import __version__
+from memd.base import errors
+from memd.cli import cli, reach
 from memd.cli.project import LISTED_MAX
 from memd.client import Client
 
@@ -261,3 +265,30 @@ def test_an_empty_brief_says_of_which_project_it_is(tmp_path: Path) -> None:
         outside = commands.memd(daemon.home, "brief", cwd=daemon.home).err
     assert "nothing to tell yet of /srv/lake; the known projects: memd project list\n" in lake
     assert outside == "nothing to tell yet\n0 of 1,200 tokens\n"
+
+
+def test_a_command_says_that_the_daemon_is_of_another_version(
+    daemon: Spawned, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As after an upgrade, until it is restarted: then a call may fail in odd ways."""
+    for name, value in environment(daemon.home).items():
+        monkeypatch.setenv(name, value)
+    assert cli.run(["list"]) == 0
+    assert "restart" not in capsys.readouterr().err
+    monkeypatch.setattr(reach, "__version__", "9.9.9")
+    assert cli.run(["project", "move", "nowhere"]) == 2
+    told = f"memd: the daemon that runs is {__version__}, this command 9.9.9: restart it\n"
+    assert capsys.readouterr().err.count(told) == 1
+
+
+def test_a_daemon_that_does_not_answer_is_said_to_run(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        with (
+            Client(tmp_path / "s", timeout=0.1) as client,
+            pytest.raises(errors.TimeoutError) as raised,
+        ):
+            client.call("system.hello")
+    assert raised.value.message == "no answer to system.hello in 0.1 s"
+    assert raised.value.hint == "memd runs, but is very busy or stopped: try again, or restart it"

@@ -95,7 +95,7 @@ def bar(fill: float | None) -> str:
 
 
 def _nap(window: Mapping[str, Any]) -> str:
-    if window["napping"]:
+    if window.get("napping"):  # a daemon of before does not say
         return "napping"
     if window["nap_problem"] is not None:
         return f"no nap: {say.line(window['nap_problem'])}"
