@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 from support import forked
-from support.daemon import Spawned, environment
+from support.daemon import Spawned, environment, spawned
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the paths are those of Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the paths are those of Linux"),
+    pytest.mark.model,
+]
 
 
 class Desk:
@@ -122,3 +125,10 @@ def test_a_broken_file_is_named_and_left_alone(desk: Desk) -> None:
 def test_a_daemon_that_does_not_run_is_told(tmp_path: Path) -> None:
     desk = Desk(tmp_path, tmp_path)
     assert desk.kinds() == [("memd", "missing")]
+
+
+def test_what_keeps_the_daemon_from_working_is_told(tmp_path: Path) -> None:
+    with spawned(tmp_path, {"MEMD_MODEL_DIR": str(tmp_path / "none")}):
+        [finding] = Desk(tmp_path, tmp_path).findings()
+    assert (finding["assistant"], finding["kind"]) == ("memd", "degraded")
+    assert finding["what"].startswith("no embedding model")

@@ -22,7 +22,8 @@ class Finding(NamedTuple):
 
     assistant: str
     kind: str
-    """``missing``, ``stale``, ``unreadable``, ``key``, ``untrusted`` or ``doubled``."""
+    """``missing``, ``stale``, ``unreadable``, ``key``, ``untrusted`` or ``doubled``; of memd itself
+    ``settings`` or ``degraded``, too."""
     what: str
     help: str
     is_fixable: bool = False

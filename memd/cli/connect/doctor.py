@@ -24,8 +24,8 @@ def doctor(
 ) -> None:
     """Find and fix broken connections of assistants.
 
-    It also reads the settings of assistants in the current folder, and memd's own. Exit code 4:
-    problems found.
+    It also reads the settings of assistants in the current folder, and memd's own, and names what
+    keeps the daemon from working. Exit code 4: problems found.
     """
     place = locations()
     problems = _findings(place)
@@ -72,8 +72,10 @@ def _findings(place: Locations) -> list[Finding]:
     ]
     try:
         clients = call("client.list")["items"]
+        why = call("system.status")["why"]
     except NotRunningError as error:
         return [*problems, Finding("memd", "missing", error.message, start_hint())]
+    problems += [Finding("memd", "degraded", each, "memd status") for each in why]
     holding = {client["name"] for client in clients if not client["revoked_at"]}
     for name in names:
         if name not in holding or not _key(name).is_file():
