@@ -123,8 +123,8 @@ def _without_wish(part: str) -> str:
     def replace(match: re.Match[str]) -> str:
         nonlocal stop
         if stop < match.end():
-            found = _STOP.search(part, match.end())
-            stop = found.start() if found else len(part)
+            mark = _STOP.search(part, match.end())
+            stop = mark.start() if mark else len(part)
         return match.group() if part[stop : stop + 1] == "?" else " "
 
     return _PRIVATE.sub(replace, part)

@@ -277,8 +277,8 @@ def test_a_command_says_that_the_daemon_is_of_another_version(
     assert "restart" not in capsys.readouterr().err
     monkeypatch.setattr(reach, "__version__", "9.9.9")
     assert cli.run(["project", "move", "nowhere"]) == 2
-    told = f"memd: the daemon that runs is {__version__}, this command 9.9.9: restart it\n"
-    assert capsys.readouterr().err.count(told) == 1
+    note = f"memd: the daemon that runs is {__version__}, this command 9.9.9: restart it\n"
+    assert capsys.readouterr().err.count(note) == 1
 
 
 def test_a_daemon_that_does_not_answer_is_said_to_run(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_daemon_that_does_not_answer_is_said_to_run(tmp_path: Path) -> None:
         listener.bind(str(tmp_path / "s"))
         listener.listen()
         with (
-            Client(tmp_path / "s", timeout=0.1) as client,
+            Client(tmp_path / "s", timeout=0.1) as client,  # the end of patience is tested
             pytest.raises(errors.TimeoutError) as raised,
         ):
             client.call("system.hello")
