@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memd.base.errors import InvalidError, MemoryConfigError
+from memd.base.errors import InvalidError, InvalidStateError, MemoryConfigError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX
 
 DEFAULT_PROFILE = "default"
@@ -154,6 +154,17 @@ def unit_name(profile: str) -> str:
     ('memd', 'memd@work')
     """
     return "memd" if profile == DEFAULT_PROFILE else f"memd@{profile}"
+
+
+def require_folder_of(file: Path) -> None:
+    """Raise InvalidStateError if the folder of *file* does not exist; it is not created.
+
+    A copy for a disk that is not mounted would else be on the disk that it is a copy of.
+    """
+    if not file.parent.is_dir():
+        raise InvalidStateError(
+            f"there is no folder {file.parent}", hint="create it, or mount the disk it is on"
+        )
 
 
 def expand_data_dir(data_dir: str) -> Path:

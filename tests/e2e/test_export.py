@@ -70,6 +70,15 @@ def test_an_export_that_is_refused_leaves_nothing(daemon: Spawned, tmp_path: Pat
     assert list(tmp_path.iterdir()) == [daemon.home]
 
 
+def test_an_export_names_the_folder_that_does_not_exist(daemon: Spawned, tmp_path: Path) -> None:
+    refused = memd(daemon.home, "export", str(tmp_path / "stick" / "all.jsonl"))
+    assert refused.err == (
+        f"memd: there is no folder {tmp_path / 'stick'}\n"
+        "      create it, or mount the disk it is on\n"
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {"home"}
+
+
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("words", ["export > /dev/full", "list --json > /dev/full"])
 def test_a_full_disk_behind_stdout_is_told_in_a_line(daemon: Spawned, words: str) -> None:

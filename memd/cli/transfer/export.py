@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from memd.base.errors import CallerError, InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
+from memd.base.paths import require_folder_of
 from memd.cli import options, say
 from memd.cli.notes.send import FileOutcome, in_batches
 from memd.cli.progress import Progress
@@ -148,6 +149,7 @@ def _open_output(file: Path | None) -> Iterator[TextIO]:
             with file.open("w", encoding="utf-8") as stream:
                 yield stream
             return
+        require_folder_of(file)
         temporary = file.with_name(file.name + ".new")
         try:
             temporary.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ import apsw
 
 from memd.base.errors import DamagedError, InvalidStateError, ReadOnlyError
 from memd.base.limits import BACKUPS_NOTED_MAX
-from memd.base.paths import COPY_NAME
+from memd.base.paths import COPY_NAME, require_folder_of
 from memd.store.access import changes
 from memd.store.access.changes import Head
 from memd.store.check import anchors
@@ -106,16 +106,10 @@ def sweep(folders: Iterable[Path]) -> None:
 
 
 def check_target(target: Path) -> None:
-    """Raise InvalidStateError if *target* exists, or its folder does not.
-
-    That is not created: a copy on a disk that is not mounted would be one on the same disk.
-    """
+    """Raise InvalidStateError if *target* exists, or its folder does not."""
     if target.exists():
         raise InvalidStateError(f"{target} exists", hint="choose another name")
-    if not target.parent.is_dir():
-        raise InvalidStateError(
-            f"there is no folder {target.parent}", hint="create it, or mount the disk it is on"
-        )
+    require_folder_of(target)
 
 
 def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
