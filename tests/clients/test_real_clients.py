@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.long, pytest.mark.model]
 FACT = "The team ships the heron service with make ship on Fridays."
 QUESTION = "How does the team ship the heron service?"
 INSTALL_SECONDS_MAX = 900
-RUN_SECONDS_MAX = 120
+RUN_SECONDS_MAX = 600
 
 
 class Real(NamedTuple):
