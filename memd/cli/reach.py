@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from memd import __version__
 from memd.base.client_key import KEY_FILE
 from memd.base.errors import DeniedError, NotRunningError
-from memd.base.paths import DEFAULT_PROFILE, Paths
+from memd.base.paths import DEFAULT_PROFILE, Paths, unit_name
 from memd.cli import say
 from memd.cli.options import without_none
 
@@ -55,14 +55,14 @@ def daemon(
     finally:
         client.close()
         if client.daemon_version not in {None, __version__}:
-            _report_version(client.daemon_version, Paths.resolve(profile).stop_command)
+            _report_version(client.daemon_version, unit_name(Paths.resolve(profile).profile))
 
 
 @cache
-def _report_version(version: str, stop_command: str) -> None:
+def _report_version(version: str, unit: str) -> None:
     """Report, once, that the daemon is of another *version* than the command."""
     say.note(f"memd: the daemon that runs is {version}, this command {__version__}: restart it")
-    say.note(f"      ({stop_command}, or Ctrl-C where memd serve runs; then start it again)")
+    say.note(f"      systemctl --user restart {unit}, or Ctrl-C and memd serve where it runs")
 
 
 def call(method: str, /, **params: Any) -> Any:
