@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -127,23 +128,6 @@ def under_journald(environ: Mapping[str, str], stream: TextIO) -> bool:
     return (device, inode) == (str(status.st_dev), str(status.st_ino))
 
 
-def debug(event: str, **fields: Any) -> None:
-    _write("debug", event, fields)
-
-
-def info(event: str, **fields: Any) -> None:
-    _write("info", event, fields)
-
-
-def warning(event: str, **fields: Any) -> None:
-    _write("warning", event, fields)
-
-
-def error(event: str, **fields: Any) -> None:
-    """Write an error; for a bug pass ``trace=trace_of(exception)``."""
-    _write("error", event, fields)
-
-
 def trace_of(error: BaseException) -> str:
     """Return the classes and calls of *error* and its causes, causes first.
 
@@ -163,12 +147,17 @@ def trace_of(error: BaseException) -> str:
     return "\nthen\n".join(reversed(causes))
 
 
-def _write(level: str, event: str, fields: dict[str, Any]) -> None:
+def _write(level: str, event: str, /, **fields: Any) -> None:
     if _LEVELS[level] < _State.level:
         return
     if _State.logger is None:
         _State.logger = _make_logger()
     getattr(_State.logger, level)(event, **fields)
+
+
+debug, info, warning = (partial(_write, level) for level in ("debug", "info", "warning"))
+error = partial(_write, "error")
+"""Write an error; for a bug pass ``trace=trace_of(exception)``."""
 
 
 def _structlog() -> Any:

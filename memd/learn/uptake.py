@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base import log
 from memd.base.clock import Clock
@@ -51,21 +51,11 @@ class UptakeCounter:
         self._tasks: set[asyncio.Task[None]] = set()
         self.counts: Counter[str] = Counter(answers=0, given=0, tellable=0, taken_up=0)
 
-    def observe(self, caller: Caller, params: Any, result: Any) -> None:
-        """Note a call's params and result; returns at once and raises nothing."""
-        session_id = getattr(params, "session_id", None)
-        if session_id is None:
+    def note_prompt(self, caller: Caller, request: PrepareRequest, prompt: PreparedPrompt) -> None:
+        """Keep the memories of a session's *prompt* until its answer comes."""
+        if request.session_id is None:
             return
-        session = (caller.agent_id, session_id)
-        kind = type(result).__name__  # by name, to avoid importing these models at start
-        if kind == "PreparedPrompt":
-            self._note_prompt(session, params, result)
-        elif kind == "Receipt" and type(params).__name__ == "IngestParams":
-            self._note_turn(session, params)
-
-    def _note_prompt(
-        self, session: _Session, request: PrepareRequest, prompt: PreparedPrompt
-    ) -> None:
+        session = (caller.agent_id, request.session_id)
         self._waiting.pop(session, None)
         if prompt.memories:
             ids = tuple(memory.id for memory in prompt.memories)
@@ -73,11 +63,13 @@ class UptakeCounter:
             if len(self._waiting) > SESSIONS_MAX:
                 self._waiting.popitem(last=False)
 
-    def _note_turn(self, session: _Session, turn: IngestRequest) -> None:
+    def note_turn(self, caller: Caller, turn: IngestRequest) -> None:
+        """Examine an assistant's *turn* as the answer to its session's last prompt, if any."""
         from memd.ingest.draft import turn_of  # imported late for its patterns
 
-        if turn_of(turn) is not Origin.ASSISTANT:
+        if turn.session_id is None or turn_of(turn) is not Origin.ASSISTANT:
             return
+        session = (caller.agent_id, turn.session_id)
         pending = self._waiting.pop(session, None)
         if pending is None or len(self._tasks) >= TASKS_MAX:
             return

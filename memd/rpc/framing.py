@@ -84,7 +84,8 @@ def read(frame: bytes) -> Any:
     """
     if len(frame) > FRAME_BYTES_MAX:
         raise TooLargeError(f"a frame may have {FRAME_BYTES_MAX} bytes at most")
-    _check_depth(frame)
+    if frame.count(b"[") + frame.count(b"{") > FRAME_DEPTH_MAX:
+        _check_depth(frame)
     return parse(frame)
 
 
@@ -145,8 +146,6 @@ def check_texts(value: Any) -> None:
 
 
 def _check_depth(frame: bytes) -> None:
-    if frame.count(b"[") + frame.count(b"{") <= FRAME_DEPTH_MAX:
-        return
     depth = 0
     for bracket in _STRING.sub(b"", frame).translate(None, _NO_BRACKETS):
         if bracket in b"[{":

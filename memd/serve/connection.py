@@ -33,11 +33,12 @@ class Hub(Protocol):
     """What connections need of the server."""
 
     dispatch: Dispatch
+    tasks: set[asyncio.Task[None]]
+    """Those of requests, which may outlive their connections."""
 
     def on_open(self, connection: Connection) -> None: ...
     def on_close(self, connection: Connection) -> None: ...
     def count_drop(self, reason: str) -> None: ...
-    def keep_task(self, task: asyncio.Task[None]) -> None: ...
 
 
 class Connection(asyncio.Protocol):
@@ -155,11 +156,12 @@ class Connection(asyncio.Protocol):
         self._reading |= len(frame) > limits.LARGE_CHARS
         task = self._loop.create_task(self._answer_frame(frame))
         self._frame_tasks.add(task)
-        self._hub.keep_task(task)
+        self._hub.tasks.add(task)
         task.add_done_callback(self._on_frame_done)
 
     def _on_frame_done(self, task: asyncio.Task[None]) -> None:
         self._frame_tasks.discard(task)
+        self._hub.tasks.discard(task)
         self._start_frames()
 
     async def _answer_frame(self, frame: bytes) -> None:

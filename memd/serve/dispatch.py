@@ -208,14 +208,12 @@ class Dispatch:
             token = getattr(params, "progress_token", None)
             progress = None if token is None else _progress_reporter(token, call)
             call.writing = route.writes
-            if route.short_id is not None:
+            if route.short_id is not None and getattr(params, route.short_id.field) is not None:
                 params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
             context = Context(self._rooms, self._system, caller, progress, call.peer)
             # Again: the key may have been revoked while the params were read.
             self._authority.check(call.credentials.identity, route)
             result = await self._run(route, context, params)
-            if self._rooms.uptake is not None:
-                self._rooms.uptake.observe(caller, params, result)
             self._metrics.count_result(result)
         except MemdError as error:
             if isinstance(error, DeniedError):

@@ -46,7 +46,7 @@ class Server:
         self._clock = clock
         self._peer = peer
         self._connections: set[Connection] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
         self._spare = _open_spare()
 
     @property
@@ -97,7 +97,7 @@ class Server:
             await asyncio.sleep(0.005)  # cheaper than an event for each task and connection
 
     def _is_busy(self) -> bool:
-        return bool(self._tasks) or bool(self._connections)
+        return bool(self.tasks) or bool(self._connections)
 
     async def _accept(self, client: socket.socket) -> None:
         peer = self._peer(client)
@@ -153,11 +153,6 @@ class Server:
 
     def count_drop(self, reason: str) -> None:
         self._metrics.dropped[reason.replace(" ", "_")] += 1
-
-    def keep_task(self, task: asyncio.Task[None]) -> None:
-        """Hold a reference to a request's task, which may outlive its connection."""
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def _open_spare() -> int | None:

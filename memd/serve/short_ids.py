@@ -35,10 +35,10 @@ class ShortIds:
     org: OrgMemoryConfig
 
     async def resolve(self, caller: Caller, short_id: ShortId, params: P) -> P:
-        """Return *params* with short ids replaced by whole ones."""
+        """Return *params*, which name an item or several, with short ids replaced by whole ones."""
         value = getattr(params, short_id.field)
         many = value if isinstance(value, tuple) else (value,)
-        ends = [item_id for item_id in many if item_id is not None and _END.fullmatch(item_id)]
+        ends = [item_id for item_id in many if _END.fullmatch(item_id)]
         if not ends:
             return params
         expanded = await self.expand(caller, short_id.kind, ends)

@@ -56,7 +56,10 @@ class FileParams(FileCommand, WriteParams):
 
 @router.method("inject.prepare", "Prepare the messages of a prompt within a token budget.")
 async def prepare(context: Context, params: PrepareParams) -> PreparedPrompt:
-    return await context.rooms.inject.prepare(context.caller, params)
+    prompt = await context.rooms.inject.prepare(context.caller, params)
+    if context.rooms.uptake is not None:
+        context.rooms.uptake.note_prompt(context.caller, params, prompt)
+    return prompt
 
 
 @router.method("inject.brief", "Get the brief for the start of a session.")

@@ -150,7 +150,10 @@ class ForgetParams(WriteParams):
 
 @router.method("memory.ingest", "Turn a text into memories.", scope="write")
 async def ingest(context: Context, params: IngestParams) -> Receipt:
-    return await context.rooms.ingest.ingest(context.caller, params)
+    receipt = await context.rooms.ingest.ingest(context.caller, params)
+    if context.rooms.uptake is not None:
+        context.rooms.uptake.note_turn(context.caller, params)
+    return receipt
 
 
 @router.method(

@@ -24,7 +24,7 @@ class Hub:
 
     def __init__(self) -> None:
         self.calls: list[ActiveRequest] = []
-        self.tasks: list[asyncio.Task[None]] = []
+        self.tasks: set[asyncio.Task[None]] = set()
         self.reasons: list[str] = []
         self.dispatch: Any = self
 
@@ -42,9 +42,6 @@ class Hub:
 
     def count_drop(self, reason: str) -> None:
         self.reasons.append(reason)
-
-    def keep_task(self, task: asyncio.Task[None]) -> None:
-        self.tasks.append(task)
 
 
 @pytest.fixture
