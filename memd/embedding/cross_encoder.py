@@ -27,7 +27,6 @@ from memd.base.limits import (
     RERANK_WAITING_MAX,
 )
 from memd.base.paths import RERANKER_NAME
-from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import RERANKER_HINT, Manifest, check_hashes
 from memd.embedding.model_thread import (
     ModelKind,
@@ -97,11 +96,6 @@ class RerankerThread(ModelThread[PairModel]):
         )
         self._answer_s = answer_ms / 1_000
         self._load_s = (answer_ms + RERANK_LOAD_MS_MAX) / 1_000
-
-    @property
-    def fingerprint(self) -> ModelFingerprint | None:
-        manifest = self._manifest()
-        return manifest.fingerprint if manifest else None
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one raw logit for each text, in order.

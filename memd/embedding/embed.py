@@ -186,11 +186,6 @@ class EmbedderThread(ModelThread[Encoder]):
         self._warming: asyncio.Task[None] | None = None
 
     @property
-    def fingerprint(self) -> ModelFingerprint | None:
-        manifest = self._manifest()
-        return manifest.fingerprint if manifest else None
-
-    @property
     def has_states(self) -> bool:
         """Whether the installed model judges sentences."""
         manifest = self._manifest()
@@ -224,7 +219,11 @@ class EmbedderThread(ModelThread[Encoder]):
             computed = await self._compute(missing, bulk=bulk)
             encodings.update(zip(missing, computed, strict=True))
         if fingerprint == self._cached_for:
-            self._remember({keys_by_text[text]: each for text, each in encodings.items()})
+            for text, key in keys_by_text.items():
+                self._cache[key] = encodings[text]
+                self._cache.move_to_end(key)
+            while len(self._cache) > EMBED_CACHE_TEXTS_MAX:
+                self._cache.popitem(last=False)
         return [encodings[text] for text in texts]
 
     async def classify(
@@ -274,13 +273,6 @@ class EmbedderThread(ModelThread[Encoder]):
         except TimeoutError:
             raise DegradedError("the embedding model is being loaded") from None
 
-    def _remember(self, encodings: dict[bytes, Encoding]) -> None:
-        for key, encoding in encodings.items():
-            self._cache[key] = encoding
-            self._cache.move_to_end(key)
-        while len(self._cache) > EMBED_CACHE_TEXTS_MAX:
-            self._cache.popitem(last=False)
-
 
 def _key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -303,22 +295,23 @@ class SwitchableEmbedder:
         self._threads: dict[str, EmbedderThread] = {}
         self.name = default.name
         """The folder's name of the model in use."""
+        self._in_use = self.embedder_of(self.name)
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
-        return self.embedder_of(self.name).fingerprint
+        return self._in_use.fingerprint
 
     @property
     def loaded(self) -> bool:
-        return self.embedder_of(self.name).loaded
+        return self._in_use.loaded
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
         """Return one vector for each text, all of the model in use."""
-        return await self.embedder_of(self.name).embed(texts, bulk=bulk)
+        return await self._in_use.embed(texts, bulk=bulk)
 
     async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
         """Return of each text its vector and its token vectors, all of the model in use."""
-        return await self.embedder_of(self.name).encode(texts, bulk=bulk)
+        return await self._in_use.encode(texts, bulk=bulk)
 
     async def classify(
         self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
@@ -327,17 +320,20 @@ class SwitchableEmbedder:
 
         No other judges them; it is loaded beside the model in use until it is idle.
         """
-        return await self._classifier().classify(messages, agents)
+        in_use = self._in_use
+        judges = in_use if in_use.has_states else self.embedder_of(self._default.name)
+        return await judges.classify(messages, agents)
 
     def warm(self) -> None:
         """Start to load the model for the next caller, without waiting."""
-        self.embedder_of(self.name).warm()
+        self._in_use.warm()
 
     def serve(self, name: str | None) -> None:
         """Use the model in the folder *name* from now on, None for memd's own; release the last."""
-        before, self.name = self.name, name or self._default.name
-        if before != self.name and before in self._threads:
-            self._threads[before].release()
+        self.name = name or self._default.name
+        before, self._in_use = self._in_use, self.embedder_of(self.name)
+        if before is not self._in_use:
+            before.release()
 
     def embedder_of(self, name: str) -> EmbedderThread:
         """Return the embedder of the model in the folder *name*, in use or not."""
@@ -353,10 +349,6 @@ class SwitchableEmbedder:
         """End every thread and release the models."""
         for thread in self._threads.values():
             await thread.close()
-
-    def _classifier(self) -> EmbedderThread:
-        in_use = self.embedder_of(self.name)
-        return in_use if in_use.has_states else self.embedder_of(self._default.name)
 
 
 def folder_of(default: Path, name: str) -> Path:

@@ -45,7 +45,6 @@ _SPECIAL_TOKENS = 2  # they share the window with the text
 _SIGNS = "?!.,'\"-():;"
 PROJECTION_FILE = "token_projection.npz"
 _TOKEN_LENGTH = 127.0
-_NORM_ERROR_MAX = 1e-3
 
 
 class TokenProjection(NamedTuple):
@@ -90,7 +89,6 @@ class FastembedEncoder:
         keep_libraries_quiet()
         import fastembed
 
-        self._dimension = fingerprint.dimension
         self._window = fingerprint.window_tokens - _SPECIAL_TOKENS
         self._tokens = model_tokens(folder / TOKENIZER_FILE)
         model = load_fastembed(fastembed.TextEmbedding, REPOSITORY, folder, "model", INSTALL_HINT)
@@ -104,11 +102,10 @@ class FastembedEncoder:
     def encode(self, texts: list[str]) -> EncodedBatch:
         import numpy as np
 
-        ids = self.ids(texts)
+        ids = self._tokens.ids(texts)
         states = self.last_states(ids)
         own = [rows[: len(each) + _SPECIAL_TOKENS] for rows, each in zip(states, ids, strict=True)]
-        vectors = _unit(np.stack([rows.mean(0) for rows in own]))
-        check_rows(vectors, count=len(texts), dimension=self._dimension)
+        vectors = unit(np.stack([rows.mean(0) for rows in own]))
         tokens = [
             token_projection().project(rows[1:-1][self._content(each)])
             for rows, each in zip(own, ids, strict=True)
@@ -158,19 +155,6 @@ class FastembedEncoder:
         return states
 
 
-def check_rows(rows: Rows, *, count: int, dimension: int) -> None:
-    """Raise EmbeddingError unless *rows* are *count* finite vectors of length 1."""
-    import numpy as np
-
-    if rows.shape != (count, dimension):
-        raise EmbeddingError(
-            f"the model gave vectors of shape {rows.shape}, not {(count, dimension)}"
-        )
-    norms = np.linalg.norm(rows, axis=1)
-    if not np.all(np.abs(norms - 1.0) <= _NORM_ERROR_MAX):  # also false for NaN
-        raise EmbeddingError("the model gave a vector that is not of length 1")
-
-
 class OnnxEncoder:
     """Any encoder as ONNX: pooled, centred, of length 1."""
 
@@ -212,7 +196,7 @@ class OnnxEncoder:
         rows = self.pool(texts)
         if self._centre is not None:
             rows = rows - self._centre
-            rows = _unit(rows - rows @ self._directions.T @ self._directions)
+            rows = unit(rows - rows @ self._directions.T @ self._directions)
         return EncodedBatch(rows, [b""] * len(texts))
 
     def pool(self, texts: list[str]) -> Rows:
@@ -236,7 +220,7 @@ class OnnxEncoder:
                 f"the model gives vectors of shape {output.shape}, "
                 f"not {(len(texts), self._dimension)}"
             )
-        return _unit(output.astype(np.float32))
+        return unit(output.astype(np.float32))
 
     def _pad(self, rows: Sequence[list[int]]) -> NDArray[np.int64]:
         """Return *rows* as one array, each cut to the window before its last, special piece."""
@@ -250,11 +234,12 @@ class OnnxEncoder:
         return padded
 
 
-def _unit(rows: Rows) -> Rows:
+def unit(rows: Rows) -> Rows:
+    """Return *rows* at length 1. Raises EmbeddingError for one without a direction."""
     import numpy as np
 
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not np.all(norms > 0.0):  # also false for NaN
-        raise EmbeddingError("the model gave a vector that is not of length 1")
-    unit: Rows = rows / norms
-    return unit
+    if not np.all((norms > 0.0) & (norms < np.inf)):  # also false for NaN
+        raise EmbeddingError("the model gave a vector that has no direction")
+    directions: Rows = rows / norms
+    return directions

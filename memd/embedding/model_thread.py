@@ -32,6 +32,7 @@ from memd.base.errors import (
     StoppingError,
 )
 from memd.base.limits import EMBED_CLOSE_MS_MAX
+from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import Manifest, ModelFolder, Stamp
 
 Model = TypeVar("Model")
@@ -67,16 +68,16 @@ class ModelRequest(ABC, Generic[Model, Answer]):
     def result(self) -> Answer:
         """Return the result, after the last batch."""
 
-    def succeed(self, answer: Answer) -> None:
-        self._settle(lambda: self.answer.set_result(answer))
+    def settle(self, outcome: Answer | MemdError) -> None:
+        """Give the caller, from the thread, the answer or an error to raise."""
 
-    def fail(self, error: MemdError) -> None:
-        self._settle(lambda: self.answer.set_exception(error))
-
-    def _settle(self, act: Callable[[], None]) -> None:
         def on_loop() -> None:
-            if not self.answer.done():  # its caller may have cancelled it
-                act()
+            if self.answer.done():  # its caller may have cancelled it
+                return
+            if isinstance(outcome, MemdError):
+                self.answer.set_exception(outcome)
+            else:
+                self.answer.set_result(outcome)
 
         with suppress(RuntimeError):  # the loop is closed, so there is no caller
             self._loop.call_soon_threadsafe(on_loop)
@@ -152,15 +153,21 @@ class ModelThread(Generic[Model]):
                 self._is_needed = False
                 self._condition.notify()
 
+    @property
+    def fingerprint(self) -> ModelFingerprint | None:
+        """The identity of the installed model; None without an intact one."""
+        manifest = self._manifest()
+        return manifest.fingerprint if manifest else None
+
     # For subclasses.
 
     def _manifest(self) -> Manifest | None:
         """Return the installed manifest; None without an intact one. Compares no hashes."""
         try:
-            manifest = self._folder.read()
+            installed = self._folder.read()
         except ModelError:
             return None
-        return manifest[0] if manifest else None
+        return installed[0] if installed else None
 
     def _read_manifest(self) -> tuple[Manifest, Stamp]:
         """Return the installed manifest; DegradedError without one, ModelError if damaged."""
@@ -198,18 +205,15 @@ class ModelThread(Generic[Model]):
     def _run(self) -> None:
         try:
             while not self._closing:
-                self._serve_or_release()
+                request = self._next()
+                if request is None:
+                    self._release()
+                else:
+                    self._serve(request)
+                del request  # not referenced while waiting, as it holds texts
         finally:  # no request may wait for a dead thread
             self._refuse_waiting()
             _running.discard(threading.current_thread())
-
-    def _serve_or_release(self) -> None:
-        """Serve one batch, or release the model when it is idle."""
-        request = self._next()  # not referenced while waiting, as it holds texts
-        if request is not None:
-            self._serve(request)
-        else:
-            self._release()
 
     def _next(self) -> ModelRequest[Model, Any] | None:
         """Wait for work and return it, still first in its queue; None when idle or closing."""
@@ -229,7 +233,7 @@ class ModelThread(Generic[Model]):
         with self._condition:
             self._closing = True
             for request in (*self._interactive, *self._bulk):
-                request.fail(StoppingError(f"the {self._kind.name} is being closed"))
+                request.settle(StoppingError(f"the {self._kind.name} is being closed"))
             self._interactive.clear()
             self._bulk.clear()
             self._waiting = 0
@@ -241,19 +245,18 @@ class ModelThread(Generic[Model]):
         if request.answer.cancelled():
             self._dequeue(request)
             return
-        answer: Callable[[], None] | None = None
+        outcome: Any
         try:
-            if request.step(self._load_model()):
-                answer = partial(request.succeed, request.result())
+            if not request.step(self._load_model()):
+                return
+            outcome = request.result()
         except MemdError as error:
-            answer = partial(request.fail, error)
+            outcome = error
         except Exception as error:  # noqa: BLE001  # onnxruntime raises bare Exceptions; the thread must live
-            failure = EmbeddingError(f"the {self._kind.name} failed: {type(error).__name__}")
-            failure.__cause__ = error
-            answer = partial(request.fail, failure)
-        if answer is not None:
-            self._dequeue(request)
-            answer()
+            outcome = EmbeddingError(f"the {self._kind.name} failed: {type(error).__name__}")
+            outcome.__cause__ = error
+        self._dequeue(request)
+        request.settle(outcome)
 
     def _dequeue(self, request: ModelRequest[Model, Any]) -> None:
         """Remove *request* from its queue, if it is still there."""

@@ -49,8 +49,10 @@ async def built(
         paths.database.chmod(0o600)
     rooms = await daemon_rooms(settings, paths, clock, stack)
     assert isinstance(rooms.embedder, SwitchableEmbedder)
-    assert not rooms.embedder._threads, "a model was asked for before it was replaced"
+    assert not rooms.embedder.loaded, "a model was asked for before it was replaced"
     rooms.embedder._create = _hashing
+    rooms.embedder._threads.clear()
+    rooms.embedder._in_use = rooms.embedder.embedder_of(rooms.embedder.name)
     return rooms
 
 
