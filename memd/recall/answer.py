@@ -218,7 +218,7 @@ def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> Rec
         prompt_block=memory_block(
             (
                 chunk.memory_type,
-                name_value(chunk.content, chunk.set_by_name),
+                name_value(chunk.content, chunk.set_by_name) if chunk.preference else chunk.content,
                 mark_of_chunk(chunk),
             )
             for chunk in chunks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from memd.domain.enums import SearchMode
 from memd.recall.last_session import put_digests_first
@@ -16,7 +17,7 @@ from memd.recall.ranking.features import (
     maxsims,
     measure,
 )
-from memd.recall.ranking.newer import Kin, find_kin, leaders, statements
+from memd.recall.ranking.newer import Kin, find_kin
 from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import Tuned, shipped_weights
 from memd.recall.scope import SearchScope
@@ -85,16 +86,8 @@ def rank_candidates(
         items, chance = put_digests_first(items, asked.last_digests), 1.0
     items = _show_summaries(conn, scopes[0], items)
     now = vector is not None and mode is SearchMode.HYBRID and not asked.times
-    kin = _find_kin(conn, items) if now else {}
+    kin = find_kin(items, partial(vectors.read, conn)) if now else {}
     return RankedCandidates(items, chance, query.degraded, kin=kin)
-
-
-def _find_kin(conn: Reading, items: Sequence[Ranked]) -> Kin:
-    """Return how near each of the best of *items* comes to what a person stated."""
-    first, stated = leaders(items), statements(items)
-    if not first or not stated:
-        return {}
-    return find_kin(first, stated, vectors.read(conn, list({*first, *stated})))
 
 
 def _nearness(

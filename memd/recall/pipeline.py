@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.errors import ModelError, UnavailableError
@@ -92,46 +92,28 @@ class RetrievedKeys(NamedTuple):
 EmbeddingTask = asyncio.Task[list[Encoding]]
 
 
-class QueryPrefetch:
-    """Embeds a question before it is parsed, where the last question showed that this pays off.
-
-    The text to embed is known only after speakers' names are taken out, but few questions name any.
-    So if the last question was embedded unchanged, the next one is sent to the model at once, while
-    the store is read. A wrong guess costs the model's thread one short text.
-    """
-
-    def __init__(self) -> None:
-        self._likely = False
-
-    def start(self, embedder: Embedder, text: str) -> EmbeddingTask | None:
-        """Start to embed *text* if that is likely what is needed; the caller cancels the task."""
-        if not self._likely:
-            return None
-        task = asyncio.create_task(embedder.encode([text]))
-        task.add_done_callback(_retrieve_error)
-        return task
-
-    def learn(self, *, unchanged: bool) -> None:
-        """Remember whether a question was embedded unchanged."""
-        self._likely = unchanged
-
-
 def _retrieve_error(task: EmbeddingTask) -> None:
     """Retrieve the exception of a task that nobody awaited, so asyncio does not warn about it."""
     if not task.cancelled():
         task.exception()
 
 
-@dataclass(frozen=True)
+@dataclass
 class RetrievalPipeline:
-    """Runs searches over one file with one model."""
+    """Runs searches over one file with one model.
+
+    The text to embed is known only after speakers' names are taken out, but few questions name any.
+    So if the last question was embedded unchanged, the next one is sent to the model at once, while
+    the store is read. A wrong guess costs the model's thread one short text.
+    """
 
     db: Database
     embedder: Embedder
     tuning: ActiveTuning
     model_lock: SharedLock
     """Held while a question is embedded and searched; a change of model waits for its end."""
-    prefetch: QueryPrefetch = field(default_factory=QueryPrefetch)
+    embeds_ahead: bool = False
+    """Whether the last question was embedded as it was asked."""
 
     async def run(self, scopes: ScopeResolver, search: Search, finish: Finish[T]) -> T | None:
         """Return what *finish* makes of the candidates; None where there is nothing to search."""
@@ -139,10 +121,13 @@ class RetrievalPipeline:
         by_words = search.mode is SearchMode.WORDS
         async with self.model_lock.shared():
             fingerprint = None if by_words else self.embedder.fingerprint
-            embedding = None if fingerprint is None else self.prefetch.start(self.embedder, text)
+            embedding: EmbeddingTask | None = None
+            if fingerprint is not None and self.embeds_ahead:
+                embedding = asyncio.create_task(self.embedder.encode([text]))
+                embedding.add_done_callback(_retrieve_error)
             try:
                 parsed = await read(
-                    parse_search, scopes, text, fingerprint, load_tuning=self.tuning.needs_loading
+                    parse_search, scopes, text, fingerprint, load_tuning=not self.tuning.loaded
                 )
                 if parsed is None:
                     return None
@@ -208,7 +193,7 @@ class RetrievalPipeline:
         """Return *query* with its vector, or with the reason why it has none."""
         text = query.question.dense
         unchanged = text == query.question.text
-        self.prefetch.learn(unchanged=bool(vectors_match) and unchanged)
+        self.embeds_ahead = bool(vectors_match) and unchanged
         if fingerprint is None:
             return replace(query, degraded=NO_MODEL)
         if vectors_match is None:

@@ -101,6 +101,7 @@ def question(
     function_words = ENGLISH_FUNCTION_WORDS if is_english(text) else FUNCTION_WORDS
     meaning = [word for word in words if word.casefold() not in function_words] or words
     terms = _stem_words(meaning, stem)
+    of_terms = frozenset(terms)
     spoken = {word for name in names for word in name.split()}
     unnamed = [word for word in meaning if word.casefold() not in spoken]
     content = _stem_words(unnamed, stem) or terms
@@ -110,7 +111,9 @@ def question(
         terms=terms,
         written={term: written[term] for term in terms},
         content=content,
-        pairs=_term_pairs(stem(text), frozenset(terms)),
+        pairs=frozenset(
+            pair for pair in itertools.pairwise(stem(text)) if not of_terms.isdisjoint(pair)
+        ),
         proper=_proper_terms(text, words, stem).intersection(content),
         names=names,
         dense=without_names(text, names),
@@ -130,13 +133,6 @@ def _is_only_time(times: Sequence[Period], text: str) -> bool:
         text = f"{text[: one.start]} {text[one.end :]}"
     left = {match.group().casefold() for match in WORD.finditer(text)}
     return left <= ASKS_FOR_ALL
-
-
-def _term_pairs(words: Iterable[str], terms: frozenset[str]) -> frozenset[tuple[str, str]]:
-    """Return the adjacent pairs of *words* of which one is in *terms*."""
-    return frozenset(
-        pair for pair in itertools.pairwise(words) if pair[0] in terms or pair[1] in terms
-    )
 
 
 def _proper_terms(

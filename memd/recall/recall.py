@@ -33,7 +33,6 @@ from memd.recall.scope import (
     RecallFilter,
     SearchScope,
     caller_scopes,
-    permitted_scopes,
     shared_scope,
 )
 from memd.recall.select import select, spread
@@ -156,7 +155,7 @@ class Recall:
 
     async def active_tuning(self) -> Tuned | None:
         """Return the tuning in use for the installed model, if there is one."""
-        if self.tuning.needs_loading:
+        if not self.tuning.loaded:
             self.tuning.load(await self.db.read(tunings.read_active))
         return self.tuning.for_model(self.embedder.fingerprint)
 
@@ -238,7 +237,7 @@ class Recall:
 
     def _scopes(self, caller: Caller, where: RecallFilter, *, also_shared: bool) -> ScopeResolver:
         return partial(
-            permitted_scopes,
+            caller_scopes,
             caller=caller,
             where=where,
             level=self.level,

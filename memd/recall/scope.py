@@ -86,25 +86,21 @@ class SearchTarget(NamedTuple):
     keys: Sequence[int] | None
 
 
-def permitted_scopes(
-    conn: Reading, caller: Caller, where: RecallFilter, level: MemoryLevel, *, also_shared: bool
-) -> list[SearchScope]:
-    """Return the scopes of *caller*; none for an agent of level none (SPEC 7.13).
-
-    *level* is the level of agents that have none of their own.
-    """
-    if (agents.level(conn, caller.agent_id) or level) is MemoryLevel.NONE:
-        return []
-    return caller_scopes(conn, caller, where, also_shared=also_shared)
-
-
 def caller_scopes(
-    conn: Reading, caller: Caller, where: RecallFilter, *, also_shared: bool
+    conn: Reading,
+    caller: Caller,
+    where: RecallFilter,
+    *,
+    also_shared: bool,
+    level: MemoryLevel | None = None,
 ) -> list[SearchScope]:
     """Return the caller's own scope, then that of shared memories if there are any.
 
-    Empty for an unknown agent when nothing is shared.
+    Empty for an unknown agent when nothing is shared. With *level*, that of agents that have none
+    of their own, also for an agent of level none (SPEC 7.13).
     """
+    if level is not None and (agents.level(conn, caller.agent_id) or level) is MemoryLevel.NONE:
+        return []
     agent_key = names.find_agent(conn, caller.agent_id)
     others = shared_scope(conn, agent_key, where, caller) if also_shared else None
     if agent_key is None and others is None:
@@ -158,6 +154,8 @@ def search_targets(
 ) -> list[SearchTarget]:
     """Return each scope, and each a second time for its rows in the times of *question*."""
     targets = [SearchTarget(scope, narrow_keys(conn, scope)) for scope in scopes]
+    if not question.times:
+        return targets
     timed = [SearchTarget(scope, _keys_in_times(conn, scope, question)) for scope in scopes]
     return targets + [target for target in timed if target.keys]
 

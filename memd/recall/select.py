@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from memd.base.limits import (
@@ -192,24 +192,22 @@ def spread(items: Sequence[Ranked]) -> list[Ranked]:
     return remaining
 
 
+@dataclass
 class _WordPairs:
     """The word pairs of several texts; each text is split once."""
 
-    def __init__(self) -> None:
-        self._each: list[Bigrams] = []
-        self._all: set[tuple[str, str]] = set()
+    each: list[Bigrams] = field(default_factory=list)
+    all: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, pairs: Bigrams) -> None:
-        self._each.append(pairs)
-        self._all |= pairs
+        self.each.append(pairs)
+        self.all |= pairs
 
     def count_alike(self, pairs: Bigrams) -> int:
         """Return how many of the texts say the same as a text of *pairs*."""
-        if len(self._all & pairs) < TWINS_ALIKE * len(
-            pairs
-        ):  # no single text can hold enough of them
-            return 0
-        return sum(jaccard(pairs, each) >= TWINS_ALIKE for each in self._each)
+        if len(self.all & pairs) < TWINS_ALIKE * len(pairs):
+            return 0  # no single text can hold enough of them
+        return sum(jaccard(pairs, each) >= TWINS_ALIKE for each in self.each)
 
 
 def is_foreign(candidate: SearchCandidate) -> bool:

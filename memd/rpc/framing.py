@@ -51,7 +51,8 @@ class Splitter:
         frames: list[bytes] = []
         start = 0
         while (end := self._pending.find(b"\n", max(start, self._searched))) >= 0:
-            if self._over(end - start):
+            if end - start > self._bytes_max:
+                self._refuse()
                 return frames
             frame = bytes(self._pending[start:end]).strip(b" \t\r")
             if frame:
@@ -59,18 +60,16 @@ class Splitter:
             start = end + 1
         del self._pending[:start]
         self._searched = len(self._pending)
-        self._over(self._searched)
+        if self._searched > self._bytes_max:
+            self._refuse()
         return frames
 
-    def _over(self, length: int) -> bool:
-        if length <= self._bytes_max:
-            return False
+    def _refuse(self) -> None:
         self._pending.clear()
         self.overflow = TooLargeError(
             f"a frame may have {self._bytes_max} bytes at most",
             hint="send a long history in pieces: memory.ingest_many, or the newest messages",
         )
-        return True
 
 
 def read(frame: bytes) -> Any:

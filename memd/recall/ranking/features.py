@@ -106,10 +106,6 @@ class Statistics:
         n = self.frequencies.get(term, 0)
         return math.log(1 + (self.corpus.rows - n + 0.5) / (n + 0.5))
 
-    def bm25_idf(self, term: str) -> float:
-        """Return the same for BM25, to which a term that no memory holds is worth nothing."""
-        return self.idf(term) if self.frequencies.get(term) else 0.0
-
 
 NO_STATISTICS = Statistics(Corpus(0, 0, 0), {})
 
@@ -143,13 +139,19 @@ class _Weighed:
     __slots__ = ("both_norm", "own_norm", "terms", "top")
 
     def __init__(self, question: Question, statistics: Statistics) -> None:
-        idf = {term: statistics.idf(term) for term in question.content}
-        total = sum(idf.values())
+        idf = {term: statistics.idf(term) for term in (*question.terms, *question.content)}
+        shares = {term: idf[term] for term in question.content}
+        total = sum(shares.values())
         self.terms = [
-            (term, statistics.bm25_idf(term), idf.get(term, 0.0) / total if total else 0.0)
+            (
+                term,
+                idf[term] if statistics.frequencies.get(term) else 0.0,
+                shares.get(term, 0.0) / total if total else 0.0,
+            )
             for term in question.terms
         ]
-        """Each with its weight in BM25 and, if it names nobody, its share of the question."""
+        """Each with its weight in BM25, which is 0 of one that no memory holds, and, if it names
+        nobody, its share of the question."""
         self.top = sum(weight for _, weight, _ in self.terms) * (K1 + 1)
         rows, own_tokens, context_tokens = statistics.corpus
         self.own_norm = K1 * B / max(own_tokens / max(rows, 1), 1.0)

@@ -24,10 +24,11 @@ people lead nothing, they stand beside what they change; nor does what is truste
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 
@@ -83,26 +84,23 @@ _RULES = re.compile(r"(?:nobody|no one|everybody|everyone|anybody|anyone)\b", re
 _NAMED = re.compile(r"(?<=[\w,;)] )[A-Z][^\W_]{2,}|\b(?=\w*\d)(?=\w*[^\W\d_])[^\W_]+\b")
 
 
-def leaders(items: Sequence[Ranked]) -> list[int]:
-    """Return the keys of the first of *items*, best first, that statements are compared with."""
-    first = (
-        item.measured.candidate
-        for item in items
-        if _is_worth(item) and _is_of_one_thing(item.measured.candidate)
-    )
-    return [its.memory_key for its in first if its.kind != DIGEST_TAG][:LEADERS]
+def find_kin(
+    items: Sequence[Ranked], read_vectors: Callable[[Sequence[int]], Mapping[int, bytes]]
+) -> Kin:
+    """Return how near each of the best of *items*, best first, comes to what a person stated.
 
-
-def statements(items: Sequence[Ranked]) -> list[int]:
-    """Return the keys of those of *items*, best first, that a person stated."""
+    *read_vectors* returns the vectors, of length 1, of those keys that have one.
+    """
+    worth = (item.measured.candidate for item in items if _is_worth(item))
+    leaders = (its for its in worth if its.kind != DIGEST_TAG and _is_of_one_thing(its))
+    first = [its.memory_key for its in itertools.islice(leaders, LEADERS)]
     near = (item.measured.candidate for item in items[:COMPARED])
-    return [its.memory_key for its in near if _is_statement(its)]
-
-
-def find_kin(first: Sequence[int], stated: Sequence[int], vectors: Mapping[int, bytes]) -> Kin:
-    """Return the cosine of each of *first* with each of *stated*; *vectors* are of length 1."""
+    stated = [its.memory_key for its in near if _is_statement(its)]
+    if not first or not stated:
+        return {}
     import numpy as np  # the model that made the question's vector has loaded it
 
+    vectors = read_vectors([*{*first, *stated}])
     first = [key for key in first if key in vectors]
     stated = [key for key in stated if key in vectors]
     if not first or not stated:
@@ -153,11 +151,11 @@ def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranke
     return ordered
 
 
+@dataclass(frozen=True)
 class _Older:
     """A memory before which something else may be told, with what that is compared with."""
 
-    def __init__(self, its: SearchCandidate) -> None:
-        self.its = its
+    its: SearchCandidate
 
     @cached_property
     def stems(self) -> frozenset[str]:

@@ -347,16 +347,11 @@ class ActiveTuning:
 
     def __init__(self) -> None:
         self._tuned: Tuned | None = None
-        self._loaded = False
-
-    @property
-    def needs_loading(self) -> bool:
-        """Whether the stored tuning is still to be loaded."""
-        return not self._loaded
+        self.loaded = False
 
     def load(self, body: Mapping[str, Any] | None) -> None:
         """Use the stored tuning *body*, unless one was loaded or activated before."""
-        if not self._loaded:
+        if not self.loaded:
             self.activate(None if body is None else parse_tuning(body))
 
     def for_model(self, fingerprint: ModelFingerprint | None) -> Tuned | None:
@@ -366,4 +361,4 @@ class ActiveTuning:
 
     def activate(self, tuned: Tuned | None) -> None:
         """Use *tuned* from the next question on; None is the shipped weights."""
-        self._tuned, self._loaded = tuned, True
+        self._tuned, self.loaded = tuned, True

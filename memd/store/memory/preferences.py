@@ -271,6 +271,9 @@ def set_origin(
     )
 
 
+_SEALED = intact.PREFERENCE.select("p")
+
+
 def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
     """Return the agent's preferences, newest first, except those whose memory is not visible.
 
@@ -281,7 +284,7 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
         SELECT p.preference_key, p.name, p.value, p.confidence, p.token_count, p.memory_key,
                m.memory_id, p.created_at_us, p.updated_at_us, p.origin, c.client_id,
                p.confirmed_at_us, j.project_id, coalesce(m.content <> p.value, FALSE),
-               {intact.PREFERENCE.select("p")}
+               {_SEALED}
           FROM preference AS p
                LEFT JOIN memory AS m ON m.memory_key = p.memory_key
                LEFT JOIN project AS j ON j.project_key = m.project_key AND m.level = 'project'

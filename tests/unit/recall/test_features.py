@@ -25,7 +25,6 @@ def test_a_term_that_no_memory_holds_is_rare_but_worth_nothing_to_bm25() -> None
     statistics = Statistics(Corpus(100, 1_000, 0), {"known": 3, "unknown": 0})
 
     assert statistics.idf("unknown") > statistics.idf("known") > 0
-    assert statistics.bm25_idf("unknown") == 0.0
 
 
 def test_words_of_the_neighbours_count_less_than_own_words() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +18,7 @@ from memd.recall.ranking.newer import (
     CHARS_MAX,
     LEADERS,
     find_kin,
-    leaders,
     put_newer_first,
-    statements,
 )
 from memd.recall.ranking.rankings import Ranked
 
@@ -26,10 +27,16 @@ STAGING = "What is the staging host?"
 NEAR = 0.6
 
 
+def vectors_of(near: float, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return a vector for each of *keys*, each as *near* to each other one."""
+    rows = math.sqrt(1 - near) * np.eye(1 + len(keys), dtype=np.float32)
+    rows[:, 0] = math.sqrt(near)
+    return {key: row.tobytes() for key, row in zip(keys, rows[1:], strict=True)}
+
+
 def texts_of(items: list[Ranked], query: str = STAGING, near: float = NEAR) -> list[str]:
     """Return the order in which *items* are told, each as *near* to each other one."""
-    keys = statements(items)
-    kin = {key: dict.fromkeys(keys, near) for key in leaders(items)}
+    kin = find_kin(items, partial(vectors_of, near))
     return [item.measured.candidate.own for item in put_newer_first(items, kin, query)]
 
 
@@ -164,13 +171,14 @@ def test_what_is_not_worth_a_place_and_what_comes_late_has_no_newer_before_it() 
 
     assert texts_of([doubtful, a_new()]) == [HERON, PLOVER]
     assert texts_of([gated, a_new()]) == [HERON, PLOVER]
-    assert leaders([*best, an_old()]) == [item.measured.candidate.memory_key for item in best]
+    kin = find_kin([*best, an_old()], partial(vectors_of, NEAR))
+    assert list(kin) == [item.measured.candidate.memory_key for item in best]
 
 
 def test_neither_a_turn_of_a_dialogue_nor_a_digest_is_outdated() -> None:
     items = [an_old(speaker="Ada"), an_old("Asked first: staging", kind=DIGEST_TAG), a_new()]
 
-    assert leaders(items) == []
+    assert find_kin(items, partial(vectors_of, NEAR)) == {}
 
 
 ASSISTED = {"origin": Origin.ASSISTANT, "trust": int(Trust.ASSISTED), "session_key": 7}
@@ -193,6 +201,9 @@ def test_what_an_assistant_makes_of_a_statement_comes_after_it() -> None:
 
 def test_kin_are_the_cosines_of_those_that_have_a_vector() -> None:
     east, north = (np.eye(2, dtype=np.float32)[at].tobytes() for at in range(2))
+    old, new, pending = an_old(), a_new(), a_new("the lid is blue")
+    first, second = (item.measured.candidate.memory_key for item in (old, new))
 
-    assert find_kin([1, 9], [1, 2, 8], {1: east, 2: north}) == {1: {1: 1.0, 2: 0.0}}
-    assert find_kin([1], [8], {1: east}) == {}
+    kin = find_kin([old, new, pending], lambda _: {first: east, second: north})
+    assert kin == {first: {first: 1.0, second: 0.0}}
+    assert find_kin([old, new], lambda _: {second: north}) == {}
