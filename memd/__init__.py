@@ -21,7 +21,7 @@ The packages, in the order of a memory's life (a test keeps the list true):
     sleep      consolidation: naps, nights, compression, undo
     learn      lessons and patterns of work, tuning of recall
     inject     memories in prompts: strategies, fences, budgets
-    rpc        framing, envelope, errors: what client and daemon share
+    rpc        envelope, calls, errors: what client and daemon share
     client     connect, call, raise the daemon's errors
     serve      the socket: server, connections, authentication, methods
     assist     what assistants start: hooks, status line, MCP pump; memd connect

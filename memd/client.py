@@ -20,7 +20,7 @@ from memd.base import errors
 from memd.base.clock import SystemClock
 from memd.base.errors import MemdError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
-from memd.rpc import calling, envelope, framing
+from memd.rpc import calling, envelope
 from memd.rpc.async_client import AsyncClient
 from memd.rpc.calling import READ_BYTES, TIMEOUT_S, Key, Progress
 
@@ -55,7 +55,7 @@ class Client:
         self._clock = SystemClock()
         self._ids = count(1)
         self._sock: sockets.socket | None = None
-        self._splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
+        self._splitter = envelope.Splitter(OUT_QUEUE_BYTES_MAX)
         self._frames: list[bytes] = []
         self._turn = threading.RLock()
         self._is_calling = self._closed = False
@@ -85,7 +85,7 @@ class Client:
         if self._sock is not None:
             self._sock.close()
         self._sock = None
-        self._splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
+        self._splitter = envelope.Splitter(OUT_QUEUE_BYTES_MAX)
         self._frames.clear()
 
     def call(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never, Self, cast
 
 from memd.base.errors import MemdError, MemoryConnectionError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
-from memd.rpc import calling, envelope, framing
+from memd.rpc import calling, envelope
 from memd.rpc.backend_texts import RemoteTexts
 from memd.rpc.calling import READ_BYTES, TIMEOUT_S, EventQueue, Key, Progress
 
@@ -183,7 +183,7 @@ class AsyncClient(RemoteTexts):
             self._writer.write(calling.cancel(request_id))
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
+        splitter = envelope.Splitter(OUT_QUEUE_BYTES_MAX)
         lost: MemdError = calling.LostError("the connection to memd was lost")
         try:
             while chunk := await reader.read(READ_BYTES):

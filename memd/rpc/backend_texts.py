@@ -17,7 +17,7 @@ from memd.base.errors import (
     OrgMemoryWriteError,
     UnavailableError,
 )
-from memd.rpc import envelope, framing
+from memd.rpc import envelope
 from memd.rpc.backend import RemoteBackend
 
 if TYPE_CHECKING:
@@ -198,5 +198,5 @@ class CompletionHandler:
         except Exception as error:  # noqa: BLE001  # the caller's own code may raise anything
             reply["error"] = {"code": -32000, "message": type(error).__name__}
         with suppress(OSError):
-            writer.write(framing.write(reply))
+            writer.write(envelope.write(reply))
             await writer.drain()

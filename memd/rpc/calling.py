@@ -25,7 +25,7 @@ from memd.base.errors import (
 )
 from memd.base.limits import EVENTS_WAITING_MAX, FRAME_BYTES_MAX
 from memd.base.paths import Paths
-from memd.rpc import envelope, framing
+from memd.rpc import envelope
 
 TIMEOUT_S: Final = 30.0
 READ_BYTES: Final = 262_144
@@ -96,7 +96,7 @@ def _is_keyed(method: str) -> bool:
 def frame(request_id: int, method: str, params: dict[str, Any]) -> bytes:
     """Return a request as a frame. Raises InvalidError or TooLargeError if it cannot be sent."""
     try:
-        encoded = framing.write(envelope.request(request_id, method, params))
+        encoded = envelope.write(envelope.request(request_id, method, params))
     except TypeError as error:  # it names the type alone
         raise InvalidError(
             f"the params of {method} cannot be sent: {error}",
@@ -151,12 +151,12 @@ def hello(key: str | None) -> bytes:
 
 def cancel(request_id: int) -> bytes:
     """Return the frame that cancels a request."""
-    return framing.write(envelope.notification(envelope.CANCEL, {"id": request_id}))
+    return envelope.write(envelope.notification(envelope.CANCEL, {"id": request_id}))
 
 
 def parse_answer(frame: bytes) -> dict[str, Any]:
     """Return the message in *frame*. Raises ParseError if no memd sent it."""
-    message = framing.parse(frame)
+    message = envelope.parse(frame)
     if not isinstance(message, dict):
         raise ParseError("what answers on the socket is no memd")
     return message

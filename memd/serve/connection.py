@@ -19,7 +19,7 @@ from typing import Any, Protocol, cast
 
 from memd.base import errors, limits
 from memd.base.errors import InvalidRequestError, MemdError, StoppingError, TooLargeError
-from memd.rpc import envelope, framing
+from memd.rpc import envelope
 from memd.serve.authority import Credentials
 from memd.serve.dispatch import ActiveRequest, Dispatch, error_frame
 from memd.serve.events import Link, Listener
@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
         self._hub = hub
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._splitter = framing.Splitter()
+        self._splitter = envelope.Splitter()
         self._backlog: deque[bytes | MemdError] = deque()
         self._request_slots = asyncio.Semaphore(limits.IN_FLIGHT_REQUESTS_MAX)
         self._frame_tasks: set[asyncio.Task[None]] = set()

@@ -9,13 +9,13 @@ import pytest
 from memd.base import errors
 from memd.base.errors import InternalError, InvalidError, InvalidRequestError, MemdError
 from memd.base.limits import BATCH_REQUESTS_MAX, NAME_CHARS_MAX
-from memd.rpc import envelope, faults, framing
+from memd.rpc import envelope, faults
 
 GOOD = {"jsonrpc": "2.0", "id": 1, "method": "m"}
 
 
 def only(message: Any) -> envelope.Member:
-    (member,), batch = envelope.read(framing.write(message))
+    (member,), batch = envelope.read(envelope.write(message))
     assert not batch
     return member
 
@@ -41,7 +41,7 @@ def test_an_answer_is_told_from_a_request_and_means_nothing_in_a_batch() -> None
     answer = {"jsonrpc": "2.0", "id": "x", "result": 1}
     assert only(answer) == envelope.PeerAnswer("x", 1)
     assert only({"jsonrpc": "2.0", "id": "x", "error": {}}) == envelope.PeerAnswer("x", failed=True)
-    ((member,), is_batch) = envelope.read(framing.write([answer]))
+    ((member,), is_batch) = envelope.read(envelope.write([answer]))
     assert is_batch
     assert isinstance(member, envelope.InvalidMember)
     assert member.notification
@@ -74,16 +74,16 @@ def test_params_go_by_name() -> None:
 
 
 def test_one_bad_member_of_a_batch_is_refused_alone() -> None:
-    received, batch = envelope.read(framing.write([GOOD, 1, {**GOOD, "id": 2}]))
+    received, batch = envelope.read(envelope.write([GOOD, 1, {**GOOD, "id": 2}]))
     assert batch
     assert [type(member).__name__ for member in received] == ["Request", "InvalidMember", "Request"]
 
 
 def test_a_batch_holds_one_request_at_least_and_not_too_many() -> None:
     with pytest.raises(InvalidRequestError):
-        envelope.read(framing.write([]))
+        envelope.read(envelope.write([]))
     with pytest.raises(errors.TooLargeError):
-        envelope.read(framing.write([GOOD] * (BATCH_REQUESTS_MAX + 1)))
+        envelope.read(envelope.write([GOOD] * (BATCH_REQUESTS_MAX + 1)))
 
 
 def test_every_kind_of_error_has_a_code_and_every_code_a_kind() -> None:

@@ -13,7 +13,7 @@ from support.effort import effort
 
 from memd.base.errors import InvalidError, ParseError, TooLargeError
 from memd.base.limits import FRAME_BYTES_MAX, FRAME_DEPTH_MAX
-from memd.rpc import framing
+from memd.rpc import envelope
 
 plain = st.recursive(
     st.none()
@@ -28,16 +28,16 @@ plain = st.recursive(
 
 @given(plain)
 def test_what_is_written_is_read_again(value: Any) -> None:
-    frame = framing.write(value)
+    frame = envelope.write(value)
     assert frame.endswith(b"\n")
     assert frame.count(b"\n") == 1
-    assert framing.read(frame[:-1]) == value
+    assert envelope.parse_request(frame[:-1]) == value
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused_with_a_typed_error(frame: bytes) -> None:
     with contextlib.suppress(ParseError, InvalidError):
-        framing.write(framing.read(frame))
+        envelope.write(envelope.parse_request(frame))
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_any_bytes_are_read_or_refused_with_a_typed_error(frame: bytes) -> None:
 )
 def test_what_is_not_strict_json_is_a_parse_error(frame: bytes) -> None:
     with pytest.raises(ParseError):
-        framing.read(frame)
+        envelope.parse_request(frame)
 
 
 @pytest.mark.parametrize("line", [b"POST / HTTP/1.1\r", b"{", b'  "jsonrpc": "2.0",'])
 def test_a_line_of_http_or_of_indented_json_is_told_what_a_line_is(line: bytes) -> None:
     with pytest.raises(ParseError) as refusal:
-        framing.read(line)
+        envelope.parse_request(line)
     assert "one JSON object per line" in (refusal.value.hint or "")
 
 
@@ -79,17 +79,20 @@ def test_a_line_of_http_or_of_indented_json_is_told_what_a_line_is(line: bytes) 
 )
 def test_a_number_out_of_range_is_invalid(frame: bytes) -> None:
     with pytest.raises(InvalidError):
-        framing.read(frame)
+        envelope.parse_request(frame)
 
 
 def test_the_limits_themselves_are_allowed() -> None:
-    assert framing.read(b"[9223372036854775807,-9223372036854775808]") == [2**63 - 1, -(2**63)]
-    framing.read(b"[" * FRAME_DEPTH_MAX + b"]" * FRAME_DEPTH_MAX)
+    assert envelope.parse_request(b"[9223372036854775807,-9223372036854775808]") == [
+        2**63 - 1,
+        -(2**63),
+    ]
+    envelope.parse_request(b"[" * FRAME_DEPTH_MAX + b"]" * FRAME_DEPTH_MAX)
 
 
 def test_brackets_in_a_string_are_not_depth() -> None:
     text = '[{"' * 1_000 + '\\"' * 50
-    assert framing.read(framing.write([text])[:-1]) == [text]
+    assert envelope.parse_request(envelope.write([text])[:-1]) == [text]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,7 @@ def test_a_hostile_megabyte_is_read_in_bounded_time(frame: bytes) -> None:
     gc.freeze()  # a daemon has not the objects of two thousand tests to walk
     try:
         with effort() as spent, contextlib.suppress(ParseError):
-            framing.read(frame)
+            envelope.parse_request(frame)
         assert spent.units < 50
     finally:
         gc.unfreeze()
@@ -116,13 +119,13 @@ def test_a_hostile_megabyte_is_read_in_bounded_time(frame: bytes) -> None:
 def test_a_text_that_cannot_be_stored_is_invalid_wherever_it_stands(text: str) -> None:
     for value in (text, [text], {"a": {"b": [text]}}, {text: 1}):
         with pytest.raises(InvalidError):
-            framing.check_texts(value)
-    framing.check_texts({"a": ["fine \U0001f600"]})
+            envelope.check_texts(value)
+    envelope.check_texts({"a": ["fine \U0001f600"]})
 
 
 def test_a_frame_over_the_limit_is_too_large() -> None:
     with pytest.raises(TooLargeError):
-        framing.read(b" " * (FRAME_BYTES_MAX + 1))
+        envelope.parse_request(b" " * (FRAME_BYTES_MAX + 1))
 
 
 @given(
@@ -134,7 +137,7 @@ def test_a_stream_is_cut_at_its_line_ends_however_it_arrives(
     stream = b"".join(
         line + data.draw(st.sampled_from([b"\n", b"\r\n", b"\n\n"])) for line in lines
     )
-    splitter = framing.Splitter()
+    splitter = envelope.Splitter()
     frames: list[bytes] = []
     while stream:
         size = data.draw(st.integers(1, len(stream)))
@@ -146,14 +149,14 @@ def test_a_stream_is_cut_at_its_line_ends_however_it_arrives(
 
 
 def test_the_frames_before_one_over_the_limit_are_kept() -> None:
-    splitter = framing.Splitter(bytes_max=4)
+    splitter = envelope.Splitter(bytes_max=4)
     assert splitter.feed(b"1\n2\n34567\n8\n") == [b"1", b"2"]
     assert isinstance(splitter.overflow, TooLargeError)
     assert splitter.feed(b"9\n") == []
 
 
 def test_an_unfinished_frame_over_the_limit_is_not_waited_for() -> None:
-    splitter = framing.Splitter(bytes_max=4)
+    splitter = envelope.Splitter(bytes_max=4)
     assert splitter.feed(b"1234") == []
     assert splitter.overflow is None
     splitter.feed(b"5")
@@ -162,6 +165,6 @@ def test_an_unfinished_frame_over_the_limit_is_not_waited_for() -> None:
 
 def test_a_frame_is_as_deep_as_it_may_be_and_no_deeper() -> None:
     depth = FRAME_DEPTH_MAX - 1
-    framing.read(b"[" * depth + b"[],[]" + b"]" * depth)
+    envelope.parse_request(b"[" * depth + b"[],[]" + b"]" * depth)
     with pytest.raises(ParseError):
-        framing.read(b"[" * depth + b"[[]],[]" + b"]" * depth)
+        envelope.parse_request(b"[" * depth + b"[[]],[]" + b"]" * depth)
