@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from memd.domain.enums import SearchMode
-from memd.recall.last_session import put_digests_first
 from memd.recall.question import Question
 from memd.recall.ranking.features import (
     NO_STATISTICS,
@@ -18,7 +17,12 @@ from memd.recall.ranking.features import (
     measure,
 )
 from memd.recall.ranking.newer import Kin, find_kin
-from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
+from memd.recall.ranking.rankings import (
+    Ranked,
+    put_digests_first,
+    rank_by_time,
+    rank_with_gate,
+)
 from memd.recall.ranking.weights import Tuned, shipped_weights
 from memd.recall.scope import SearchScope
 from memd.store.file.connect import Reading

@@ -20,7 +20,6 @@ from memd.domain.enums import SearchMode
 from memd.domain.values import matched_part
 from memd.extract.times import find_periods
 from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidates
-from memd.recall.last_session import find_last_digests
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.ranking.weights import ActiveTuning, TuningTrial
 from memd.recall.retrievers import (
@@ -34,7 +33,7 @@ from memd.recall.retrievers import (
     sparse_search,
 )
 from memd.recall.scope import SearchScope, SearchTarget, search_targets
-from memd.recall.times import event_periods
+from memd.recall.times import event_periods, find_last_digests
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database

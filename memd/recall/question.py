@@ -60,7 +60,7 @@ class Question:
     asks_decided: bool = False
     """Whether it asks for what was decided."""
     last_digests: tuple[int, ...] = ()
-    """For a question about where the work stopped, the digests that tell it (``last_session``)."""
+    """For a question about where the work stopped, the digests that tell it (``times``)."""
 
     @property
     def person(self) -> str | None:

@@ -40,6 +40,7 @@ class Ranked:
 NOW_BOOST = 1.0  # added to the score of the newest of the best, for a question about now
 IN_TIME = 0.5  # relevance of what lies within a time when the question names nothing else
 IN_TIME_ENTRIES = 8
+DIGEST_RELEVANCE = 0.9  # of the digests that tell where the work stopped, where that is asked
 _THEN, _NAMED = 3.0, 2.0  # fits above any other: it happened then, its text names that time
 DECIDES = frozenset(("decision", "correction", "constraint", "preference"))
 PROJECT_BOOST = 0.5  # added to the score of memories of the active project (SPEC D1)
@@ -141,6 +142,16 @@ def rank_by_time(
     left = [item for item in items if item.measured.candidate.memory_key not in keys]
     return [replace(item, relevance=IN_TIME, passes=True, bar=0.0) for item in answers] + [
         replace(item, passes=False, relevance=min(item.relevance, IN_TIME)) for item in left
+    ]
+
+
+def put_digests_first(items: Sequence[Ranked], digests: Sequence[int]) -> list[Ranked]:
+    """Return *items* with the *digests* first, in their order: they answer in any case."""
+    by_key = {item.measured.candidate.memory_key: item for item in items}
+    answers = [by_key[key] for key in digests if key in by_key]
+    others = [item for item in items if item.measured.candidate.memory_key not in digests]
+    return [replace(item, relevance=DIGEST_RELEVANCE, passes=True, bar=0.0) for item in answers] + [
+        replace(item, relevance=min(item.relevance, DIGEST_RELEVANCE)) for item in others
     ]
 
 

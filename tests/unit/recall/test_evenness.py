@@ -10,9 +10,9 @@ from support.ranked import an_entry, selected
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import DIGEST_TAG
-from memd.recall.ranking.evenness import UNEVEN, weigh_evenness
 from memd.recall.ranking.features import TokenMatch
 from memd.recall.ranking.rankings import Ranked
+from memd.recall.select import UNEVEN, weigh_evenness
 
 BIRTHDAY = "when is Jannik's birthday?"
 BAR = 0.05

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.ranked import an_entry
 
-from memd.recall.last_session import asks_for_last_session, put_digests_first
+from memd.recall.ranking.rankings import put_digests_first
+from memd.recall.times import asks_for_last_session
 
 ASKS = """
     Where did we leave off? | where were we | so, where are we at? | What is still to do?
