@@ -342,7 +342,8 @@ class Ingest:
         turned_away = [
             (caller.agent_id, item.id) for receipt in receipts for item in receipt.turned_away
         ]
-        emit_turned_away(self.emit, turned_away)
+        if turned_away:
+            emit_turned_away(self.emit, turned_away)
         emit_flagged(self.emit, caller.agent_id, receipts)
 
 

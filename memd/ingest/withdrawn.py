@@ -52,7 +52,8 @@ _QUALIFIED = re.compile(
 
 def may_take_back(text: str) -> bool:
     """Return whether *text* may take a preference of its owner back."""
-    return bool(_list_withdrawn(text) or _unwanted_words(text))
+    plain = _plain(text)
+    return bool(plain) and bool(_list_withdrawn(plain) or _unwanted_words(plain))
 
 
 def takes_back(text: str, value: str) -> bool:
@@ -65,13 +66,13 @@ def takes_back(text: str, value: str) -> bool:
     >>> takes_back("I don't want short answers any more", "I prefer short answers to mails")
     False
     """
-    plain = _plain(value)
+    plain, now = _plain(value), _plain(text)
     for pattern, is_wanted in ((_WANTED, True), (_HATED, False)):
         if match := pattern.fullmatch(plain):
             words = _words(match["what"])
             return words is not None and (
-                (is_wanted, words) in _list_withdrawn(text)
-                or (is_wanted and _is_kind_of(words, _unwanted_words(text)))
+                (is_wanted, words) in _list_withdrawn(now)
+                or (is_wanted and _is_kind_of(words, _unwanted_words(now)))
             )
     return False
 
@@ -81,17 +82,16 @@ def _is_kind_of(words: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
     return bool(unwanted) and words[-len(unwanted) :] == unwanted
 
 
-def _unwanted_words(text: str) -> tuple[str, ...]:
-    """Return the words of what *text* wants no more of any kind, beside what it prefers."""
-    match = _NO_MORE_OF.fullmatch(_plain(text))
+def _unwanted_words(plain: str) -> tuple[str, ...]:
+    """Return the words of what a text wants no more of any kind, beside what it prefers."""
+    match = _NO_MORE_OF.fullmatch(plain)
     if match is None or _words(match["one"]) is None:
         return ()
     return _words(match["what"] or match["more"]) or ()
 
 
-def _list_withdrawn(text: str) -> list[tuple[bool, tuple[str, ...]]]:
-    """Return what no longer holds when *text* is said: whether it was wanted, and its words."""
-    plain = _plain(text)
+def _list_withdrawn(plain: str) -> list[tuple[bool, tuple[str, ...]]]:
+    """Return what no longer holds when a text is said: whether it was wanted, and its words."""
     if over := _INSTEAD.fullmatch(plain):
         one, what = _words(over["one"]), _words(over["what"])
         if one is None or what is None:
