@@ -52,7 +52,9 @@ CODES = {
 
 PROJECT = "memd/project"
 """The name in ``_meta`` of the project in which the assistant works."""
-_PLACED = frozenset({"tools/call", "resources/read", "prompts/get"})
+_PLACED = frozenset(
+    {"tools/call", "resources/read", "prompts/get", "initialize", "server/discover"}
+)
 _MEMBERS = frozenset({"method", "result", "error"})
 _NO_REQUEST = "a line must be a request, an object with a method, or a batch of these"
 _CHUNK_BYTES = 65_536

@@ -45,6 +45,9 @@ from memd.store.memory import memories, shared
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import StoredMemory
 
+ALL_PREFERENCES = "user preferences"
+"""Ranked beside the preferences: where it answers best, somebody asks for all of them."""
+
 
 @dataclass(frozen=True)
 class Recall:
@@ -294,7 +297,8 @@ class Recall:
         """Return the preferences of an answer, the relevant ones first, then the newest (SPEC D5).
 
         Where only *matching* ones are asked for, a preference that is a memory is ranked as such;
-        those that were set by name are ranked and gated by themselves.
+        those that were set by name are ranked and gated by themselves. Who asks for "preferences"
+        gets all.
         """
         if request.preferences == "first":
             return rows
@@ -303,9 +307,11 @@ class Recall:
             RankableText(row.name, f"{row.name.replace('_', ' ')}: {row.value}", row.updated_at_us)
             for row in by_name.values()
         ]
-        ranker = TextRanker(self.db, self.embedder)
-        ranking = await ranker.rank(request.query, texts)
-        return [by_name[text.key] for text in ranking.relevant]
+        if rows:
+            texts.append(RankableText("", ALL_PREFERENCES, 0))
+        ranking = await TextRanker(self.db, self.embedder).rank(request.query, texts)
+        keys = [text.key for text in ranking.relevant]
+        return rows if keys[:1] == [""] else [by_name[key] for key in keys if key]
 
 
 def _list_newest(conn: Reading, scopes: ScopeResolver, limit: int) -> list[StoredMemory]:

@@ -66,10 +66,10 @@ def test_who_shakes_no_hands_discovers_and_says_its_revision_each_time(pump: Pum
     result = pump.ask("server/discover", {"_meta": MODERN})["result"]
     assert result["supportedVersions"] == [NEWEST]
     assert result["resultType"] == "complete"
-    assert result["cacheScope"] == "public"
-    assert result["ttlMs"] > 0
     listed = pump.ask("tools/list", {"_meta": MODERN})["result"]
     assert listed["resultType"] == "complete"
+    assert listed["cacheScope"] == "public"
+    assert listed["ttlMs"] > 0
     called = pump.ask("tools/call", {"_meta": MODERN, "name": "memory_status"})["result"]
     assert called["resultType"] == "complete"
     assert called["structuredContent"]["client"] == "local"

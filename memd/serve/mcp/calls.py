@@ -71,10 +71,11 @@ async def _recall(call: McpCall) -> list[dict[str, Any]]:
         "preferences": "matching",
         "show_sources": True,
     }
-    if "limit" in arguments:
-        params["top_k"] = read.limit(arguments, 5, SEARCH_MAX)
+    most = read.limit(
+        arguments, SEARCH_MAX, SEARCH_MAX
+    )  # no ``top_k``: that brings what is unlikely
     result = await call.ask("memory.recall", params)
-    return [_from_chunk(chunk) for chunk in result.memories]
+    return [_from_chunk(chunk) for chunk in result.memories[:most]]
 
 
 async def _add(call: McpCall) -> Answer:

@@ -15,7 +15,14 @@ from memd.base.errors import InvalidError
 from memd.base.limits import PROJECT_CHARS_MAX
 from memd.inject.tools.arguments import short_value
 from memd.serve.mcp.calls import CALLS, Ask, McpCall, run
-from memd.serve.mcp.resources import PROMPTS, RESOURCES, TEMPLATES, get_prompt, read_resource
+from memd.serve.mcp.resources import (
+    PROMPTS,
+    RESOURCES,
+    TEMPLATES,
+    get_prompt,
+    read_resource,
+    read_rules,
+)
 from memd.serve.mcp.tools import TOOLS
 from memd.view.view import ENTRY_TAG, untrusted_content_directive
 
@@ -34,7 +41,8 @@ _PLACED: Final = frozenset({"memory.recall", "memory.ingest", "inject.brief"})
 """Methods that prefer or file memories by project."""
 _TOOL_USE: Final = "claudecode/toolUseId"
 _TOOLS_HINT: Final = "tools/list names all"
-_FRESH_MS: Final = 300_000  # how long a client may cache the lists
+_PRIVATE: Final = {"ttlMs": 0, "cacheScope": "private"}
+_PUBLIC: Final = {"ttlMs": 300_000, "cacheScope": "public"}
 
 SERVER: Final = {"name": "memd", "title": "memd", "version": __version__}
 CAPABILITIES: Final = {
@@ -43,9 +51,10 @@ CAPABILITIES: Final = {
     "prompts": {"listChanged": False},
 }
 INSTRUCTIONS: Final = (
-    "memd keeps what was said, decided and learnt in earlier sessions. Search it before asking the "
-    "user for something they may have said before, and before relying on a convention or a "
-    "preference. Add what a later session will need, when you learn it. "
+    "memd keeps what was said, decided and learnt in earlier sessions. Search it when a "
+    'conversation begins without a brief of memd, for its subject and for "user preferences"; '
+    "before asking the user for something they may have said before; and before relying on a "
+    "convention. Add what a later session will need, when you learn it. "
     + untrusted_content_directive((ENTRY_TAG,))
 )
 
@@ -71,28 +80,31 @@ class Mcp:
         version = meta.get(_VERSION)
         if version is not None and version not in (NEWEST, *HANDSHAKES):
             return _version_error(version)
-        ask = _in_project(ask, meta.get(_PROJECT))
-        modern = version == NEWEST or method == "server/discover"
+        project = meta.get(_PROJECT)
+        if not isinstance(project, str) or not 0 < len(project) <= PROJECT_CHARS_MAX:
+            project = None
+        ask = _in_project(ask, project)
+        fresh: Mapping[str, Any] = {}
         if method == "tools/call":
             result = await _call(params, meta, ask)
         elif method == "prompts/get":
             result = await get_prompt(params, ask)
         elif method == "resources/read":
-            result = await read_resource(params, ask)
-            if modern:
-                result |= {"ttlMs": 0, "cacheScope": "private"}
+            result, fresh = await read_resource(params, ask), _PRIVATE
+        elif method in {"initialize", "server/discover"}:
+            rules = await read_rules(ask, project)
+            result, fresh = _introduce(method, params, rules), _PRIVATE
         else:
-            result = _static_result(method, params)
-            if modern and method != "ping":
-                result |= {"ttlMs": _FRESH_MS, "cacheScope": "public"}
-        if modern:
-            result |= {"resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER}}
+            result, fresh = _listing(method)
+        if version == NEWEST or method == "server/discover":
+            serves = {f"{_META}serverInfo": SERVER}
+            result |= {**fresh, "resultType": "complete", "_meta": serves}
         return {"result": result}
 
 
-def _in_project(ask: Ask, project: object) -> Ask:
+def _in_project(ask: Ask, project: str | None) -> Ask:
     """Return *ask* for a client that works in *project*, unchanged for one that says none."""
-    if not isinstance(project, str) or not 0 < len(project) <= PROJECT_CHARS_MAX:
+    if project is None:
         return ask
 
     async def ask_there(name: str, params: dict[str, Any]) -> Any:
@@ -101,22 +113,25 @@ def _in_project(ask: Ask, project: object) -> Ask:
     return ask_there
 
 
-def _static_result(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of a method that needs no call of memd."""
-    if method == "initialize":
-        version = params.get("protocolVersion")
-        agreed = version if version in HANDSHAKES else HANDSHAKES[0]
-        return {"protocolVersion": agreed, **_introduction()}
-    if method == "server/discover":
-        return {"supportedVersions": [NEWEST], **_introduction()}
-    if method in _LISTS:
-        name, items = _LISTS[method]
-        return {name: list(items)}
-    return {}
+def _introduce(method: str, params: Mapping[str, Any], rules: list[str]) -> dict[str, Any]:
+    """Return what a client is told of memd when it connects, with the *rules* of all prompts."""
+    version = params.get("protocolVersion")
+    agreed = version if version in HANDSHAKES else HANDSHAKES[0]
+    revision = {"supportedVersions": [NEWEST]}
+    return {
+        **({"protocolVersion": agreed} if method == "initialize" else revision),
+        "capabilities": CAPABILITIES,
+        "serverInfo": SERVER,
+        "instructions": "\n\n".join([INSTRUCTIONS, *rules]),
+    }
 
 
-def _introduction() -> dict[str, Any]:
-    return {"capabilities": CAPABILITIES, "serverInfo": SERVER, "instructions": INSTRUCTIONS}
+def _listing(method: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """Return a list, the same for every client, with how long one may cache it; {} for a ping."""
+    if method not in _LISTS:
+        return {}, {} if method == "ping" else _PUBLIC
+    name, items = _LISTS[method]
+    return {name: list(items)}, _PUBLIC
 
 
 async def _call(params: Mapping[str, Any], meta: Mapping[str, Any], ask: Ask) -> dict[str, Any]:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from memd.base.errors import InvalidError
+from memd.base.errors import InvalidError, MemdError
+from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
+from memd.guard.redaction import redact
+from memd.inject.prompt import Prompt, to_preference_line
 from memd.inject.tools.arguments import short_value
 from memd.serve.mcp.calls import Ask, McpCall, run
+from memd.text.tokens import DefaultTokenEstimator
 
 RECENT, BRIEF = "memory://recent", "memory://brief"
 _ITEM: Final = "memory://item/"
 _TEXT: Final = "text/plain"
+RULES_TOKENS: Final = 320
+"""With memd's own instructions less than the 2,048 characters after which one client cuts them."""
 
 RESOURCES: Final[tuple[dict[str, Any], ...]] = (
     {
@@ -60,6 +66,25 @@ PROMPTS: Final[tuple[dict[str, Any], ...]] = (
         "arguments": [],
     },
 )
+
+
+async def read_rules(ask: Ask, project_id: str | None) -> list[str]:
+    """Return the policies, and the preferences that are the owner's, as far as they fit.
+
+    Each prompt has them, but an assistant without hooks has no other way to get them unasked.
+    What nobody confirmed is left out, since instructions are no fence. None for a client that may
+    not read.
+    """
+    try:
+        policies = await ask("org.policies", {"limit": POLICIES_SHOWN_ITEMS_MAX})
+        preferences = (await ask("preference.list", {})).items
+    except MemdError:
+        return []
+    prompt = Prompt(RULES_TOKENS, DefaultTokenEstimator())
+    prompt.add_policies([redact(policy.content) for policy in policies])
+    here = [each for each in preferences if each.project_id in {None, project_id}]
+    prompt.add_preferences([line for each in here if not (line := to_preference_line(each)).mark])
+    return [message.content for message in prompt.messages]
 
 
 async def read_resource(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
