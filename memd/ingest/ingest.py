@@ -224,8 +224,10 @@ class Ingest:
         if changes.content is not None and self.secrets == "refuse":
             screening = await self.work.run_sized(size, screen, changes.content)
             refuse_kinds(screening.kinds, self.secrets, "content")
-        new = await self.work.run_sized(size, admit_update, changes, self.counter, self.secrets)
         now_us = self.clock.now_us
+        new = await self.work.run_sized(
+            size, admit_update, changes, self.counter, self.secrets, now_us()
+        )
         await self.db.write(
             caller, lambda conn: apply_update(conn, caller, memory_id, new, now_us()), reply=str
         )

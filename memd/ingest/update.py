@@ -36,9 +36,13 @@ class AdmittedUpdate(NamedTuple):
 
 
 def admit_update(
-    update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy
+    update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy, now_us: int
 ) -> AdmittedUpdate:
-    """Screen *update*; its text changes only by its secrets, as in memory.store."""
+    """Screen *update*; its text changes only by its secrets, as in memory.store.
+
+    What an assistant writes anew is of now: it says what holds now, and of two memories that differ
+    a reader believes the later one. A person mends their own words, whose day stays.
+    """
     if update.content is None:
         return AdmittedUpdate(update, None, 0)
     content = admit(update.content, secrets).text
@@ -47,6 +51,7 @@ def admit_update(
         content,
         max(1, counter.count(content)),
         suspicion(content),
+        now_us if update.origin is Origin.ASSISTANT else None,
         preference=preference_of(content, content, MemoryCategory.PROCEDURAL, counter=counter),
     )
 
