@@ -234,7 +234,8 @@ class Pump:
         until = time.monotonic() + WAIT_S
         while (sock := connect_first(paths)) is None:
             if time.monotonic() > until:
-                raise LineError(f'no memd listens on {paths[0]}: start it with "memd serve"')
+                which = f" --profile {self._profile}" if self._profile else ""
+                raise LineError(f'no memd listens on {paths[0]}: start it with "memd serve{which}"')
             time.sleep(_RETRY_S)
         try:
             if key is not None:

@@ -118,8 +118,14 @@ class LostError(MemoryConnectionError):
 
 
 def not_running(path: str) -> NotRunningError:
-    """Return the error for a socket on which no daemon listens."""
-    return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")
+    """Return the error for a socket on which no daemon listens.
+
+    >>> not_running("/run/user/1000/memd/memd-work.sock").hint
+    'start it: memd serve --profile work'
+    """
+    _, _, profile = os.path.basename(path).removesuffix(".sock").partition("memd-")  # noqa: PTH119
+    which = f" --profile {profile}" if profile else ""
+    return NotRunningError(f"no daemon listens on {path}", hint=f"start it: memd serve{which}")
 
 
 def no_answer(method: str, seconds: float) -> errors.TimeoutError:

@@ -456,12 +456,12 @@ def test_json_that_is_no_request_is_answered_at_once(
 
 
 def test_without_a_daemon_each_request_is_told_how_to_start_one(tmp_path: Path) -> None:
-    with pumped(tmp_path) as pump:
+    with pumped(tmp_path, "--profile", "work") as pump:
         pump.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         error = pump.ask("initialize", {"protocolVersion": "2025-06-18"})["error"]
     assert error["code"] == -32004
     assert error["data"] == {"kind": "not_running", "retry": True}
-    assert "memd serve" in error["message"]
+    assert '"memd serve --profile work"' in error["message"]
 
 
 def test_a_pump_outlives_the_daemon_and_finds_the_next(tmp_path: Path) -> None:
