@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -36,6 +37,7 @@ from memd.view.view import one_line
 
 ERASE_ROWS, ERASE_ROWS_FULL = 16, 4
 """Memories that one transaction erases, some 80 ms; on a full disk, whose reserve holds its log."""
+ERASE_MESSAGES = 256  # in one transaction
 
 _TIMES = {"since", "until"}
 
@@ -89,8 +91,8 @@ class Trash:
         so that other writes go on: after a kill some may be left, and the same request again erases
         them.
 
-        A filter with a session and nothing else also means the messages that naps stored of it. A
-        message is also erased with a memory that contains its text.
+        A filter with nothing but a session and times also means the messages that naps stored of
+        it, or of all. A message is also erased with a memory that contains its text.
 
         Raises BusyError when the rows are erased but a reader prevents emptying the log, so that
         bytes may be left: the same request again finishes it. Raises InvalidError for a filter
@@ -102,7 +104,7 @@ class Trash:
         erasure.check()
 
         def preview_work(conn: Reading) -> ForgetResult:
-            messages = session_messages.count(conn, erasure.session(conn))
+            messages = len(erasure.messages(conn))
             rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
             preview = _receipt(rows, learnt, messages)
             return preview.model_copy(update={"texts": _first_lines(conn, rows)})
@@ -123,8 +125,12 @@ class Trash:
 
     async def _erase(self, erasure: _Erasure) -> ForgetResult:
         """Erase what is to be forgotten, in steps."""
-        rows = await self.db.read(lambda conn: erasure.rows(conn, self.clock.now_us()))
-        steps = _Steps(erasure, rows, self.clock)
+
+        def select(conn: Reading) -> _Steps:
+            rows = erasure.rows(conn, self.clock.now_us())
+            return _Steps(erasure, rows, erasure.messages(conn), self.clock)
+
+        steps = await self.db.read(select)
         while True:
             try:
                 if (forgotten := await steps.run(self.db)) is not None:
@@ -265,7 +271,7 @@ class _Erasure:
         """
         agent_key = names.agent_key(conn, self.caller.agent_id)
         condition, since_us, until_us = self.condition, None, None
-        if self.ids is None and condition is not None and _has_only_times(condition):
+        if self.ids is None and condition is not None and _has_only(condition, _TIMES):
             since_us = to_us(condition.since)
             until_us = to_us(condition.until)
         selection = (() if self.ids is None else self.ids, since_us, until_us)
@@ -275,14 +281,19 @@ class _Erasure:
             learnings.list_proofs(conn, PATTERNS, agent_key, *selection),
         )
 
-    def session(self, conn: Reading) -> int | None:
-        """Return the session if the filter is one session as a whole, else None."""
-        if self.condition is None or self.condition.session_id is None:
-            return None
-        if any(getattr(self.condition, name) for name in _CONDITIONS if name != "session_id"):
-            return None
+    def messages(self, conn: Reading) -> list[int]:
+        """Return the texts of the messages that are erased: of a session, of a time, or of both."""
+        condition = self.condition
+        if condition is None or not _has_only(condition, _TIMES | {"session_id"}):
+            return []
         agent_key = names.agent_key(conn, self.caller.agent_id)
-        return names.find_session(conn, agent_key, self.condition.session_id)
+        session_key = None
+        if condition.session_id is not None:
+            session_key = names.find_session(conn, agent_key, condition.session_id)
+            if session_key is None:
+                return []
+        since_us, until_us = to_us(condition.since), to_us(condition.until)
+        return session_messages.list_texts(conn, agent_key, session_key, since_us, until_us)
 
 
 @dataclass
@@ -291,28 +302,30 @@ class _Steps:
 
     erasure: _Erasure
     rows: Sequence[tuple[int, str, bytes]]
+    messages: Sequence[int]
     clock: Clock
     size: int = ERASE_ROWS
     done: int = 0
-    messages: int | None = None
+    messages_done: int = 0
 
     async def run(self, db: Database) -> ForgetResult | None:
         """Erase the next few; the last step stores the reply, and returns it."""
         caller = self.erasure.caller
+        if self.messages_done < len(self.messages):
+            # Before the memories, which take some with them: so all are counted.
+            await db.write(caller, self._erase_messages)
+            self.messages_done += ERASE_MESSAGES
+            return None
         if self.done + self.size >= len(self.rows):
             return await db.write(caller, self._finish, reply=ForgetResult)
-        if self.messages is None:
-            self.messages = await db.write(caller, self._erase_messages)
         await db.write(caller, self._erase_rows)
         self.done += self.size
         return None
 
-    def _erase_messages(self, conn: Writing) -> int:
-        # Before the memories, which take some with them: so all are counted.
-        messages = session_messages.erase(conn, self.erasure.session(conn))
-        if messages:
-            scrub.note_residue(conn)
-        return messages
+    def _erase_messages(self, conn: Writing) -> None:
+        end = self.messages_done + ERASE_MESSAGES
+        session_messages.erase(conn, self.messages[self.messages_done : end])
+        scrub.note_residue(conn)
 
     def _erase_rows(self, conn: Writing) -> None:
         keys = [key for key, _, _ in self.rows[self.done : self.done + self.size]]
@@ -322,14 +335,13 @@ class _Steps:
             scrub.note_residue(conn)
 
     def _finish(self, conn: Writing) -> ForgetResult:
-        messages = self._erase_messages(conn) if self.messages is None else self.messages
         self._erase_rows(conn)
         learnt = self.erasure.learnings(conn)
         learnings.erase(conn, LEARNINGS, learnt.agent_key, _ids_of(learnt.lessons))
         learnings.erase(conn, PATTERNS, learnt.agent_key, _ids_of(learnt.patterns))
         if learnt.lessons or learnt.patterns:
             scrub.note_residue(conn)
-        return _receipt(self.rows, learnt, messages)
+        return _receipt(self.rows, learnt, len(self.messages))
 
 
 def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:
@@ -371,7 +383,7 @@ def _receipt(
     )
 
 
-def _has_only_times(condition: MemoryFilter) -> bool:
+def _has_only(condition: MemoryFilter, names_: AbstractSet[str]) -> bool:
     return not any(
-        getattr(condition, name) for name in MemoryFilter.model_fields if name not in _TIMES
+        getattr(condition, name) for name in MemoryFilter.model_fields if name not in names_
     )

@@ -21,7 +21,7 @@ class ForgetResult(Value):
 
     count: int = Field(ge=0)
     messages: int = Field(default=0, ge=0)
-    """Erased messages of a session that was forgotten as a whole."""
+    """Erased messages of the session, or of the time, that was forgotten as a whole."""
     ids: tuple[Name, ...] = ()
     texts: tuple[Text, ...] = ()
     proof: str = ""

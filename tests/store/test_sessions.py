@@ -38,6 +38,13 @@ MESSAGES: list[dict[str, Any]] = [
 ]
 
 
+LATER: list[dict[str, Any]] = [
+    {"role": "user", "content": "What is the weather on the Schlossberg?"},
+    {"role": "assistant", "content": "That I do not know."},
+]
+MESSAGES_BEGAN = from_us(0)
+
+
 async def nap(house: Rooms, session_id: str | None = "s", **more: Any) -> NapResult:
     return await nap_over(house, **{"messages": MESSAGES, "session_id": session_id, **more})
 
@@ -403,6 +410,28 @@ async def test_a_narrower_filter_leaves_the_other_messages(house: Rooms) -> None
     gone = await house.trash.forget(ADA, condition=only)
     assert (gone.count, gone.messages) == (4, 0)
     assert await messages(house) == [f"This is turn {n} of the rest." for n in range(4)]
+
+
+async def test_a_time_that_is_forgotten_takes_the_messages_of_that_time(
+    house: Rooms, clock: HeldClock
+) -> None:
+    await nap(house)
+    since = clock.advance(days=1)
+    await nap_over(house, messages=LATER, session_id="later")
+
+    def where(**more: Any) -> MemoryFilter:
+        return MemoryFilter(since=since, **more)
+
+    for left in (where(session_id="s"), where(tags=("none",)), MemoryFilter(until=MESSAGES_BEGAN)):
+        gone = await house.trash.forget(ADA, condition=left)
+        assert (gone.count, gone.messages) == (0, 0)
+    planned = await house.trash.forget(ADA, condition=where(), dry_run=True)
+    gone = await house.trash.forget(ADA, condition=where())
+    assert gone.messages == planned.messages == len(LATER)
+    assert (await house.sessions.messages(ADA, "later", None, 100))[0] == ()
+    assert len(await messages(house)) == len(MESSAGES)
+    assert (await house.trash.forget(ADA, condition=MemoryFilter(since=MESSAGES_BEGAN))).messages
+    assert await messages(house) == []
 
 
 async def test_another_agents_session_of_the_same_name_is_left_alone(house: Rooms) -> None:

@@ -164,23 +164,40 @@ def add(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
     )
 
 
-def count(conn: Reading, session_key: int | None) -> int:
-    return conn.get_count(
-        "SELECT count(*) FROM session_message WHERE session_key = :session_key",
-        {"session_key": session_key},
+def list_texts(
+    conn: Reading,
+    agent_key: int | None,
+    session_key: int | None,
+    since_us: int | None,
+    until_us: int | None,
+) -> list[int]:
+    """Return the text of each message of the session, or of all, that was kept in a time."""
+    return conn.list_ints(
+        """
+        SELECT g.source_key
+          FROM session AS s
+               JOIN session_message AS g ON g.session_key = s.session_key
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE s.agent_key = :agent_key
+           AND (:session_key IS NULL OR s.session_key = :session_key)
+           AND (:since_us IS NULL OR max(o.created_at_us, s.started_at_us) >= :since_us)
+           AND (:until_us IS NULL OR max(o.created_at_us, s.started_at_us) < :until_us)
+         ORDER BY g.session_key, g.ordinal
+        """,
+        {
+            "agent_key": agent_key,
+            "session_key": session_key,
+            "since_us": since_us,
+            "until_us": until_us,
+        },
     )
 
 
-def erase(conn: Writing, session_key: int | None) -> int:
-    """Erase every message of the session with its text; returns how many there were."""
-    keys = conn.list_ints(
-        "SELECT source_key FROM session_message WHERE session_key = ?", (session_key,)
-    )
-    if keys:
-        sources.erase(conn, list({*keys}))
-        payload = f"messages:{session_key}:{len(keys)}".encode()  # what was done, without any text
-        changes.touch(conn, b"", hashlib.sha256(payload).digest())
-    return len(keys)
+def erase(conn: Writing, texts: Sequence[int]) -> None:
+    """Erase messages with their texts."""
+    sources.erase(conn, list({*texts}))
+    payload = f"messages:{len(texts)}".encode()  # what was done, without any text
+    changes.touch(conn, b"", hashlib.sha256(payload).digest())
 
 
 def has_messages(conn: Reading, agent_key: int) -> bool:
