@@ -215,3 +215,13 @@ def test_another_agents_core_memory_is_not_touched(daemon: Spawned, desk: Desk) 
             assert called(other, name, memory_id=mine, content="Theirs.")["is_error"]
 
     assert "Mine." in tool_text(desk, "core_memory_read")
+
+
+def test_a_search_leaves_out_what_hardly_answers(desk: Desk) -> None:
+    desk.store("The dentist is Dr. Roth.")
+    for each in ("The gate opens at nine.", "We deploy on Thursdays.", "The boiler is from 2019."):
+        desk.store(each)
+    for name in ("search_memory", "archival_memory_search"):
+        lines = FENCE.findall(tool_text(desk, name, query="Who is the dentist?", limit=10))
+        assert len(lines) == 1
+        assert "Dr. Roth" in lines[0]

@@ -46,7 +46,7 @@ from memd.inject.tools.arguments import (
     text_of,
 )
 from memd.inject.tools.editing_tools import DEFINITIONS
-from memd.inject.tools.tool_based import SEARCH_LIMIT
+from memd.inject.tools.tool_based import SEARCH_LIMIT, search_query
 from memd.text.tokens import DefaultTokenEstimator
 
 SELF_EDITED = "self_edited"
@@ -224,9 +224,8 @@ class SelfEditingMemoryStrategy:
         if arguments.get("category") is not None:
             categories = frozenset({category_of(arguments, frozenset(MemoryCategory))})
         limit = limit_of(arguments, SEARCH_LIMIT, self._config.archival_search_limit)
-        entries = await self._backend.retrieve(
-            agent_id, MemoryQuery(text=query, categories=categories, limit=limit)
-        )
+        memory_query = search_query(query, categories, limit)
+        entries = await self._backend.retrieve(agent_id, memory_query)
         return render_entries(entries[:limit], list_line)
 
     async def _archival_write(self, agent_id: str, arguments: Arguments) -> str:

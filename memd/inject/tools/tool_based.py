@@ -18,6 +18,7 @@ from typing import Any
 from memd.base import log
 from memd.base.limits import NAME_CHARS_MAX
 from memd.domain.backend import MemoryBackend
+from memd.domain.enums import MemoryCategory
 from memd.domain.inject import (
     MEMORY_TOOLS,
     ChatMessage,
@@ -49,6 +50,8 @@ from memd.inject.tools.arguments import (
 
 SEARCH, RECALL = MEMORY_TOOLS
 SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50
+SEARCH_RELEVANCE_MIN = 0.02
+"""What is less likely to answer is not worth its tokens (decision 0375)."""
 
 QUALIFIES = (
     "Worth remembering and worth looking up is what cannot be read off the files at hand: why "
@@ -157,7 +160,7 @@ class ToolBasedInjectionStrategy:
         limit = limit_of(arguments, SEARCH_LIMIT, self._limit_max)
 
         async def search(text: str) -> tuple[MemoryEntry, ...]:
-            memory_query = MemoryQuery(text=text, categories=categories, limit=limit)
+            memory_query = search_query(text, categories, limit)
             return await self._backend.retrieve(agent_id, memory_query)
 
         entries = await (search(query) if self._loop is None else self._loop.run(query, search))
@@ -201,6 +204,15 @@ class ReformulationLoop:
         """Ask the checker; one that fails ends the loop."""
         check = self.checker.check_sufficiency(query, entries)
         return await isolate(check, True, "sufficiency check")
+
+
+def search_query(
+    text: str, categories: frozenset[MemoryCategory] | None, limit: int
+) -> MemoryQuery:
+    """Return the query of a model's search."""
+    return MemoryQuery(
+        text=text, categories=categories, limit=limit, min_relevance=SEARCH_RELEVANCE_MIN
+    )
 
 
 def merge(*batches: Iterable[MemoryEntry]) -> Entries:
