@@ -183,6 +183,8 @@ class Provenance(Value):
     """A memory and its origin."""
 
     memory: MemoryEntry
+    client: str | None = None
+    """Who brought it: the name of a key, ``local`` without one, None if unknown."""
     made_by: CreatingRun | None = None
     """None for an ingested, stored or imported memory, and after a move to another profile."""
     turns: tuple[SourceMessage, ...] = ()

@@ -151,6 +151,7 @@ def find_provenance(
     rows = memories.by_keys(conn, keys[:SOURCES_MAX])
     return Provenance(
         memory=redact_entry(row.entry()),
+        client=turns.find_client(conn, row.memory_key),
         made_by=None
         if run is None
         else CreatingRun(run_id=run[0], kind=RunKind(run[1]), at=from_us(run[2])),

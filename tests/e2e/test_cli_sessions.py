@@ -84,6 +84,7 @@ def test_why_tells_where_a_memory_comes_from(memd: Memd) -> None:
     code, out, _ = memd("why", ids["The shed is red."])
     assert code == 0
     assert "from shed.md" in out
+    assert ", by your own command" in out
     assert "stored as received" in out
 
 

@@ -109,3 +109,13 @@ def test_what_is_corrected_is_of_the_day_of_its_correction(
         shown = text(pump.tool("memory_search", query="What does Ada take?"))
         assert "candesartan" in shown
         assert "2024-05-01" not in shown
+
+
+def test_what_is_known_or_unknown_is_named_once_and_in_words(pump: Pumped) -> None:
+    line = "The heron service keeps a ledger of all that it pays. "
+    answer = pump.tool("memory_add", text=line * 100)["structuredContent"]
+    assert len(answer["known"]) == len(set(answer["known"]))
+    for name, more in (("memory_update", {"text": "x"}), ("memory_get", {}), ("memory_delete", {})):
+        answer = pump.tool(name, id="0123456789abcdef", **more)
+        assert answer["isError"]
+        assert "memory_search and memory_list show ids" in text(answer)

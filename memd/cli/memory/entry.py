@@ -53,6 +53,7 @@ def why(
 
 
 _WHERE = ("session", "project")
+_CLIENTS = {"operator": "your own command", "local": "a program without a key"}
 
 
 def _about(explanation: dict[str, Any]) -> list[str]:
@@ -66,7 +67,9 @@ def _about(explanation: dict[str, Any]) -> list[str]:
         lines.append(f"from {memory['metadata']['source']}")
     kinds = [memory["category"], *memory["metadata"]["tags"]]
     when = say.local_time(memory["occurred_at"] or memory["created_at"])
-    origin = f"origin {memory['origin']}, {when}"
+    client = explanation["client"]
+    brought = f", by {_CLIENTS.get(client, client)}" if client else ""
+    origin = f"origin {memory['origin']}, {when}{brought}"
     return [*lines, origin, ", ".join(kinds), _describe_sources(explanation)]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from memd.base.errors import InternalError, MemdError
+from memd.base.errors import InternalError, MemdError, MemoryNotFoundError
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.memory import MemoryEntry
 from memd.domain.recall import MemoryChunk
@@ -91,9 +91,10 @@ async def _add(call: McpCall) -> Answer:
         params["category"] = category_of(arguments, frozenset(MemoryCategory))
     receipt = await call.ask("memory.ingest", params)
     stored = [memory.id for memory in (*receipt.stored, *receipt.pending)]
-    known = [memory.id for memory in receipt.merged if memory.reason != QUARANTINE_REASON]
+    merged = {memory.id: memory.reason for memory in receipt.merged}  # each once
+    known = [each for each, reason in merged.items() if reason != QUARANTINE_REASON]
     quarantined = [memory.id for memory in receipt.quarantined]
-    quarantined += [memory.id for memory in receipt.merged if memory.id not in known]
+    quarantined += [each for each in merged if each not in known]
     sentences = [f"Remembered: {', '.join(stored)}."] if stored else []
     sentences += [f"Known already: {', '.join(known)}."] if known else []
     if quarantined:
@@ -230,6 +231,8 @@ async def run(call: McpCall) -> Answer:
         return Answer(refusal(str(error)), is_error=True)
     except InternalError:
         raise
+    except MemoryNotFoundError:
+        return Answer(refusal(_UNKNOWN), is_error=True)
     except MemdError as error:
         hint = f" ({error.hint})" if error.hint else ""
         later = " Try again in a moment." if error.retry else ""

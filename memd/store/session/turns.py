@@ -97,6 +97,20 @@ def find_run(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
     ).fetchone()
 
 
+def find_client(conn: Reading, memory_key: int) -> str | None:
+    """Return the client that brought a memory, None where that is not known."""
+    row = conn.execute(
+        """
+        SELECT c.client_id
+          FROM memory AS m
+               JOIN client AS c ON c.client_key = m.client_key
+         WHERE m.memory_key = :memory_key
+        """,
+        {"memory_key": memory_key},
+    ).fetchone()
+    return None if row is None else row[0]
+
+
 def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tuple[int, str]]:
     """Return key and text of the last *limit* visible turns of an assistant in a session.
 
