@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
-from memd.sleep.distil.agent.findings import findings
 from memd.sleep.distil.agent.fixes import fixes
 from memd.sleep.distil.agent.outcomes import RatedSentence, statements
 from memd.sleep.distil.agent.reports import listed_rules, reports
@@ -23,7 +22,6 @@ from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
-from memd.sleep.distil.language.outcome_signs import LIST_WORTH, outcome_worth
 from memd.sleep.distil.memory_worth import JudgedSentences, holds_everywhere, is_worth_keeping
 from memd.sleep.distil.select import select_candidates
 from memd.sleep.distil.speech import (
@@ -132,9 +130,7 @@ def weighed_turns(
 def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
     """Return everything in *exchanges* that could be remembered."""
     whole = [each.exchange for each in exchanges]
-    lists = [each for each in findings(whole) if outcome_worth(each.memory.text) >= LIST_WORTH]
     beside = (
-        lists,
         fixes(whole),
         environment(whole),
         reports(whole),

@@ -16,7 +16,6 @@ from typing import NamedTuple, TypeVar
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
-from memd.sleep.distil.agent.findings import LIST_SLOT
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import PLAN_SLOT, Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language import phrases
@@ -180,7 +179,6 @@ def agent_memory_signs(memory: NapMemory, judged: JudgedSentences) -> Iterator[t
     """Yield the signs of a memory in the words of the agent or of a tool, by name."""
     known = _find(memory.text, judged.agents)
     yield "bias", 1.0
-    yield "list", float(memory.slot.startswith(LIST_SLOT))
     yield "environment", float(memory.slot.startswith(ENVIRONMENT_SLOT))
     yield "best", _clip([worth for worth, _ in known])
     yield "not judged", float(memory.kind is NapKind.OUTCOME and not known)

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import user_part
-from memd.sleep.distil.agent.findings import LIST_SLOT
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.given_up import gives_up
@@ -139,9 +138,7 @@ def _cut_repeated(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
     lately: deque[frozenset[str]] = deque(maxlen=_REPEATED_BACK)
     for candidate in candidates:
         memory = candidate.memory
-        if memory.kind is not NapKind.OUTCOME or memory.slot.startswith(
-            (LIST_SLOT, *SECTION_SLOTS)
-        ):
+        if memory.kind is not NapKind.OUTCOME or memory.slot.startswith(SECTION_SLOTS):
             yield candidate
             continue
         head, _, body = memory.text.rpartition("\n")  # an error that was shown stands above

@@ -14,8 +14,6 @@ from memd.sleep.distil.language.signs import words as any_of
 
 OUTCOME_WORTH = 0.2
 """A conclusion of less is not stored."""
-LIST_WORTH = 0.35
-"""A list of less is not: it tells titles alone, which must name more."""
 _NAMES_MAX = 6
 _LONG_WORDS = 60
 _FEW_WORDS = 14
