@@ -52,10 +52,6 @@ _MARK_CHARS = 110
 _ANSWER_WORDS_MAX = 3  # an answer of no more says nothing without its question
 _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 
-# "add a counter for 5": a number that leads only to a line which speaks of the same.
-_MENTIONED = re.compile(
-    r"\b(?:for|on|about|für|para|pour|per|voor)\s+#?(\d{1,2})\s*[.!]?\s*$", re.IGNORECASE
-)
 # Findings are counted from the first on; what there is to choose from stands last.
 _FINDINGS = re.compile(
     r"\b(?:address|fix|tackle|handle|finding|observation)s?\b(?!.*\btop\b)", re.I
@@ -125,8 +121,6 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
         lines = [line for mark in marks for line in _find_marked(mark, each.text, is_last=is_last)]
         if lines:
             return AnsweredLines(_join_lines(lines, len(marks)), each.place, is_marked=True)
-    if not marks and (mentioned := _find_mentioned(user, texts)):
-        return mentioned
     lately = texts[-BEFORE_TEXTS:]
     return (
         _find_asked(user, lately[-1])
@@ -188,16 +182,6 @@ def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     is_short = len(statement) <= _LINE_CHARS and is_stated
     if is_prose and is_short and not _LOOKS.search(statement):
         return AnsweredLines(statement, last.place, is_denied=True)
-    return None
-
-
-def _find_mentioned(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
-    """Return the line that the number at the end of *user* heads, if it speaks of the same."""
-    mark = _MENTIONED.search(user)
-    for each in _newest_first(texts) if mark else ():
-        for line in _find_marked(mark[1] if mark else "", each.text, is_last=True):
-            if long_words(line) & long_words(user):
-                return AnsweredLines(cut(line, CHARS_MAX), each.place, is_marked=True)
     return None
 
 

@@ -38,7 +38,6 @@ from memd.sleep.distil.exchanges import (
 )
 from memd.sleep.distil.language.marks import only_picks
 from memd.sleep.distil.language.moment import only_names, reports, spoken_form
-from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
 from memd.sleep.distil.language.replies import (
     asks_leave,
     before_leave,
@@ -87,9 +86,6 @@ _DECLINES = re.compile(
 # An order of its own, which says nothing of what was asked.
 _ADDS = re.compile(r"(?:also |and )?(?:add|create|write|run|commit|push|test|check)\b", re.I)
 _PICKED = Judgement(Act.DECISION, _ANSWERED)
-_REPLY_CHARS = 300
-_DOUBTFUL = 0.55  # one sign alone
-_DOUBTED = frozenset({Act.DECISION, Act.TASK, Act.CONSTRAINT, Act.ENVIRONMENT})
 
 
 class OwnExchange(NamedTuple):
@@ -220,7 +216,6 @@ def _memories(
     kept = [
         passage._replace(text=with_items(passage.text, turn.exchange.user))
         for passage in find_passages(statement, turn.worths, stopped=turn.stopped, is_told=is_told)
-        if not _is_doubted(turn, passage.judged)
     ]
     is_led = asked and (asked.is_marked or asked.is_denied or asked.is_fact)
     is_plain = asked is not None and not (is_led or approves(whole))
@@ -282,24 +277,6 @@ def _fitting_answer(
         return asked
     is_led = asked.is_marked or asked.is_asked or asked.is_denied or approves(whole)
     return asked if is_led or speaks_of(part.text, asked.text) else None
-
-
-def answers_a_fault(texts: Sequence[AgentText]) -> bool:
-    """Return whether the agent answered as to the report of a fault, and not as to a word of how.
-
-    >>> answers_a_fault([AgentText(1, "I see the issue. The lock is taken twice.")])
-    True
-    >>> answers_a_fault([AgentText(1, "You're right, that was the wrong error.")])
-    False
-    """
-    begun = texts[0].text[:_REPLY_CHARS] if texts else ""
-    return NAMES_A_FAULT.search(begun) is not None and AGREES.search(begun) is None
-
-
-def _is_doubted(turn: OwnExchange, judged: Judgement) -> bool:
-    """Return whether one sign is all that speaks for it, and the agent took it for a fault."""
-    is_weak = judged.act in _DOUBTED and judged.score <= _DOUBTFUL
-    return is_weak and answers_a_fault(turn.exchange.texts)
 
 
 def _find_answered(whole: Words, own: Words, texts: Sequence[AgentText]) -> AnsweredLines | None:

@@ -169,17 +169,6 @@ PLEASED = opening(
     " love it, good, that works, lgtm, yes, yep, yup",
     before=r"\W{0,3}",
 )
-# The agent answers by naming a fault, or excuses itself: what it answers reported one.
-NAMES_A_FAULT = re.compile(
-    r"\b(?:the|an?|this|that|your|these|those) (?:\w+ ){0,2}(?:issue|problem|error|bug|failure)s?\b"
-    r"|\b(?:troubleshoot|debug|diagnos|apologi[sz])\w*|\bsorry\b",
-    re.IGNORECASE,
-)
-AGREES = re.compile(
-    r"\b(?:you(?:'|\u2019)?re (?:\w+ )?(?:right|correct)|understood|i understand|makes sense"
-    r"|good (?:point|call|idea)|agreed)\b",
-    re.IGNORECASE,
-)
 DENIED = opening(
     """
     no, nope, wrong, wtf, wth, dude, that(?:'s| is) (?:not|wrong), that did(?:n't| not| nothing),

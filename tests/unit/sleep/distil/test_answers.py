@@ -191,15 +191,6 @@ def test_what_is_answered_is_cut_after_a_sentence() -> None:
     assert answered.endswith("Shall I?")
 
 
-def test_a_number_at_the_end_leads_to_the_line_that_speaks_of_the_same() -> None:
-    points = [AgentText(0, "4. The lock is slow\n5. No counter for the stats mode")]
-    answered = find_answered("Let's add a counter for 5", points)
-    assert answered is not None
-    assert "stats mode" in answered.text
-    other = find_answered("Let's wait with the deploy for 5", points)
-    assert other is None or "stats mode" not in other.text
-
-
 DEPLOYED = "We deploy with **blue-green** since March."
 
 

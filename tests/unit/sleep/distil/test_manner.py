@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from support.distilled import without_digest
 
-from memd.sleep.distil.compose import answers_a_fault
-from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language.replies import asks_leave, takes_up
 from memd.sleep.distil.language.wishes import says_manner
 from memd.sleep.distil.language.words import words
@@ -105,7 +103,6 @@ def test_what_lasts_has_more_words(saying: str) -> None:
         "There was never a problem with the queue before.",
         "I still cannot add it.",
         "Now we see the same error in the archive.",
-        "Try it for the first table and do not touch anything else.",
         "Let's now adapt the route.",
         "Let's do phase 3.",
         "Explore the folder ./archive to see how errors are told.",
@@ -116,7 +113,6 @@ def test_what_lasts_has_more_words(saying: str) -> None:
         "More errors.",
         "OK it seems like that worked but new error",
         "The second argument of Name is never used in line 24",
-        "DO NOT FIX ANYTHING.",
         "Explain why these rows don't clash and must be two.",
         "What are the current faults of the archive, not of the page",
         "How close are we to being done with only the archive",
@@ -168,16 +164,6 @@ def test_the_text_of_a_client_a_page_or_a_build_is_not_the_user_s() -> None:
         "main.js?v=9ab:12 You must never call it twice",
     ):
         assert words(text).paragraphs == ()
-
-
-def test_what_is_answered_as_a_fault_needs_more_than_one_sign() -> None:
-    report = "The list should show two rows."
-    assert memories_of(report, "You're right, it shows two rows now.") == [report]
-    assert memories_of(report, "I see the issue. The list is cut too early.") == []
-    firm = "The list must never show more than two rows."
-    assert memories_of(firm, "I see the issue. The list is cut too early.") == [firm]
-    assert not answers_a_fault([])
-    assert answers_a_fault([AgentText(1, "I apologize for the confusion.")])
 
 
 def test_a_numbered_step_is_taken_up_and_not_picked() -> None:
