@@ -24,11 +24,6 @@ from memd.sleep.distil.language.lasting import (
 )
 from memd.sleep.distil.language.moment import (
     NAMED,
-    breaks_off,
-    feels,
-    is_this_time,
-    only_points,
-    orders_one_piece,
     reports,
     shows_error,
     spoken_form,
@@ -256,14 +251,6 @@ def approves(text: str) -> bool:
     return YES.match(text) is not None or (len(text) <= BARE_CHARS and WELL.match(text) is not None)
 
 
-def without_order(sentence: str) -> str:
-    """Return *sentence* without its order; the files in front of it are told, a selection not."""
-    handed = _HANDED.match(sentence)
-    files = "" if handed is None else _SELECTION.sub("", handed[0])
-    return files + _IMPERATIVE.sub("", _HANDED.sub("", sentence, count=1), count=1)
-
-
-_SELECTION = re.compile(r"(?:#\w+|@\w+(?![\w./\\:-]))\s*")
 # What stands before a sentence and is no part of it: a list's mark, files that are handed over.
 _MARKED = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)?(?:@[\w./\\:-]+\s+)*(?=\w)")
 # Files and selections that an editor hands over in front of the words.
@@ -293,8 +280,8 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     foreign = is_foreign(wish)
     if foreign:
         plain, wish = with_umlauts(plain), with_umlauts(wish)
-    is_told = (count >= FLOOR_WORDS or gives_up_plan(plain)) and not any(
-        one(plain) for one in (shows_error, befalls, feels, orders_one_piece)
+    is_told = (count >= FLOOR_WORDS or gives_up_plan(plain)) and not (
+        shows_error(plain) or befalls(plain)
     )
     if is_told and _is_wish(wish, is_asked=is_asked, foreign=foreign):
         return Judgement(Act.PREFERENCE, STANDING)
@@ -346,8 +333,7 @@ def _judge_statement(text: str, plain: str, count: int, *, stopped: bool) -> Jud
         return Judgement(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
     is_choice = _CHOICE.search(plain) and not _WRITES_DOWN.match(plain)
-    is_moment = is_this_time(plain) or is_of_the_moment(plain) or only_points(plain, count)
-    if is_moment or any(one(plain) for one in (reports, befalls, breaks_off, _ASKS_TO_KNOW.match)):
+    if any(one(plain) for one in (is_of_the_moment, reports, befalls, _ASKS_TO_KNOW.match)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))

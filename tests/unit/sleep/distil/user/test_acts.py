@@ -219,7 +219,6 @@ def test_a_reproach_sets_the_agent_right(text: str) -> None:
         "有没有简单的办法, 能知道这个系统所有的功能",
         "After the last change, I'm not seeing the players. I think we broke the lock.",
         "I also updated some paths in sketch.js to use `@/src/` instead of `./`.",
-        "I need help generating tests for the font code in `fonts.js`.",
         "There are several errors and the lock still has the old name.",
         "when trying to run seeds I got this error: value `:cash` does not match type :string",
         "When adding a price I get this error: it must always be a number",
