@@ -51,6 +51,11 @@ def classify(
     ]
 
 
+def forget() -> None:
+    """Let the encoder read again what it has read."""
+    _states.cache_clear()
+
+
 @lru_cache(maxsize=2048)
 def _states(
     model: FastembedEncoder, sentences: tuple[str, ...]

@@ -4,8 +4,8 @@ DIR holds the recorded sessions that were labelled (``labels/README.md``). Each 
 distilled as the daemon's own naps distil it when a session ends, without a store,
 and scored by what readers wrote down before: which items are whole in one memory,
 by weight and by kind, which lines of the user were kept that must not be, how much
-is kept for every 30,000 tokens, and the CPU time that it takes. Where a session was
-read twice, the readers' agreement is printed.
+is kept for every 30,000 tokens, and the CPU time that it takes, as a whole and beside
+what the encoder does. Where a session was read twice, the readers' agreement is printed.
 
 ``--show SESSION`` prints one session's memories beside its labels; never one that
 is held back, unless with ``--i-judge``. ``--draw 120 --seed 1 --out FILE`` writes so
@@ -38,6 +38,7 @@ from bench.readings import HELD, SECOND, SPLITS, WORTH, readings, session_lines,
 from bench.scores import quantile
 from bench.stage import save_result
 from bench.transcripts import Message, exported, specstory
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.transcript.consolidator import MemoryConsolidator
 
@@ -73,12 +74,12 @@ def measure(folder: Path, which: str) -> dict[str, Any]:
     marked = readings(which)
     lines = session_lines(folder, list(marked))
     scores: dict[str, Score] = {}
-    cpu_ms: list[float] = []
+    cpu_ms: list[list[float]] = []
     for name, reading in marked.items():
         messages = specstory("\n".join(lines[name]), sidechains=False)
         tokens = MemoryConsolidator.estimate_tokens(messages)
         memories = distilled(messages)
-        cpu_ms.append(_cpu_ms(messages) * PER_TOKENS / max(tokens, 1))
+        cpu_ms.append([ms * PER_TOKENS / max(tokens, 1) for ms in _cpu_ms(messages)])
         scores[name] = score(reading, lines[name], memories, tokens)
     there = split()
     parts = {part: {n: s for n, s in scores.items() if there[n] == part} for part in SPLITS}
@@ -86,7 +87,12 @@ def measure(folder: Path, which: str) -> dict[str, Any]:
     return {
         "splits": {part: by_name(rows) for part, rows in parts.items() if rows},
         "agreement": {name: agreement(marked[name], other) for name, other in second.items()},
-        "cpu_ms_per_30k": {f"p{q}": round(quantile(cpu_ms, q / 100), 1) for q in (50, 95)},
+        "cpu_ms_per_30k": {
+            share: {f"p{q}": round(quantile(its, q / 100), 1) for q in (50, 95)}
+            for share, its in zip(
+                ("beside the embeddings", "whole"), zip(*cpu_ms, strict=True), strict=True
+            )
+        },
     }
 
 
@@ -117,13 +123,20 @@ def shown(folder: Path, session: str) -> Iterator[str]:
             yield f"not kept word for word, line {line} ({does}): {lines[line - 1]}"
 
 
-def _cpu_ms(messages: Sequence[Message]) -> float:
+def _cpu_ms(messages: Sequence[Message]) -> list[float]:
+    """Return what distilling *messages* takes beside what the encoder does, and as a whole."""
     times = []
     for _ in range(REPEATS):
+        classified.forget()
         begun = time.process_time()
-        distilled(messages)
-        times.append(1_000 * (time.process_time() - begun))
-    return quantile(times, 0.5)
+        session = ReadSession.of(messages)
+        read = time.process_time()
+        logits = classified.classify(session.sentences(), session.agent_places())
+        judged = time.process_time()
+        distil(session, logits)
+        whole = time.process_time() - begun
+        times.append((1_000 * (whole - judged + read), 1_000 * whole))
+    return [quantile(each, 0.5) for each in zip(*times, strict=True)]
 
 
 def _parser() -> argparse.ArgumentParser:
