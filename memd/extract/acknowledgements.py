@@ -6,9 +6,7 @@ would also be an answer with content ("Berlin", "red") is in none.
 
 from __future__ import annotations
 
-import re
-
-from memd.text.alternations import longest_first
+from memd.text.alternations import Phrases, longest_first
 
 # Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001
@@ -224,14 +222,12 @@ _GREETED = "|".join(
 )
 _TABLES = ",".join((_ACKNOWLEDGEMENTS.rstrip(), _GERMAN.rstrip(), _ROMANCE.rstrip(), _DUTCH))
 # Atomic groups with the longest first prevent backtracking in long texts.
-ACKNOWLEDGES = re.compile(
+ACKNOWLEDGES = Phrases(
     rf"(?>\W*+(?:{longest_first(_TABLES)})(?![\w']))++"
-    rf"(?:(?:{_CALLED}),\s+[^\W\d_]+|(?:{_GREETED})\s+(?-i:[A-Z\u00c0-\u00de])[^\W\d_]+)?\W*",
-    re.IGNORECASE,
+    rf"(?:(?:{_CALLED}),\s+[^\W\d_]+|(?:{_GREETED})\s+(?-i:[A-Z\u00c0-\u00de])[^\W\d_]+)?\W*"
 )
-CJK_ACKNOWLEDGES = re.compile(
+CJK_ACKNOWLEDGES = Phrases(
     r"(?>\W*+(?:OKです|好的?|嗯+|行|可以|谢谢你?|謝謝|多谢|明白了?|知道了|收到|对的?|對|是的?|没问题|沒問題|不用|不客气|继续|繼續|你好"
     r"|はい|うん|ええ|いいえ|ありがとう(?:ございます|ございました)?|どうも|了解(?:です|しました)?|わかった|わかりました|分かりました"
-    r"|なるほど|いいね|いいです(?:ね)?|大丈夫(?:です)?|お願いします|よろしく(?:お願いします)?|続けて|こんにちは|ok)[了啊吧呀ね]?)++\W*",
-    re.IGNORECASE,
+    r"|なるほど|いいね|いいです(?:ね)?|大丈夫(?:です)?|お願いします|よろしく(?:お願いします)?|続けて|こんにちは|ok)[了啊吧呀ね]?)++\W*"
 )

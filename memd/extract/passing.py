@@ -42,6 +42,7 @@ from memd.extract.requests import (
     ORDERS_NOW,
     STANDING,
 )
+from memd.text.alternations import Phrases
 from memd.text.words import sentences
 
 TEXT_CHARS_MAX: Final = 2_000
@@ -56,11 +57,10 @@ _FRAGMENT_WORDS_MAX: Final = 3
 
 _REPORT_WORDS_MAX: Final = 8
 _NAMES = re.compile(r"\d|[`/_:@]|\w\.\w|\w[A-Z]")
-_REPORTS = re.compile(
+_REPORTS = Phrases(
     r"\W*(?:(?:sorry|done|ok(?:ay)?|good|right|yes)\W+)?(?:(?:we|i)(?: have|'ve)? )?"
     r"(?:implemented|replaced|added|removed|fixed|updated|renamed|moved|changed|created|rewr(?:ote|itten)"
-    r"|pushed|committed|merged|deployed|reverted|cleaned|applied|formatted)\b",
-    re.IGNORECASE,
+    r"|pushed|committed|merged|deployed|reverted|cleaned|applied|formatted)\b"
 )
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CLAUSE = re.compile(
@@ -70,10 +70,9 @@ _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _AROUND = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022>"
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": "'"})
 # What is decided together, by its name: "let's go with cement board".
-_CHOOSES = re.compile(
+_CHOOSES = Phrases(
     r"(?:let'?s|let us) (?:go with|settle on) (?!(?:option|variant|number|that|this|it"
-    r"|(?:the|your) (?:first|second|third|last|other|suggestion|plan))\b|#?\d)",
-    re.IGNORECASE,
+    r"|(?:the|your) (?:first|second|third|last|other|suggestion|plan))\b|#?\d)"
 )
 # Input for the program and not for the assistant: "/review 150", and programs' own marks.
 _COMMAND = re.compile(

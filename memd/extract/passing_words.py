@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 
-from memd.text.alternations import any_of, anywhere, opening
+from memd.text.alternations import Phrases, any_of, anywhere, opening
 
 # Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001
 
 
 # Fillers at the beginning of a sentence.
-LEAD_INS = re.compile(
+LEAD_INS = Phrases(
     rf"""(?:(?:{
         any_of('''
     hey, hi, hello, yo, ok, okay, so, well, oh, ah, um, uh, hm+, wow, and, but, also, now, then,
@@ -33,8 +33,7 @@ LEAD_INS = re.compile(
     alsjeblieft, alstublieft, graag, zeg, cześć, tak, nie, dzięki, dziękuję, dobrze, a, ale, teraz,
     proszę, привет, да, нет, спасибо, хорошо, а, но, и, ну, теперь, пожалуйста, слушай
     ''')
-    })(?!\w)\W*)+""",
-    re.IGNORECASE,
+    })(?!\w)\W*)+"""
 )
 
 # A clause in the first person states something.
@@ -71,11 +70,12 @@ SUBORDINATES = anywhere(
     " hoe, co, kto, gdzie, jak, что, кто, где, как"
 )
 # Somebody is named: "my daughter Mia".
-INTRODUCES = re.compile(
+INTRODUCES = Phrases(
     r"(?<!\w)(?:(?:[Mm]y|[Oo]ur|[Mm]on|[Mm]a|[Nn]otre|[Mm]i|[Nn]uestr\w|[Mm]i[oa]|[Mm]eu"
     r"|[Mm]inha|[Mm]ijn"
     r"|[Oo]nze|[Mm]ój|[Mm]oja|[Мм]ой|[Мм]оя)\s+\w+\s+[^\W\d_a-zß-ÿа-яё]\w+"
-    r"|[Mm]ein\w*\s+[A-ZÄÖÜ]\w+\s+[A-ZÄÖÜ]\w+)"
+    r"|[Mm]ein\w*\s+[A-ZÄÖÜ]\w+\s+[A-ZÄÖÜ]\w+)",
+    0,
 )
 THIRD_PERSON = opening(
     "he, she, they, it, this, that, these, those, there, his, her, their, its, er, sie, es, das,"
@@ -85,7 +85,7 @@ THIRD_PERSON = opening(
     " on, ona, ono, oni, он, она, оно, они, это"
 )
 # A reason, or information about the speaker, within a question.
-REASONS = re.compile(
+REASONS = Phrases(
     r"(?<!\w)(?:(?:because|since|although|though|given(?:\s+that)?|now\s+that"
     r"|considering(?:\s+that)?)"
     r"\s+(?:i|we|my|our|he|she|they|it|there|the)(?:'\w+)?"
@@ -99,8 +99,7 @@ REASONS = re.compile(
     r"|(?:que|porque|já\s+que)\s+(?:eu|sou|tenho|estou|moro|meu|minha)"
     r"|(?:dat|omdat|want)\s+(?:ik|wij|we|mijn)"
     r"|(?:że|bo|ponieważ)\s+(?:ja|jestem|mam|mój|moja|mieszkam)"
-    r"|(?:что|потому\s+что|так\s+как)\s+(?:я|мы|у\s+меня|мой|моя))(?!\w)",
-    re.IGNORECASE,
+    r"|(?:что|потому\s+что|так\s+как)\s+(?:я|мы|у\s+меня|мой|моя))(?!\w)"
 )
 
 # First words of questions. The first table needs no question mark.
@@ -226,7 +225,7 @@ _ACTS_FOREIGN = (
     r"|si|se|nei|nel|en))(?!\w)(?!.{0,60}(?:\b(?:dass|que|che|dat)\b|\d))"
 )
 # Announcements of an assistant about its current work.
-REMARKS = re.compile(
+REMARKS = Phrases(
     r"(?:(?:now|next|first|then|good|great|ok|okay|perfect|sure|yes|alright|(?:einen )?moment"
     r"|als nächstes|zuerst|danach|gleich|d'abord|ensuite|primero|luego|prima|poi|primeiro|eerst)"
     r"\W+)*(?:(?:let me"
@@ -245,6 +244,5 @@ REMARKS = re.compile(
     r"thinking|committed|pushed|merged|committet|gepusht|gemergt|commité|poussé)\b"
     rf"|{_ACTS_FOREIGN}|lass mich|ich werde|je vais|laisse-moi|ik ga|ik zal|"
     r"voy a|déjame|(?:ora )?vado a|fammi|vou|deix[ae]-me|laat me|zaraz|pozwól|сейчас|я"
-    r" (?:посмотрю|проверю|запущу)|позволь)",
-    re.IGNORECASE,
+    r" (?:посмотрю|проверю|запущу)|позволь)"
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memd.text.alternations import any_of, anywhere
+from memd.text.alternations import Phrases, any_of, anywhere
 
 # Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001
@@ -48,10 +48,9 @@ _POLITELY = (
 _TOGETHER = r"(?:let'?s|let us|we need to)(?: just| first| now| also)? "
 _BEGINS = "begin, look, see, discuss, talk, decide, figure, get, work, move on, brainstorm, think"
 
-ORDERS_NOW = re.compile(
+ORDERS_NOW = Phrases(
     rf"(?:{_TOGETHER})?(?:(?:{any_of(_PLAIN)})(?!\w)|(?:{any_of(_WITH_OBJECT)}){_OBJECT}|{_ALONE})"
-    rf"|{_TOGETHER}(?:{any_of(_BEGINS)})(?!\w)|{_POLITELY}\s+\w+",
-    re.IGNORECASE,
+    rf"|{_TOGETHER}(?:{any_of(_BEGINS)})(?!\w)|{_POLITELY}\s+\w+"
 )
 """An order at the start of an English clause."""
 
@@ -163,10 +162,9 @@ _THIS_TIME = (
     r"|dieses\s+mal"
     r"|cette\s+fois|esta\s+vez|stavolta|questa\s+volta|desta\s+vez|dessa\s+vez|deze\s+keer)(?!\w)"
 )
-ORDERS_FOREIGN = re.compile(
+ORDERS_FOREIGN = Phrases(
     rf"(?:(?:{any_of(_PLAIN_FOREIGN)}|{any_of(_OTHER_PLAIN)})(?!\w)"
-    rf"|(?:{any_of(_WITH_OBJECT_FOREIGN)}){_OBJECT_FOREIGN}|{_GERMAN}|{_THIS_TIME})",
-    re.IGNORECASE,
+    rf"|(?:{any_of(_WITH_OBJECT_FOREIGN)}){_OBJECT_FOREIGN}|{_GERMAN}|{_THIS_TIME})"
 )
 """An order at the start of a clause in the other languages with spaces between words."""
 CJK_ORDERS = re.compile(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from memd.text.alternations import Phrases
+
 HARM_BEGINNINGS = (
     *("allerg", "alerg", "anaphyla", "epipen", "epi-pen", "coeliac", "celiac", "zöliakie"),
     *("diabet", "epilep", "intoler", "laktoseintoler", "unverträglich", "laktoseunverträglich"),
@@ -19,30 +21,27 @@ HARM_BEGINNINGS = (
 """How words of HARMS begin, as stems: "intoler" finds "intolerance", "intoleran" does not.
 
 Words for what is eaten every day ("eggs", "nuts") are left out: too many memories have them."""
-HARMS = re.compile(
+HARMS = Phrases(
     r"\b(?:allerg\w*|alérgic\w+|anaphyla\w+|epi-?pens?|co?eliac\w*|zöliakie|diabeti[ckq]\w*"
     r"|diabetes|epilep\w+|\w*intoleran\w+|\w*unverträglich\w*|pregnan\w+|schwanger\w*|enceinte|embarazada"
     r"|warfarin|blood thinners?|anticoagul\w+|h(?:a)?emophil\w+|pacemaker|asthma\w*"
     r"|can(?:no|['\u2019])?t (?:eat|have|tolerate|take) (?:any )?(?:gluten|dairy|nuts?|peanuts?"
-    r"|lactose|wheat|eggs?|shellfish|soya?|sesame|penicillin|ibuprofen|aspirin))\b",
-    re.IGNORECASE,
+    r"|lactose|wheat|eggs?|shellfish|soya?|sesame|penicillin|ibuprofen|aspirin))\b"
 )
 _CLAUSE = re.compile(r"[,;:.!?]+\s+|\s+(?:so|but|and|because|cos|since|-{1,2}|[\u2013\u2014])\s+")
 _CHARS_MAX = 400
 _WORD = r"[\w\u2019'-]{1,30}"
 # Somebody is, has or takes something; "the diabetes table has 768 rows" tells of no one.
-_TELLS = re.compile(
+_TELLS = Phrases(
     r"\W*(?:(?:oh|and|btw|also|ok(?:ay)?|well|remember|yes|no|yeah|actually|we have)\W+){0,3}"
     rf"(?P<who>(?:my|our|his|her|their|one of) {_WORD}(?: {_WORD})?"
     rf"|(?!(?:the|this|that|these|those|it|there|what|data|is|are|do|does|if)\b){_WORD})"
     r"(?:['\u2019](?:s|m|re|ve)|(?<=\bi)m|(?<=\bhe)s|(?<=\bshe)s| am| is| are| was| has| have| had"
-    r"| got| takes?| can(?:no|['\u2019])?t| bin| ist| habe| hat| suis| est| soy| es)\b",
-    re.IGNORECASE,
+    r"| got| takes?| can(?:no|['\u2019])?t| bin| ist| habe| hat| suis| est| soy| es)\b"
 )
-_ASKS = re.compile(
+_ASKS = Phrases(
     r"\W*(?:(?:and|but|so|or|hi|hey|hm+|ok(?:ay)?)\W+)?(?:is|are|was|do|does|did|can|could|would"
-    r"|should|will|what|which|who|how|why|where|when|if|whether|any|unless|suppose|imagine)\b(?!['\u2019]t)",
-    re.IGNORECASE,
+    r"|should|will|what|which|who|how|why|where|when|if|whether|any|unless|suppose|imagine)\b(?!['\u2019]t)"
 )
 
 

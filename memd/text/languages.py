@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memd.text.alternations import Phrases
 from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 # A text without any is no sentence of these languages but a log, a list of names, a heading.
@@ -179,13 +180,12 @@ def is_german(text: str) -> bool:
     return not words.isdisjoint(_GERMAN - _IN_NAMES) and not is_english(text)
 
 
-YES = re.compile(
+YES = Phrases(
     r"\W*+(?:y|yes|yeah|yea|yep|yup|sure|agreed?|exactly|absolutely|definitely|lgtm|sounds good"
     r"|looks good|go ahead|go for it|do it|do that|let'?s do (?:it|that|this)|please do|proceed"
     r"|approved?|i agree|i like|ja|oui|si|sí|sim|d'accord|genau|gerne|claro|vale|certo|va bene"
     r"|prima|akkoord|klopt|да|давай(?:те)?|хорошо|подтверждаю|tak|evet|はい|네|好的?|可以|是的?|对的?|同意"
-    r")(?!\w)",
-    re.IGNORECASE,
+    r")(?!\w)"
 )
 """A message that begins so agrees with the agent's proposal."""
 WELL = re.compile(
@@ -207,7 +207,7 @@ _STATE = "".join(
     rf"(?<!\b{verb} )"
     for verb in ("est", "sont", "a", "ai", "ont", "as", "avait", "était", "reste")
 )
-ALWAYS_OR_NEVER = re.compile(
+ALWAYS_OR_NEVER = Phrases(
     r"(?<!\w)(?:(?<!noch )(?:immer(?! noch| wieder| mehr|hin))|niemals|nie wieder|ab jetzt"
     rf"|{_STATE}(?:toujours(?! (?:pas|p|plus|aucune?|rien|le même|la même|les mêmes)\b)"
     rf"|jamais(?! (?:vu|eu)\b))"
@@ -216,11 +216,10 @@ ALWAYS_OR_NEVER = re.compile(
     r"|(?<!werkt )(?<!laadt )(?<!start )(?<!opent )(?<!gaat )(?<!verschijnt )nooit"
     rf"|(?:всегда|никогда)(?! (?:не )?(?:{_FAILING})\b)|впредь)(?!\w)"
     r"|以后(?:都|请|不|别|所有|每|只|要|用|帮我)|每次(?:都|请)|不要再|别再|一律|总是要|永远不要|请?始终|未经我"
-    r"|必ず|常に|今後は?|毎回|絶対に|항상|앞으로|반드시",
-    re.IGNORECASE,
+    r"|必ず|常に|今後は?|毎回|絶対に|항상|앞으로|반드시"
 )
 """Words that make a sentence a lasting rule, in languages other than English."""
-LASTING = re.compile(
+LASTING = Phrases(
     r"(?<!\w)(?:bitte (?:nicht|keine?n?|nur|immer|nie)\b|(?:ich|wir) (?:bevorzuge|mag|hasse)\w*"
     r"|mir ist [^.]*lieber|in zukunft|künftig|ab sofort|hör auf|je (?:préfère|déteste|n'aime pas)"
     r"|à l'avenir|dorénavant|arrête (?:de|d')|dis-moi juste|prefiero|odio|no me gusta que"
@@ -243,11 +242,10 @@ LASTING = re.compile(
     r"|(?:веди|обновляй|соблюдай|документируй|записывай|отмечай|не забывай)(?:те)?"
     r"|(?:при|перед|после) (?:кажд\w+|внесени\w+|выполнени\w+|изменени\w+|завершени\w+"
     r"|начал\w+))(?!\w)"
-    r"|用(?:简体)?(?:中文|英文)(?:回答|回复|说|写|交流)|先(?:问我|跟我确认|给我看)",
-    re.IGNORECASE,
+    r"|用(?:简体)?(?:中文|英文)(?:回答|回复|说|写|交流)|先(?:问我|跟我确认|给我看)"
 )
 """How somebody wants things done, in languages other than English."""
-REPROACH = re.compile(
+REPROACH = Phrases(
     r"(?<!\w)(?:(?:warum|wieso) \w+st du (?:immer|ständig|schon wieder|dauernd)"
     r"|du \w+st (?:immer|ständig|schon wieder|dauernd)"
     r"|(?:ich|wir) (?:habe?n?|hab) (?:dich )?(?:nicht|nie|keine?n?) (?:\w+ ){0,3}"
@@ -262,11 +260,10 @@ REPROACH = re.compile(
     r"|por qué sigues"
     r"|(?:eu )?já (?:te )?(?:disse|falei)|quantas vezes|por que (?:você )?continua"
     r"|(?<!che )ti ho (?:già )?detto|quante volte|perché continui"
-    r"|ik (?:heb|had) (?:je )?(?:al |toch )?gezegd|hoe vaak moet ik)(?!\w)",
-    re.IGNORECASE,
+    r"|ik (?:heb|had) (?:je )?(?:al |toch )?gezegd|hoe vaak moet ik)(?!\w)"
 )
 """A reminder of something said before and ignored, in languages other than English."""
-LEAVE = re.compile(
+LEAVE = Phrases(
     r"(?<!\w)(?:(?:quieres|te gustaría|deseas) que (?:haga(?:mos)?|suba(?:mos)?) (?:\w+ )?"
     r"(?:push|commit|merge|pull|pr|resumen)|(?:quieres|te gustaría|deseas) que (?:lo |la )?"
     r"(?:lance|ejecute|contin(?:úe|uemos)|siga(?:mos)?|proceda(?:mos)?|empiece|empecemos|pruebe"
@@ -289,8 +286,7 @@ LEAVE = re.compile(
     r"|doorga\w*|begin\w*|test\w*|controle\w*)"
     r"|(?:хотите|хочешь|мне)[^?]{0,20}(?:закоммит|запуш|запуст|продолж|нача|провер"
     r"|приступи)\w*|продолжа(?:ем|ть))(?!\w)"
-    r"|(?:要我|要不要|需要我|是否|我可以)(?:现在)?(?:继续|提交|推送|运行|开始|测试)",
-    re.IGNORECASE,
+    r"|(?:要我|要不要|需要我|是否|我可以)(?:现在)?(?:继续|提交|推送|运行|开始|测试)"
 )
 """A request for permission to take the next step, in languages other than English."""
 _STEP = (
@@ -298,7 +294,7 @@ _STEP = (
     r"|teil"
     r"|этап|шаг|阶段|步骤)"
 )
-GOES_ON = re.compile(
+GOES_ON = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|oui|ja|sí|si|sim|да|bien|super|parfait|perfecto|and|et|now|please"
     r"|then)"
     r"\W+)*(?:(?:let'?s )?(?:continue|go on|keep going|carry on|move on)|next(?: one| step)?"
@@ -308,8 +304,7 @@ GOES_ON = re.compile(
     r"|продолжа(?:й|йте|ем)|дальше|继续|下一步"
     rf"|(?:go (?:for|with) |on passe à |passe à )?(?:la |l'|the )?{_STEP}\s*#?\d[\d.]*)"
     r"(?:\W+(?:please|pls|stp|svp|s'il te plaît|bitte|por favor|per favore|then|now"
-    r"|maintenant))*\W*",
-    re.IGNORECASE,
+    r"|maintenant))*\W*"
 )
 """A whole message that only goes on, or says with which step, in the languages with spaces."""
 # What works there from now on: "läuft jetzt auf Port 3001", "ora va su host:9000".
@@ -319,7 +314,7 @@ _AT_A_PLACE = (
     r"(?:(?:port|puerto|porta|poort|порту) \d|[\w-]+(?:://|[.:/])\w|~?/\w)"
     r"|(?:mit|avec|con|com|met) [^\W\d]\w* \d)"
 )
-FAILS = re.compile(
+FAILS = Phrases(
     r"(?<!\w)(?:(?:no|tampoco) (?:funciona|carga|aparece|abre|se ve)|sigue (?:igual|sin)"
     r"|(?:ya (?:funciona|carga|aparece|abre|se ve)|(?:ça|cela) marche|já (?:funciona|aparece)"
     r"|(?:ora|adesso) (?:funziona|va|si vede)|werkt (?:nog )?nu|теперь работает"
@@ -335,15 +330,13 @@ FAILS = re.compile(
     r"|non (?:si )?(?:apre|carica|funziona|parte|appare) (?:mai|ancora)"
     r"|werkt (?:nog )?(?:steeds |altijd )?niet|nog (?:steeds|altijd) (?:niet|geen)"
     r"|(?:не|всё ещё не) работает|(?:вс[её] )?ещё не)(?!\w)"
-    r"|不行|没用|没有用|还是(?:一样|报错|不)|可以了",
-    re.IGNORECASE,
+    r"|不行|没用|没有用|还是(?:一样|报错|不)|可以了"
 )
 """That something works or fails at this moment, in languages other than English."""
-ASKS_UNMARKED = re.compile(
+ASKS_UNMARKED = Phrases(
     r"^\W*(?:warum|wieso|weshalb|pourquoi|comment|où|por qué|cómo|dónde|quién|perché|waarom"
     r"|hoezo)(?!\w)"
     r"|有没有|为什么|怎么|是不是|能不能|[吗嘛呢]\W*$"
-    r"|(?<!\w)(?:почему|зачем|можно ли|что если)(?!\w)",
-    re.IGNORECASE,
+    r"|(?<!\w)(?:почему|зачем|можно ли|что если)(?!\w)"
 )
 """A question recognisable without its mark, which is often left out, in other languages."""

@@ -7,8 +7,7 @@ Pure.
 
 from __future__ import annotations
 
-import re
-
+from memd.text.alternations import Phrases
 from memd.text.harms import tells_harm
 
 _WORD = r"[\w'\u2019-]{1,30}"
@@ -29,7 +28,7 @@ _TO_WHOM = (
     rf"|(?!{_NO_PEOPLE})(?-i:[A-Z]){_WORD}(?: (?-i:[A-Z]){_WORD})?)"
 )
 _VERB = r"(?-i:text|e-?mail|mail|message|dm|whatsapp|sms|tell)"  # a heading has a capital
-_DICTATES = re.compile(
+_DICTATES = Phrases(
     rf"{_LEAD}(?:(?:{_VERB} {_TO_WHOM}|(?:text|e-?mail|mail|message|tell) (?:{_PEOPLE}"
     rf"|(?:my|our|his|her|their) (?!{_NO_PEOPLE}){_WORD}))"
     r"|(?:write|reply|respond|answer|send|say|text|e-?mail|mail|message)(?: back)?"
@@ -38,18 +37,16 @@ _DICTATES = re.compile(
     r"|how do (?:i|you) say(?: this| that)? in \w+"
     r"|(?:correct|proofread|rephrase|rewrite|reword|polish|shorten) (?:this|that|it|the following"
     r"|my (?:text|mail|email|message|letter|note)))"
-    r"\s*:[ \t]*(?=\S)",
-    re.IGNORECASE,
+    r"\s*:[ \t]*(?=\S)"
 )
 _DICTATED = " …"
-_PLAYS = re.compile(
+_PLAYS = Phrases(
     rf"{_LEAD}(?:pretend|role-?play)\b"
     rf"|{_LEAD}(?:imagine|suppose|(?:write|tell|make up|compose|draft|create|generate|give|invent)"
     r"(?: me| us)? (?:an?|some|another|one)(?: [\w-]+){0,3} (?:stor(?:y|ies)|poems?|songs?|jokes?"
     r"|lyrics|scenes?|dialogues?|plays?|monologues?|letters?|speech(?:es)?|toasts?|limericks?"
     r"|haikus?|tweets?|raps?|essays?|fables?|fairy tales?))\b"
-    r"(?!.*\b(?:every|each|from now on|whenever|always (?:explain|give|end|begin|add|write))\b)",
-    re.IGNORECASE,
+    r"(?!.*\b(?:every|each|from now on|whenever|always (?:explain|give|end|begin|add|write))\b)"
 )
 _PERSON = (
     rf"(?:(?:my|our|his|her|their|the|a|an|some|this|that) (?:{_WORD} ){{0,2}}?{_WORD}"
@@ -65,18 +62,17 @@ _OPENING = (
     r"^\W{0,8}+(?:(?:and|but|so|well|oh|also|because|cos|ugh|haha|lol|btw|apparently)"
     r"\b\W{0,8}+){0,3}"
 )
-_REPORTS = re.compile(rf"{_OPENING}{_PERSON} {_SAYS}(?: that)?\b(?!\W{{0,8}}$)", re.IGNORECASE)
+_REPORTS = Phrases(rf"{_OPENING}{_PERSON} {_SAYS}(?: that)?\b(?!\W{{0,8}}$)")
 # Who tells the user how they are, or what one should do, and whose word binds nobody here. Others
 # (a doctor, a supervisor, somebody by name) may say what is to be done.
-_OPINES = re.compile(
+_OPINES = Phrases(
     rf"{_OPENING}(?:(?:my|our|his|her) (?:[\w-]{{1,20}} )?(?:friends?|mates?|mum|mom|dad|mother"
     r"|father|parents|sister|brother|aunt|uncle|cousin|grandma|grandpa|nan|wife|husband|partner"
     r"|girlfriend|boyfriend|flatmate|roommate|neighbou?rs?|kids?|son|daughter|ex)"
     r"|he|she|someone|somebody|everyone|everybody|people|mum|mom|dad|grandma|grandpa|nan) "
     rf"(?!told (?:me|us) (?:never |not )?to\b){_SAYS}(?: that)?"
     r"(?! (?:i|we) (?:must|mustn't|have to|need to|should|can't|cannot|am|'m|may)\b)"
-    r"\b(?=.* (?:i|you)\b)",
-    re.IGNORECASE,
+    r"\b(?=.* (?:i|you)\b)"
 )
 
 

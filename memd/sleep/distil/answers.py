@@ -37,6 +37,7 @@ from memd.sleep.distil.language.replies import (
     split_asked,
 )
 from memd.sleep.distil.user.acts import BARE_CHARS, Act, approves, judge
+from memd.text.alternations import Phrases
 from memd.text.languages import GOES_ON, SIGN
 from memd.text.words import sentences
 
@@ -56,15 +57,15 @@ _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 _FINDINGS = re.compile(
     r"\b(?:address|fix|tackle|handle|finding|observation)s?\b(?!.*\btop\b)", re.I
 )
-_LISTED = re.compile(
+_LISTED = Phrases(
     r"[\s>*_|`(\[#-]*(?:(?i:option|step|phase|approach|issue|finding|variante?|möglichkeit|vorschlag"
-    r"|opción|opção|opzione|optie)\s+)?#?(?:(\w{1,3})[)\].:*|`]|([A-Z-]+\d+[a-z]?)\b)"
+    r"|opción|opção|opzione|optie)\s+)?#?(?:(\w{1,3})[)\].:*|`]|([A-Z-]+\d+[a-z]?)\b)",
+    0,
 )
-_RECOMMENDS = re.compile(
+_RECOMMENDS = Phrases(
     r"(?<!not )\b(?:recommend\w*|suggest\w*|lean\w*|propose\w*|my (?:rec|take|preference)"
     r"|i'?d (?:go|pick|use)"
-    r"|best option|empfehl\w*|recomend\w*|recommand\w*|aanbevol\w*)\b",
-    re.IGNORECASE,
+    r"|best option|empfehl\w*|recomend\w*|recommand\w*|aanbevol\w*)\b"
 )
 _NARRATES = re.compile(
     r"\b(?:let me|i'll|i will|i need to|i'm going to|now i)\b|^(?:now|good|great)\b", re.IGNORECASE
@@ -76,19 +77,19 @@ _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _RULE = re.compile(r"[\s|:=_*-]*$")
 _TABLE_HEAD = re.compile(r"^[^\n|]*\|[^\n]*\n(?=[ \t|:]*-[-|: \t]*$)", re.MULTILINE)
 # No line that somebody answers: tags, tasks, calls, results of tests, ends of code.
-_NO_LINE = re.compile(
+_NO_LINE = Phrases(
     r"\W*<\w|\s*(?:[-*+]\s+)?\[[ xX-]\]\s|\W*(?:Tool use|Called tool)\b"
-    r"|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]"
+    r"|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]",
+    0,
 )
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST, Act.APPROVAL})
 _SENTENCE_ENDS = (". ", "; ", "? ", "! ", "\u3002", "\uff1f", "\uff01")
 
 
 # "Na, I am fine": nothing more is wanted.
-_DECLINES = re.compile(
+_DECLINES = Phrases(
     r"\W*(?:no|na|nah|nope)\W+(?:(?:i(?:'m| am)|we(?:'re| are)|that(?:'s| is)|all)\W+)+"
-    r"(?:all|fine|good|ok(?:ay)?|set|done|it)?\W*(?:thanks|thank you|for (?:now|today))?\W*",
-    re.IGNORECASE,
+    r"(?:all|fine|good|ok(?:ay)?|set|done|it)?\W*(?:thanks|thank you|for (?:now|today))?\W*"
 )
 
 

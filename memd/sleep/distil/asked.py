@@ -11,6 +11,7 @@ import re
 from memd.sleep.distil.language.replies import chooses, split_asked
 from memd.sleep.distil.language.words import content_words
 from memd.sleep.distil.user.acts import Act, approves, judge
+from memd.text.alternations import Phrases
 
 ASKED_CHARS = 300
 """The end of the agent's text in which it asks."""
@@ -19,10 +20,9 @@ REPLY_CHARS, REPLY_WORDS = 160, 4
 """The most characters of an answer, and the words with which one begins."""
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST})
 CLAUSE_END = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
-ASKS_WHICH = re.compile(
+ASKS_WHICH = Phrases(
     r"\b(?:which|what|where|who|when|how (?:many|much|long|often|big)|welche\w*|wo|wer|wann"
-    r"|wie (?:viele?|lange|oft)|quel\w*|combien|cuál\w*|cuánt\w*|qual\w*|quant\w*|welke?)\b",
-    re.IGNORECASE,
+    r"|wie (?:viele?|lange|oft)|quel\w*|combien|cuál\w*|cuánt\w*|qual\w*|quant\w*|welke?)\b"
 )
 _BEGINS_NO = re.compile(
     r"\W*(?:no|nope|nah|not|never|don'?t|only|just|neither|both|none|all|either|the|ne(?:in|e)|non)\b",
@@ -30,14 +30,13 @@ _BEGINS_NO = re.compile(
 )
 # With these somebody speaks of something else.
 _TURNS = re.compile(r"\W*(?:oh|btw|by the way|anyway|also|unrelated|before i forget)\b", re.I)
-_KNOWS_NOT = re.compile(
+_KNOWS_NOT = Phrases(
     r"\b(?:not sure|no idea|dunno|(?:don't|do not|dont) know|no clue|why do you|none of your"
-    r"|skip (?:it|that)|never ?mind|it depends|depends)\b",
-    re.IGNORECASE,
+    r"|skip (?:it|that)|never ?mind|it depends|depends)\b"
 )
 _ELLIPSIS_WORDS = 3
 # What nobody answers: a greeting, an offer of more, "how does that sound?".
-_COURTESY = re.compile(
+_COURTESY = Phrases(
     r"\b(?:how (?:can|may|could) i help|what can i (?:do|help|get)"
     r"|how (?:are|were|is|was|'?s) (?:you|your|it|things|the|everything)\b(?! (?:old|tall))"
     r"|what(?:'s| is) (?:up|new|on your mind|going on|next|the plan|happening)"
@@ -48,12 +47,11 @@ _COURTESY = re.compile(
     r"|(?:where|how) (?:shall|should|do|would) (?:we|you) (?:start|begin|like)"
     r"|what (?:would|do|did) you (?:like|want|feel like)(?: me)? to (?:talk|chat|do|work|know|hear"
     r"|start|discuss|tackle|focus)|what are you (?:up to|doing|thinking|planning)|all good"
-    r"|fair enough|what(?:'s| is) the (?:occasion|matter|story))\b",
-    re.IGNORECASE,
+    r"|fair enough|what(?:'s| is) the (?:occasion|matter|story))\b"
 )
 # What is asked of how somebody or something is for good: the answer lasts, however short it is.
 _WHO = r"(?:you|(?!(?:it|this|that|the|these|those|i|we|there)\b)[a-z]\w+)"
-_ASKS_FACT = re.compile(
+_ASKS_FACT = Phrases(
     rf"\b(?:do|does) (?:you|he|she|they|your \w+|anyone|{_WHO})"
     r" (?:(?:all|both|usually|normally|always|still) )*"
     r"(?:eat|drink|take|use|deploy|live|work|prefer|like(?! (?:me|it|this|that|the|to)\b)|run|drive"
@@ -73,8 +71,7 @@ _ASKS_FACT = re.compile(
     r"|\bhow (?:old|tall) (?:is|are) (?!the (?:log|file|backup|version|build))"
     r"|\bhow many (?:kids|children|people (?:are|live)|users|pets|siblings)\b"
     rf"|\b(?:are|is) {_WHO} (?:allergic|vegetarian|vegan|diabetic|pregnant|married|left-handed)\b"
-    r"|\bany(?:one)? (?:\w+ )?(?:allerg\w+|dietary|restrictions|requirements|preferences)\b",
-    re.IGNORECASE,
+    r"|\bany(?:one)? (?:\w+ )?(?:allerg\w+|dietary|restrictions|requirements|preferences)\b"
 )
 
 

@@ -16,12 +16,15 @@ from typing import NamedTuple
 from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.sleep.distil.agent.fixes import fixes
-from memd.sleep.distil.agent.outcomes import RatedSentence, statements
+from memd.sleep.distil.agent.outcomes import RatedSentence, statements, tellable_sentences
 from memd.sleep.distil.agent.reports import listed_rules, reports
 from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
+from memd.sleep.distil.language.moment import spoken_form
+from memd.sleep.distil.language.prose import sentences, things
+from memd.sleep.distil.language.words import words
 from memd.sleep.distil.memory_worth import JudgedSentences, holds_everywhere, is_worth_keeping
 from memd.sleep.distil.select import select_candidates
 from memd.sleep.distil.speech import (
@@ -30,8 +33,12 @@ from memd.sleep.distil.speech import (
     weigh_statements,
     without_last_stop,
 )
+from memd.sleep.distil.user.acts import judge_sentence
 from memd.sleep.distil.user.corrected import with_corrections
 from memd.sleep.transcript.messages import Message
+
+_READ_ONCE = (judge_sentence, sentences, spoken_form, tellable_sentences, things, words)
+"""What keeps what it read of a text, as several ask for it; until the nap is over."""
 
 
 class ReadTurn(NamedTuple):
@@ -103,7 +110,10 @@ def distil(
         ]
     candidates = with_corrections(exchanges, candidates)
     memories = select_candidates(candidates, session.messages)
-    return (*memories, *_digest([each.exchange for each in exchanges], memories))
+    made = (*memories, *_digest([each.exchange for each in exchanges], memories))
+    for reader in _READ_ONCE:
+        reader.cache_clear()
+    return made
 
 
 def weighed_turns(

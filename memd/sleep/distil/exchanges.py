@@ -23,11 +23,12 @@ from memd.sleep.distil.language.phrases import THOUGHT
 from memd.sleep.transcript.blocks import ToolResult, call_arguments, parse_turn
 from memd.sleep.transcript.facts import HEADER, USER_ROLES
 from memd.sleep.transcript.messages import Message
+from memd.text.alternations import Phrases
 
 BEFORE_TEXTS = 3
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 # How Claude Code answers a call in the user's name that never ran.
-_NEVER_RAN = re.compile(
+_NEVER_RAN = Phrases(
     r"The user doesn't want to (?:proceed with this tool use|take this action)"
     r"|Permission to use \S{1,80}(?: with command .{1,2000}?)? has been denied"
     r"|Claude requested permissions? to ",

@@ -6,7 +6,6 @@ rules said of it, and what the model told of its sentences (``speech``). Pure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf, log1p
 from statistics import fmean
@@ -24,6 +23,7 @@ from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import letters
 from memd.sleep.distil.speech import LIFTED, WISH_KEPT, SentenceWorth, weigh_signs
 from memd.sleep.distil.user.acts import STANDING, WORTH
+from memd.text.alternations import Phrases
 from memd.text.harms import tells_harm
 from memd.text.languages import is_foreign
 from memd.text.preference import is_of_project
@@ -39,53 +39,47 @@ EVERYWHERE: Mapping[NapKind, float] = MappingProxyType(
 """The log-odds from which a memory is told in other projects, too (docs/decisions/0323)."""
 _EVERYWHERE_CHARS = 200
 _NO_WISH = -2.5  # its log-odds below which only a word sounds like one: "I'm eating fish, no meat"
-_PRIVATE = re.compile(
+_PRIVATE = Phrases(
     r"\b(?:doctors?|physician|hospital|clinic|surgery|therap(?:y|ist)|diagnos\w+|pregnan\w+"
     r"|medicines?"
     r"|medication|allerg\w+|insulin|antidepressants?|epilep\w+|hiv|psychiatr\w+|psycholog\w+"
     r"|i earn|owe|tablets?|pills?|drops|blood|depress(?:ed|ion)|cancer|diabet\w+|salary|debts?"
-    r"|divorce\w*)\b",
-    re.IGNORECASE,
+    r"|divorce\w*)\b"
 )
 """Whoever is told so in one project need not tell it in all. How somebody reads and writes ("I'm
 colour blind") is of use in each."""
 # What a wish names that only one project has: a macro, a file, a path, an address.
-_NAMES_HERE = re.compile(
+_NAMES_HERE = Phrases(
     r"\\[a-z]{2,}|(?<![\w/])(?:~|\.{1,2})?/\w[\w./-]+|\b\w+/\w+/\w+|https?://"
-    r"|\b[\w-]+\.(?:py|tsx|jsx|rs|rb|md|sh|json|ya?ml|toml|html|css|tex|sql|txt|env|lock)\b",
-    re.IGNORECASE,
+    r"|\b[\w-]+\.(?:py|tsx|jsx|rs|rb|md|sh|json|ya?ml|toml|html|css|tex|sql|txt|env|lock)\b"
 )
 # For whose sake somebody wishes it, if not for their own: "my supervisor hates them".
-_FOR_OTHERS = re.compile(
+_FOR_OTHERS = Phrases(
     r"\b(?:my|our|the) (?:supervisor|professor|teacher|boss|manager|lead|client|customer|editor"
-    r"|reviewer|publisher|company|agency|team|school|university|journal)s?\b",
-    re.IGNORECASE,
+    r"|reviewer|publisher|company|agency|team|school|university|journal)s?\b"
 )
 # One text that is to be written, and how: "invitation text, short, funny, no rhymes".
-_ONE_TEXT = re.compile(
+_ONE_TEXT = Phrases(
     r"^\W*(?:(?:ok|and|also|now|next|then)\W+)*(?:an? |the |one )?(?:\w+ ){0,2}"
     r"(?:text|letter|e?mail|post|speech|poem|card|toast|invitation|caption|headline|title|tweet"
-    r"|announcement|summary|bio|cv|essay|story|song)(?: (?:for|to|about|of) [^,:]{2,40})?[,:] ",
-    re.IGNORECASE,
+    r"|announcement|summary|bio|cv|essay|story|song)(?: (?:for|to|about|of) [^,:]{2,40})?[,:] "
 )
 # A sum, an hour or a day, which is of one thing and not of how somebody wants the work done.
-_VALUE = re.compile(
+_VALUE = Phrases(
     r"[\u00a3\u20ac$]\s?\d|\b\d+(?:[.,:]\d+)* ?(?:pounds?|euros?|dollars?|quid|[\u00a3\u20ac$%]"
     r"|hours?|hrs?|h"
     r" (?:a|per)|days?|weeks?|months?|years?|km|kg|mg|miles?)\b|\b\d{1,2}[:.]\d\d\b"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june"
     r"|july|august"
-    r"|september|october|november|december)\b",
-    re.IGNORECASE,
+    r"|september|october|november|december)\b"
 )
 # Said to hold wherever somebody works: "rule for all: drafts only".
-_FOR_ALL = re.compile(
+_FOR_ALL = Phrases(
     r"\brules? for (?:all|everything|every one|everyone)\b|\b(?:in|for|across) (?:all|every"
     r"|any)(?: of)?"
     r"(?: (?:my|our|your|the))? (?:projects?|folders?|repos?|repositories|sessions?|chats?"
     r"|conversations?"
-    r"|assistants?)\b",
-    re.IGNORECASE,
+    r"|assistants?)\b"
 )
 _SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})

@@ -31,6 +31,7 @@ from memd.sleep.distil.user.acts import (
     states,
 )
 from memd.sleep.distil.user.keeping import find_asked
+from memd.text.alternations import Phrases
 from memd.text.words import sentences
 
 PASSAGE_CHARS = 800
@@ -48,28 +49,25 @@ _TEMPLATE_SCORE, _PLANNED = 0.7, 0.65
 _POINTS_MIN = 3
 _WHOLE_CHARS = 200  # of a line that is kept as it is, unless it tells a fact
 # What says little without the sentence before it, and what gives its reason.
-_LEANS = re.compile(
+_LEANS = Phrases(
     r"\W*(?:(?:and|but|so|also|then|instead|or|not|no|yes)\W+)*"
-    r"(?:it|that|this|these|those|they|them|he|she|there|here|both|each|same|such|one)\b",
-    re.IGNORECASE,
+    r"(?:it|that|this|these|those|they|them|he|she|there|here|both|each|same|such|one)\b"
 )
 # "no, nuno picks us up", and not "no tests in the pipeline".
 _DENIES = re.compile(
     r"\W*(?:no|nope|nein|non|não|nee)(?:\s*[,.!;:\u2026-]|\s+(?:wait|it|that|this|i|we)(?:'?s)?\b)",
     re.IGNORECASE,
 )
-_EXPLAINS = re.compile(
+_EXPLAINS = Phrases(
     r"\W*(?:because|since|otherwise|so that|that'?s why|this (?:is|way)|for example|for instance"
-    r"|e\.g\.|i\.e\.|the reason|which (?:is|means)|it(?:'s| is)|they(?:'re| are))\b",
-    re.IGNORECASE,
+    r"|e\.g\.|i\.e\.|the reason|which (?:is|means)|it(?:'s| is)|they(?:'re| are))\b"
 )
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.ACKNOWLEDGEMENT})
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
-_HEED = re.compile(
+_HEED = Phrases(
     r"\b(?:attention|guidelines?|principles|conventions|standards|rules|verify|make sure|ensure"
-    r"|look for|watch (?:out )?for)\b[^.]*:$",
-    re.IGNORECASE,
+    r"|look for|watch (?:out )?for)\b[^.]*:$"
 )
 
 

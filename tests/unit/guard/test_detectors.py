@@ -31,6 +31,7 @@ import memd.signals
 import memd.text
 import memd.view
 from memd.guard import secrets
+from memd.text.alternations import Phrases
 
 _parser: Any = importlib.import_module("re._parser")
 _LETTERS = "aA1 _-.,:/@\"'\n\t<>()[]{}=+*#`?!;&%$|~^\\\u00e9\u5e02\u3042\uac00\u200b"
@@ -38,14 +39,14 @@ _REPEATS = frozenset(("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"))
 _RUN_MAX = 60
 
 
-def patterns_of(module: ModuleType) -> list[re.Pattern[str]]:
+def patterns_of(module: ModuleType) -> list[re.Pattern[str] | Phrases]:
     """Return the patterns that *module* holds, also those in its tables."""
     by_source = {one.pattern: one for value in vars(module).values() for one in _within(value, 3)}
     return list(by_source.values())
 
 
-def _within(value: Any, depth: int) -> Iterator[re.Pattern[str]]:
-    if isinstance(value, re.Pattern):
+def _within(value: Any, depth: int) -> Iterator[re.Pattern[str] | Phrases]:
+    if isinstance(value, re.Pattern | Phrases):
         if isinstance(value.pattern, str):
             yield value
     elif depth and isinstance(value, tuple | list | dict):
@@ -53,7 +54,7 @@ def _within(value: Any, depth: int) -> Iterator[re.Pattern[str]]:
             yield from _within(each, depth - 1)
 
 
-def units(pattern: re.Pattern[str], chance: random.Random, count: int = 4) -> set[str]:
+def units(pattern: re.Pattern[str] | Phrases, chance: random.Random, count: int = 4) -> set[str]:
     """Return short texts that are beginnings of what *pattern* matches, or what it repeats."""
     tree = _parser.parse(pattern.pattern, pattern.flags)
     texts: set[str] = set()

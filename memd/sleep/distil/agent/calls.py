@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memd.sleep.distil.exchanges import Run
+from memd.text.alternations import Phrases
 
 COMMAND_CHARS_MAX = 200
 _LOOKED_AT_CHARS = 4_000  # of a result
@@ -127,10 +128,9 @@ _NOISE = frozenset((
     "dir", "findstr", "del", "copy", "move", "where", "cls", "crontab",
 ))  # fmt: skip
 # The same in PowerShell: "Test-Path", "Get-ChildItem".
-_CMDLET = re.compile(
+_CMDLET = Phrases(
     r"(?:get|test|select|where|sort|format|out|write|copy|move|remove|new|set|measure|stop|resolve"
-    r"|join|foreach)-[a-z]+",
-    re.IGNORECASE,
+    r"|join|foreach)-[a-z]+"
 )
 _CHECKING = re.compile(
     r"lint|ruff|flake8|mypy|pyright|prettier|gofmt|\bblack\b|clippy|\bvet\b|\btsc\b|rubocop|\bfmt\b",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import CHECKBOX, FENCES, HEADLINE, plain, read_end
+from memd.text.alternations import Phrases
 
 _TITLE_CHARS_MAX = 130
 _TITLE_WORDS_MIN = 3
@@ -22,7 +23,7 @@ _BOLD_LEVEL = 7
 
 # The heading of a list that is worth its titles, the best kind first.
 _HEADINGS = tuple(
-    re.compile(rf"\b(?:{names})\b", re.IGNORECASE)
+    Phrases(rf"\b(?:{names})\b")
     for names in (
         r"top \d+|top (?:\w+ )?(?:issues|improvements|priorities|findings)|most important"
         r"|critical|must fix|key (?:issues|findings|problems)|blockers",

@@ -19,6 +19,7 @@ from memd.sleep.distil.agent.outcomes import plain_reason, reason
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
 from memd.sleep.distil.language.failures import error_line, has_failed
+from memd.text.alternations import Phrases
 
 FIX_CHARS_MAX = 480
 CURED = "cure:"
@@ -30,18 +31,20 @@ _SCORE, _WITH_REASON = 0.7, 0.85
 _APART_MAX = 60  # runs between a failure and what passed: what lies further apart is another story
 
 # What is wrong in code that is being written is nothing that anybody meets again.
-_COMPILING = re.compile(
+_COMPILING = Phrases(
     r"undefined: |declared and not used|imported and not used|syntax error|SyntaxError|cannot use"
     r"|has no field or method|cannot find symbol|error TS\d|error\[E\d|expected ['\"`;)}]"
     r"|IndentationError|unused (?:variable|import)|is not assignable|does not implement",
+    0,
 )
 _ON_PURPOSE = re.compile(
     r"invert|tautolog|on purpose|intentional|deliberate|should fail|expected to fail|opposite",
     re.IGNORECASE,
 )
-_SETS_UP = re.compile(
+_SETS_UP = Phrases(
     r"\b(?:install|ci|add|upgrade|up|start|restart|enable|createdb|create|migrate|pull|login|init"
-    r"|sync|chmod|ln -s|rm -rf \S*(?:node_modules|cache|dist|build|target))(?!\S)"
+    r"|sync|chmod|ln -s|rm -rf \S*(?:node_modules|cache|dist|build|target))(?!\S)",
+    0,
 )
 _PLACE = re.compile(r"\S*[/\\]\S*")
 _SETTING = re.compile(r"^[A-Za-z_]\w*=\S*$|^--?[a-z][\w-]*(?:=\S+)?$")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 
 from memd.sleep.distil.agent.findings import find_list
@@ -17,7 +18,7 @@ from memd.sleep.distil.exchanges import NOTHING_JUDGED, AgentText, Exchange
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
-from memd.sleep.distil.language.prose import Sentence, is_code, sentences, things
+from memd.sleep.distil.language.prose import READ_MAX, Sentence, is_code, sentences, things
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.user.acts import Act, judge
 from memd.text.languages import FUNCTION_WORDS
@@ -119,7 +120,7 @@ def plain_reason(texts: Iterable[str]) -> str:
     It need not name anything; so it counts only for what is known to have been mended.
     """
     for text in texts:
-        for line in _tellable_sentences(text):
+        for line in tellable_sentences(text):
             is_firm = phrases.BECAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
             is_told = len(line.text.split()) >= _SHORT and not is_code(line.source)
             if is_firm and is_told and len(line.text) <= CAUSE_CHARS_MAX:
@@ -216,7 +217,7 @@ def rate_sentences(
 
     *worths* are what a model told of them; one that it did not judge is rated by rule.
     """
-    return ((_rate(line, asked, worths), line) for line in _tellable_sentences(text))
+    return ((_rate(line, asked, worths), line) for line in tellable_sentences(text))
 
 
 def _rate(line: Sentence, asked: frozenset[str], worths: Mapping[str, float]) -> float:
@@ -235,7 +236,7 @@ def statements(exchange: Exchange) -> list[list[RatedSentence]]:
     judged: list[list[RatedSentence]] = []
     for at, text in enumerate(exchange.texts):
         is_late = at > last - _TEXTS_BACK
-        lines = _tellable_sentences(text.text) if is_late else _find_reasons(text.text)
+        lines = tellable_sentences(text.text) if is_late else _find_reasons(text.text)
         rated = [(_score(line, asked), line) for line in lines]
         judged.append([rated[place] for place in places_to_judge(rated, is_last=at == last)])
     return judged
@@ -255,20 +256,25 @@ def words_asked(exchange: Exchange) -> frozenset[str]:
 
 def _find_reasons(text: str) -> Iterator[Sentence]:
     """Yield the sentences of *text* that could be told and give a reason."""
-    for line in _tellable_sentences(text):
+    for line in tellable_sentences(text):
         if phrases.CAUSE.search(line.text) and not phrases.UNSURE.search(line.text):
             yield line
 
 
-def _tellable_sentences(text: str) -> Iterator[Sentence]:
+@lru_cache(maxsize=READ_MAX)
+def tellable_sentences(text: str) -> tuple[Sentence, ...]:
+    """Return the sentences of *text* that could be told; what stands among printed lines is one."""
     all_ = sentences(text)
     printed = [phrases.PRINTED.search(sentence.text) is not None for sentence in all_]
-    for at, sentence in enumerate(all_):
-        if any(printed[max(0, at - _NEAR) : at]) and any(printed[at + 1 : at + 1 + _NEAR]):
-            continue  # what stands among printed lines is printed
-        line = sentence._replace(text=_drop_joiner(sentence.text))
-        if not printed[at] and _is_tellable(line):
-            yield line
+    lines = (
+        sentence._replace(text=_drop_joiner(sentence.text))
+        for at, sentence in enumerate(all_)
+        if not (
+            printed[at]
+            or (any(printed[max(0, at - _NEAR) : at]) and any(printed[at + 1 : at + 1 + _NEAR]))
+        )
+    )
+    return tuple(filter(_is_tellable, lines))
 
 
 def _drop_joiner(text: str) -> str:

@@ -30,6 +30,7 @@ from memd.sleep.distil.language.prose import FENCES, HEADLINE, plain
 from memd.sleep.distil.language.words import Words, words
 from memd.sleep.distil.user.acts import STANDING
 from memd.sleep.distil.user.quoted import drop_quoted, fold_words
+from memd.text.alternations import Phrases
 
 ANSWER_CHARS_MIN = 900
 SECTION_CHARS_MAX = 700
@@ -56,11 +57,10 @@ _PLANNING_TOOL = re.compile(r"exit_?plan|plan_?exit", re.IGNORECASE)
 _PAGE = re.compile(r"\.(?:md|markdown|rst|adoc)$", re.IGNORECASE)
 _OWN_PAGE = re.compile(r"(?:^|/)\.[\w-]+/plans?/")
 _ADDED = re.compile(r"^\+(?!\+\+ )", re.MULTILINE)
-_GIST = re.compile(
+_GIST = Phrases(
     r"\b(?:bottom line|summary|recommend\w*|decisions?|conclusions?|root cause|cause|next steps?"
     r"|open|blockers?|limitations?|trade-?offs|approach|design|findings|result|verdict|keep"
-    r"|not moving)\b",
-    re.IGNORECASE,
+    r"|not moving)\b"
 )
 _GIST_SCORE = 1.5
 _ASIDE = re.compile(r"\s+[\u2014\u2013-]\s+|:\s+")

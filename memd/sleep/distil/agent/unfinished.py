@@ -39,6 +39,7 @@ from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.user.quoted import fold_words
+from memd.text.alternations import Phrases
 from memd.text.words import content_stems
 
 OPEN_MAX = 4
@@ -68,18 +69,16 @@ _NUMBER = re.compile(r"\b\d{1,4}\b")
 _ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
 _TICKED = re.compile(r"\[[xX]\]")
 _TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
-_WHEN = re.compile(
+_WHEN = Phrases(
     r"\b(?:later|soon|tomorrow|tonight|today|then|(?:next|another|this) (?:time|week|month|day|one)"
     r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|morgen|später|demain|plus tard|mañana"
-    r"|domani|amanhã|depois)\b",
-    re.IGNORECASE,
+    r"|domani|amanhã|depois)\b"
 )
 # What somebody may do with anything.
-_ANYTHING = re.compile(
+_ANYTHING = Phrases(
     r"\b(?:(?:i|we|you)(?:'ll)?|let's|will|ok(?:ay)?|maybe|ich|wir|on|je|ik|look|see"
     r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
-    r"|veremos|vediamo|zien)\b",
-    re.IGNORECASE,
+    r"|veremos|vediamo|zien)\b"
 )
 _QUOTES = ('"', "\u201c", "\u201e", "\u00ab", "'")
 

@@ -26,11 +26,13 @@ from memd.sleep.distil.agent.calls import (
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.language.failures import has_failed
+from memd.text.alternations import Phrases
 
 _FILES_MAX, _COMMANDS_MAX, _ADDRESSES_MAX, _COMMAND_CHARS = 8, 4, 3, 110
-_LOCAL = re.compile(
+_LOCAL = Phrases(
     r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::\d{2,5})?(?:/[\w./-]{0,60})?"
-    r"|\b(?:localhost|127\.0\.0\.1):\d{2,5}\b"
+    r"|\b(?:localhost|127\.0\.0\.1):\d{2,5}\b",
+    0,
 )
 _OWN = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # the assistant's own notes and plans
 _SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/(?:private|dev)/")

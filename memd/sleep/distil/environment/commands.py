@@ -27,6 +27,7 @@ from memd.sleep.distil.agent.calls import (
 )
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.failures import has_failed
+from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS
 
 ENVIRONMENT_SLOT = "env:"
@@ -60,21 +61,24 @@ _LABELS = {
 _PURPOSES = {
     "test": re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b"),
     "check": re.compile(r"\b(?:check|lint|typecheck|type-check|verify|clippy)\b"),
-    "build": re.compile(
+    "build": Phrases(
         r"(?<!--)\b(?:build|compile|bundle|webpack|package|assemble)\b"
         r"|\bmake\b(?! (?:deploy|publish|release|push|ship|install|setup|bootstrap|migrat\w+|seed"
-        r"|start|serve|dev|up|run|watch|preview)\b)"
+        r"|start|serve|dev|up|run|watch|preview)\b)",
+        0,
     ),
     "deploy": re.compile(r"\b(?:deploy|publish|release|push|ship)\b"),
-    "install": re.compile(
+    "install": Phrases(
         r"\b(?:install|bootstrap|setup)\b"
         r"|\b(?:npm|pnpm|yarn|bun|uv|poetry|go|cargo|composer|mix|dotnet|flutter|pub)(?: mod)?"
-        r" (?:ci|sync|add|get|restore|download)\b"
+        r" (?:ci|sync|add|get|restore|download)\b",
+        0,
     ),
     "migrate": re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b"),
-    "run": re.compile(
+    "run": Phrases(
         r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./(?!(?:scripts?|tools?|hack)/)"
-        r"|^\S*bin/|\s(?:main|app|server)\.(?:py|[jt]s|mjs|rb)\b"
+        r"|^\S*bin/|\s(?:main|app|server)\.(?:py|[jt]s|mjs|rb)\b",
+        0,
     ),
 }
 # How an interpreter is called tells nothing of what its script is for: "uv run python".
@@ -82,36 +86,41 @@ _INTERPRETS = re.compile(
     r"(?:uv|poetry|pipenv|hatch|pdm|rye) run(?: -\S+)* (?=(?:python[\d.]*|\S+\.py)\b)"
 )
 # Adds packages to a project: what it needs stands in its own files from then on.
-_ADDS = re.compile(
+_ADDS = Phrases(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo|composer|dotnet|flutter|pub)\b(?! ci)[^;&|]*"
-    r" (?:install|i|add|get|require)(?! [^;&|]*-[re]\b)(?: -\S+)* [@\w]"
+    r" (?:install|i|add|get|require)(?! [^;&|]*-[re]\b)(?: -\S+)* [@\w]",
+    0,
 )
 _PARTS = re.compile(r"\s*(?:&&|\|\||;)\s*")
 _PREFIX = r"(?:(?:sudo|time|env|[A-Za-z_]\w*=\S*) )*"
 # What sets up a project, or a part of it, is run once: "pnpm create vite", "cargo new".
-_SCAFFOLDS = re.compile(
+_SCAFFOLDS = Phrases(
     rf"{_PREFIX}(?:(?:npm|pnpm|yarn|bun) (?:create|init)\b|(?:npm|pnpm|yarn|bun|go|cargo|dotnet|uv"
     r"|poetry|composer|flutter|rails|mix|ng|nx|expo|django-admin)(?: mod)?"
     r" (?:init|new|create(?:-project)?|startproject|startapp|generate)\b"
     r"|(?:npx|pnpx|bunx|(?:pnpm|npm|yarn) (?:dlx|exec))(?: -\S+)*"
-    r" (?:create-\S+|(?:@?[\w@./-]+ )+(?:--)?(?:init|create|new|add)\b))"
+    r" (?:create-\S+|(?:@?[\w@./-]+ )+(?:--)?(?:init|create|new|add)\b))",
+    0,
 )
 # So is what moves it from one tool to another: "uvx migrate-to-uv", "npx js-to-ts src".
-_MOVES_OVER = re.compile(
+_MOVES_OVER = Phrases(
     rf"{_PREFIX}(?:npx|pnpx|bunx|uvx|pipx run|uv tool run|(?:pnpm|npm|yarn) (?:dlx|exec))(?: -\S+)*"
-    r" [@\w./-]*(?:migrate-(?:to|from|config)|codemod|\w-to-\w)"
+    r" [@\w./-]*(?:migrate-(?:to|from|config)|codemod|\w-to-\w)",
+    0,
 )
-_INSTALLS = re.compile(
+_INSTALLS = Phrases(
     rf"{_PREFIX}(?:(?:[\w@./-]+(?: -\S+)* ){{1,3}}?(?:install|setup|bootstrap)"
     r"|(?:npm|pnpm|yarn|bun|uv|poetry|go|cargo|composer|mix|dotnet|flutter|pub)(?: mod)?(?: -\S+)*"
-    r" (?:ci|sync|add|get|restore|download))(?=\s|$)"
+    r" (?:ci|sync|add|get|restore|download))(?=\s|$)",
+    0,
 )
 # Through what a runner is called: "npx", "uv run", "docker compose exec web".
-_THROUGH = re.compile(
+_THROUGH = Phrases(
     r"(?:(?:npx|pnpx|bunx|uvx|(?:npm|pnpm|yarn|bun) (?:exec|dlx|x|run)"
     r"|(?:uv|poetry|pipenv|hatch|pdm) run|bundle exec|python[\d.]* -m"
     r"|docker[- ]compose (?:run|exec)(?: -\S+)* [\w-]+"
-    r"|npm|pnpm|yarn|bun|bash|sh|node|python[\d.]*|sudo|time|env|[A-Za-z_]\w*=\S*)(?: -\S+)* )+"
+    r"|npm|pnpm|yarn|bun|bash|sh|node|python[\d.]*|sudo|time|env|[A-Za-z_]\w*=\S*)(?: -\S+)* )+",
+    0,
 )
 _TARGETS = frozenset(
     ("make", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw", "composer")
@@ -122,26 +131,27 @@ _REMOVES = re.compile(
 _REMOVED_NAME = re.compile(r"[\w-]{3,}")
 _NO_RUNNERS = frozenset(("test", "tests", "build", "core", "types", "dev", "run", "start", "cli"))
 # What a shell or a package manager says of a command that there is not any more.
-_GONE = re.compile(
+_GONE = Phrases(
     r"missing script|NO_SCRIPT|no test specified|command not found"
     r"|command [\"'`]?[\w:-]+[\"'`]? (?:was )?not found|script not found|couldn't find a script"
-    r"|no rule to make target|not recognized as an internal",
-    re.IGNORECASE,
+    r"|no rule to make target|not recognized as an internal"
 )
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
 # An argument that chooses some of the tests or files: by name, or by a path of two names and more.
-_PART = re.compile(
+_PART = Phrases(
     r"-(?:k|t|run)|--(?:run|grep|filter)\b.*|(?:\./)?\w[^/\s]*/\S+|\S+::\S+"
-    r"|\S+\.(?:py|rb|go|rs|php|java|cs|exs|[jt]sx?)"
+    r"|\S+\.(?:py|rb|go|rs|php|java|cs|exs|[jt]sx?)",
+    0,
 )
-_ASIDE = re.compile(
+_ASIDE = Phrases(
     r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version|help)\b"
-    r"|/tmp/|/dev/null"
+    r"|/tmp/|/dev/null",
+    0,
 )
 # A line of a terminal that the user pasted: where they were, and what they typed. What a log has
 # in brackets is no folder, and what a test runner points at ("\u276f src/cart.ts:31:7") or counts
 # ("\u276f src/cart.ts (7 tests)") no command.
-_PROMPT = re.compile(
+_PROMPT = Phrases(
     r"^[ \t]*(?:\[[^\]\n]{0,60}?(?<!\w)(?P<bracketed>~?/[^\]\s]{1,120})\]"
     r"|[\w.-]{1,40}@[\w.-]{1,40}[:\s](?P<hosted>~?[\w./-]{0,120})\s?[$#%]"
     r"|(?P<bare>~?/[\w./-]{1,120})\s?[$%\u276f]|[$\u276f])\s+"

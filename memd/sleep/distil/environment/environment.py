@@ -19,6 +19,7 @@ from memd.sleep.distil.environment.commands import ENVIRONMENT_SLOT, commands
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.prose import sentences
+from memd.text.alternations import Phrases
 
 _WORDS_MIN, _WORDS_MAX = 5, 45
 _STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
@@ -38,9 +39,10 @@ _PLACES = (
     (re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b"), 0.2),
     (re.compile(r"\bv?\d+\.\d+(?:\.\d+)?\b|\b[Vv]ersion \d+"), 0.15),
     (
-        re.compile(
+        Phrases(
             r"(?<![\w/])(?:~|\.{0,2})/[\w.@-]+(?:/[\w.@*-]+)+/?"
-            r"|(?<![\w/.])[\w.-]+/[A-Za-z_.][\w.-]*/[\w.@-]*[A-Za-z][\w.@-]*"
+            r"|(?<![\w/.])[\w.-]+/[A-Za-z_.][\w.-]*/[\w.@-]*[A-Za-z][\w.@-]*",
+            0,
         ),
         0.15,
     ),
@@ -54,8 +56,8 @@ _PLACES = (
 )
 
 
-def _anywhere(*alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(alternatives)})", re.IGNORECASE)
+def _anywhere(*alternatives: str) -> Phrases:
+    return Phrases(rf"\b(?:{'|'.join(alternatives)})")
 
 
 _LIES = _anywhere(
@@ -86,10 +88,9 @@ _CODE_TALK = re.compile(
     r"\b(?:function|method|struct|class|field|parameter|argument|lines? \d+|constant|tests?)\b"
 )
 # What somebody is told to look at, and a guess: neither says where a thing is.
-_ADVISES = re.compile(
+_ADVISES = Phrases(
     r"(?:^|[:.;\u2192] )(?:then |please )?(?:confirm|check|verify|make sure|ensure|go to|click)\b"
-    r"|^(?:so )?either\b|\bor it (?:is|was)\b",
-    re.IGNORECASE,
+    r"|^(?:so )?either\b|\bor it (?:is|was)\b"
 )
 _PLANS = re.compile(r"(?:[A-Z][a-z]+ing|Either|Option)\b(?! (?:is|are|was|has|runs)\b)")
 

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from memd.sleep.distil.language.signs import FIRST, POINTS
+from memd.text.alternations import Phrases
 from memd.text.words import sentences
 
 # What is given up for something else: "scrap the cursor, we do offset pagination after all".
@@ -23,39 +24,35 @@ _PART = (
 _OF_OURS = rf"(?:the |our )?(?!{_PART})"
 _NO_PART = rf"(?!{_PART})\w"
 _UNDOES = (
-    re.compile(
+    Phrases(
         rf"{FIRST}(?:hm+\W+)?(?:(?:let's|we|i)(?:'ll| will)? )?"
         r"(?:scrap|drop|ditch|abandon|forget(?: about)?|get rid of) (?:the |our |your )?"
         rf"{_UNDONE}(?P<firm> again| after all| altogether| entirely)?"
         r"(?:\s*[,;:.\u2013\u2014-]+\s*|\s+and\s+)(?:(?:so|then|and|just|let's|please)\s+)*"
         r"(?P<we>we(?:'ll| will)?\s+|i(?:'ll| will)?\s+)?"
         r"(?:do|use|go (?:with|for|back to)|take|stick (?:with|to)|switch to)\b"
-        r"(?P<rest>[^.!?]*)",
-        re.IGNORECASE,
+        r"(?P<rest>[^.!?]*)"
     ),
-    re.compile(
-        rf"\W*(?:\w+\W+){{0,4}}?(?P<firm>doch nicht) (?:den |die |das |mit )?{_UNDONE},? sondern\b",
-        re.IGNORECASE,
+    Phrases(
+        rf"\W*(?:\w+\W+){{0,4}}?(?P<firm>doch nicht) (?:den |die |das |mit )?{_UNDONE},? sondern\b"
     ),
-    re.compile(
+    Phrases(
         rf"\W*(?:(?:den|die|das|also|ok)\W+)*{_UNDONE} (?:verwerfen|streichen|lassen|werfen) wir"
-        r" (?P<firm>(?:jetzt |doch )*(?:wieder|doch|raus|weg|sein)\b)",
-        re.IGNORECASE,
+        r" (?P<firm>(?:jetzt |doch )*(?:wieder|doch|raus|weg|sein)\b)"
     ),
     # What took its place: "we replaced webpack with Vite", "we renamed shopkit to storekit".
-    re.compile(
+    Phrases(
         rf"{_NOTED}we(?:'ve| have)? (?:(?:now|just|finally) )?(?P<firm>(?:replaced|renamed"
         rf"|switched(?: over)? from|migrated from|moved from)) {_OF_OURS}{_UNDONE}"
-        rf" (?:with|by|to) (?!an?\b|the\b){_NO_PART}",
-        re.IGNORECASE,
+        rf" (?:with|by|to) (?!an?\b|the\b){_NO_PART}"
     ),
-    re.compile(
+    Phrases(
         rf"{_NOTED}{_OF_OURS}[A-Z][\w.+#-]*(?: [\w.+#-]+)? (?P<firm>(?:has |now )?replace[sd]) "
         rf"{_OF_OURS}{_UNDONE}(?: (?:for|in|as|on|since|as of|from)\b|\W*$)",
+        0,
     ),
-    re.compile(
-        rf"\W*(?:\w+\W+){{0,4}}?statt (?:des |der |dem |den )?{_UNDONE} (?P<firm>jetzt|nun|doch)\b",
-        re.IGNORECASE,
+    Phrases(
+        rf"\W*(?:\w+\W+){{0,4}}?statt (?:des |der |dem |den )?{_UNDONE} (?P<firm>jetzt|nun|doch)\b"
     ),
 )
 _FOLDED = re.compile(r"\w+")

@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from memd.text.alternations import Phrases
 from memd.text.languages import FAILS, FUNCTION_WORDS
 from memd.text.words import sentences
 
@@ -67,11 +68,9 @@ _SORTS = (
     ),
     ("version", r"(?:(?-i:[A-Z][\w.+-]* )|version |v)\d+(?:\.\d+)*\b(?! \w+s\b)"),
 )
-_IS_ADDRESS = re.compile(_ADDRESS, re.IGNORECASE)
+_IS_ADDRESS = Phrases(_ADDRESS)
 _PLACE = "|".join(rf"(?P<{sort}>{pattern})" for sort, pattern in _SORTS)
-_STATES = re.compile(
-    rf"{_LEAD}{_ARTICLE}{_NAME}{_NOW} {_VERB}{_NOW} {_BETWEEN}(?:{_PLACE})", re.IGNORECASE
-)
+_STATES = Phrases(rf"{_LEAD}{_ARTICLE}{_NAME}{_NOW} {_VERB}{_NOW} {_BETWEEN}(?:{_PLACE})")
 _HAS_MOVED = (
     r"(?:moved|migrated|changed|switched|umgezogen|verschoben|verlegt|déménagé|mudó|mudado"
     r"|spostato|verhuisd)"
@@ -89,24 +88,21 @@ _WE_MOVE = (
     r"|abbiamo (?:spostato|migrato)|(?:mud|migr)[aá]mos|movemos)"
 )
 # What is said of a thing that moved: "staging moved: it's https://new.example now".
-_MOVED = re.compile(
+_MOVED = Phrases(
     rf"{_LEAD}(?:i |we )?(?:have )?{_ARTICLE}{_NAME}"
     r"(?: (?:has|have|is|are|was|were|ist|sind|wurden?|a|ha|se ha))?"
     rf"(?: been)?(?: (?:again|wieder|now|just))? {_HAS_MOVED}\b"
-    rf"(?:[^:;,.]{{0,40}}[:;,.]\s+{_IT_IS}{_NOW} ?| (?:again )?){_BETWEEN}(?:{_PLACE})",
-    re.IGNORECASE,
+    rf"(?:[^:;,.]{{0,40}}[:;,.]\s+{_IT_IS}{_NOW} ?| (?:again )?){_BETWEEN}(?:{_PLACE})"
 )
 # Who moved it comes first: "we moved staging again, it is https://new.example".
-_WE_MOVED = re.compile(
+_WE_MOVED = Phrases(
     rf"{_LEAD}(?:{_WE_MOVE} {_ARTICLE}{_NAME}"
     rf"|(?:wir haben|we hebben) {_ARTICLE}{_NAME.replace('<name>', '<moved>')} {_HAS_MOVED})"
-    rf"(?: (?:again|wieder))?(?:[:;,]? (?:and )?{_IT_IS}{_NOW} ?){_BETWEEN}(?:{_PLACE})",
-    re.IGNORECASE,
+    rf"(?: (?:again|wieder))?(?:[:;,]? (?:and )?{_IT_IS}{_NOW} ?){_BETWEEN}(?:{_PLACE})"
 )
 # The time comes first in German, and the verb behind it: "ab sofort ist der Runner ci2.example".
-_SINCE_IS = re.compile(
-    rf"{_LEAD}(?:ist|sind|liegt|läuft|steht) {_ARTICLE}{_NAME}{_NOW} {_BETWEEN}(?:{_PLACE})",
-    re.IGNORECASE,
+_SINCE_IS = Phrases(
+    rf"{_LEAD}(?:ist|sind|liegt|läuft|steht) {_ARTICLE}{_NAME}{_NOW} {_BETWEEN}(?:{_PLACE})"
 )
 # What begins lasts: "since today" is no word of the hour, and says nothing of the place.
 _DAY = (
@@ -114,36 +110,32 @@ _DAY = (
     r"|(?:(?:this|last|next) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)(?!')"
 )
 _TAG = r"(?:heute|gestern|sofort|jetzt|morgen|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)"
-_SINCE = re.compile(
+_SINCE = Phrases(
     rf",?\s*\b(?:(?:since|as of|as from|effective|starting(?: from)?) {_DAY}"
     rf"|from {_DAY}(?: on(?:wards?)?)?"
-    rf"|(?:ab|seit|von) {_TAG}(?: an)?)\b,?",
-    re.IGNORECASE,
+    rf"|(?:ab|seit|von) {_TAG}(?: an)?)\b,?"
 )
 # How somebody is told to find it: "you can find the docs under https://docs.example".
-_FOUND = re.compile(
+_FOUND = Phrases(
     rf"{_LEAD}(?:you(?: can|'ll| will)? find|du findest|findest du|tu trouveras|vous trouverez"
-    rf"|encuentras|trovi|você encontra|je vindt) {_ARTICLE}{_NAME} {_BETWEEN}(?:{_PLACE})",
-    re.IGNORECASE,
+    rf"|encuentras|trovi|você encontra|je vindt) {_ARTICLE}{_NAME} {_BETWEEN}(?:{_PLACE})"
 )
 # "The Sentry project id is 4711": what the value is, the name says.
-_VALUE = re.compile(
+_VALUE = Phrases(
     rf"{_LEAD}{_ARTICLE}(?P<name>(?:[\w.'/-]+ ){{1,3}}(?:id|port|host(?:name)?|version|region"
     r"|bucket|account|cluster|namespace|user(?:name)?|adresse|puerto|porta|poort|versión|versione))"
     rf"{_NOW} (?:is|ist|est|es|è|é)(?! (?:not|no|nicht|pas)\b){_NOW}"
-    r" `?(?P<value>[\w.@:-]*\d[\w.@:-]*)",
-    re.IGNORECASE,
+    r" `?(?P<value>[\w.@:-]*\d[\w.@:-]*)"
 )
 # "The tests need docker compose up -d db first."
-_NEEDS = re.compile(
+_NEEDS = Phrases(
     rf"{_LEAD}{_ARTICLE}(?P<name>[\w.'/-]+(?: [\w.'/-]+){{0,2}}?)"
     r" (?:needs?|requires?|brauch(?:t|en)|benötig(?:t|en))"
     r" `?(?P<value>(?:docker|podman|make|npm|pnpm|yarn|bun|npx|uv|cargo|go|python\d?|\./[\w./-]+)"
-    r" [^.;]{2,60}?)`? (?:first|before|beforehand|zuerst|vorher|running)\b",
-    re.IGNORECASE,
+    r" [^.;]{2,60}?)`? (?:first|before|beforehand|zuerst|vorher|running)\b"
 )
 _FORMS = (_WE_MOVED, _MOVED, _FOUND, _VALUE, _NEEDS, _STATES, _SINCE_IS)
-_NO_NAME = re.compile(
+_NO_NAME = Phrases(
     r"^(?:it|this|that|these|those|there|here|he|she|they|i|we|you|who|which|what|where|how|why|when"
     r"|if|because|since|while|once|unless|es|er|sie|wir|ich|du|wenn|weil|dass?|il|elle|on|nous|je|si"
     r"|quand|cuando|como|donde|se|quando|als|omdat|hij|zij|maybe|perhaps|but|no|nope|yes|not)\b"
@@ -152,14 +144,12 @@ _NO_NAME = re.compile(
     r"|see|says?|fix|add|use|make|check|open|run|put|move|set|read|look|please)\b"
     r"|^(?:(?:new|old|updated|same|other|current|whole|right|wrong|attached|first|second|last) )?"
     r"(?:page|file|button|link|result|output|response|request|branch|code|line|text|answer|title"
-    r"|plan|thing|one|other|way|point|idea|question|example|path|folder|datei|seite|fichier|archivo)$",
-    re.IGNORECASE,
+    r"|plan|thing|one|other|way|point|idea|question|example|path|folder|datei|seite|fichier|archivo)$"
 )
-_AT_FAULT = re.compile(
+_AT_FAULT = Phrases(
     r"\b(?:broken|wrong|blank|nothing|weird|stuck|slow|down|empty|missing|unreachable|doesn't|isn't"
     r"|does not|is not|can't|cannot|kaputt|nicht|pas|should|must|could|would|might|maybe|perhaps"
-    r"|right now|at the moment|today|gerade|/tmp)\b|/tmp/|\?",
-    re.IGNORECASE,
+    r"|right now|at the moment|today|gerade|/tmp)\b|/tmp/|\?"
 )
 # What says of a thing only what it is: "the staging server" and "staging" are one.
 _OF_ANY = frozenset(

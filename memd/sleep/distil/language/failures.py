@@ -10,6 +10,7 @@ import re
 
 from memd.sleep.distil.agent.calls import command
 from memd.sleep.distil.exchanges import Run
+from memd.text.alternations import Phrases
 
 ERROR_CHARS_MAX = 160
 _LOOKED_AT_CHARS = 4_000  # of a result, at its head and at its tail each
@@ -35,15 +36,15 @@ _FAILED = re.compile(
     re.VERBOSE,
 )
 _NONE_FAILED = re.compile(r"\b0 (?:failed|errors?|failures|issues)\b", re.IGNORECASE)
-_SAYS = re.compile(
+_SAYS = Phrases(
     r"(?:Error|Exception|Panic|\b[Ee]rror(?:\[\w+\])?|ERROR|fatal|panic|npm (?:ERR!|error))[:=\s]"
-    r"|command not found|No such file|Permission denied|not recognized"
+    r"|command not found|No such file|Permission denied|not recognized",
+    0,
 )
-_TELLS = re.compile(
+_TELLS = Phrases(
     r"error|exception|fail|panic|fatal|not found|no such|denied|cannot|can't|undefined|unknown"
     r"|invalid|missing|refused|timed? ?out|unsupported|only .{0,40} supported|expected|\bwant\b"
-    r"|assert|✖",
-    re.IGNORECASE,
+    r"|assert|✖"
 )
 _SAYS_LITTLE = re.compile(
     r"=== RUN|--- |PASS|ok\s|FAIL\b|exit status|Command failed|Traceback"

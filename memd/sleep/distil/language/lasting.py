@@ -8,9 +8,8 @@ Pure.
 
 from __future__ import annotations
 
-import re
-
 from memd.sleep.distil.language.signs import words
+from memd.text.alternations import Phrases
 
 # "We never exceed 80 columns" is no past.
 _PRESENT_ED = r"(?:(?:ex|pro|suc)ceed|embed|feed|heed|need|seed|shed|speed|bleed|breed|wed|weed)\b"
@@ -87,7 +86,7 @@ _MADE = (
     r"\bi(?:'m| am) (?:allergic to|a (?:big |great )?(?:fan|believer|friend) (?:of|in))\b",
     r"\b\w+ (?:beats|trumps|wins over|comes before) \w+(?=\W*$)",
 )
-_MAKES = re.compile("|".join(f"(?:{one})" for one in _MADE), re.IGNORECASE)
+_MAKES = Phrases("|".join(f"(?:{one})" for one in _MADE))
 _MOMENT = words(
     # "Nothing is rolled out yet" is a state, and the reason of much.
     r"(?<!rolled out )(?<!released )(?<!in production )(?<!launched )(?<!users )yet(?=\W*$|,)",
@@ -135,14 +134,13 @@ def is_of_the_moment(spoken: str) -> bool:
 
 
 # Not what holds as long as the work does: "in this repo", "this kind of file".
-_AT_HAND = re.compile(
+_AT_HAND = Phrases(
     r"\b(?:(?:in|for|on|of|with|at|over|to|from|about|into|by|under) (?:this|that|these|those)"
     r" (?!(?:repo\w*|projects?|code ?bases?|teams?|company|house\w*|apps?|workspaces?|machines?"
     r"|computers?|laptops?|families|family|accounts?|kinds?|sorts?|way)\b)\w+"
     r"|(?:this|these|those) one \w+"
     r"|(?:line|verse|page|slide|step) (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
-    r"|(?:option|version|variant) \w)\b",
-    re.IGNORECASE,
+    r"|(?:option|version|variant) \w)\b"
 )
 
 
@@ -157,7 +155,7 @@ def points_at_hand(spoken: str) -> bool:
 
 # "In May we decided", "the team has agreed", but no case ("if we decided") and no step of the
 # day ("I decided to try it").
-_DECIDED = re.compile(
+_DECIDED = Phrases(
     r"^\W*(?:(?!(?:if|when|once|unless|whether|why|what|which|because|since|had)\b)"
     r"[\w']+\W+){0,4}?"
     r"(?:(?:we|i|(?:the|our) team)(?:'ve| have| has| had)?"
@@ -167,8 +165,7 @@ _DECIDED = re.compile(
     r"|wir haben (?:uns )?(?:[\w-]+ ){0,8}(?:entschieden|beschlossen|vereinbart|geeinigt)\b"
     r"|(?:on a|nous avons) (?:décidé|convenu|choisi)\b|(?:hemos )(?:decidido|acordado|elegido)\b"
     r"|decidimos\b|abbiamo (?:deciso|scelto)\b|we hebben (?:[\w-]+ ){0,8}(?:besloten|afgesproken)\b"
-    r"|мы (?:решили|договорились|выбрали)\b)",
-    re.IGNORECASE,
+    r"|мы (?:решили|договорились|выбрали)\b)"
 )
 
 
@@ -345,15 +342,13 @@ _OF_MINE = (
     r"|cousin|neighbou?r|carer|nurse|doctor|teacher|tutor|cleaner|boss|manager|dog|cat)"
     r"|(?:mr|mrs|ms|dr)\.? [\w-]+)"
 )
-_NOW_DOES = re.compile(
+_NOW_DOES = Phrases(
     rf"{LEAD}{_OF_MINE} now (?:takes?|ha(?:s|ve)|gets?|eats?|drinks?|walks?|comes?|goes|go|costs?"
-    r"|works?|lives?|wears?|uses?|needs?|pays?|earns?|weighs?|learns?|plays?|teach(?:es)?|speaks?)\b",
-    re.IGNORECASE,
+    r"|works?|lives?|wears?|uses?|needs?|pays?|earns?|weighs?|learns?|plays?|teach(?:es)?|speaks?)\b"
 )
-_GIVES_UP = re.compile(
+_GIVES_UP = Phrases(
     rf"{LEAD}forget (?:about )?(?!(?:nothing|anything|everything|something|thing)\b)\w+ing\b"
-    r"(?!.*\b(?:it|this|that)\b)",
-    re.IGNORECASE,
+    r"(?!.*\b(?:it|this|that)\b)"
 )
 
 

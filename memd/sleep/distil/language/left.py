@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from memd.sleep.distil.language.phrases import PRINTED
+from memd.text.alternations import Phrases
 from memd.text.words import SENTENCE_GAP
 
 _WORDS_MIN = 3  # of a point: fewer do not say what is to be done
@@ -26,36 +27,32 @@ _LEFT = (
     r"|volgende stappen|nog te doen|следующие шаги|осталось(?: сделать)?|下一步|待办(?:事项)?)"
 )
 # "To do this" and "Open the page" say what is next to be done, not what is left.
-_HEADING = re.compile(
+_HEADING = Phrases(
     rf"^\W*(?:\d+[.)]\s*)?{_LEFT}"
-    r"(?=\W*$|\s*[(:\u2013\u2014]|\s+-|\s+(?:for|in|after|before|of|on|with)\b)",
-    re.IGNORECASE,
+    r"(?=\W*$|\s*[(:\u2013\u2014]|\s+-|\s+(?:for|in|after|before|of|on|with)\b)"
 )
-LABEL = re.compile(rf"^\W*{_LEFT}[^\w:]*:\s*(?=\S)", re.IGNORECASE)
+LABEL = Phrases(rf"^\W*{_LEFT}[^\w:]*:\s*(?=\S)")
 """What stands in front of what is left, in a sentence."""
-SUMS_UP = re.compile(
+SUMS_UP = Phrases(
     r"^\W*(?:in )?(?:summary|short|recap|to (?:sum up|summari[sz]e|recap)"
     r"|(?:current )?stat(?:e|us)|where (?:we|things) (?:are|stand)|so far"
     r"|zusammenfassung|kurz(?: gesagt)?|stand|(?:en )?résumé|(?:en )?resumen|riassunto|resumo"
-    r"|samenvatting)\b[^\w:\u2013\u2014]{0,8}[:\u2013\u2014]\W{0,8}(?=\w)",
-    re.IGNORECASE,
+    r"|samenvatting)\b[^\w:\u2013\u2014]{0,8}[:\u2013\u2014]\W{0,8}(?=\w)"
 )
 """What stands in front of what an agent sums up with in a sentence."""
-OFFERED = re.compile(
+OFFERED = Phrases(
     r"\b(?:optional\w*|recommend\w*|suggest\w*|ideas?|future|enhancements?|improvements?|if you"
     r"|when(?:ever)? (?:you|ready)|you (?:can|could|may|might)|possible|potential|consider"
     r"|vous pou(?:vez|rriez)|puedes|podrías|kannst du|können sie"
-    r"|would you|let me know|is ready|facultati\w+|optionnel\w*|opcional\w*)\b",
-    re.IGNORECASE,
+    r"|would you|let me know|is ready|facultati\w+|optionnel\w*|opcional\w*)\b"
 )
 _IS_DONE = re.compile(
     r"\b(?<!not )(?<!not yet )(?:fixed|done|resolved|completed?)\b", re.IGNORECASE
 )
-ORDERED = re.compile(
+ORDERED = Phrases(
     r"\b(?:top (?:\d+ )?(?:most |recommended |suggested )?"
     r"(?:important|improvements|issues|priorities|findings)"
-    r"|most important|must[ -]fix|ranked by|prioriti[sz]ed)\b",
-    re.IGNORECASE,
+    r"|most important|must[ -]fix|ranked by|prioriti[sz]ed)\b"
 )
 """In the heading of a list that a review put in order."""
 ALL_DONE = re.compile(
@@ -103,10 +100,10 @@ _FOR = r"(?:for|für|fuer|pour|para|per|voor)"
 _HEADING_PUT_OFF = (
     rf"{_LEAD}(?:{_PUT_OFF}(?:[\s,(]+(?:{_FOR} )?{_DAY})?|(?:left )?{_FOR} {_DAY})\W*"
 )
-_HEADS_PUT_OFF = re.compile(_HEADING_PUT_OFF, re.IGNORECASE)
-USER_LABEL = re.compile(rf"{_HEADING_PUT_OFF}:\s*(?=\S)", re.IGNORECASE)
+_HEADS_PUT_OFF = Phrases(_HEADING_PUT_OFF)
+USER_LABEL = Phrases(rf"{_HEADING_PUT_OFF}:\s*(?=\S)")
 """What stands in front of what a user leaves for later, in a sentence."""
-_LATER = re.compile(
+_LATER = Phrases(
     rf"(?:^|[,;]){_LEAD}(?:"
     r"(?:let'?s|we|we'll|i'll|lass(?:t)? uns|wir|ich|on|nous|je|vamos|seguimos|seguiremos"
     r"|continuamos|continuiamo|facciamo|vediamo|ik|laten we|(?:gaan|doen|moeten|kijken) we"
@@ -120,27 +117,24 @@ _LATER = re.compile(
     r"|[^.?!\n]{3,80}\b(?:steh(?:t|en) noch aus|(?:ist|sind) noch offen"
     r"|muss noch (?:gemacht|erledigt) werden|(?:is|are) still (?:open|to do|to be done)"
     r"|reste(?:nt)? à faire|quedan? pendientes?|restan?o? da fare|ficam? pendentes?"
-    r"|moet(?:en)? nog gebeuren)\W*$)",
-    re.IGNORECASE,
+    r"|moet(?:en)? nog gebeuren)\W*$)"
 )
 # What a person says that is missing.
-_MISSING = re.compile(
+_MISSING = Phrases(
     rf"\b(?:{_STILL}|offen (?:ist|sind) (?:jetzt )?noch|rest für|liegen ?geblieben"
     r"|muss noch (?:jemand|wer)|haben wir verschoben"
     r"|m(?:ü|ue)ssen (?:wir )?(?:\w+ ){0,4}noch (?!nicht\b)"
     r"|faudra encore|pas encore faite?s?|pour la prochaine fois|ce qui manque"
-    r"|(?<!hace )(?:nos |me )?falta(?:n)? (?!poco\b)\w+r\b|para la próxima)",
-    re.IGNORECASE,
+    r"|(?<!hace )(?:nos |me )?falta(?:n)? (?!poco\b)\w+r\b|para la próxima)"
 )
 # "We continue tomorrow" names nothing that is left.
-_ONLY_LATER = re.compile(
+_ONLY_LATER = Phrases(
     rf"(?:^|[,;]){_LEAD}(?:(?:machen|arbeiten) wir|wir machen|let'?s (?:continue|go on)"
     rf"|(?:we|i)(?:'ll)? continue|on (?:continue|reprend)|seguimos|continuamos|continuiamo)"
-    rf"(?: {_DAY})?(?: weiter| here| there| ici)?(?: {_DAY})?\W*$",
-    re.IGNORECASE,
+    rf"(?: {_DAY})?(?: weiter| here| there| ici)?(?: {_DAY})?\W*$"
 )
 # The longer ones first: what is left of a farewell would be a word of its own.
-_FAREWELL = re.compile(
+_FAREWELL = Phrases(
     r"\b(?:(?:see (?:you|ya)|until|talk(?: to you)?|speak)"
     r" (?:tomorrow|soon|later|then|around|next (?:time|week))|see (?:you|ya)"
     r"|good ?(?:night|bye|evening)|night|bye|cya|cheers|ciao"
@@ -157,63 +151,56 @@ _FAREWELL = re.compile(
     r"|a domani|buona ?(?:notte|serata)|a presto|arrivederci|grazie mille|per oggi"
     r"|até (?:amanhã|logo|breve|mais)|boa noite|tchau|adeus|muito obrigad[oa]|por hoje"
     r"|tot (?:morgen|straks|ziens|later|de volgende keer)|doei|fijne avond|welterusten|bedankt"
-    r"|dank (?:je|u)(?: wel)?|до завтра|спокойной ночи|пока|晚安|明天见|再见)\b",
-    re.IGNORECASE,
+    r"|dank (?:je|u)(?: wel)?|до завтра|спокойной ночи|пока|晚安|明天见|再见)\b"
 )
 _DOABLE = (
     r"(?:done|implemented|tested|wired|pushed|merged|deployed|covered|verified|migrated|written"
     r"|built|added|supported|connected|integrated|fixed|committed|started)"
 )
-UNDONE = re.compile(
+UNDONE = Phrases(
     r"(?<![\"'\u201c])\b(?<!will )(?<!would )(?<!may )(?<!might )(?<!can )(?<!could )(?<!why )"
     r"(?<!what )(?:still (?:needs? (?:a|an|to)|to do|missing|open|left|unimplemented|untested"
     rf"|unverified)\b|not (?:been )?{_DOABLE} yet\b|not yet (?:been )?{_DOABLE}\b"
     r"|remains? (?:to be|open|undone|untested|unresolved|unfixed|unimplemented)\b"
     r"|left (?:to do|undone)\b|next step (?:is|will be)\b"
-    r"|needs? to be (?:done|tested|verified|merged|pushed|deployed|implemented)\b)",
-    re.IGNORECASE,
+    r"|needs? to be (?:done|tested|verified|merged|pushed|deployed|implemented)\b)"
 )
 """How a sentence says that something is still to be done."""
-_NARRATES = re.compile(
+_NARRATES = Phrases(
     r"^\W*(?:(?:now|next|first|then|finally|great|perfect|good)\b\W*)*"
     r"(?:let me|let's|i'll|i've|i have|i need|i want|now i|i(?= \w+ed\b)|we've|updating|marking"
-    r"|if|you can|feel free|command stdout)\b",
-    re.IGNORECASE,
+    r"|if|you can|feel free|command stdout)\b"
 )
 _NOTHING = re.compile(
     r"\b(?:0|no|none|nothing)\b|\bas (?:it is|before|intended)\b|\bon purpose\b", re.IGNORECASE
 )
 # A list of what was done may stand below "Summary and next steps".
-_DID = re.compile(
+_DID = Phrases(
     r"\W*(?:(?:also|now) )?(?:fixed|added|enhanced|improved|updated|created|implemented|removed"
     r"|moved|renamed|replaced|refactored|converted|cleaned|verified|completed|resolved|changed"
-    r"|shows|displays|provides|supports|includes|contains)\b",
-    re.IGNORECASE,
+    r"|shows|displays|provides|supports|includes|contains)\b"
 )
 # What somebody does at their screen to see what was done, or only if they like.
-_AT_THE_SCREEN = re.compile(
+_AT_THE_SCREEN = Phrases(
     r"(?:\W|\d+[.)])*(?:(?:hard )?(?:refresh|reload|restart)|open|visit|go to|navigate|click"
     r"|log (?:in|out)|try|clear|stop|start|run|launch|use|check|verify|review|monitor|watch|enjoy"
     r"|test|search|download|follow|track|share|leverage|keep|continue|proceed|begin|ping|tail"
     r"|rebuild|recreate|upload|(?:quick |manual )+checks?|the app should"
     r"|consider|optional\w*|if|you|let me know|would|won't|option|ready|all"
     r"|reinicia|prueba|verifica|abre|recarga|ejecuta|redémarre[rz]?|teste[rz]?|vérifie[rz]?"
-    r"|ouvre[rz]?|recharge[rz]?|lance[rz]?|starte|öffne|prüfe|lade)\b",
-    re.IGNORECASE,
+    r"|ouvre[rz]?|recharge[rz]?|lance[rz]?|starte|öffne|prüfe|lade)\b"
 )
 TRIES = re.compile(r"\W*(?:test|try|verify|check|confirm|review)\b", re.IGNORECASE)
 """A step that nobody ticks once the person is asked to take it."""
-TAKES_ALL = re.compile(
+TAKES_ALL = Phrases(
     r"\b(?:implement|fix|address|do|apply|tackle|make|resolve)\b[^.?!\n]{0,20}"
-    r"\b(?:all|everything|both|each)\b",
-    re.IGNORECASE,
+    r"\b(?:all|everything|both|each)\b"
 )
 """An order to do all that was listed."""
-_CLOSES = re.compile(
+_CLOSES = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|great|perfect|cool|nice|good|awesome|thanks?|thank you|thx|danke|merci"
     r"|gracias|grazie|obrigad[oa]|super|perfekt|commit|push|(?:add|stage) all|please|it|that|this"
-    r"|and|now|all|everything|the|changes?|to|git(?:hub)?|main|master|remote|origin|branch)\b\W*)+",
-    re.IGNORECASE,
+    r"|and|now|all|everything|the|changes?|to|git(?:hub)?|main|master|remote|origin|branch)\b\W*)+"
 )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from memd.text.alternations import Phrases
+
 MARKS_MAX = 8
 """So many of the names in one message count."""
 
 # D4, UX2, Q-UX1, F12: capitals and a number that name one of several things.
 _NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")
-_CHOSEN = re.compile(
+_CHOSEN = Phrases(
     r"\b(?:option|point|item|issue|finding|step|phase|bug|choice|approach|suggestion|number|no\."
     r"|nr\.|nummer|variante?|möglichkeit|vorschlag|opción|opção|opzione|optie|número|numéro)"
     r"(?:s?\s+#?\(?|s?[#(]|(?=\d))(\d{1,3}|[a-z])\b\)?"
@@ -17,24 +19,23 @@ _CHOSEN = re.compile(
     r"(?=\s*(?:$|[,!;]|\.\s*$))"
     r"|\b(?:address|fix|tackle|handle|implement|skip|ignore|look at(?: this)?|consider this \w+)"
     r":?\s+#?(\d{1,3})\b"
-    r"|#(\d{1,3})\b|\(([a-z])\)",
-    re.IGNORECASE,
+    r"|#(\d{1,3})\b|\(([a-z])\)"
 )
 # "1, but not persisted", "die 2 bitte", "B - without the provider": which, and what goes with it.
-_LEADS = re.compile(
+_LEADS = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|ja|oui|sí|then|dann|go with|take|nimm|wir nehmen|lass uns|the|die|der"
     r"|das|de|la|le|el|il|o)\W+)*#?(?P<mark>\d{1,2}|[A-E]|[a-d](?=[,)]))\)?"
     r"(?=(?:\s*[,;!]|[.:]|\s[-\u2013\u2014]\s)(?!\s*\d)|\s*$"
-    r"|\s(?:please|pls|bitte|nehmen|but|aber|mais|pero|mas|ma|maar|with|without|mit|ohne|and|und)\b(?!\s*\d))"
+    r"|\s(?:please|pls|bitte|nehmen|but|aber|mais|pero|mas|ma|maar|with|without|mit|ohne|and|und)\b(?!\s*\d))",
+    0,
 )
 _NUMBERS = re.compile(r"(?<!top )\b\d{1,3}\b(?![.:]\d)", re.IGNORECASE)
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)
 # Nothing but which, and what is to be done with them: "address 3, 8 and 11".
-_PICKS = re.compile(
+_PICKS = Phrases(
     r"\W*(?:(?:ok(?:ay)?|let'?s|please|address|fix|do|implement|tackle|handle|apply|skip|keep|drop"
     r"|ignore|and|also|all|top|items?|points?|numbers?|findings?|issues?|option|both|first|then|now"
-    r"|just|yes|go|with|add|not|but|no|for|on|the|\d{1,3})\b[\s,:./&+!#()]*)+$",
-    re.IGNORECASE,
+    r"|just|yes|go|with|add|not|but|no|for|on|the|\d{1,3})\b[\s,:./&+!#()]*)+$"
 )
 _LETTER = re.compile(r"\W*([a-eA-E])\W*$")
 

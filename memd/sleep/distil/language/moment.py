@@ -8,14 +8,17 @@ other word. ``--only-cloud-sync`` says nothing of "only", a quoted question asks
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
+from memd.sleep.distil.language.prose import READ_MAX
+from memd.text.alternations import Phrases
 from memd.text.languages import FAILS
 
 NAMED = "Name"
 """What stands for a name: a word that wants, forbids and asks nothing."""
 
 # Quotations last: a name may hold an apostrophe, a quotation may hold names.
-_NAMES = re.compile(
+_NAMES = Phrases(
     r"`[^`\n]*`"
     r"|\b\w+://\S+"
     r"|(?<![\w.])@[\w./-]*\w"
@@ -25,22 +28,21 @@ _NAMES = re.compile(
     r"|\b\w+(?:_\w+)+\b"
     r"|\b(?:\w+-)+(?:only|not?|never|always|must|without)\b"
     r"|\b(?:only|no|not|never|always|must|don'?t|without)(?:-\w+)+"
-    r"|[\"\u201c][^\"\u201c\u201d\n]{2,300}[\"\u201d]",
-    re.IGNORECASE,
+    r"|[\"\u201c][^\"\u201c\u201d\n]{2,300}[\"\u201d]"
 )
 _NOT = re.compile(
     r"\b(do|does|did|is|are|was|were|has|have|had|ca|wo|should|would|could|must|need|are)nt\b",
     re.IGNORECASE,
 )
 _IS = re.compile(r"\b(that|what|here|there|it(?=s (?:not|a|the|still)\b))s\b", re.IGNORECASE)
-_LETS = re.compile(
+_LETS = Phrases(
     r"(?:(?<=^)|(?<=[,.;:] )|(?<=\bso )|(?<=\band )|(?<=\bthen )|(?<=\bnow )|(?<=\bok )"
-    r"|(?<=\byes )|(?<=\bok, )|(?<=\balso ))lets\b(?! (?:you|us|it|them|the user)\b)",
-    re.IGNORECASE,
+    r"|(?<=\byes )|(?<=\bok, )|(?<=\balso ))lets\b(?! (?:you|us|it|them|the user)\b)"
 )
 _ARE = re.compile(r"\b(you|they)(re|ve|ll)\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=READ_MAX)
 def spoken_form(text: str) -> str:
     """Return one sentence with a word for each name, and its apostrophes where they belong.
 
@@ -57,7 +59,7 @@ def spoken_form(text: str) -> str:
 
 
 # How something looks or fails at this moment, told so that the agent looks at it.
-_REPORTS = re.compile(
+_REPORTS = Phrases(
     r"\b(?:is|are|was|were)(?: still| now| just)?(?: not|n't| no longer| never) (?:\w+ )?(?:shown"
     r"|displayed|visible|filled|updated|working|loaded|loading|found|appearing|saved|added|used)\b"
     r"|\b(?!(?:i|we|you|please|and|but|so|then|also|just|yes)\b)\w+ (?:still |also |now )?"
@@ -73,24 +75,21 @@ _REPORTS = re.compile(
     r"|^\W*(?:(?:no(?:pe)?|still|yes|ok|again|but|and|the)\W+)*(?:same|more|another|new) (?:look"
     r"|result|errors?|exceptions?|issue|problem)\b"
     r"|\bstill (?:can't|(?:can|do|does|is|are|did|has|have|could)(?:n't| ?not)|no\b)"
-    r"(?! (?:want|like|need))",
-    re.IGNORECASE,
+    r"(?! (?:want|like|need))"
 )
 # An error that is shown, whatever rule its words may tell ("must be a string").
-_SHOWS_ERROR = re.compile(
+_SHOWS_ERROR = Phrases(
     r"(?<!when )(?<!if )(?<!whenever )(?<!until )(?<!unless )\b(?:i|we)(?:'m| am|'re| are)?"
     r" (?:still |now |just |also |keep )*(?:get|got|getting|see|saw|seeing|hit|ran into)"
     r" (?:(?:an?|the|this|these|that|another|some|following|same|new) )*(?:\w+ )?"
     r"(?:errors?|exceptions?)\b"
     r"|^\W*(?:(?:no(?:pe)?|but|and|now|still|so)\W+)*there(?:'s| is| are) (?:still |now )?"
-    r"(?:(?:an?|another|some|more|the same) )?(?:errors?|exceptions?)\b",
-    re.IGNORECASE,
+    r"(?:(?:an?|another|some|more|the same) )?(?:errors?|exceptions?)\b"
 )
-_ASKED_FOR = re.compile(
+_ASKED_FOR = Phrases(
     r"\b(?:must|should|want|need|ha(?:s|ve) to|instead|never|always|supposed to|let's|let us"
     r"|make sure|prefer|i (?:said|told|thought|meant)|turns out"
-    r"|(?:we|i) (?:decided|agreed|chose))\b",
-    re.IGNORECASE,
+    r"|(?:we|i) (?:decided|agreed|chose))\b"
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 

@@ -11,6 +11,7 @@ from operator import mul
 from typing import NamedTuple
 
 from memd.sleep.distil.language.signs import words as any_of
+from memd.text.alternations import Phrases
 
 OUTCOME_WORTH = 0.2
 """A conclusion of less is not stored."""
@@ -26,7 +27,7 @@ _DONE = any_of(
     r"excluded|registered|normali[sz]ed|bumped|enabled|disabled|uses?",
     r"now (?:uses?|reads?|shows?|returns?|has|supports?|keeps?|lives?|mirrors?|covers?|lists?)",
 )
-_DONE_FIRST = re.compile(rf"\W*(?:\w+ ){{0,2}}?{_DONE.pattern}", re.IGNORECASE)
+_DONE_FIRST = Phrases(rf"\W*(?:\w+ ){{0,2}}?{_DONE.pattern}")
 # What is still to come, or what somebody is told to do.
 _TO_COME = any_of(
     r"next steps?|to-?do list|would you like|let me know|if you (?:want|like|prefer|need)",
@@ -37,16 +38,16 @@ _TO_COME = any_of(
     r"start by|try|visit|replace your",
 )
 # How a step of the work begins, and what some recorders join to one line.
-_ANNOUNCES = re.compile(
+_ANNOUNCES = Phrases(
     r"\W*(?:let me|now i|now let|i'll|i will|i need|first,|next,|now,|ok(?:ay)?|great|perfect"
     r"|checking|planning|implementing|inspecting|confirming|starting|noting|based on|looking|i see"
     r"|i found|i can see|i understand|got it"
-    r"|\u0442\u0435\u043f\u0435\u0440\u044c|ahora|voy a|je vois|vejo que|ich sehe|jetzt)\b",
-    re.IGNORECASE,
+    r"|\u0442\u0435\u043f\u0435\u0440\u044c|ahora|voy a|je vois|vejo que|ich sehe|jetzt)\b"
 )
-_RUN_ON = re.compile(
+_RUN_ON = Phrases(
     r"[a-z.](?:Checking|Planning|Preparing|Searching|Analyzing|Evaluating|Rewriting|Refactoring"
-    r"|Verifying|Reviewing|Updating|Adding|Fixing|Investigating)\b"
+    r"|Verifying|Reviewing|Updating|Adding|Fixing|Investigating)\b",
+    0,
 )
 _TROUBLE = any_of(
     r"(?:issue|problem|error)s?|fail(?:s|ed|ing|ure)?|missing|broken|crash\w*"
@@ -60,9 +61,10 @@ _CAUSE = re.compile(
     r"\b(?:because|since|so that|instead of|rather than|due to|otherwise|root cause)\b|→|->",
     re.IGNORECASE,
 )
-_NAMES = re.compile(
+_NAMES = Phrases(
     r"[\w-]{1,60}\.[a-z]{1,5}\b|\w{1,60}\(\)|\b[^\W_]{1,40}_\w{1,60}|\b[a-z]+[A-Z]\w*"
-    r"|(?<!\w)/[\w./-]{3,}|\b[A-Z][a-z]+[A-Z]\w*"
+    r"|(?<!\w)/[\w./-]{3,}|\b[A-Z][a-z]+[A-Z]\w*",
+    0,
 )
 _MEASURED = re.compile(
     r"\b\d[\d,.]{0,12}\s?(?:%|(?:ms|s|[KMG]B|px|tests?|passed|words|files)\b)|\b\d+/\d+\b",
@@ -70,11 +72,10 @@ _MEASURED = re.compile(
 )
 _ITEM = re.compile(r"(?<!\S)\d{1,2}\. ")
 _LEAD = re.compile(r"[^.:]{30,200}: 1\. ")
-_PASTED = re.compile(
+_PASTED = Phrases(
     r"\W*(?:(?:error|warning|exception|fatal|caused by|traceback|invalid|categoryinfo|called tool"
     r"|npm|at|import|const|def|class|python3?|cd|curl|git|docker|uncaught|from \S+ import)\b"
-    r"|\S{1,80}Error:|[d-][rwx-]{5}|\d{4}-\d\d-\d\d|attachment #\d)",
-    re.IGNORECASE,
+    r"|\S{1,80}Error:|[d-][rwx-]{5}|\d{4}-\d\d-\d\d|attachment #\d)"
 )
 _PICTOGRAM = re.compile("[\u2705\u274c\u23f3\u26a0\U0001f300-\U0001faff]")
 _CUT = ("\u2026", ":", ":.")

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 
+from memd.text.alternations import Phrases
+
 _CHARS_MIN = 600
 _SIGNS_MIN = 3
 _LEADS_MIN = 3
 _LEADS_MANY = 12  # with code, more than anybody writes by hand
 
 # How it begins, at the start of a line.
-_OPENS = re.compile(
+_OPENS = Phrases(
     r"^[ \t]*(?:"
     r"(?:okay|ok|sure|certainly|alright|absolutely|of course|great|perfect)[,!.] "
     r"(?:here|let['\u2019]s|let us|i have|i['\u2019]ve|i['\u2019]ll|i will|the core|below|to )"
@@ -33,15 +35,14 @@ _OPENS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # What it says at its end, or of its own work.
-_CLOSES = re.compile(
+_CLOSES = Phrases(
     r"\b(?:feel free to (?:ask|let me|reach)|let me know (?:if|how|whether)|would you like me to"
     r"|remember (?:to test|that (?:the|reconstructing))|remember to prioriti[sz]e"
     r"|(?:these|this) (?:\w+ ){0,2}(?:files?|tasks?|changes|updates|modifications|refinements?"
     r"|implementation|refactoring|approach|version|completes|aligns) (?:\w+ ){0,3}"
     r"(?:includes?|should|provides?|ensures?|addresse?s?|makes?|centrali[sz]es|handles?|the)\b"
     r"|(?:key|main) (?:changes|improvements|features|benefits|takeaways)(?: and \w+)?:"
-    r"|overall assessment|n['\u2019]hésite[sz]? pas|gerne (?:weiter)?helfen)",
-    re.IGNORECASE,
+    r"|overall assessment|n['\u2019]hésite[sz]? pas|gerne (?:weiter)?helfen)"
 )
 _LEAD = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*\*[^*\n]{2,120}\*\*", re.MULTILINE)
 _HEADING = re.compile(r"^#{2,4}[ \t]+(?:\*\*|\d{1,2}[.)]|step\b)", re.MULTILINE | re.IGNORECASE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memd.text.alternations import anywhere, opening
+from memd.text.alternations import Phrases, anywhere, opening
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -48,11 +48,10 @@ NARRATION = opening(
     before=r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+|[\u00bf\u00a1])*",
 )
 # How an agent announces its next step: what it says before that is no answer yet.
-ANNOUNCES = re.compile(
+ANNOUNCES = Phrases(
     r"\W*(?:(?:now|next|first|so|ok(?:ay)?|then)\W+)*"
     r"(?:let me(?! know| be )|let's(?! encrypt)|i'm going to|(?:i'll|i will)\b.*\b(?:now|next)\b)"
-    r"|\W*(?:now|next)\W+(?:i'll|i will)\b",
-    re.IGNORECASE,
+    r"|\W*(?:now|next)\W+(?:i'll|i will)\b"
 )
 # How an agent thinks, to itself: some recorders write thoughts down as its text.
 THOUGHT = opening(
@@ -77,10 +76,9 @@ PRAISE = opening(
     "good, great, nice, proper, clean, clear, correct, solid, well, excellent, comprehensive,"
     " consistent"
 )
-FINE = re.compile(
+FINE = Phrases(
     r"\b(?:is|are|looks?|seems?) (?:very |all |well[- ])?"
-    r"(?:clear|good|fine|correct|consistent|solid|clean|readable|structured|named|appropriate)\b",
-    re.IGNORECASE,
+    r"(?:clear|good|fine|correct|consistent|solid|clean|readable|structured|named|appropriate)\b"
 )
 # What the agent means to do, anywhere in a sentence.
 INTENDS = re.compile(
@@ -100,10 +98,9 @@ JOINED = re.compile(r"(?:but|and|so|also|however|plus)\b,?\s+", re.IGNORECASE)
 POINTING = opening(
     "this, that, these, those, it, they, both, each, same, which, he, she, its, their"
 )
-LABEL = re.compile(
+LABEL = Phrases(
     r"(?:fix|fixed|root cause|cause|problem|solution|result|why|issue|key|note|bottom line"
-    r"|conclusion|decision|verdict)\b[^:]{0,20}:",
-    re.IGNORECASE,
+    r"|conclusion|decision|verdict)\b[^:]{0,20}:"
 )
 # Words of a sentence that says what came of the work.
 GIST = _words(
@@ -156,11 +153,10 @@ BECAUSE = anywhere(
     """
 )
 # What a user writes or pastes where something went wrong.
-TROUBLE = re.compile(
+TROUBLE = Phrases(
     r"error|exception|traceback|\bfail|panic|fatal|undefined|cannot|can't|not found|warning|✖|✗|❌"
     r"|did nothing|\bwhy\b|broken|crash|doesn't|does not|didn't|isn't|not work|wrong|confus|missing"
-    r"|makes? (?:no )?sense",
-    re.IGNORECASE,
+    r"|makes? (?:no )?sense"
 )
 PASTED_ERROR = re.compile(r"error|exception|traceback|\bfail|panic|✖|✗", re.IGNORECASE)
 PATCH = re.compile(r"^(?:diff --git|@@ -\d|[+-]{3} \S)", re.MULTILINE)
@@ -178,7 +174,7 @@ DENIED = opening(
     before=r"\W{0,3}",
 )
 # "They still don't fit on the table", "the preview does not work"
-UNCURED = re.compile(
+UNCURED = Phrases(
     r"\W{0,3}(?:(?:sorry|hmm*|ok(?:ay)?|well|but|yeah|great|thanks)\W+)*"
     r"(?:(?:it|this|that|they|these|we|i|there|(?:the|my|our|your) (?:\w+ ){1,3}?)(?:'?s|'re|'m)?"
     r" ?(?:is |are |am )?)?"
@@ -186,10 +182,9 @@ UNCURED = re.compile(
     r"|having|has|see\w*|show\w*|says?|wrong|off|incorrect|break\w*|the same|there|an?|stuck|blank)"
     r"|(?:does not|doesn'?t|did not|didn'?t|do not|don'?t|not) (?:work|fix|help)\w*"
     r"|same (?:error|issue|problem|result|thing)|seems? (?:wrong|incorrect)"
-    r"|nothing (?:changed|happens|works))\b",
-    re.IGNORECASE,
+    r"|nothing (?:changed|happens|works))\b"
 )
-PRINTED = re.compile(
+PRINTED = Phrases(
     r"\\n|\b\d\d:\d\d:\d\d[.,]\d{3}\b|\b(?:DEBUG|INFO|WARN|TRACE) +[a-z][\w.]+ -|\berror TS\d+"
     r"|^\W*(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\] |=\{|=>\s*[{(]|[{;]$|\); *(?://|$)|<\w+ [\w-]+=|/>"
     r"|\b(?:gzip: )?\d+\.\d+ kB\b|\bcreate mode \d{6}\b|\b\d+ insertions?\(\+\)|^\W*git \w+ -"
@@ -209,6 +204,7 @@ PRINTED = re.compile(
     r"|^\W*[A-Z][a-z]+ing\b.{0,200}?[a-z][A-Z][a-z]{3,}ing [`\w]"
     r"|^\W*(?:error|warning) title=|^\W*(?:Tool use|Called tool):"
     r"|</\w+>|\bdefp? \w+\(|^\W*@callback |\u0393\u00f6"
-    r"|^\W*\d\d:\d\d:\d\d\b|^Search instead for\b|\+ (?:CategoryInfo|FullyQualifiedErrorId)\b"
+    r"|^\W*\d\d:\d\d:\d\d\b|^Search instead for\b|\+ (?:CategoryInfo|FullyQualifiedErrorId)\b",
+    0,
 )
 """What a program printed, or a line of one: no sentence of the agent's."""

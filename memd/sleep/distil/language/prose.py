@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from memd.sleep.distil.language.phrases import HANGING
+from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import is_inside
 
+READ_MAX = 4096
+"""So many texts and sentences are read once, whoever asks how they read."""
 PROSE_CHARS_MAX = 40_000  # of one text; its end is read, where it says how things stand
 SENTENCE_CHARS_MAX = 300
 _ITEMS_MAX = 5
@@ -44,22 +48,25 @@ _CODE_SIGNS = re.compile(r"[{}\[\]<>=|;$&#@\\_^~%\"+]|\w\(|\)\.")
 _CODE_SHARE = 0.12
 _CODE_CHARS = 40
 # What a test, a linter or a shell prints, and lines that only code has.
-_PRINTED_LINE = re.compile(
+_PRINTED_LINE = Phrases(
     r"(?:FAILED|PASSED|ERROR|SKIPPED|XFAIL)\s+\S+(?:::|\.\w)|E\s{2,}\S"
     r"|[^\s:]{1,200}(?:::?[^\s:]{1,200}){0,9}::[^\s:]\S{0,200}\s+[A-Z]{4,}\b"
     r"|platform \w+ -- |(?:rootdir|cachedir|configfile|plugins): |collected \d+ items?\b"
     r"|\d+:\d+\s+(?:error|warning)\s|File \".*\", line \d+|={4,}|_{4,}"
     r"|from \S+ import\b|import [\w.]+(?: as \w+)?;?$|(?:async )?def \w+\(|class \w+[(:]"
-    r"|@[\w.]+\(.*\)$|[\w.]+\((?:[^()]|\([^()]*\))*\);?$"
+    r"|@[\w.]+\(.*\)$|[\w.]+\((?:[^()]|\([^()]*\))*\);?$",
+    0,
 )
-_STATEMENT = re.compile(
+_STATEMENT = Phrases(
     r"(?:return|raise|yield|await|assert|del|elif|except|with|for|if|while|const|let|var|export"
-    r"|print|self|function|public|private|data|result|\w+ = )\b"
+    r"|print|self|function|public|private|data|result|\w+ = )\b",
+    0,
 )
 _STATEMENT_SIGNS = 3
-_COMMAND = re.compile(
+_COMMAND = Phrases(
     r"(?:cd|pip3?|npm|npx|pnpm|yarn|git|docker|python3?|curl|sudo|mkdir|chmod|ssh|brew|cargo"
-    r"|kubectl|terraform|poetry|test -\w|echo) (?!\S+:? [A-Z])[^`]*[^.`:]$"
+    r"|kubectl|terraform|poetry|test -\w|echo) (?!\S+:? [A-Z])[^`]*[^.`:]$",
+    0,
 )
 _WIDTH = 76  # columns from which a terminal's line may go on in the next one
 _HEADING = re.compile(r"#{1,6}\s")
@@ -87,17 +94,18 @@ class Sentence(NamedTuple):
         return things(self.source)
 
 
-def sentences(text: str) -> list[Sentence]:
+@lru_cache(maxsize=READ_MAX)
+def sentences(text: str) -> tuple[Sentence, ...]:
     r"""Return the sentences of an agent's *text* in order, none over SENTENCE_CHARS_MAX.
 
     >>> [each.text for each in sentences("## Done\n- **Port** is `8080`. It was 80.")]
     ['Port is 8080.', 'It was 80.']
     """
-    return [
+    return tuple(
         Sentence(_NUMBERED.sub("", plain(piece)), piece)
         for line in _lines(read_end(text))
         for piece in _pieces(line)
-    ]
+    )
 
 
 def read_end(text: str) -> str:
@@ -117,6 +125,7 @@ def read_end(text: str) -> str:
     return f"{fence}\n{text[begin:]}" if fence else text[begin:]
 
 
+@lru_cache(maxsize=READ_MAX)
 def things(text: str) -> frozenset[str]:
     """Return what *text* names: code, paths, options, addresses, versions, numbers."""
     code = _CODE.findall(text)

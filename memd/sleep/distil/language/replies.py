@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from memd.sleep.distil.language.moment import NAMED, spoken_form
+from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS, LEAVE, YES
 from memd.text.words import sentences
 
@@ -30,19 +31,17 @@ _STEP = (
     r" (?:a |an |the |this |these )?(?:\w+ ){0,2}(?:pr|pull request|commit|branch|summary"
     r"|description|documentation|docs?|report|task|ticket|issue)s?)\b"
 )
-_LEAVE = re.compile(rf"{_ASKS_LEAVE} {_STEP}", re.IGNORECASE)
+_LEAVE = Phrases(rf"{_ASKS_LEAVE} {_STEP}")
 # What the user is to do for the agent: a yes to it decides nothing either.
-_ASKS_HELP = re.compile(
+_ASKS_HELP = Phrases(
     r"\b(?:can|could|would) you (?:please |now |also |manually )*(?:confirm|try|test|check|verify"
-    r"|paste|run|send|share|restart|refresh|reload|provide|tell me|let me know)\b",
-    re.IGNORECASE,
+    r"|paste|run|send|share|restart|refresh|reload|provide|tell me|let me know)\b"
 )
 # What is next is left to the user.
-_ASKS_NEXT = re.compile(
+_ASKS_NEXT = Phrases(
     r"\bwhat (?:would you like|do you want|should (?:i|we)|shall (?:i|we)|else)\b[^?]{0,20}"
     r"\b(?:focus|work|do|tackle|start|try|look|next)\b|\banything else\b"
-    r"|\bor (?:focus|work|move) on (?:to )?something else\b",
-    re.IGNORECASE,
+    r"|\bor (?:focus|work|move) on (?:to )?something else\b"
 )
 # With one of these or a name, what is begun is told, too.
 _SAYS_HOW = re.compile(
@@ -50,37 +49,33 @@ _SAYS_HOW = re.compile(
 )
 _BEFORE = re.compile(r"\b(?:before|after|once|while)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"\b(?:proceed|continue|start|begin|go ahead|work on|delete|clear)\b", re.I)
-_CHOICE = re.compile(
+_CHOICE = Phrases(
     r"\b(?:which|or|prefer|either|welche[rsn]?|oder|quel(?:le)?s?|cuál(?:es)?|prefieres|qual|quale"
-    r"|preferisci|welke|или)\b|哪|还是",
-    re.IGNORECASE,
+    r"|preferisci|welke|или)\b|哪|还是"
 )
 # A bare order that answers nothing but "may I?".
-_BARE_STEP = re.compile(
+_BARE_STEP = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|yeah|please|just|then|now|and|go ahead(?: and)?|let'?s)\W+)*"
     r"(?:do|commit|push|run|start|begin|go|continue|proceed|show|open|delete|remove|clear|send"
-    r"|merge|try|check|test|fix|build|deploy|install|write|finish|apply|save|move|mark)\b",
-    re.IGNORECASE,
+    r"|merge|try|check|test|fix|build|deploy|install|write|finish|apply|save|move|mark)\b"
 )
-_NUMBERED_STEP = re.compile(
+_NUMBERED_STEP = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|please|now|then|go ahead and|let'?s)\W+)*"
     r"(?:(?:start|begin|continue|resume|keep)(?: to)? work\w*|(?:start|begin|continue|go on) with"
     r"|(?:do|implement|execute|start|begin|continue|proceed|go|move)(?: on)?(?: with| to)?"
     r" (?:the )?(?:next )?\*?(?:phase|step|task|part|stage|milestone|sprint|iteration)s?"
     r"|mark|create|open|close|enter)"
-    r"\b(?!.*\b(?:with an?|only|not|but)\b)",
-    re.IGNORECASE,
+    r"\b(?!.*\b(?:with an?|only|not|but)\b)"
 )
 _POLITE = re.compile(r"\W*(?:please|pls|thanks|thank you|thx)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ENDS_IN_NUMBER = re.compile(r"[\w'(] ?\(?\d{1,2}\.$")
-_DENIES = re.compile(
+_DENIES = Phrases(
     r"\W*(?:(?:actually|well|oh|h?m+|sorry|nah)\W+)?(?:no(?:\W+no)?|nope|nah|nein|non|nej|nee|não|нет"
     r"|(?:wait|hold on)\W+(?:it|that|this|they|these)(?:'s|'re| is| are) not (?:on |at |in )?"
     r"\S*\d\S*(?: \w+)?(?=[,;])"
     r"|wrong|incorrect|falsch|stimmt nicht|not (?:quite|right|true|any ?more)"
-    r"|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b[\s,.:;!\u2013\u2014-]+(?=\w)",
-    re.IGNORECASE,
+    r"|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b[\s,.:;!\u2013\u2014-]+(?=\w)"
 )
 _NO_NAME = (
     r"this|that|it|i|you|he|she|we|they|what|which|who|where|how|why|when|if|there|here|all|both"
@@ -91,7 +86,7 @@ _NO_PRAISE = (
     r"(?:great|good|fine|ok(?:ay)?|right|perfect|correct|set|done|about|true|works?)\b)"
 )
 # What stands behind a "no" that says how it is: a statement, no order, no thanks, no question.
-_OTHERWISE = re.compile(
+_OTHERWISE = Phrases(
     r"(?:(?:it|they|there)(?:'s|'re| is| are| was| were| has| have| runs?| lives?| listens?| uses?"
     r"| moved| changed| goes| belongs?)"
     rf"{_NO_PRAISE}"
@@ -104,14 +99,12 @@ _OTHERWISE = re.compile(
     rf" (?:is|are|runs?|lives?|uses?|goes|listens?|moved)\b(?! not\b){_NO_PRAISE}"
     r"|(?:not|since|as of|per|in|on|at|by|from|with|only) [\w.-]+|\d"
     r"|(?:es|das|sie|er) (?:ist|war|sind|läuft|liegt|hört|heißt)\b(?! (?:schon|gut|richtig|ok)\b)"
-    r"|wir \w+|seit \w+|(?:der|die|das) [\w-]+ (?:ist|war|sind|läuft|liegt|hört|heißt)\b)",
-    re.IGNORECASE,
+    r"|wir \w+|seit \w+|(?:der|die|das) [\w-]+ (?:ist|war|sind|läuft|liegt|hört|heißt)\b)"
 )
-COMPLAINS = re.compile(
+COMPLAINS = Phrases(
     r"\b(?:still (?:not?|fails?|broken|the same|gets?|there|stuck|wrong|happen\w*|see\w*)"
     r"|did nothing|nothing happen\w*|not working|(?:did|does|do)(?:n'?t| not) (?:work|help|show)"
-    r"|(?:same|another) (?:error|problem|issue|result))\b",
-    re.IGNORECASE,
+    r"|(?:same|another) (?:error|problem|issue|result))\b"
 )
 """Says that what was done did not help, and nothing of how it is."""
 NO_MORE = (
@@ -120,10 +113,9 @@ NO_MORE = (
     r"|nicht mehr|stattdessen|verworfen|finalement|ya no|al final"
 )
 """What says so anywhere, and in a sentence of its own to another session."""
-TAKES_BACK = re.compile(
+TAKES_BACK = Phrases(
     rf"\b(?:{NO_MORE}|on second thought|turns out|actually|rather than|yank|statt|sondern|au lieu"
-    r"|plutôt|à la place|ne plus|en vez|en lugar)\b|^\W*no\b",
-    re.IGNORECASE,
+    r"|plutôt|à la place|ne plus|en vez|en lugar)\b|^\W*no\b"
 )
 """Says that what was said before is no more."""
 

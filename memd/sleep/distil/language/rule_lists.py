@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.sleep.distil.language.prose import FENCES
+from memd.text.alternations import Phrases
 
 RULES_CHARS_MAX = 800
 """The rules in one memory; what is longer becomes a second one."""
@@ -33,28 +34,25 @@ _MARK = re.compile(
 )
 _TITLE = re.compile(r"\s*(?:#{1,6}\s|[^\w\s`\"'({<\[/.@#$&*+>\u2022-]+\s*[A-Z]{2}\w* )")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+\S")
-_STRONG = re.compile(
+_STRONG = Phrases(
     r"(?:always|never|must(?: not|n't)?|do not|don'?t|avoid|ensure|make sure|forbidden|every|each"
     r"|only|not|no(?! (?:one|idea|problems?|need|worries|thanks|changes?|errors?|luck)\b)"
     r"|immer|nie(?:mals)?|keine?n?|nicht|toujours|jamais|ne|n'|pas de|siempre|nunca|sempre|mai|non"
     r"|não|altijd|nooit|geen|niet|\u0432\u0441\u0435\u0433\u0434\u0430"
     r"|\u043d\u0438\u043a\u043e\u0433\u0434\u0430|\u043d\u0435)\b"
     r"|.{0,80}\b(?:must(?! have been)|never|always|(?:is|are) (?:forbidden|not allowed))\b"
-    r"|\u4e0d\u8981|\u5fc5\u987b|\u59cb\u7ec8|\u7981\u6b62|\u603b\u662f|\u4e0d\u5f97",
-    re.IGNORECASE,
+    r"|\u4e0d\u8981|\u5fc5\u987b|\u59cb\u7ec8|\u7981\u6b62|\u603b\u662f|\u4e0d\u5f97"
 )
-_WEAK = re.compile(
+_WEAK = Phrases(
     r"(?:use|keep|prefer|follow|handle|write|put|name|return|include|validate|test|document|treat"
     r"|store|limit|support|respect|add|define|separate|group|wrap|check|log|place|split|run)\b"
-    r"|.{0,80}\bshould\b",
-    re.IGNORECASE,
+    r"|.{0,80}\bshould\b"
 )
 _OPEN = ("{", ";", ",", "(")
 # What must stay as it is while this piece of work is done; it says nothing of the next one.
-_LIMITS = re.compile(
+_LIMITS = Phrases(
     r"(?:(?:do not|don'?t|must not|never) (?:change|modify|rewrite|touch|edit|add|implement|remove"
-    r"|introduce|alter|test|start|significantly)|only (?:modify|change|edit|touch))\b",
-    re.IGNORECASE,
+    r"|introduce|alter|test|start|significantly)|only (?:modify|change|edit|touch))\b"
 )
 _ENDS = re.compile(r"[.!?\u3002]\s*$")
 

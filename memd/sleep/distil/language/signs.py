@@ -10,6 +10,7 @@ import re
 from operator import mul
 from typing import NamedTuple
 
+from memd.text.alternations import Phrases
 from memd.text.languages import FAILS, REFUSES
 
 FLOOR_WORDS = 3
@@ -17,9 +18,9 @@ _SHORT_WORDS = 9
 _NAMES_MAX = 3
 
 
-def words(*alternatives: str) -> re.Pattern[str]:
+def words(*alternatives: str) -> Phrases:
     """Return the pattern of any of *alternatives* as whole words, in whatever case."""
-    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
+    return Phrases(rf"\b(?:{'|'.join(alternatives)})\b")
 
 
 FIRST = (
@@ -194,17 +195,19 @@ _PASSING = words(
     r"(?:that's|that is|this is|it's|it is) (?:weird|strange|odd)\b",
     r"(?:that's|this is|that was) (?:still )?not (?:right|correct|true|it)",
 )  # fmt: skip
-_NAMES = re.compile(
+_NAMES = Phrases(
     r"`[^`]+`|\b\w+://\S+|(?<!\w)[~.@]?/?[\w.@-]+(?:/[\w.@-]+)+|(?<!\w)--[a-z][\w-]+"
     r"|\b\w+(?:_\w+)+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b\w{2,}\.(?!\s)[a-z]{1,4}\b"
     r"|\b[A-Z]{2,}\d+\b|\b\d{2,}\b"
-    r"|(?<!\w)\.[a-z][\w.]+|\b\d+ ?(?:[kmgt]i?b|ms|s|%|x)\b"
+    r"|(?<!\w)\.[a-z][\w.]+|\b\d+ ?(?:[kmgt]i?b|ms|s|%|x)\b",
+    0,
 )
-_PLACES = re.compile(
+_PLACES = Phrases(
     r"\blocalhost\b|(?<![\w@])(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*"
     r"|(?<!@)\b[\w-]+(?:/[\w-]+)*/[\w-]+\.\w{1,5}\b|\bport \d+|:\d{4,5}\b"
     r"|(?<!\w)\.[a-z]\w+(?:\.\w+)*|\bversion \d|\bv?\d+\.\d+(?:\.\d+)?\b"
     r"|(?<!\w)--[a-z][\w-]+|\b[A-Z]+_[A-Z_]+\b",
+    0,
 )
 _SETS = words(
     r"is", r"are", r"lives?", r"runs?", r"running", r"listens?", r"uses?", r"using", r"installed",

@@ -13,11 +13,10 @@ that a report ("wir benutzen gerade den alten Server") is none. Pure.
 
 from __future__ import annotations
 
-import re
-
 from memd.sleep.distil.language.lasting import NOT_PAST, asks_to_last, is_of_the_moment, lasts
 from memd.sleep.distil.language.signs import FIRST, words
 from memd.sleep.distil.language.wishes import COMPLAINS, SAID_OF_ONESELF, says_manner
+from memd.text.alternations import Phrases
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 
 _LANGUAGES = (
@@ -73,7 +72,7 @@ _LANGUAGES = (
     r"voordat je\b[^.?!]*, *(?:vraag|laat|lees|controleer)\w*",
     r"(?:antwoord|schrijf|praat|leg uit)\b[^.?!]*\bin het (?:nederlands|engels)",
 )
-WISHES = re.compile(rf"(?<!\w)(?:{'|'.join(_LANGUAGES)})(?!\w)", re.IGNORECASE)
+WISHES = Phrases(rf"(?<!\w)(?:{'|'.join(_LANGUAGES)})(?!\w)")
 """How somebody wants work done, in a language that is not English."""
 
 
@@ -264,13 +263,12 @@ _NOT_HEEDED = words(
     r"(?:i|we) (?:didn't|never|did not) (?:ask|want|tell|request)(?:ed)?(?: you| for)",
 )
 # An order to write down how work is done, or into the page that an agent reads first.
-_WRITES_RULES = re.compile(
+_WRITES_RULES = Phrases(
     rf"{FIRST}(?:let'?s )?(?:add|create|make|write|record|update|put|save|document|include|note)\b"
     r"[^.?]{0,80}(?:(?<!lint )(?<!css )(?<!ignore )(?<!wall )\b(?:rules?|guidelines?|conventions?"
     r"|preferences?|(?:copilot|cursor|claude|agents?|ai) instructions)\b"
     r"|\b(?:CLAUDE|AGENTS|GEMINI|copilot-instructions)\.md\b|\.cursorrules\b"
-    r"|\.mdc\b)",
-    re.IGNORECASE,
+    r"|\.mdc\b)"
 )
 _STANDING = (
     _RULE,
@@ -294,10 +292,9 @@ _FOR_NOW = words(
     r" (?:please )?)?now,? (?!on\b)",
 )
 # "It still fails, we look next time": who says so wishes for nothing.
-_PUTS_OFF = re.compile(
+_PUTS_OFF = Phrases(
     r"(?:^|[,;.] )\W*(?:(?:so|then|and|but)\W+)*(?:i|we)(?:'ll| will)?"
-    r" (?!(?:want|need|would|expect|prefer|hope|said|told)\b)(?:[\w']+ ){1,5}?next time\W*$",
-    re.IGNORECASE,
+    r" (?!(?:want|need|would|expect|prefer|hope|said|told)\b)(?:[\w']+ ){1,5}?next time\W*$"
 )
 
 

@@ -11,9 +11,8 @@ comments"), not of what happens to it ("you keep hitting the same error").
 
 from __future__ import annotations
 
-import re
-
 from memd.sleep.distil.language.signs import words
+from memd.text.alternations import Phrases
 
 _LEAD = (
     r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|then|oh|yes|no|note|fyi|btw|again|just|always)"
@@ -163,7 +162,7 @@ _MANNERS = (
     r"^\W*(?:(?:please|and|also)\W+)*(?:don't|do not|never) forget to (?:always )?(?:update|run"
     rf"|commit|test|document|use|keep|follow|ask)\b{_AT_HAND}",
 )
-_MANNER = re.compile("|".join(f"(?:{one})" for one in _MANNERS), re.IGNORECASE)
+_MANNER = Phrases("|".join(f"(?:{one})" for one in _MANNERS))
 
 
 def says_manner(spoken: str) -> bool:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.sleep.distil.language.pasted_answers import answer_span
-from memd.sleep.distil.language.prose import is_printed_line
+from memd.sleep.distil.language.prose import READ_MAX, is_printed_line
 from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
+from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS, PROSE_WORDS, has_english_word
 from memd.text.quotation import without_dictation
 from memd.text.words import sentences
@@ -41,7 +43,7 @@ _LETTER_SIGNS = frozenset("\u2139")
 """Pictograms that count as letters."""
 
 # Whole messages that nobody wrote.
-_NOT_WRITTEN = re.compile(
+_NOT_WRITTEN = Phrases(
     r"\s*(?:\[Request interrupted|This session is being continued from a previous conversation"
     r"|Caveat: The messages below were generated|The following is the Codex agent history"
     r"|Base directory for this skill:|# AGENTS\.md\b"
@@ -54,7 +56,8 @@ _NOT_WRITTEN = re.compile(
     r"|Implement the (?:plan as specified|following to-dos from the plan)\W+(?:it|the plan) is"
     r" attached"
     r"|<(?:task-notification|local-command|bash-std|system-|user_instructions|environment_context"
-    r"|INSTRUCTIONS)\b)"
+    r"|INSTRUCTIONS)\b)",
+    0,
 )
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted\b")
 _TYPED = "<command-"
@@ -70,23 +73,20 @@ _SUMMARY = re.compile(
     re.IGNORECASE,
 )
 # What a plan, and no other page, is about: work that is still to be done.
-_PLANS = re.compile(
+_PLANS = Phrases(
     r"\b(?:plans?|planned|planning|implement\w*|proposal|spec|specification|design|approach"
     r"|roadmap|phases?|steps?|tasks?|milestones?|goals?|requirements?|todo|issue #?\d+|refactor\w*"
-    r"|migrat\w+|plan[oe]?|umsetzung|schritte?)\b",
-    re.IGNORECASE,
+    r"|migrat\w+|plan[oe]?|umsetzung|schritte?)\b"
 )
 # What a page tells of how things are, and plans nothing.
-_ANALYSIS = re.compile(
+_ANALYSIS = Phrases(
     r"^\W*(?!.*\bplan)(?:\w+\W+){0,4}(?:analysis|observations?|findings|recap|review|problems?"
-    r"|issues|errors?|breakdown|understanding)\b",
-    re.IGNORECASE,
+    r"|issues|errors?|breakdown|understanding)\b"
 )
 # How an assistant's answer begins, before its headings.
-_ANSWER = re.compile(
+_ANSWER = Phrases(
     r"\bbelow,? (?:i(?:['\u2019]ll| will)|(?:is|are) an?)\b|\blet['\u2019]s (?:analy[sz]e|evaluate"
-    r"|examine|break (?:down|this down)) (?:whether|the (?:provided|given|code|error|test))",
-    re.IGNORECASE,
+    r"|examine|break (?:down|this down)) (?:whether|the (?:provided|given|code|error|test))"
 )
 _SPEAKER = re.compile(r"\W*(?:user|assistant|human|agent|system|me|you)\W*$", re.IGNORECASE)
 _INLINE = re.compile(r"\[(?:Image|Pasted text)[^\]\n]*\]|data:[\w/+.-]+;base64,\S+")
@@ -211,6 +211,7 @@ class Words(NamedTuple):
         return self._replace(paragraphs=tuple(filter(None, left)))
 
 
+@lru_cache(maxsize=READ_MAX)
 def words(text: str) -> Words:
     r"""Return the writer's own words in *text*, a message of the user.
 

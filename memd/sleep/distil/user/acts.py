@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from memd.extract.acknowledgements import ACKNOWLEDGES
@@ -28,6 +29,7 @@ from memd.sleep.distil.language.moment import (
     shows_error,
     spoken_form,
 )
+from memd.sleep.distil.language.prose import READ_MAX
 from memd.sleep.distil.language.signs import (
     FIRM_ORDER,
     FIRST,
@@ -42,6 +44,7 @@ from memd.sleep.distil.language.signs import (
 )
 from memd.sleep.distil.language.standing import is_reminder, is_standing_wish, reproaches
 from memd.sleep.distil.user.foreign import foreign_act, is_foreign_wish
+from memd.text.alternations import Phrases
 from memd.text.languages import ASKS_UNMARKED, WELL, YES, is_foreign, with_umlauts
 from memd.text.words import sentences
 
@@ -89,28 +92,25 @@ class Judgement(NamedTuple):
 _MEANT = words(
     r"i (?:thought (?:we|you|that (?:we|you)|it(?:'s| is| was)(?! going))|said|meant|told you)"
 )
-_TAG = re.compile(
+_TAG = Phrases(
     r"[,.…]*\s*\(?\b(?:no|yes|yeah|yea|right|correct|ok|okay|agreed?)\)?\s*\?+$"
     r"|[,.…]\s*\(?(?:al ?right|all right|please|pls|deal|understood|got it|clear|cool"
     r"|(?:can|could|will|would) (?:you|ya|u)(?: please)?|in ordnung|verstanden|d'accord|compris"
     r"|vale|de acuerdo|te parece(?: bien)?|entendido|tudo bem|combinado|certo|va bene|capito"
-    r"|oké|begrepen|хорошо|ладно|договорились|won't you|shall we|ja|tá|beleza|¿vale)\)?\s*\?+$",
-    re.IGNORECASE,
+    r"|oké|begrepen|хорошо|ладно|договорились|won't you|shall we|ja|tá|beleza|¿vale)\)?\s*\?+$"
 )
-_ASKS = re.compile(
+_ASKS = Phrases(
     rf"{FIRST}(?:(?:would|could|is|might) it be possible|is it possible|any chance"
-    r"|what (?:happens|if|about)|how (?:do|does|can|about)|is there|are there)\b",
-    re.IGNORECASE,
+    r"|what (?:happens|if|about)|how (?:do|does|can|about)|is there|are there)\b"
 )
 # What stands before it is thought aloud: "we could read it twice. What do you think?"
-_ASKS_OPINION = re.compile(
+_ASKS_OPINION = Phrases(
     r"\b(?:what do you (?:think|suggest|recommend)|(?:any )?thoughts|does (?:this|that|it) make"
-    r" sense|what (?:might|could) be|what am i missing)\b[^.!?]{0,40}\?\W*$",
-    re.IGNORECASE,
+    r" sense|what (?:might|could) be|what am i missing)\b[^.!?]{0,40}\?\W*$"
 )
 # A question by the order of its words, also without its mark: "should both see each other".
 _HM = r"^\W*(?:(?:uh+m*|hm+|so|but|and|wait|well)\W+)*"
-_INVERTED = re.compile(
+_INVERTED = Phrases(
     rf"{FIRST}(?!do (?:it|this|that)[,;] )(?:(?:is|are|was|were|do|does|did|should|has)"
     rf" (?:we|i|you|it|they|this|that|these|those|there|the|my|our|your|{NAMED})"
     r"|(?:can|could|will|would) (?:we|i|it|they|this|that|these|those|the|my|our|your))\b"
@@ -125,11 +125,10 @@ _INVERTED = re.compile(
     r" (?:we|i|it|they|these|those|both|there|the)\b"
     r"|^\W*(?:\d{1,2}[.)]\s+)?(?:if|when|since|given) [^,?]{3,120}, (?:will|would|can|could|is|are"
     r"|do|does|did|should|has) (?:you|we|i|it|they|this|that|there)\b"
-    r"(?! (?:please|always|never)\b)",
-    re.IGNORECASE,
+    r"(?! (?:please|always|never)\b)"
 )
 # What is to be done now: "run it", "let's start", "we need to look into it".
-_IMPERATIVE = re.compile(
+_IMPERATIVE = Phrases(
     rf"{FIRST}(?:(?:let'?s|we need to|i need you to|i want you to|now we need to|then let'?s"
     r"|(?:we're|we are|i'm) (?:now )?going to)"
     r" (?:now |then |also |first |just )?(?:do the (?:next|same|other)|take (?:a|the next)|pick up"
@@ -150,43 +149,38 @@ _IMPERATIVE = re.compile(
     r"|compare|draft|plan|document|stub|leave|put|set|audit|summari[sz]e|convert|help|execute|verify"
     r"|format|bump|ship|publish|copy|paste|extract|include|log|get|wait|see|double|decide|work|think"
     r"|yank|drop|undo|export|import|mark|enter|attempt|switch|apply|cover|attach|launch|close|kill"
-    r"|download|upload|grab|fetch|squash|stash|describe|identify|clarify|confirm)\b",
-    re.IGNORECASE,
+    r"|download|upload|grab|fetch|squash|stash|describe|identify|clarify|confirm)\b"
 )
 # Which rule there is, is asked: "explain why it must not be empty".
-_ASKS_TO_KNOW = re.compile(
+_ASKS_TO_KNOW = Phrases(
     rf"{FIRST}(?:explain|tell me|show me|describe|find out|figure out) "
     r"(?:(?!if you|when you)[\w' ]){0,30}"
-    r"\b(?:how|why|whether|what|which)\b",
-    re.IGNORECASE,
+    r"\b(?:how|why|whether|what|which)\b"
 )
 # What is to be written down about the work, whatever it says there.
-_WRITES_DOWN = re.compile(
+_WRITES_DOWN = Phrases(
     rf"{FIRST}(?:create|make|add|write|open|file|start)(?: \w+){{0,3}}"
-    r" (?:task|issue|ticket|rule|note|plan|spec|readme|changelog|todo)s?\b",
-    re.IGNORECASE,
+    r" (?:task|issue|ticket|rule|note|plan|spec|readme|changelog|todo)s?\b"
 )
 # A choice between two is one, though it is put as an order.
-_CHOICE = re.compile(
+_CHOICE = Phrases(
     rf"^(?!{FIRST}(?:try|check|look|go|continue|investigate|see|wait|think)\b)"
     r".*\b(?:instead|rather than)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_NEEDS_NOW = re.compile(
+_NEEDS_NOW = Phrases(
     rf"\b(?:we|i) need{LOOK}"
     r"|\bi(?:'d| would|'ll)?(?: also| now| just| really| only| still)* (?:want|like|need) to\b"
     r"|\b(?:want|need|like) you to(?! (?:always|never|ask|stop|only|use|keep|not)\b)"
     r"|^\W*(?:\w+\W+)?now,? let'?s (?!(?:not|keep|use|always|never)\b)"
     r"|(?:^\W*|\b(?:we|i|you) )need to (?:fix|resolve|debug|solve|find out)\b"
     r"|\blet'?s (?:add|write) (?:an? |some |more |the )?(?:unit )?"
-    r"(?:tests?|logs?|logging|comments?)\b",
-    re.IGNORECASE,
+    r"(?:tests?|logs?|logging|comments?)\b"
 )
-_MEANWHILE = re.compile(
+_MEANWHILE = Phrases(
     r"\W*(?:(?:ok(?:ay)?|while|then)\b[^,]*\W+)?"
     r"(?:let me|i'?ll|i will|i(?:'m| am) going (?:to|for)|give me (?:an?|some|one|two|\d+)"
-    r"|hang on)\b",
-    re.IGNORECASE,
+    r"|hang on)\b"
 )
 _CASES = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK})
 _SETTLES = _CASES | {Act.ENVIRONMENT}
@@ -256,9 +250,10 @@ _MARKED = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)?(?:@[\w./\\:-]+\s+
 # Files and selections that an editor hands over in front of the words.
 _HANDED = re.compile(r"^\s*(?:[@#]\w[\w./\\:-]*\s+)+(?=\w)")
 # A command of the assistant's own, "/implement step 3"; "/data is full" tells of a folder.
-_SLASH_COMMAND = re.compile(
+_SLASH_COMMAND = Phrases(
     r"\s*/[a-z][\w:-]*(?:$|\s+(?!(?:is|are|was|has|have|had|must|should|can|will|does|needs|holds"
-    r"|contains|comes|lives|and|or|on|in|of|for)\b))"
+    r"|contains|comes|lives|and|or|on|in|of|for)\b))",
+    0,
 )
 _LONG_WORD = re.compile(r"(\S{80})\S+")
 _MOST = 0.85
@@ -268,6 +263,7 @@ _UNDONE = 0.75
 _QUESTION = 0.15
 
 
+@lru_cache(maxsize=READ_MAX)
 def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     """Return what one sentence does. Of a word that no person types only the beginning counts."""
     text = _LONG_WORD.sub(r"\1", text)

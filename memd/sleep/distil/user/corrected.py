@@ -15,32 +15,30 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import CORRECTED_PART, user_part
 from memd.sleep.distil.compose import OwnExchange
 from memd.sleep.distil.exchanges import USERS_KINDS, NapCandidate, NapKind
+from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import content_stems, sentences
 
 _CHARS_MAX = 160  # of a correction; a longer one says itself of what
 _STATEMENT_CHARS_MAX = 300
 _TURNS_BACK = 8
-_SAYS_SO = re.compile(
+_SAYS_SO = Phrases(
     r"^\W*(?:no,? )?(?:sorry|actual+y|wait|no wait|correction|scratch that|my mistake)\b"
     r"|\bi (?:meant|was wrong)\b|\b(?:moved|postponed|rescheduled|changed) (?:\w+ )?to\b"
     r"|\bmake (?:it|that)\b|\b(?:wants|says?|takes?|needs?)(?= (?:\S+ ){0,3}now\b)"
-    r"|\bnow (?:wants|says|takes|needs)\b",
-    re.IGNORECASE,
+    r"|\bnow (?:wants|says|takes|needs)\b"
 )
 _IS_SO_NOW = re.compile(r"\bnow\W*$", re.IGNORECASE)
 """Says so of a day or a time; of a number it may be a report: "3 of 20 tests fail now"."""
-_OLD_VALUE = re.compile(
+_OLD_VALUE = Phrases(
     r"(?<!just)(?<!only)(?:,? (?:and )?not|,? instead of|,? rather than) (?:on |at |in |the )?"
     r"(?P<old>[\w'./:-]*\w)\W*$"
     r"|^(?:no,? )?not (?:on |at |in |the )?(?P<first>[\w'./:-]*\w), ?(?=\w)"
-    r"|^(?P<too>\S*\d\S*(?: \w+)?) is (?:way |much |far )?too \w+(?=.*\d)",
-    re.IGNORECASE,
+    r"|^(?P<too>\S*\d\S*(?: \w+)?) is (?:way |much |far )?too \w+(?=.*\d)"
 )
-_ASKS = re.compile(
+_ASKS = Phrases(
     r"\W*(?:(?:no|wait|sorry|actual+y|hm+|oh|so)\W+)*(?:is|are|was|were|do|does|did|can|could|will"
-    r"|would|should|has|have|what|when|where|who|why|how|which)\b",
-    re.IGNORECASE,
+    r"|would|should|has|have|what|when|where|who|why|how|which)\b"
 )
 _LISTED = re.compile(r"\W*\d{1,2}[.)]\s")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -49,10 +47,9 @@ _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM
 _MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.?"
 _NUMBER = "number"
 _VALUES = {
-    "date": re.compile(
+    "date": Phrases(
         rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}\b"
-        r"|\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{4}-\d\d-\d\d\b",
-        re.IGNORECASE,
+        r"|\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{4}-\d\d-\d\d\b"
     ),
     "day": re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE),
     "time": re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b", re.IGNORECASE),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memd.sleep.distil.user.acts import WORTH, judge_sentence
+from memd.text.alternations import Phrases
 from memd.text.words import WORD, sentences
 
 _CHARS_MAX = 300  # of either: more is about several things
@@ -41,12 +42,10 @@ _ENDS = (
     r"\s+(?P<es>.+)",
     r"geen (?P<what>.+?) meer",
 )
-_ENDED = tuple(
-    re.compile(rf"{_LEAD}(?:{one})(?:\W+(?:please|pls|bitte))?\W*", re.IGNORECASE) for one in _ENDS
-)
-_FROM_NOW = re.compile(rf"\b{_FROM_HERE}\b", re.IGNORECASE)
+_ENDED = tuple(Phrases(rf"{_LEAD}(?:{one})(?:\W+(?:please|pls|bitte))?\W*") for one in _ENDS)
+_FROM_NOW = Phrases(rf"\b{_FROM_HERE}\b")
 _WITHOUT = re.compile(r"\b(?:without|ohne|sans|sin|sem|senza|zonder) (?P<what>.+)", re.IGNORECASE)
-_WISH = re.compile(
+_WISH = Phrases(
     rf"{_LEAD}(?P<what>(?:always|with|use|using|include|add|give|make|write|show|explain|answer|reply"
     r"|respond|remind|ask|tell|quiz|put|end|begin|start|call|send|keep|sum|translate|(?:i|we)"
     r"(?:'d| would)? (?:want|like|prefer|need|love)|mit|immer|benutze?|schreibe?|antworte?|gib"
@@ -54,15 +53,13 @@ _WISH = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _WANT_TO = re.compile(r"(?:i|we)\b.{0,8}? (?:want|like|prefer|need|love) to\s", re.IGNORECASE)
-_FORBIDS = re.compile(
+_FORBIDS = Phrases(
     r"\b(?:not?|never|without|stop|cannot|(?:ca|do|does|did|is|are|must|should|wo|would)n['\u2019]?t|nicht|kein\w*|nie|ohne|pas|jamais|sans"
-    r"|nunca|sin|sem|non|mai|senza|niet|geen|nooit|zonder)\b",
-    re.IGNORECASE,
+    r"|nunca|sin|sem|non|mai|senza|niet|geen|nooit|zonder)\b"
 )
 _INSIDE = re.compile(r"\s(?=(?:with|in an?|mit|avec|con|com|met)\s)", re.IGNORECASE)
-_BESIDE = re.compile(
-    r"\s(?:for|in|at|on|of|to|when|if|each|every|before|after|from|with|about|bei|für|am|pour|para|per|voor)\s",
-    re.IGNORECASE,
+_BESIDE = Phrases(
+    r"\s(?:for|in|at|on|of|to|when|if|each|every|before|after|from|with|about|bei|für|am|pour|para|per|voor)\s"
 )
 _SAYS_LITTLE = frozenset(
     """

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from memd.text.alternations import Phrases
+
 ForeignAct = Literal["correction", "decision", "constraint", "environment"]
 _PART = r"[^.?!;]{0,100}?"
 # German
@@ -209,13 +211,13 @@ _OF_THE_HOUR = (
 )  # fmt: skip
 
 
-def _any(alternatives: tuple[str, ...]) -> re.Pattern[str]:
+def _any(alternatives: tuple[str, ...]) -> Phrases:
     joined = "|".join(f"(?:{one})" for one in alternatives)
-    return re.compile(rf"(?<![\w'])(?:{joined})(?!\w)", re.IGNORECASE)
+    return Phrases(rf"(?<![\w'])(?:{joined})(?!\w)")
 
 
 _NAMED = re.compile(r"\d|[\w.-]/|`|\w\.\w|\b[A-ZÄÖÜ]{2,}\b|[a-z][A-Z]|https?:")
-_SIGNS: tuple[tuple[ForeignAct, re.Pattern[str]], ...] = (
+_SIGNS: tuple[tuple[ForeignAct, Phrases], ...] = (
     ("correction", _any(_CORRECTS)),
     ("decision", _any(_DECIDES)),
     ("constraint", _any(_REQUIRES)),

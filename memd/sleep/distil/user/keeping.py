@@ -8,11 +8,11 @@ Letters count without their accents. Pure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memd.guard.privacy import NOT, REMEMBER, THIS, WRITES, fold
+from memd.text.alternations import Phrases
 
 _LEAD = (
     r"(?:(?:please|pls|plz|ok(?:ay)?|oh|ah|also|and|so|but|btw|by the way|hey|hi|yes|no|just"
@@ -71,17 +71,19 @@ _MARK = r"(?:\s*[:\u2013\u2014]+|\s+-|,)"
 _POINTED = rf"(?: (?:{THIS}|das|dies|ca|cela|esto|eso|isto|isso|questo|dit))?"
 _DOWN = r"(?: down)?(?: for (?:later|me|next time))?"
 # What stands in front of the statement.
-_FRONT = re.compile(
+_FRONT = Phrases(
     rf"\W*{_LEAD}(?:{_KEEPS}(?:{_THAT}|{_POINTED}{_DOWN}{_MARK})|{WRITES}{_POINTED}{_DOWN}\s*:"
-    rf"|{_WRITES_OTHERS}{_POINTED}(?:\s*:|{_THAT})|{_LATER}{_MARK})\s*(?=\S)"
+    rf"|{_WRITES_OTHERS}{_POINTED}(?:\s*:|{_THAT})|{_LATER}{_MARK})\s*(?=\S)",
+    0,
 )
-_FRONT_BESIDE = re.compile(
+_FRONT_BESIDE = Phrases(
     rf"\W*{_LEAD}(?:(?:{_BESIDE}|note){_MARK}|(?:note|(?:just )?so you know){_THAT}"
     rf"|(?:just )?fyi(?= )"
-    rf"|{_NOTES}\s*:)\s*(?=\S)"
+    rf"|{_NOTES}\s*:)\s*(?=\S)",
+    0,
 )
 # "Remember the bins go out on monday": a statement follows if it has a verb of its own.
-_BARE = re.compile(rf"\W*{_LEAD}(?:{_KEEPS}|{WRITES} that)\s+(?!to\b)(?=\S)")
+_BARE = Phrases(rf"\W*{_LEAD}(?:{_KEEPS}|{WRITES} that)\s+(?!to\b)(?=\S)", 0)
 _POLITE = r"(?:(?:please|pls|plz|ok|and|so|but|also|bitte|por favor|stp)\W+)*"
 _BACK_THIS = (
     r"(?: (?:about )?(?:this|that|it|das|es|dies|ca|cela|esto|eso|isto|isso|questo|dit|dat))"
@@ -97,29 +99,33 @@ _BACK_TAIL = (
     r"(?:,? (?:please|pls|plz|ok(?:ay)?|for (?:me|later|next time|the future)|somewhere|bitte))*"
 )
 _BEHIND = r"(?:\s*[,;:(.\u2013\u2014]+|\s+-+)\s*"
-_BACK = re.compile(rf"{_BEHIND}{_POLITE}{_ASKS_BACK}{_BACK_TAIL}[\s.!)]*$")
-_BACK_BESIDE = re.compile(rf"{_BEHIND}{_POLITE}{_BESIDE}[\s.!)]*$")
-_PLEASE_BACK = re.compile(
-    rf"\s(?:please|pls|plz) (?:{REMEMBER}|{NOT} forget){_BACK_THIS}?[\s.!)]*$"
+_BACK = Phrases(rf"{_BEHIND}{_POLITE}{_ASKS_BACK}{_BACK_TAIL}[\s.!)]*$", 0)
+_BACK_BESIDE = Phrases(rf"{_BEHIND}{_POLITE}{_BESIDE}[\s.!)]*$", 0)
+_PLEASE_BACK = Phrases(
+    rf"\s(?:please|pls|plz) (?:{REMEMBER}|{NOT} forget){_BACK_THIS}?[\s.!)]*$",
+    0,
 )
-_BETWEEN = re.compile(
+_BETWEEN = Phrases(
     rf",\s*{_POLITE}(?:{NOT} (?:let (?:me|us) )?for?ge?t{_BACK_THIS}?|(?:please|pls|plz)"
-    rf" {REMEMBER}{_BACK_THIS}?)\s*(?=,)"
+    rf" {REMEMBER}{_BACK_THIS}?)\s*(?=,)",
+    0,
 )
-_POLITE_QUESTION = re.compile(rf"\W*{_LEAD}(?:can|could|will|would) (?:you|u)\b")
-_ONLY = re.compile(
+_POLITE_QUESTION = Phrases(rf"\W*{_LEAD}(?:can|could|will|would) (?:you|u)\b", 0)
+_ONLY = Phrases(
     rf"\W*{_LEAD}(?:(?:can|could|will|would) (?:you|u) )?{_POLITE}{_ASKS_BACK}{_BACK_TAIL}"
-    r"[\s.!:?)]*$"
+    r"[\s.!:?)]*$",
+    0,
 )
 # What is no statement: it asks, orders, or points at what is at hand.
-_NO_STATEMENT = re.compile(
+_NO_STATEMENT = Phrases(
     r"\W*(?:to|when|how|what|why|where|whether|if|who|which|about|wie|was|wann|wo|ob|como"
     r"|cuando)"
     r"\b|\W*(?:here|there|those|these|it|them|you)\b(?! (?:must|should|shall|can|may|need|never"
     r"|always"
     r"|have to)\b)|\W*(?:this|that)\b(?! (?:repo\w*|project|app|folder|family|house|flat|team"
     r"|company"
-    r"|(?:lap|desk)top|computer|machine|phone|codebase)\b)|[^?]*\?\W*$"
+    r"|(?:lap|desk)top|computer|machine|phone|codebase)\b)|[^?]*\?\W*$",
+    0,
 )
 _VERB = (
     r"(?:is|are|was|were|isn't|aren't|isnt|arent|has|have|had|can|can't|cannot|must|will|won't"
@@ -132,10 +138,11 @@ _VERB = (
     r"|said|broke"
     r"|ist|sind|hat|haben|est|sont|es|son|e|sono|heeft|zijn)"
 )
-_STATES = re.compile(
+_STATES = Phrases(
     rf"\W*(?!(?:(?:the|my|our) )?(?:\w+ )?(?:files?|tests?|step|bug|line|part|thing|one|code)\b)"
     rf"(?:(?:i|we) (?!(?:told|said|asked|mentioned|talked|had|did|was|were|\w+ed)\b)\w+ \w"
-    rf"|(?:[\w'-]+ ){{1,6}}?(?<!you )(?<!which )(?<!what ){_VERB} \w)"
+    rf"|(?:[\w'-]+ ){{1,6}}?(?<!you )(?<!which )(?<!what ){_VERB} \w)",
+    0,
 )
 _WORDS_MIN = 2
 

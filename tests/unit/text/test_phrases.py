@@ -1,0 +1,77 @@
+"""A pattern of phrases finds what ``re`` finds, and compiles only what a text may have."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import memd.extract
+import memd.sleep.distil
+import memd.text
+from memd.text.alternations import Phrases, anywhere
+
+WRITTEN = Path(__file__).resolve().parents[2] / "bench" / "written.jsonl"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\b(?:colou?rs?|grey+|rats{2}|ca{0,2}t|do{1,2}g)\b",
+        r"a(?:b|c(?:d|e)?)?f|[^ab]g|\bh\u2019i|\.md$",
+        r"^\W*(?:so\W+)*(?:un(?:sure|clear)|not (?!now\b)sure)",
+        r"(?:no|nope)?(?:thing|where)\b",
+        r"(?P<who>we|i) (never|always)",
+        r"(?>we|i)++ (?-i:Never)",
+        r"x|",
+    ],
+)
+def test_it_finds_what_re_finds(pattern: str) -> None:
+    own, its = Phrases(pattern), re.compile(pattern, re.IGNORECASE)
+    texts = [
+        "",
+        "Colours, GREY and a dooog",
+        "acef bg h\u2019I README.MD",
+        "So, unclear",
+        "not sure",
+    ]
+    texts += ["nothing nowhere", "We never; I Never", "cat ct caat caaat ratss dog doog x"]
+    for text in texts:
+        for found, true in (
+            (own.search(text), its.search(text)),
+            (own.match(text), its.match(text)),
+            (own.fullmatch(text), its.fullmatch(text)),
+        ):
+            assert (found and found.span()) == (true and true.span()), text
+        assert [each.span() for each in own.finditer(text)] == [
+            e.span() for e in its.finditer(text)
+        ]
+        assert own.sub("_", text) == its.sub("_", text)
+
+
+def test_every_pattern_of_phrases_finds_what_re_finds_in_what_people_wrote() -> None:
+    for package in (memd.text, memd.extract, memd.sleep.distil):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    lines = WRITTEN.read_text("utf-8").splitlines()[::480]
+    texts = [json.loads(line)["text"] for line in lines]
+    patterns = [each for each in gc.get_objects() if isinstance(each, Phrases)]
+    assert patterns
+    for pattern in patterns:
+        its = re.compile(pattern.pattern, pattern.flags)
+        for text in texts:
+            found, true = pattern.search(text), its.search(text)
+            assert (found and found.span()) == (true and true.span()), (pattern.pattern, text)
+
+
+def test_a_phrase_is_compiled_when_a_text_first_has_its_letters() -> None:
+    rules = anywhere("from now on, in future, never (?:ever|again)")
+    assert rules.search("what is the time") is None
+    assert rules.phrases_compiled == 0
+    assert rules.search("never again") is not None
+    assert rules.phrases_compiled == 1
