@@ -58,7 +58,7 @@ _LABELS = {
     "other": "Commands used here",
     "by-hand": "The user runs",
 }
-_PURPOSES = {
+_PURPOSES: dict[str, re.Pattern[str] | Phrases] = {
     "test": re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b"),
     "check": re.compile(r"\b(?:check|lint|typecheck|type-check|verify|clippy)\b"),
     "build": Phrases(

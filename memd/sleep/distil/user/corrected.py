@@ -46,7 +46,7 @@ _SAYS_NOTHING = FUNCTION_WORDS | {"meant", "same", "time", "one", "make", "pleas
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
 _MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.?"
 _NUMBER = "number"
-_VALUES = {
+_VALUES: dict[str, re.Pattern[str] | Phrases] = {
     "date": Phrases(
         rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}\b"
         r"|\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{4}-\d\d-\d\d\b"
