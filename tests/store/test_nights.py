@@ -14,7 +14,7 @@ from support.nights import ADA, BOB, TURNS, Bed, a_bed, differing, settled
 
 from memd.base.errors import InvalidError, InvalidStateError, ProviderRefusedError
 from memd.domain.caller import Caller
-from memd.domain.enums import MemoryCategory, RunState
+from memd.domain.enums import MemoryCategory, Origin, RunState
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery
 from memd.domain.settings.settings import MemoryConfig, Settings
@@ -380,3 +380,17 @@ async def test_what_was_consolidated_moves_to_the_archive_when_it_is_old(tmp_pat
         assert await bed.is_sound()
         await bed.night.undo(ADA, run.run_id)
         assert differing(before, await bed.tables()) == []
+
+
+async def test_a_list_has_what_turns_state_in_a_line_each_and_the_rest_stays_behind_it(
+    bed: Bed,
+) -> None:
+    turns = ["The rent is 780.\n\nIs that a lot?", "thanks! Tom moves in on Monday.", "Ann left."]
+    await bed.tell(*turns, origin=Origin.PERSON)
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+
+    (summary,) = await bed.summaries()
+
+    lines = "- The rent is 780.\n- Tom moves in on Monday."
+    assert summary == f"Consolidated episodic memories:\n{lines}"

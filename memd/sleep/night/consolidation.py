@@ -15,7 +15,9 @@ from memd.base.ids import Ids
 from memd.base.limits import NIGHT_PAGE_ROWS
 from memd.base.work import Work
 from memd.domain.encoding import TokenCounter
-from memd.domain.enums import ArchiveReason
+from memd.domain.enums import ArchiveReason, Origin
+from memd.domain.trust import TALKS
+from memd.extract.passing import passing_kind
 from memd.sleep.night.tasks import (
     Cursor,
     NightScope,
@@ -37,6 +39,7 @@ from memd.store.file.database import Database
 from memd.store.memory import groups
 from memd.store.memory.groups import Due, GroupKey, MemberRow
 from memd.store.memory.transitions import RunStep
+from memd.text.words import sentences
 
 AGE_US_MIN = DAY_US  # younger memories are not consolidated (SPEC D9)
 _SESSIONS_PAGE = 100
@@ -78,7 +81,11 @@ class Consolidation:
             cursor = group.next_cursor
         batches_now = _take_batches(batches, limit)
         context = () if self.context is None else await self.context(scope.agent_key)
-        condensations = [(batch, await self._condense(batch, context)) for batch in batches_now]
+        of_session = group.session_key is not None
+        condensations = [
+            (batch, await self._condense(batch, context, of_session=of_session))
+            for batch in batches_now
+        ]
         tokens = await self.work.run(
             lambda: [self.counter.count(condensed.text) for _, condensed in condensations]
         )
@@ -102,10 +109,32 @@ class Consolidation:
         rows = sum(len(batch.to_remove) for batch in batches_now)
         return PlannedStep(rows, group.cursor if has_more else group.next_cursor, apply)
 
-    async def _condense(self, batch: Batch, context: Sequence[str]) -> CondensedGroup:
-        members = [GroupMember(member.memory_id, member.own) for member in batch.to_remove]
+    async def _condense(
+        self, batch: Batch, context: Sequence[str], *, of_session: bool
+    ) -> CondensedGroup:
+        is_list = self.chars_max is not None and of_session
+        members = [
+            GroupMember(member.memory_id, stated_line(member) if is_list else member.own)
+            for member in batch.to_remove
+        ]
         kept = GroupMember(batch.kept.memory_id, batch.kept.own)
         return await self.operation.condense(batch.category, members, kept=kept, context=context)
+
+
+def stated_line(member: MemberRow) -> str:
+    """Return a turn as a list has it: what it states, in one line (decision 0364).
+
+    What it asks stays behind the list; a turn that states nothing is its own line.
+    """
+    origin = Origin(member.origin)
+    text = " ".join(member.own.split())
+    if origin not in TALKS or member.reference is not None:
+        return text
+    by_assistant = origin is Origin.ASSISTANT
+    stated = [
+        each for each in sentences(text) if passing_kind(each, by_assistant=by_assistant) is None
+    ]
+    return " ".join(stated) or text
 
 
 def _take_batches(batches: Sequence[Batch], limit: int) -> list[Batch]:
