@@ -21,6 +21,8 @@ from memd.domain.enums import FusionStrategy
 from memd.domain.inject import Reranker, Retriever
 from memd.domain.memory import MemoryEntry
 from memd.domain.settings.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
+from memd.domain.sleep.consolidation import DIGEST_JOINT, DIGEST_TAG, ENDED_FIELD
+from memd.extract.passing import passing_kind
 from memd.inject.isolation import Failed, isolate
 from memd.recall.ranking.scored_memories import (
     diverse_order,
@@ -29,6 +31,7 @@ from memd.recall.ranking.scored_memories import (
     score_by_rank,
 )
 from memd.text.lessons import parse_lesson
+from memd.text.words import WORD
 
 _log = logging.getLogger(__name__)
 
@@ -120,6 +123,46 @@ def exclude(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[Score
         if not excluded
         & {memory.entry.id, memory.entry.content, parse_lesson(memory.entry.content)}
     )
+
+
+def tell_digests_once(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
+    """Return *scored*, digests without what others of *scored* tell of their sessions.
+
+    A digest is left out if what remains of it states nothing.
+    """
+    others = [memory.entry for memory in scored if DIGEST_TAG not in memory.entry.metadata.tags]
+    once: list[ScoredMemory] = []
+    for memory in scored:
+        entry = memory.entry
+        if DIGEST_TAG not in entry.metadata.tags:
+            once.append(memory)
+            continue
+        texts = [_words(other.content) for other in others if other.session_id == entry.session_id]
+        lines = entry.content.split("\n")
+        left = [line for line in (_without_told(line, texts) for line in lines) if line]
+        if left == lines:
+            once.append(memory)
+        elif any(_states(line) for line in left):
+            entry = entry.model_copy(update={"content": "\n".join(left)})
+            once.append(memory.model_copy(update={"entry": entry}))
+    return tuple(once)
+
+
+def _without_told(line: str, texts: Sequence[str]) -> str:
+    """Return a digest's *line* without its parts that *texts* hold, "" without any."""
+    label, colon, value = line.partition(": ")
+    parts = value.split(DIGEST_JOINT)
+    left = [part for part in parts if not any(_words(part) in text for text in texts)]
+    return f"{label}{colon}{DIGEST_JOINT.join(left)}" if left else ""
+
+
+def _states(line: str) -> bool:
+    label, _, text = line.partition(": ")
+    return passing_kind(text, by_assistant=label == ENDED_FIELD) is None
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(WORD.findall(text.casefold()))} "
 
 
 def with_relevance(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:

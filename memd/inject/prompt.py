@@ -40,7 +40,7 @@ from memd.inject.format import (
     role_of,
 )
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
-from memd.inject.pipeline import exclude
+from memd.inject.pipeline import exclude, tell_digests_once
 from memd.text.words import sentences
 from memd.view.labels import name_value
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
@@ -230,7 +230,8 @@ class Prompt:
         )
 
     def _drop_duplicates(self, content: PromptContent) -> PromptContent:
-        """Return *content* without the memories that are included as lessons (0077)."""
+        """Return *content* with each thing once: as a lesson (0077), or outside of a digest."""
+        content = replace(content, memories=tell_digests_once(content.memories))
         lessons = content.knowledge.lessons
         if not lessons:
             return content

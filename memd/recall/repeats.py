@@ -6,7 +6,8 @@ number or a negation that differs makes it another thing; what only leads to it 
 (decision 0306):
 
 - a longer text holds one of some length whole, unless it is trusted less;
-- what a nap composed holds the turns of its session that it quotes whole, whoever said them;
+- what a nap composed holds the turns of its session of which it quotes all that they state, whoever
+  said them, and a turn holds what a nap made of some of its sentences alone;
 - what the owner said, and what a nap composed, holds what their assistant in the same session
   repeats of it to acknowledge it ("Got it, I'll use port 9443").
 
@@ -18,22 +19,24 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import composed_parts
+from memd.extract.passing import passing_kind
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import jaccard
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import longest_first
-from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD
+from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD, sentences
 
 ALIKE = 0.8  # of their word pairs in common: the same thing said again
 WITHIN_WORDS_MIN = 8  # a shorter text means something else where it is a part of a longer one
 ECHOED_WORDS_MAX = 60  # of what is acknowledged: a longer text has many words by chance
+LEFT_OUT = "\u2026"  # where a nap left out sentences
 BEGIN_CHARS_MIN = 3  # of a word that another one begins with: "tag", "tagged"
 
 _NOT = frozenset({"no", "not", "never", "nor", "none", "without", "t"})
@@ -100,6 +103,23 @@ class Saying:
         """The words of each of the texts that a nap composed it of."""
         parts = composed_parts(self.its.own) if self.its.is_composed else ()
         return frozenset(_fold(_split_lead(part)[1]) for part in parts)
+
+    @cached_property
+    def sentences(self) -> dict[tuple[str, ...], str]:
+        """Its sentences by their words."""
+        parts = composed_parts(self.its.own) if self.its.is_composed else [self.its.own]
+        every = (
+            each for part in parts for text in part.split(LEFT_OUT) for each in sentences(text)
+        )
+        return {words: each for each in every if (words := _fold(_split_lead(each)[1]))}
+
+    @cached_property
+    def stated(self) -> Collection[tuple[str, ...]]:
+        """The words of those sentences that state something, of all where none does."""
+        if self.its.is_composed:
+            return self.sentences.keys()
+        stating = [words for words, each in self.sentences.items() if passing_kind(each) is None]
+        return stating or self.sentences.keys()
 
 
 def tell_once(items: Iterable[Ranked]) -> tuple[list[Ranked], list[Repetition]]:
@@ -171,13 +191,14 @@ def repeat(one: Saying, other: Saying) -> bool:
     if _are_alike(one, other):
         return True
     longer, shorter = (one, other) if len(one.folded) > len(other.folded) else (other, one)
-    return _holds(longer, shorter) or (longer.acknowledges and _is_echo(longer, shorter))
+    return _holds(longer, shorter) or _holds(shorter, longer)
 
 
 def stands_for(one: Saying, other: Saying) -> bool:
     """Return whether *one* is told rather than *other*, which it repeats."""
-    if _holds(one, other) or _holds(other, one):
-        return _holds(one, other)
+    holds = _holds(one, other)
+    if holds != _holds(other, one):
+        return holds
     return _precedence(one.its) > _precedence(other.its)
 
 
@@ -195,7 +216,9 @@ def _are_alike(one: Saying, other: Saying) -> bool:
 
 def _holds(whole: Saying, part: Saying) -> bool:
     """Return whether *whole* says all that *part* says, and may be told in its place."""
-    if len(part.folded) < len(whole.folded) and (_contains(whole, part) or _quotes(whole, part)):
+    if len(part.folded) < len(whole.folded) and _contains(whole, part):
+        return True
+    if _quotes(whole, part) or _is_made_of(part, whole):
         return True
     return part.acknowledges and _is_echo(part, whole)
 
@@ -215,9 +238,22 @@ def _quotes(whole: Saying, part: Saying) -> bool:
     """
     if not whole.its.is_composed or whole.its.trust == Trust.UNTRUSTED:
         return False
-    return (
-        _are_of_one_session(whole, part) and part.line in whole.line and part.folded in whole.quoted
-    )
+    if not _are_of_one_session(whole, part):
+        return False
+    is_quoted = part.line in whole.line and part.folded in whole.quoted
+    return is_quoted or _states_all(whole, part)
+
+
+def _states_all(whole: Saying, part: Saying) -> bool:
+    """Return whether each sentence with which *part* states something is one of *whole*."""
+    return bool(part.stated) and all(words in whole.sentences for words in part.stated)
+
+
+def _is_made_of(part: Saying, whole: Saying) -> bool:
+    """Return whether a nap composed *part* of sentences of the turn *whole* alone."""
+    if not part.its.is_composed or whole.its.is_composed or whole.its.trust < part.its.trust:
+        return False
+    return _are_of_one_session(whole, part) and _states_all(whole, part)
 
 
 def _is_echo(part: Saying, whole: Saying) -> bool:

@@ -61,6 +61,8 @@ def is_composed(tags: Collection[str]) -> bool:
 
 OPEN_FIELD, USER_OPEN_FIELD = "Open", "Open (user)"
 """Labels in a digest of what is left open: as the agent says, and as the user does."""
+ENDED_FIELD, DIGEST_JOINT = "Ended with", " \u00b7 "
+"""The label of how a session ended, and what stands between the requests of a digest."""
 OUTCOME_PART, ANSWER_PART = "\nOutcome: ", "\nIn answer to: "
 """What stands in a composed memory before what came of it, and before what the user answered."""
 USER_PREFIX = "User: "

@@ -10,7 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from memd.domain.sleep.consolidation import OPEN_FIELD, USER_OPEN_FIELD, user_part
+from memd.domain.sleep.consolidation import (
+    DIGEST_JOINT,
+    ENDED_FIELD,
+    OPEN_FIELD,
+    USER_OPEN_FIELD,
+    user_part,
+)
 from memd.extract.acknowledgements import ACKNOWLEDGES
 from memd.sleep.distil.agent.calls import command, edited_path
 from memd.sleep.distil.agent.outcomes import (
@@ -50,13 +56,13 @@ FIELDS = (
     "Commands that worked",
     "Addresses",
     "Went wrong",
-    "Ended with",
+    ENDED_FIELD,
     OPEN_FIELD,
     "Also asked",
 )
 """What the words of an agent, or of a model that reads the session, may tell."""
 _LINES = (*FIELDS[:-2], USER_OPEN_FIELD, *FIELDS[-2:])
-_OF_ANY_TALK = frozenset({"Asked first", "Asked last", "Also asked", "Ended with"})
+_OF_ANY_TALK = frozenset({"Asked first", "Asked last", "Also asked", ENDED_FIELD})
 # Which fields go first when there is no room for all.
 _LEAST_FIRST = (
     "Also asked",
@@ -68,7 +74,6 @@ _LEAST_FIRST = (
 )
 
 _BETWEEN = "; "  # open points; a brief parts them there
-_JOINT = " \u00b7 "  # requests
 _POINT_SHARE = 3  # of the room of another field: a later brief tells what is open, and no more
 _SAID_SHARE = 0.72
 _PIECE = re.compile(rf"[{SIGNS}]|[^\W{SIGNS}]+|[^\w\s]")
@@ -109,7 +114,7 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
         "Addresses": ", ".join(addresses(exchanges, ran)),
         "Went wrong": last_failure(ran),
         **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
-        "Also asked": _JOINT.join(_more_requests(between)),
+        "Also asked": DIGEST_JOINT.join(_more_requests(between)),
     }
     is_known = any(text for name, text in fields.items() if name not in _OF_ANY_TALK)
     return _fit(fields) if is_known or _is_talk(requests, exchanges) else ""
@@ -153,7 +158,7 @@ def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
         )
     ]
     open_fields = {USER_OPEN_FIELD: _join_points(own), OPEN_FIELD: _join_points(others)}
-    return {"Ended with": " ".join(kept), **open_fields}
+    return {ENDED_FIELD: " ".join(kept), **open_fields}
 
 
 def _join_points(points: Iterable[str]) -> str:
@@ -186,7 +191,7 @@ def _fit(fields: dict[str, str]) -> str:
 
 def _shorten(fields: dict[str, str], room: int) -> dict[str, str]:
     """Return *fields* with *room* characters for each that is always told, more for open points."""
-    phrases = {name: cut(fields[name], room) for name in ("Asked first", "Ended with")}
+    phrases = {name: cut(fields[name], room) for name in ("Asked first", ENDED_FIELD)}
     points = {
         name: _BETWEEN.join(
             cut(point, _POINT_SHARE * room) for point in fields[name].split(_BETWEEN)
@@ -256,7 +261,7 @@ def _split_requests(
     last = between.pop() if between else ""
     between = [each for each in between if not _is_known(each, known)]
     if _is_known(first, known):
-        first = _JOINT.join([cut(first, _MORE_CHARS), *between[:1]])
+        first = DIGEST_JOINT.join([cut(first, _MORE_CHARS), *between[:1]])
         del between[:1]
     return first, between, "" if _is_known(last, known) else last
 

@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.entries import a_scored
 
+from memd.domain.memory import MemoryMetadata
+from memd.domain.settings.retrieval import ScoredMemory
+from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.inject.format import (
     PROJECT_NAME_CHARS,
     directive,
@@ -18,6 +21,7 @@ from memd.inject.format import (
     knowledge_line,
 )
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
+from memd.inject.pipeline import tell_digests_once
 from memd.inject.prompt import FACTS_SHARE, PreferenceLine, Prompt, PromptContent
 from memd.text.tokens import DefaultTokenEstimator
 
@@ -154,3 +158,37 @@ def test_facts_take_at_most_their_share_and_what_they_leave_is_for_memories() ->
     assert many.left_out.facts > 0
     assert many.memories
     assert none.used < 150, "nothing is spent on what is not there"
+
+
+SAID = "The boiler stands in the cellar, Mrs. Bajwa has the key."
+
+
+def a_digest(content: str, **fields: object) -> ScoredMemory:
+    tags = MemoryMetadata(tags=("nap", DIGEST_TAG))
+    return a_scored(content, 0.9, metadata=tags, session_id="talk", **fields)
+
+
+@pytest.mark.parametrize(
+    ("digest", "rest"),
+    [
+        (f"Asked first: {SAID}\nAsked last: thanks", None),
+        (f"Asked first: {SAID}\nEnded with: You're welcome!", None),
+        (f"Asked first: {SAID[:33]} \u2026 \u00b7 Who pays it?", None),
+        (
+            f"Asked first: {SAID}\nEnded with: The valve is broken.",
+            "Ended with: The valve is broken.",
+        ),
+        ("Asked first: Who pays?", "Asked first: Who pays?"),
+    ],
+)
+def test_a_digest_tells_what_no_other_memory_of_its_session_does(
+    digest: str, rest: str | None
+) -> None:
+    turn = a_scored(SAID, 0.9, session_id="talk")
+
+    memories = tell_digests_once([a_digest(digest), turn])
+
+    contents = [memory.entry.content for memory in memories]
+    assert contents == ([] if rest is None else [rest]) + [SAID]
+    elsewhere = a_scored(SAID, 0.9, session_id="another talk")
+    assert tell_digests_once([a_digest(digest), elsewhere])[0].entry.content == digest

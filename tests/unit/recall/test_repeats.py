@@ -299,3 +299,25 @@ def test_an_echo_is_told_where_its_fact_is_of_another_session_or_in_a_long_text(
     long_text = person(0.5, f"{TURN} {'Then we talked about the weather. ' * 12}")
     for fact in (elsewhere, long_text):
         assert len(texts(assistant(0.6, ECHOES[0]), fact)) == 2
+
+
+STATED = "The boiler is a Viessmann from 2011. It stands in the cellar."
+
+
+def test_a_turn_is_told_by_what_a_nap_quotes_of_all_that_it_states() -> None:
+    turn = f"{STATED} Who did we call last time?"
+    quoted = f"{STATED}{OUTCOME_PART}The diverter valve is broken."
+
+    assert texts(person(0.6, turn), composed(0.5, quoted)) == [quoted]
+    more = f"{turn} I think it was Pennine."
+    assert texts(person(0.6, more), composed(0.5, quoted)) == [more, quoted]
+
+
+def test_what_a_nap_made_of_some_sentences_of_a_turn_alone_is_told_by_the_turn() -> None:
+    part = "\u2026 It stands in the cellar."
+
+    assert texts(composed(0.6, part, origin=Origin.PERSON, trust=2), person(0.5, STATED)) == [
+        STATED
+    ]
+    elsewhere = person(0.5, STATED, session_key=OTHER_SESSION)
+    assert texts(composed(0.6, part), elsewhere) == [part, STATED]
