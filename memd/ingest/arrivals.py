@@ -174,7 +174,9 @@ class _ArrivalWriter:
         vector = None if encoding is None else encoding.vector
         row = self._with_importance(row, draft, vector)
         stays = (
-            row.importance is None or not arrival.may_turn_away(draft) or is_kept(row.importance)
+            row.importance is None
+            or not arrival.may_turn_away(draft, self.filing)
+            or is_kept(row.importance)
         )
         key = self._insert(row, draft)
         if encoding is not None and filing.model_key is not None:
@@ -232,7 +234,7 @@ class _ArrivalWriter:
         that still waits for the gate skips it.
         """
         conn, key = self.conn, known.memory_key
-        if known.passing is not None and self.arrival.passing(draft) is None:
+        if known.passing is not None and self.arrival.passing(draft, self.filing) is None:
             self.changes.promoted_keys.append(key)
             known = known._replace(passing=None)
         if self.arrival.has_gate and draft.preference is None:
@@ -258,7 +260,7 @@ class _ArrivalWriter:
         """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""
         filing = self.filing
         if vector is None or filing.model_key is None:
-            if self.arrival.may_turn_away(draft):
+            if self.arrival.may_turn_away(draft, self.filing):
                 return row
             # Without a gate the importance needs no vector: the chunk counts as new.
             return row._replace(importance=importance(novelty(None), draft.salience))

@@ -9,11 +9,11 @@ from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.encoding import Encoding, ModelFingerprint
-from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Passing
+from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing
 from memd.domain.ingest import IngestRequest
 from memd.domain.trust import STREAMS, TALKS, Screened
 from memd.guard.secrets import screen_name
-from memd.ingest.draft import Draft, Drafts
+from memd.ingest.draft import Draft, Drafts, is_assistant
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory.rows import MemoryRow
@@ -58,13 +58,23 @@ class Arrival:
         """Whether the importance gate may turn its chunks away: only a stream's."""
         return not self.deliberate and self.drafts.origin in STREAMS
 
-    def may_turn_away(self, draft: Draft) -> bool:
+    def may_turn_away(self, draft: Draft, filing: Filing) -> bool:
         """Whether the gate may turn *draft* away; it ignores turns in passing."""
-        return self.has_gate and self.passing(draft) is None
+        return self.has_gate and self.passing(draft, filing) is None
 
-    def passing(self, draft: Draft) -> Passing | None:
-        """Return the kind of a chunk in passing: one of a conversation that states nothing."""
-        return draft.passing if not self.deliberate and self.drafts.origin in TALKS else None
+    def passing(self, draft: Draft, filing: Filing) -> Passing | None:
+        """Return the kind of a chunk in passing: one of a conversation that states nothing.
+
+        So is each turn of an assistant in a session of no project: it has seen nothing but what it
+        is told, and a nap keeps what came of it (decision 0363).
+        """
+        if self.deliberate or self.drafts.origin not in TALKS:
+            return None
+        is_talk = filing.session_key is not None and filing.project_key is None
+        is_turn = self.drafts.origin is Origin.ASSISTANT and is_assistant(self.drafts.speaker)
+        if is_talk and is_turn and self.drafts.caption is None:
+            return draft.passing or Passing.REMARK
+        return draft.passing
 
 
 @dataclass(slots=True)
@@ -196,7 +206,7 @@ def new_row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
         tags=drafts.tags,
         # With a guessed category, as in an import, a memory survives its session's end.
         as_is=not arrival.gated and not arrival.distilled and request.category is not None,
-        passing=arrival.passing(draft),
+        passing=arrival.passing(draft, filing),
     )
 
 

@@ -7,7 +7,8 @@ look at (rank, ratio to the best, the gate's chance, how small the store is) is 
 What belongs to another project than the one that asks stands under a higher bar in a prompt
 (decision 0260), nobody asked for it; a note of no project (0255) and the digest of a talk in none
 (0330) under a somewhat higher one, and so does what holds one part of the question and another part
-not (``weigh_evenness``), and all beside a prompt that asks nothing (0357).
+not (``weigh_evenness``), an assistant's turn (0363), and all beside a prompt that asks nothing
+(0357).
 Of memories that say the same, one is told (``repeats.py``), and what is newer or corrects another
 one (``newer.py``) stands before it.
 
@@ -58,6 +59,8 @@ NOTE_BARS = 2.5
 """The same for a note, which is of no session and of no project."""
 TALK_BARS = 2.0
 """The same for the digest of a talk in no project: it tells what was asked, and little was done."""
+ASSISTANT_BARS = 2.0
+"""The same for a turn of an assistant, which a nap has not made a memory of."""
 _LOOKUP_WORDS_MAX = 4  # "the nginx port"
 COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
 TWINS_ALIKE = 0.5  # of their word pairs in common: foreign texts that say the same in other words
@@ -164,7 +167,15 @@ def _raise_bar(item: Ranked, weighed: Ranked, request: RecallRequest, *, asks: b
         times *= NOTE_BARS if project_id is not None and its.session_key is None else 1.0
     elif its.project_id != project_id and not _is_named(its.project_id, request.query):
         times *= ELSEWHERE_BARS if project_id is not None or not asks else 1.0
+    if _is_assistants_turn(its):
+        times *= ASSISTANT_BARS
     return weighed if times == 1.0 else replace(item, bar=max(times * item.bar, weighed.bar))
+
+
+def _is_assistants_turn(its: SearchCandidate) -> bool:
+    """Return whether *its* is what an assistant said in a session, in no memory of a nap."""
+    is_turn = its.session_key is not None and its.speaker is None and its.reference is None
+    return is_turn and its.origin == Origin.ASSISTANT and not its.is_composed
 
 
 def _is_named(project_id: str, query: str) -> bool:

@@ -14,8 +14,10 @@ pytestmark = pytest.mark.model
 
 def test_what_was_put_away_is_found_shown_and_brought_back(client: Client, memd: Memd) -> None:
     """The second time that something unimportant is said it lands in the archive."""
-    client.ingest("We went home", session_id="one", origin="assistant")
-    (item,) = client.ingest("We went home", session_id="two", origin="assistant")["turned_away"]
+    client.ingest("We went home", session_id="one", origin="assistant", project_id="home")
+    (item,) = client.ingest(
+        "We went home", session_id="two", origin="assistant", project_id="home"
+    )["turned_away"]
     memory_id = item["id"]
 
     assert memd("archive", "count") == (0, "1\n", "")

@@ -51,7 +51,12 @@ def test_what_is_flagged_says_how_to_go_on(memd: Memd, desk: Desk, more: tuple[s
 
 def test_what_was_turned_away_says_how_to_go_on(memd: Memd, desk: Desk) -> None:
     for number in range(4):
-        desk.ingest("We went home by the old road", session_id=f"s{number}", origin="assistant")
+        desk.ingest(
+            "We went home by the old road",
+            session_id=f"s{number}",
+            origin="assistant",
+            project_id="home",
+        )
     first, rest = pages(memd, "archive", "turned-away", "-n", "2", "--agent", desk.agent_id)
     assert (len(first), len(rest)) == (2, 1)
     assert len({row[0] for row in first + rest}) == 3

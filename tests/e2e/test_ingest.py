@@ -91,9 +91,9 @@ def test_another_agent_has_its_own_copy(daemon: Spawned, desk: Desk) -> None:
 
 
 def test_an_unimportant_repetition_goes_to_the_archive_and_is_found_there(desk: Desk) -> None:
-    desk.ingest("We went home", session_id="one", origin="assistant")
+    desk.ingest("We went home", session_id="one", origin="assistant", project_id="home")
 
-    receipt = desk.ingest("We went home", session_id="two", origin="assistant")
+    receipt = desk.ingest("We went home", session_id="two", origin="assistant", project_id="home")
 
     item = only(receipt["turned_away"])
     assert item["importance"] < 0.3
@@ -113,8 +113,8 @@ def test_an_unimportant_repetition_goes_to_the_archive_and_is_found_there(desk: 
 
 
 def test_what_was_turned_away_can_be_brought_back_and_is_then_recalled(desk: Desk) -> None:
-    desk.ingest("We went home", session_id="one", origin="assistant")
-    again = desk.ingest("We went home", session_id="two", origin="assistant")
+    desk.ingest("We went home", session_id="one", origin="assistant", project_id="home")
+    again = desk.ingest("We went home", session_id="two", origin="assistant", project_id="home")
     item = only(again["turned_away"])
 
     desk.call("archive.restore_to_hot", id=item["id"])
@@ -209,7 +209,7 @@ def test_eight_chunks_are_final_and_nine_are_pending(desk: Desk) -> None:
     assert len(eight["stored"]) == CHUNKS_INLINE_MAX
 
     stream = paragraphs(CHUNKS_INLINE_MAX + 1)
-    nine = desk.ingest(stream, session_id="long", origin="assistant")
+    nine = desk.ingest(stream, session_id="long", origin="assistant", project_id="home")
 
     assert len(nine["pending"]) == CHUNKS_INLINE_MAX + 1
     assert all(item["importance"] is None for item in nine["pending"])

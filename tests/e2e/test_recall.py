@@ -261,7 +261,9 @@ def test_agents_never_see_each_others_memories(daemon: Spawned, desk: Desk) -> N
     memory_id = desk.store("The safe opens with 31-7-12.", metadata={"source": "vault"})
     desk.ingest("I prefer tea over coffee.")
     desk.store("We went home to the safe")
-    away = desk.ingest("We went home to the safe", session_id="x", origin="assistant")
+    away = desk.ingest(
+        "We went home to the safe", session_id="x", origin="assistant", project_id="home"
+    )
     with a_desk(daemon, "a stranger") as stranger:
         stranger.store("The stranger lives in Lund.")
         nothing: dict[str, Any] = {"items": [], "next": None}

@@ -63,8 +63,10 @@ def test_a_text_of_four_paragraphs_by_a_new_agent_is_kept_whole(desk: Desk) -> N
 def test_what_was_turned_away_is_counted_listed_and_brought_back_by_one_command(
     desk: Desk, memd: Typed
 ) -> None:
-    desk.ingest(SAID, session_id="one", origin="assistant")
-    (item,) = desk.ingest(SAID, session_id="two", origin="assistant")["turned_away"]
+    desk.ingest(SAID, session_id="one", origin="assistant", project_id="home")
+    (item,) = desk.ingest(SAID, session_id="two", origin="assistant", project_id="home")[
+        "turned_away"
+    ]
     assert "memd archive turned-away" in item["reason"]
     assert turned_away(desk) == 1
 
@@ -87,7 +89,7 @@ def test_what_was_turned_away_is_counted_listed_and_brought_back_by_one_command(
 
 def test_an_agent_lists_and_brings_back_its_own_page_by_page(desk: Desk) -> None:
     for number in range(4):
-        desk.ingest(SAID, session_id=f"s{number}", origin="assistant")
+        desk.ingest(SAID, session_id=f"s{number}", origin="assistant", project_id="home")
 
     first = desk.call("archive.turned_away", limit=2)
     rest = desk.call("archive.turned_away", limit=2, after=first["next"])

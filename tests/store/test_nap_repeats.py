@@ -181,7 +181,7 @@ async def test_a_session_that_a_night_summed_up_has_no_digest_beside_that(
     bed: Bed, tmp_path: Path
 ) -> None:
     await tell(bed, "why does make import fail?\nValueError: numpy is missing", Origin.PERSON)
-    await tell(bed, f"Let me look. {CAUSE}")
+    await tell(bed, CAUSE, Origin.PERSON)
     bed.clock.advance(hours=12)
     await bed.night.compress(ADA, force=True)
     assert len(await bed.summaries()) == 1

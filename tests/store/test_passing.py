@@ -270,3 +270,30 @@ async def test_it_moves_to_another_store_as_what_it_is(tmp_path: Path) -> None:
         assert await searched(there) == {FACT}
         assert await searched(there, include_passing=True) == {FACT, QUESTION}
         await is_sound(there)
+
+
+TOLD = "The kilns of the north barn reach 1,200 degrees."
+
+
+@pytest.mark.parametrize(
+    ("fields", "passing"),
+    [
+        ({}, Passing.REMARK),
+        ({"speaker": "AI"}, Passing.REMARK),
+        ({"project_id": "/home/ada/kilns"}, None),
+        ({"deliberate": True}, None),
+        ({"speaker": "Tom"}, None),
+        ({"session_id": None}, None),
+        ({"origin": Origin.PERSON}, None),
+    ],
+)
+async def test_what_an_assistant_says_in_a_talk_of_no_project_is_in_passing(
+    house: Rooms, fields: dict[str, object], passing: Passing | None
+) -> None:
+    turn = {"session_id": "talk", "origin": Origin.ASSISTANT, **fields}
+    (item,) = (await ingested(house, TOLD, **turn)).stored
+
+    assert item.passing is passing
+    assert [chunk.content for chunk in await recalled(house)] == [TOLD] * (passing is None)
+    with_turns = await recalled(house, include_passing=True)
+    assert [chunk.content for chunk in with_turns] == [TOLD]

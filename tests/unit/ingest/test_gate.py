@@ -38,7 +38,7 @@ async def tell(house: Rooms, text: str, **more: Any) -> Receipt:
 
 
 async def streamed(house: Rooms, text: str, **more: Any) -> Receipt:
-    return await tell(house, text, origin=Origin.ASSISTANT, **more)
+    return await tell(house, text, origin=Origin.ASSISTANT, project_id="mill", **more)
 
 
 async def archived(house: Rooms) -> int:

@@ -65,7 +65,7 @@ async def ingest(house: Rooms, text: str, caller: Caller = ADA, **more: Any) -> 
 
 async def stream(house: Rooms, text: str, **more: Any) -> Receipt:
     """Let a text come that nobody tells on purpose: what the gate judges."""
-    return await ingest(house, text, origin=Origin.ASSISTANT, **more)
+    return await ingest(house, text, origin=Origin.ASSISTANT, project_id="mill", **more)
 
 
 async def rows(house: Rooms, sql: str) -> list[tuple[Any, ...]]:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from support.ranked import BAR, an_entry, selected
 
-from memd.domain.enums import SearchMode
+from memd.domain.enums import Origin, SearchMode
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.recall.ranking.rankings import answer_bar
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.select import (
+    ASSISTANT_BARS,
     ELSEWHERE_BARS,
     ENTRIES_MAX,
     NAMED_MODE_ENTRIES,
@@ -151,3 +152,18 @@ def test_the_bar_is_higher_where_the_gate_doubts() -> None:
 
 def test_nothing_reaches_the_bar_where_the_gate_hardly_believes_in_an_answer() -> None:
     assert answer_bar(HYBRID, HYBRID.quiet - 0.01) > 1.0
+
+
+def test_an_assistants_turn_has_to_be_likelier_in_a_prompt_and_what_a_nap_keeps_need_not() -> None:
+    turn: dict[str, Any] = {"origin": Origin.ASSISTANT, "session_key": 1, "project_id": HIVES}
+    likely = an_entry(ASSISTANT_BARS * BAR, "likely", **turn)
+    others = [
+        an_entry(1.5 * BAR, "by a nap", kind="fix", **turn),
+        an_entry(1.5 * BAR, "by somebody", speaker="Tom", **turn),
+        an_entry(1.5 * BAR, "told on purpose", **{**turn, "session_key": None}),
+    ]
+
+    items = selected([likely, an_entry(1.5 * BAR, "less", **turn), *others], project_id=HIVES).items
+
+    contents = [item.measured.candidate.own for item in items]
+    assert contents == ["likely", "by a nap", "by somebody", "told on purpose"]
