@@ -77,10 +77,14 @@ _PURPOSES: dict[str, re.Pattern[str] | Phrases] = {
     "migrate": re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b"),
     "run": Phrases(
         r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./(?!(?:scripts?|tools?|hack)/)"
-        r"|^\S*bin/|\s(?:main|app|server)\.(?:py|[jt]s|mjs|rb)\b",
+        r"|^(?!/(?:usr|s?bin)/)\S*bin/|\s(?:main|app|server)\.(?:py|[jt]s|mjs|rb)\b",
         0,
     ),
 }
+# What is in "target/release" or "build" is neither released nor built by a command that names it,
+# nor does who logs in somewhere ("ssh deploy@web1") deploy.
+_OF_ITS_NAME = frozenset(("build", "deploy"))
+_FOLDERS = re.compile(r"(?:[\w.~-]*/)+(?=\w)|\b[\w.-]+@(?=[\w-]+\.\w)")
 # How an interpreter is called tells nothing of what its script is for: "uv run python".
 _INTERPRETS = re.compile(
     r"(?:uv|poetry|pipenv|hatch|pdm|rye) run(?: -\S+)* (?=(?:python[\d.]*|\S+\.py)\b)"
@@ -268,7 +272,9 @@ def _purpose(called: Command) -> str:
     line = "; ".join(_INTERPRETS.sub("", part) for part in parts)
     if not line:
         return "install"
-    return next((name for name, its in _PURPOSES.items() if its.search(line)), "other")
+    named = _FOLDERS.sub("", line)
+    of = {name: named if name in _OF_ITS_NAME else line for name in _PURPOSES}
+    return next((name for name, its in _PURPOSES.items() if its.search(of[name])), "other")
 
 
 def _is_worth(called: Command) -> bool:

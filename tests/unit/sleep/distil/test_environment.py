@@ -56,6 +56,17 @@ def test_what_checks_is_told_to_check(line: str) -> None:
     assert facts[f"{COMMANDS_SLOT}check"] == f"To lint or check the code here: {line}"
 
 
+def test_a_folder_that_a_command_names_does_not_tell_what_it_is_for() -> None:
+    logged_in = "ssh -p 2222 deploy@web.example.org uptime"
+    timed = ("/usr/bin/time -v ./target/release/sieve big.log", "hyperfine build/bin/sieve")
+    assert told_commands("npm test", logged_in, *timed) == ["npm test"]
+    facts = _facts(_exchange(0, "", _bash("./target/release/sieve"), _bash("ops/deploy.sh")))
+    assert facts == {
+        f"{COMMANDS_SLOT}run": "To start or run it here: ./target/release/sieve",
+        f"{COMMANDS_SLOT}deploy": "To deploy or release it: ops/deploy.sh",
+    }
+
+
 def told_commands(*lines: str) -> list[str]:
     """Return the commands that a session which ran *lines* is told to have run."""
     facts = _facts(_exchange(0, "", *(_bash(line) for line in lines)))
