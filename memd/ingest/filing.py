@@ -19,7 +19,7 @@ from memd.store.file.connect import Writing
 from memd.store.memory.rows import MemoryRow
 from memd.store.search import vectors
 from memd.store.session.sessions import IDLE_US
-from memd.text.preference import is_of_project
+from memd.text.preference import is_of_project, names_a_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +163,15 @@ def _model(conn: Writing, arrival: Arrival) -> int | None:
 
 
 def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:
-    """Return the level of a chunk: that of a preference for "this repo" ends with its project."""
+    """Return the level of a chunk: that of a preference for "this repo" ends with its project.
+
+    So does that of one which names a file of it.
+    """
     is_limited = (
         draft.preference is not None
         and filing.project_key is not None
         and arrival.level is MemoryLevel.PERSISTENT
-        and is_of_project(draft.content)
+        and (is_of_project(draft.content) or names_a_file(draft.preference.value))
     )
     return MemoryLevel.PROJECT if is_limited else arrival.level
 

@@ -37,6 +37,13 @@ _RULES_OUT = re.compile(
     rf"(?:no|zero|only) (?:[\w+#-]+ ){{1,5}}(?:in|for) {_OF_PROJECT}[.!]*$", re.IGNORECASE
 )
 
+# A file of the project that it is said in; none below the home folder or the root.
+_FILE = re.compile(
+    r"(?<![\w~/.-])(?:[\w-]+/)*[\w-]+\.(?:py|tsx|jsx|rs|rb|go|md|sh|json|ya?ml|toml|html|css|tex|sql"
+    r"|txt|env|lock)\b",
+    re.IGNORECASE,
+)
+
 _ASKS = re.compile(
     r"\s*+(?:(?:ok(?:ay)?|and|but|so|or|then|now|well|hey|hi|sorry|please|again)\W+){0,3}"
     r"(?:what|which|who|whom|whose|when|where|why|how|is|are|was|do|does|did|can|could|will|would"
@@ -201,6 +208,15 @@ def is_of_project(text: str) -> bool:
     (True, False)
     """
     return bool(re.search(_OF_PROJECT, text, re.IGNORECASE))
+
+
+def names_a_file(text: str) -> bool:
+    """Return whether *text* names a file of the project that it is said in.
+
+    >>> names_a_file("I always read docs/plan.md first"), names_a_file("I prefer ~/bin/up.sh")
+    (True, False)
+    """
+    return _FILE.search(text) is not None
 
 
 def project_preference_name(text: str, project_id: str) -> str:

@@ -264,6 +264,16 @@ def test_what_another_preference_states_stays_with_it(desk: Desk) -> None:
     assert desk.contents("Which drink?") == ["I prefer tea."]
 
 
+def test_a_preference_that_names_a_file_is_of_its_project(desk: Desk) -> None:
+    desk.ingest("replace deploy.sh by a Makefile, I always type make", project_id="/home/ada/site")
+    desk.ingest("fix src/cart.py first. I prefer small commits.", project_id="/home/ada/site")
+    projects = {each["value"]: each["project_id"] for each in desk.call("preference.list")["items"]}
+    assert projects == {
+        "replace deploy.sh by a Makefile, I always type make": "/home/ada/site",
+        "I prefer small commits.": None,
+    }
+
+
 def test_the_digest_of_the_session_that_stated_it_stays_and_a_nap_is_undone(desk: Desk) -> None:
     tabs, spaces = "I prefer tabs over spaces.", "I prefer spaces over tabs."
     for session, text in (("one", tabs), ("two", spaces)):
