@@ -355,6 +355,20 @@ async def test_a_new_value_supersedes_the_old_one_of_an_earlier_session(bed: Bed
     assert await bed.contents() == {old.text, other.text}
 
 
+async def test_a_value_set_anew_supersedes_the_one_that_the_agent_told_beside_it(bed: Bed) -> None:
+    old = Said(
+        "1.70 has to stay because the Debian people package it", "turn:1", NapKind.CONSTRAINT
+    )
+    told = "the minimum is 1.70, because of Debian."
+    text = f"User: the Debian people have 1.85, raise it to 1.80\nIn answer to: {told}"
+    new = Said(text, "turn:2", NapKind.DECISION, origin=Origin.ASSISTANT)
+    await napped(bed, old, session_id="one", project_id="p")
+    await napped(bed, new, session_id="two", project_id="q")
+    assert old.text in await bed.contents()
+    await napped(bed, replace(new, text=f"{text}!"), session_id="three", project_id="p")
+    assert old.text not in await bed.contents()
+
+
 async def test_a_correction_of_a_place_is_superseded_where_the_thing_moved_again(bed: Bed) -> None:
     old = Said("No, staging is stage2.example.org, not stage1.", "turn:3", NapKind.CORRECTION)
     new = Said(

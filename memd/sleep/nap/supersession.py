@@ -47,7 +47,7 @@ from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.nap.preparation import NapDraft
 from memd.sleep.nap.taken_back import find_denied, find_moved, find_taken_back, takes_back
-from memd.sleep.nap.updated import find_updated, says_update
+from memd.sleep.nap.updated import find_set_before, find_updated, says_update, sets_anew
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory
@@ -152,25 +152,24 @@ def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
     """Return the keys of those *rows* that *draft* takes back, each once."""
     content, origin = draft.drafts.items[0].content, draft.drafts.origin
     rows = [row for row in rows if not (row.is_elsewhere and is_of_project(content))]
-    yields = [(row.memory_key, row.content) for row in rows if _yields(row, origin)]
+    every = [(row.memory_key, row.content) for row in rows]
+    by_others = frozenset(row.memory_key for row in rows if row.origin != Origin.PERSON)
+    yields = [each for each in every if origin is Origin.PERSON or each[0] in by_others]
     keys = find_updated(content, yields) if says_update(content) else []
+    keys += find_set_before(content, every) if origin in TALKS else []
     if takes_back(content):
         keys += find_taken_back(content, yields)
         keys += find_moved(content, yields)
         if origin in TALKS:
-            keys += find_denied(content, [(row.memory_key, row.content) for row in rows])
+            keys += find_denied(content, every)
     return list(dict.fromkeys(keys))
 
 
 def _can_take_back(draft: NapDraft) -> bool:
     [first, *_] = draft.drafts.items
     is_decision = not _MOVED_KINDS.isdisjoint(draft.request.tags)
-    says_so = takes_back(first.content) or says_update(first.content)
-    return is_decision and not first.quarantined and says_so
-
-
-def _yields(row: DecidedRow, origin: Origin) -> bool:
-    return Origin(row.origin) is not Origin.PERSON or origin is Origin.PERSON
+    says_so = (one(first.content) for one in (takes_back, says_update, sets_anew))
+    return is_decision and not first.quarantined and any(says_so)
 
 
 def _is_shareable(slot: str | None, target: NapTarget) -> bool:

@@ -4,7 +4,8 @@
 alike, part at a value of the same make, a number for a number or a name for a name, and go on
 alike. A name takes another's place where there is one at a time: after "is", "call me", "live in",
 or where the old one is denied ("from tags now, not main"). "The car is broken now" says nothing of
-its colour, and "we deploy to Fly now" nothing of Hetzner. What harms somebody has no one value: an
+its colour, and "we deploy to Fly now" nothing of Hetzner. "Raise it to 1.80" replaces the 1.70 that
+it answers, in what else is about the same. What harms somebody has no one value: an
 allergy takes no other's place. Pure.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import NamedTuple
 
-from memd.domain.sleep.consolidation import user_part
+from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences
 
@@ -72,6 +73,19 @@ _MONTHS = re.compile(
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
+# A value that is set anew: "raise the minimum to 1.80", "it is 14:00 now".
+_SETS = re.compile(
+    r"\b(?:raise|lower|bump|increase|decrease|reduce|change|set|move|switch|upgrade|downgrade|go(?:es)?)"
+    r"\b(?: [^\s,;]+){0,6}? to v?(?P<to>\d[\d.:]*)|\b(?:is|are) now v?(?P<now>\d[\d.:]*)"
+    r"|\bv?(?P<so>\d[\d.:]*) now\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.:/+-])v?(\d+(?:[.:]\d+)*)(?![\w/]|[.:-]\d)")
+_OF_BEFORE = re.compile(
+    r"\b(?:from|instead of|rather than|(?:and |but |, ?)not) v?(\d[\d.:]*)", re.IGNORECASE
+)
+_EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
+_ABOUT_MIN = 2  # words with content that are in both
 _TOKEN = re.compile(r"[\w'\u2019@#%+./:-]*\w")
 
 
@@ -182,3 +196,57 @@ def _is_one_at_a_time(old: list[_Token], value: _Token, values: tuple[str, str],
     is_name = all(each[0].isupper() for each in values)
     follows_is = before[-1] in _IS
     return is_name and (follows_is or _ONE_AT_A_TIME.search(" ".join(before)) is not None)
+
+
+def sets_anew(text: str) -> bool:
+    """Return whether the user sets a value anew, and the value of before is told beside it."""
+    return bool(_old_values(text))
+
+
+def find_set_before(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
+    r"""Return the keys of those *earlier* memories that have the value which *text* sets anew.
+
+    >>> text = "User: raise the minimum to 1.80 for Debian\nIn answer to: The minimum is 1.70."
+    >>> find_set_before(text, [(1, "the minimum stays 1.70 for Debian"), (2, "1.70 EUR a cup")])
+    [1]
+    """
+    old = _old_values(text)
+    about = content_stems(without_outcome(text))
+    own = _values_now(user_part(text))
+    return [
+        key
+        for key, content in earlier
+        if len(before := user_part(content)) <= _EARLIER_CHARS_MAX and not HARMS.search(before)
+        if (values := set(map(_plain, _NUMBER.findall(before)))) & old and not values & own
+        if len(_named(content_stems(before)) & about) >= _ABOUT_MIN
+    ]
+
+
+def _old_values(text: str) -> frozenset[str]:
+    """Return the values of the make of the one that the user sets anew, as they were before.
+
+    They name it ("not 11:00"), or the agent's statement that they answer does.
+    """
+    own = user_part(text)
+    new = next((one for match in _SETS.finditer(own) for one in match.groups() if one), "")
+    answered = without_outcome(text).partition(ANSWER_PART)[2]
+    told = {*map(_plain, _NUMBER.findall(answered)), *map(_plain, _OF_BEFORE.findall(own))}
+    before = told - _values_now(own)
+    return frozenset(one for one in before if new and _make(one) == _make(_plain(new)))
+
+
+def _values_now(own: str) -> frozenset[str]:
+    """Return the values in the user's words, without those that they call the ones of before."""
+    return frozenset(map(_plain, _NUMBER.findall(_OF_BEFORE.sub(" ", own))))
+
+
+def _plain(value: str) -> str:
+    return value.strip(".:").removesuffix(":00")
+
+
+def _make(value: str) -> tuple[int, int]:
+    return value.count("."), value.count(":")
+
+
+def _named(stems: frozenset[str]) -> frozenset[str]:
+    return frozenset(stem for stem in stems if not any(map(str.isdigit, stem)))

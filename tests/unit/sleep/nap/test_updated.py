@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.updated import find_updated, says_update
+from memd.sleep.nap.updated import find_set_before, find_updated, says_update, sets_anew
 
 
 def _replaces(new: str, old: str) -> bool:
@@ -81,3 +81,54 @@ def test_a_new_value_takes_the_place_of_the_old_one(new: str, old: str) -> None:
 )
 def test_what_only_sounds_alike_stays(new: str, old: str) -> None:
     assert not _replaces(new, old)
+
+
+TIMEOUT = "In answer to: The gateway's timeout is 30 seconds."
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        (
+            f"User: raise the timeout of the gateway to 60\n{TIMEOUT}",
+            "the gateway needs a timeout of 30",
+        ),
+        ("bump the minimum of Node from 18.1 to 20.2 for the build", "the build runs on Node 18.1"),
+        (
+            "the shop closes at 18:00 on Saturdays, not 16:00. it is now 18:00",
+            "Saturdays the shop is open until 16:00",
+        ),
+    ],
+)
+def test_a_value_that_is_set_anew_takes_the_place_of_the_one_told_beside_it(
+    new: str, old: str
+) -> None:
+    assert sets_anew(new)
+    assert find_set_before(new, [(1, old)]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        (
+            f"User: raise the timeout of the gateway to 60\n{TIMEOUT}",
+            "30 people come to the summer party",
+        ),
+        (
+            f"User: raise the timeout of the gateway to 60\n{TIMEOUT}",
+            "the gateway's timeout is 30, the worker's 60",
+        ),
+        (
+            f"User: the timeout of the gateway is fine\n{TIMEOUT}",
+            "the gateway needs a timeout of 30",
+        ),
+        ("set the size of the page to 50", "the size of the page is 20"),
+        ("bump the minimum of Node from 18.1 to 20.2", "the build of Node takes 18 minutes"),
+        (
+            "the dose of the tablets is now 10 mg, not 5 mg",
+            "she is allergic to the 5 mg tablets, to any dose",
+        ),
+    ],
+)
+def test_a_value_of_another_thing_or_make_stays(new: str, old: str) -> None:
+    assert find_set_before(new, [(1, old)]) == []
