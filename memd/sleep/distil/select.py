@@ -7,6 +7,7 @@ long the session becomes. Pure.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -14,7 +15,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import user_part
+from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.given_up import gives_up
@@ -42,6 +43,9 @@ _OF_EARLIER = 0.6
 _WORDS_MIN = 3
 _BACK_MAX = 200
 _TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE})
+_THINKS_AGAIN = re.compile(
+    r"\W*(?:(?:oh|ok(?:ay)?|sorry|and|but)\W+)*(?:wait|hm+|on second thoughts?)\b", re.IGNORECASE
+)
 _UNDONE = frozenset({NapKind.DECISION, NapKind.FIX, NapKind.OUTCOME})
 
 
@@ -54,6 +58,8 @@ class _Entry(NamedTuple):
     words: frozenset[str]
     users: frozenset[str]
     """Those that the user wrote."""
+    answered: str
+    """What of the agent the user answers in it."""
     takes_back: bool
     """Whether the user says in it that something is no more."""
     end: WishEnd
@@ -64,7 +70,8 @@ class _Entry(NamedTuple):
         own = user_part(text)
         takes_back = TAKES_BACK.search(own) is not None
         words = content_words(text), content_words(own)
-        return cls(candidate, own, *words, takes_back, WishEnd.of(own))
+        answered = without_outcome(text).partition(ANSWER_PART)[2]
+        return cls(candidate, own, *words, answered, takes_back, WishEnd.of(own))
 
     @property
     def memory(self) -> NapMemory:
@@ -203,12 +210,23 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user says of what *earlier* says that it is no more."""
     if later.memory.origin is Origin.PERSON and moves(later.own, earlier.own):
         return True
-    if _undoes(later, earlier) or later.end.ends(earlier.own):
+    if _undoes(later, earlier) or later.end.ends(earlier.own) or _chooses_anew(later, earlier):
         return True
     if not later.takes_back or not {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK:
         return False
     shared = len(later.users & earlier.users)
     return shared >= max(_WORDS_MIN, _OF_EARLIER * len(earlier.users))
+
+
+def _chooses_anew(later: _Entry, earlier: _Entry) -> bool:
+    """Return whether the user thinks again, and picks another of the same things of the agent."""
+    if not earlier.answered or later.answered != earlier.answered:
+        return False
+    if not (later.takes_back or _THINKS_AGAIN.match(later.own)):
+        return False
+    offered = content_words(earlier.answered)
+    picked, before = later.users & offered, earlier.users & offered
+    return bool(picked - before and before - picked)
 
 
 def _undoes(later: _Entry, earlier: _Entry) -> bool:

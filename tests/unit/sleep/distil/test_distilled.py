@@ -347,6 +347,31 @@ def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
     assert "sqlite" in last.text
 
 
+CANDIDATES = (
+    "Two candidates: Plausible, hosted for 9 EUR, and GoatCounter, which you host yourself."
+)
+
+
+@pytest.mark.parametrize(
+    ("second", "count"),
+    [
+        ("wait, 9 euro is silly for a blog. GoatCounter then", 1),
+        ("and GoatCounter for the other site", 2),
+    ],
+)
+def test_who_thinks_again_picks_another_of_the_same_things(second: str, count: int) -> None:
+    def picked(own: str, place: int) -> NapCandidate:
+        text = f"User: {own}\nIn answer to: {CANDIDATES}"
+        memory = NapMemory(text, NapKind.DECISION, (place,), str(place), Origin.ASSISTANT)
+        return NapCandidate(memory, 1.0)
+
+    both = [picked("Plausible, I don't want to run anything", 0), picked(second, 1)]
+    kept = select_candidates(both, [user("which?"), user("or?")])
+    assert len(kept) == count
+    assert second in kept[-1].text
+    assert kept[-1].slot == ("0" if count == 1 else "1")
+
+
 def test_a_wish_that_is_ended_is_not_kept_beside_what_ends_it() -> None:
     wish, end = "always answer with pictures please", "stop answering with pictures from now on"
     others = [agent("Sure."), user("We deploy on Fridays."), agent("Fine.")]
