@@ -26,7 +26,8 @@ from memd.sleep.distil.agent.outcomes import (
     pasted_error,
     trust_in_conclusion,
 )
-from memd.sleep.distil.agent.unfinished import OpenPoint, find_unfinished
+from memd.sleep.distil.agent.put_off import OpenPoint
+from memd.sleep.distil.agent.unfinished import find_unfinished
 from memd.sleep.distil.agent.work import (
     addresses,
     changed_files,

@@ -18,6 +18,7 @@ from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import PLAN_SLOT, Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language import phrases
+from memd.sleep.distil.language.left import defers
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import letters
@@ -211,6 +212,7 @@ def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
         return False
     places = (_NAMES_HERE, _FOR_OTHERS, _ONE_TEXT, _VALUE)
     is_here = any(place.search(memory.text) for place in places) or is_of_project(memory.text)
+    is_here = is_here or any(map(defers, sentences(memory.text)))  # a step of another day
     if is_here or len(memory.text) > _EVERYWHERE_CHARS:
         return False
     if memory.kind is NapKind.ENVIRONMENT and _PRIVATE.search(memory.text):

@@ -10,40 +10,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
-from typing import NamedTuple
 
-from memd.sleep.distil.agent.calls import edited_path
 from memd.sleep.distil.agent.findings import find_list, find_lists
 from memd.sleep.distil.agent.outcomes import outcome
+from memd.sleep.distil.agent.put_off import OpenPoint, find_put_off
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, Run
 from memd.sleep.distil.language.left import (
     ALL_DONE,
+    ITEM,
     LABEL,
     OFFERED,
+    OPEN_CHARS,
     ORDERED,
     TAKES_ALL,
     TRIES,
     UNDONE,
-    USER_LABEL,
     closes,
     is_left,
-    is_missing,
     is_open_heading,
-    put_off_heading,
-    puts_off,
     tells_of_nothing,
 )
 from memd.sleep.distil.language.prose import sentences
-from memd.sleep.distil.language.signs import POINTS
-from memd.sleep.distil.language.words import is_interruption, words
-from memd.sleep.distil.user.quoted import fold_words
-from memd.text.alternations import Phrases
+from memd.sleep.distil.language.words import is_interruption
 from memd.text.words import content_stems
 
 OPEN_MAX = 4
-_OPEN_CHARS = 90
 _TAIL_CHARS = 1_500  # of an answer: what stands before is not how it ends
 _HEADING_CHARS = 100
 _LATEST = 3  # texts of an exchange, in which a review is looked for
@@ -55,8 +47,6 @@ _CLOSES_CHARS = 60
 _PLAN_EXCHANGES = 2  # the last ones, in which a plan was kept up to date
 _UNTRACKED_RUNS = 10  # after a plan of which no step is done: nobody kept it up to date
 _ANSWER_CHARS = 200
-_PARTING = 2  # messages of the user, in which things are put off
-_OWN_WORDS_MIN = 2  # of an item of the user's own list
 
 _STEP = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
 _PLAN = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
@@ -66,28 +56,7 @@ _PROPOSES = re.compile(r"create_?plan|exit_?plan", re.IGNORECASE)
 _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))
 _NUMBER = re.compile(r"\b\d{1,4}\b")
-_ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
-_TICKED = re.compile(r"\[[xX]\]")
-_TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
-_WHEN = Phrases(
-    r"\b(?:later|soon|tomorrow|tonight|today|then|(?:next|another|this) (?:time|week|month|day|one)"
-    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|morgen|später|demain|plus tard|mañana"
-    r"|domani|amanhã|depois)\b"
-)
-# What somebody may do with anything.
-_ANYTHING = Phrases(
-    r"\b(?:(?:i|we|you)(?:'ll)?|let's|will|ok(?:ay)?|maybe|ich|wir|on|je|ik|look|see"
-    r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
-    r"|veremos|vediamo|zien)\b"
-)
 _QUOTES = ('"', "\u201c", "\u201e", "\u00ab", "'")
-
-
-class OpenPoint(NamedTuple):
-    """What is left open, and whether the user says so in their own words."""
-
-    text: str
-    by_user: bool = False
 
 
 def find_unfinished(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
@@ -108,76 +77,9 @@ def find_unfinished(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         or _open_sentences(text)
     )
     points = {point.text: point for point in map(OpenPoint, left)}
-    put_off = {point.text: point for point in _put_off(exchanges)}
+    put_off = {point.text: point for point in find_put_off(exchanges)}
     stop = [OpenPoint("the user stopped the agent")] if stopped else []
     return [*stop, *(put_off | (points | put_off)).values()][:OPEN_MAX]
-
-
-def _put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
-    """Return what the user's last messages leave for later, if nothing was edited since.
-
-    What they pasted, or a program wrote in their name, is not theirs.
-    """
-    put_off: list[OpenPoint] = []
-    for exchange in [each for each in reversed(exchanges) if each.user][:_PARTING]:
-        has_edits = any(map(edited_path, exchange.runs))
-        items, rest = _split_list(exchange.user[-_TAIL_CHARS:])
-        points = [] if has_edits else items
-        for line in sentences(rest):
-            label = USER_LABEL.match(line.text)
-            text = line.text[label.end() :] if label else line.text
-            is_listed = label and not tells_of_nothing(text) and is_left(text)
-            if _names_nothing(text):
-                continue
-            if puts_off(text) or (not has_edits and (is_listed or is_missing(text))):
-                points.append(cut(text, 2 * _OPEN_CHARS))
-        own = fold_words("\n".join(words(exchange.user).paragraphs))
-        put_off += [OpenPoint(text, fold_words(text) in own) for text in points]
-        if has_edits:
-            break
-    return put_off
-
-
-def _names_nothing(text: str) -> bool:
-    """Return whether *text* puts off what it does not name: "we look later", "I'll do it later"."""
-    least = _OWN_WORDS_MIN if POINTS.search(text) else 1
-    return len(content_stems(_ANYTHING.sub(" ", _WHEN.sub(" ", text)))) < least
-
-
-def _split_list(text: str) -> tuple[list[str], str]:
-    """Return what a user lists below a heading that leaves it for later, and the rest of *text*.
-
-    Lines without a mark are a list, too, below a heading with a colon and up to an empty line.
-    """
-    items: list[str] = []
-    rest: list[str] = []
-    lines = text.splitlines()
-    at = 0
-    while at < len(lines):
-        begin = put_off_heading(lines[at])
-        listed = _list_below(lines, at) if begin >= 0 else []
-        rest.append(lines[at][:begin] if listed else lines[at])
-        items += [item for line in listed if (item := _own_item(line))]
-        at += 1 + len(listed)
-    return items, "\n".join(rest)
-
-
-def _list_below(lines: Sequence[str], at: int) -> list[str]:
-    """Return the lines of the list below the heading in line *at*."""
-    below = list(lines[at + 1 :])
-    marked = list(takewhile(lambda line: not line.strip() or _ITEM.match(line.strip()), below))
-    if any(map(str.strip, marked)) or not lines[at].rstrip("*_ ").endswith(":"):
-        return marked if any(map(str.strip, marked)) else []
-    return list(takewhile(lambda line: 0 < len(line.strip()) <= _OPEN_CHARS, below))
-
-
-def _own_item(line: str) -> str:
-    """Return what an item of a user's own list says, "" where it is ticked or says nothing."""
-    text = _ITEM.sub("", line.strip(), count=1)
-    if _TICKED.match(text):
-        return ""
-    text = _TODO.sub("", text).strip()
-    return cut(text, _OPEN_CHARS) if len(text.split()) >= _OWN_WORDS_MIN else ""
 
 
 def _ending(answered: Sequence[Exchange]) -> str:
@@ -198,14 +100,14 @@ def _ending(answered: Sequence[Exchange]) -> str:
 def _open_boxes(text: str) -> list[str]:
     """Return the open ones of the boxes in *text*, some of which are ticked."""
     steps = _STEP.findall(text) if _BOX.search(text) else []
-    return [cut(step.strip(), _OPEN_CHARS) for step in steps if not step.rstrip().endswith("?")]
+    return [cut(step.strip(), OPEN_CHARS) for step in steps if not step.rstrip().endswith("?")]
 
 
 def _open_titles(text: str) -> list[str]:
     """Return the titles of the last list in *text* whose heading says that they are left."""
     lists = find_lists(_last_section(text), is_open_heading)
     titles = lists[0].titles if lists else ()
-    return [cut(title, _OPEN_CHARS) for title in titles if is_left(title)]
+    return [cut(title, OPEN_CHARS) for title in titles if is_left(title)]
 
 
 def _find_ordered(answered: Sequence[Exchange]) -> list[str]:
@@ -218,7 +120,7 @@ def _find_ordered(answered: Sequence[Exchange]) -> list[str]:
             made = find_list(text.text)
             if made is not None and ORDERED.search(made.heading):
                 left = _drop_taken_up(made.titles, answered[at + 1 :])
-                return [cut(title, _OPEN_CHARS) for title in left]
+                return [cut(title, OPEN_CHARS) for title in left]
     return []
 
 
@@ -257,7 +159,7 @@ def _last_section(text: str) -> str:
     section: list[str] = lines[at : at + 1] if at >= 0 else []
     has_item = False
     for line in lines[at + 1 :] if section else ():
-        is_item = _ITEM.match(line) is not None
+        is_item = ITEM.match(line) is not None
         is_prose = bool(line.strip()) and not (line[:1].isspace() or is_item)
         if is_prose and has_item:
             break
@@ -282,7 +184,7 @@ def _open_sentences(text: str) -> list[str]:
         label = LABEL.match(line.text)
         words = line.text[label.end() :] if label else line.text
         if (label or UNDONE.search(words)) and not tells_of_nothing(line.text) and is_left(words):
-            left.append(cut(words, 2 * _OPEN_CHARS))
+            left.append(cut(words, 2 * OPEN_CHARS))
     return left[:2]
 
 
@@ -298,7 +200,7 @@ def _steps(exchanges: Sequence[Exchange]) -> list[str]:
     is_kept = done or len(runs) - place <= _UNTRACKED_RUNS
     # Nobody ticks "test it" once the person is asked to.
     is_work = not all(map(TRIES.match, steps))
-    return [cut(step, _OPEN_CHARS) for step in steps] if is_kept and is_work else []
+    return [cut(step, OPEN_CHARS) for step in steps] if is_kept and is_work else []
 
 
 def _plans(run: Run) -> bool:

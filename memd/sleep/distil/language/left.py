@@ -7,11 +7,16 @@ only to look at, and what was done already is not.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from memd.sleep.distil.language.phrases import PRINTED
 from memd.text.alternations import Phrases
 from memd.text.words import SENTENCE_GAP
 
+OPEN_CHARS = 90
+"""Of an open point; what somebody says in a sentence has twice as many."""
+ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
+"""How an item of a list begins."""
 _WORDS_MIN = 3  # of a point: fewer do not say what is to be done
 _ITEMS = r"(?:items?|points?|tasks?|steps?|work|issues?|gaps?|problems?|failures?|errors?|todos?)"
 _LEFT = (
@@ -133,6 +138,41 @@ _ONLY_LATER = Phrases(
     rf"|(?:we|i)(?:'ll)? continue|on (?:continue|reprend)|seguimos|continuamos|continuiamo)"
     rf"(?: {_DAY})?(?: weiter| here| there| ici)?(?: {_DAY})?\W*$"
 )
+_ANOTHER_TIME = (
+    rf"(?:(?<!hour )(?<!hours )(?<!days )(?<!weeks ){_DAY}|not (?:now|today|yet)"
+    r"|(?:at )?some (?:other )?(?:point|time|day)|one day)"
+)
+_FOR_NOW = r"for (?:now|the (?:moment|time being)|today)"
+_SOFTLY = r"(?:\W+(?:maybe|perhaps|probably|then|please|pls|though))*\W*$"
+# A step that somebody is to take another time, and what is set aside: "skip the map for now".
+_DEFERS = re.compile(
+    rf"{_LEAD}(?:maybe |perhaps |probably )?(?P<what>[^,;:.?!]{{0,80}}?)"
+    rf"\s*\b(?P<when>{_ANOTHER_TIME}){_SOFTLY}",
+    re.IGNORECASE,
+)
+_SETS_ASIDE = re.compile(
+    rf"{_LEAD}(?:(?:we|you) can |let'?s )?"
+    rf"(?P<what>(?:leave|skip|ignore)\b[^,;:.?!]{{1,80}}?(?=\s+{_FOR_NOW})"
+    rf"|(?:park|postpone|hold off|put off)\b[^,;:.?!]{{1,80}})(?:\s+{_FOR_NOW})?{_SOFTLY}",
+    re.IGNORECASE,
+)
+# How a sentence begins that states something, or says why, and orders no step.
+_NO_STEP = re.compile(
+    r"(?:an?|the|my|our|your|his|her|their|its?|this|that|there|i|he|she|they|you|we|if|when|what|who"
+    r"|which|how|why|where|in|on|at|for|from|by|until|shorter|better|more|less)\b"
+    r"|.*(?:\b(?:is|are|was|were|am|has|have|had|will|would|can|could|must|should|so|because|since"
+    r"|when|if)\b|['\u2019](?:s|re|ve|ll|d)\b)",
+    re.IGNORECASE,
+)
+# What names a day as a part of something else: "for the demo of tomorrow"; "for later" puts off.
+_LEADS_ON = re.compile(r".*\b(?:of|on|in|from|until|till|by|to|the|or|not|and)\W*", re.IGNORECASE)
+_CALENDAR = re.compile(r"tomorr?ow|tmrw?|monday|(?:the )?next (?:week|monday)", re.IGNORECASE)
+"""Of a day words without an object tell what happens then: "dentist tomorrow"."""
+_OBJECT = re.compile(
+    r"\b(?:it|this|that|them|these|those|the|all|rest|everything)\b", re.IGNORECASE
+)
+_CLAUSE_GAP = re.compile(r"[,;]\s+")
+_OF_THE_SESSION = re.compile(r"later|not (?:now|yet)", re.IGNORECASE)
 # The longer ones first: what is left of a farewell would be a word of its own.
 _FAREWELL = Phrases(
     r"\b(?:(?:see (?:you|ya)|until|talk(?: to you)?|speak)"
@@ -237,6 +277,39 @@ def puts_off(sentence: str) -> bool:
     if sentence.endswith("?") or _ONLY_LATER.search(sentence):
         return False
     return _LATER.search(drop_farewells(sentence)) is not None
+
+
+class Deferral(NamedTuple):
+    """What is put off, "" where only the time is said, and whether beyond the session."""
+
+    what: str
+    is_beyond: bool
+
+
+def defers(sentence: str) -> Deferral | None:
+    """Return what a user's *sentence* tells to do another time, None where it tells no such thing.
+
+    >>> defers("ok, add it later, have to leave"), defers("tomorrow maybe")
+    (Deferral(what='add it', is_beyond=False), Deferral(what='', is_beyond=True))
+    >>> defers("Printing is tomorrow"), defers("The dentist is half an hour later")
+    (None, None)
+    """
+    if sentence.endswith("?"):
+        return None
+    clauses = [
+        *map(_SETS_ASIDE.match, _CLAUSE_GAP.split(sentence)),
+        *map(_DEFERS.match, _CLAUSE_GAP.split(drop_farewells(sentence))),
+    ]
+    return next((put_off for clause in clauses if (put_off := _deferral(clause))), None)
+
+
+def _deferral(match: re.Match[str] | None) -> Deferral | None:
+    if match is None or _NO_STEP.match(match["what"]) or _LEADS_ON.fullmatch(match["what"]):
+        return None
+    what, when = match["what"].strip(), match.groupdict().get("when") or ""
+    if what and _CALENDAR.fullmatch(when) and not _OBJECT.search(what):
+        return None
+    return Deferral(what, bool(when) and not _OF_THE_SESSION.fullmatch(when))
 
 
 def is_missing(sentence: str) -> bool:

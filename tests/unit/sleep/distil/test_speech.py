@@ -481,6 +481,7 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     assert not holds("Ask before rebasing. Use lodash.")
     assert not holds("Ask before rebasing.", NapKind.CONSTRAINT)
     assert not holds("Ask before rebasing. It is for this repo.")
+    assert not holds("Ask before rebasing. Tomorrow maybe.")
     assert not holds("Ask before rebasing. " + "The branch is old. " * 12)
     assert not holds("Nobody judged this.")
     users |= {letters(each): worth_of(0.0, wish=9.0, everywhere=BAR) for each in OF_ONE_PLACE}

@@ -1,0 +1,202 @@
+"""What the user leaves for another day, in their words or in those of the agent. Pure.
+
+"Let's do the retries tomorrow" says of what. "Do it next time" says it of what the agent spoke of
+last, and "tomorrow maybe" of the sentence before: that is told then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, takewhile
+from typing import NamedTuple
+
+from memd.sleep.distil.agent.calls import edited_path
+from memd.sleep.distil.answers import cut
+from memd.sleep.distil.exchanges import Exchange
+from memd.sleep.distil.language.left import (
+    ITEM,
+    OPEN_CHARS,
+    USER_LABEL,
+    defers,
+    is_left,
+    is_missing,
+    put_off_heading,
+    puts_off,
+    tells_of_nothing,
+)
+from memd.sleep.distil.language.prose import sentences
+from memd.sleep.distil.language.signs import POINTS
+from memd.sleep.distil.language.words import words
+from memd.sleep.distil.user.acts import approves
+from memd.sleep.distil.user.quoted import fold_words
+from memd.text.words import content_stems
+from memd.text.words import sentences as split_sentences
+
+_TAIL_CHARS = 1_500  # of a message
+_SPOKEN_CHARS = 240  # of the agent's, which a user puts off
+_TAKEN_SHARE = 0.5  # of a point's words in what is said later: it was taken up
+_PARTING = 2  # messages of the user, in which things are put off
+_OWN_WORDS_MIN = 2  # of an item of the user's own list
+_TICKED = re.compile(r"\[[xX]\]")
+_TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(?:later|soon|tomorrow|tonight|today|then|(?:next|another|this) (?:time|week|month|day|one)"
+    r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|morgen|später|demain|plus tard|mañana"
+    r"|domani|amanhã|depois)\b",
+    re.IGNORECASE,
+)
+# What somebody may do with anything.
+_ANYTHING = re.compile(
+    r"\b(?:(?:i|we|you)(?:'ll)?|let's|will|ok(?:ay)?|maybe|ich|wir|on|je|ik|look|see"
+    r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
+    r"|veremos|vediamo|zien)\b",
+    re.IGNORECASE,
+)
+_ASKS_WHEN = re.compile(
+    r"\b(?:when|how soon|(?:which|what) (?:day|date|time|week))\b", re.IGNORECASE
+)
+
+
+class OpenPoint(NamedTuple):
+    """What is left open, and whether the user says so in their own words."""
+
+    text: str
+    by_user: bool = False
+
+
+def find_put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
+    """Return what the user's last messages leave for later, if nothing was edited since.
+
+    Of the messages before, what they leave for another day and nobody took up. What they pasted,
+    or a program wrote in their name, is not theirs.
+    """
+    put_off: list[OpenPoint] = []
+    asked = [each for each in reversed(exchanges) if each.user]
+    parting = 0
+    for exchange in asked[:_PARTING]:
+        parting += 1
+        has_edits = any(map(edited_path, exchange.runs))
+        items, lines = _split_message(exchange)
+        points = [] if has_edits else items
+        left = _parting_lines(lines, has_edits=has_edits)
+        points += [cut(text, 2 * OPEN_CHARS) for text in left]
+        put_off += [_as_point(exchange, text) for text in points]
+        deferred = [point for point, _ in _deferred(exchange, lines)]
+        put_off += [point for point in deferred if point.by_user or not has_edits]
+        if has_edits:
+            break
+    for at, exchange in enumerate(asked[parting:], parting):
+        if any(map(edited_path, chain.from_iterable(each.runs for each in asked[at - 1 : at + 1]))):
+            continue  # it may be what was done next
+        _, lines = _split_message(exchange)
+        put_off += [
+            point
+            for point, is_beyond in _deferred(exchange, lines)
+            if is_beyond and not _is_taken_up(point.text, asked[:at])
+        ]
+    return put_off
+
+
+def _split_message(exchange: Exchange) -> tuple[list[str], list[str]]:
+    """Return what the user lists as left, and the sentences beside that."""
+    items, rest = _split_list(exchange.user[-_TAIL_CHARS:])
+    return items, [each for line in sentences(rest) for each in split_sentences(line.text)]
+
+
+def _as_point(exchange: Exchange, text: str) -> OpenPoint:
+    own = fold_words("\n".join(words(exchange.user).paragraphs))
+    return OpenPoint(text, fold_words(text) in own)
+
+
+def _parting_lines(lines: Sequence[str], *, has_edits: bool) -> Iterator[str]:
+    """Yield what the *lines* of a parting message say to be left, in so many words."""
+    for line in lines:
+        label = USER_LABEL.match(line)
+        text = line[label.end() :] if label else line
+        is_listed = label and not tells_of_nothing(text) and is_left(text)
+        if _names_nothing(text) or defers(text):
+            continue
+        if puts_off(text) or (not has_edits and (is_listed or is_missing(text))):
+            yield text
+
+
+def _deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[OpenPoint, bool]]:
+    """Yield what *lines* tell to do another time, and whether that is beyond the session.
+
+    What a line does not name is what the one before it says, or the agent said last.
+    """
+    for number, line in enumerate(lines):
+        deferral = defers(line)
+        if deferral is None:
+            continue
+        before = lines[number - 1] if number else ""
+        if deferral.what and not _names_nothing(_without_verb(deferral.what)):
+            yield _as_point(exchange, cut(line, 2 * OPEN_CHARS)), deferral.is_beyond
+        elif not deferral.what and is_left(before) and not approves(before):
+            yield _as_point(exchange, cut(before, 2 * OPEN_CHARS)), deferral.is_beyond
+        elif (spoken := _last_spoken(exchange)) and not _ASKS_WHEN.search(spoken):
+            yield OpenPoint(spoken), deferral.is_beyond
+
+
+def _without_verb(what: str) -> str:
+    """Return what an order says beside its verb: "add it" says no more than "it"."""
+    return what.partition(" ")[2] if POINTS.search(what) else what
+
+
+def _last_spoken(exchange: Exchange) -> str:
+    """Return the last sentences of the agent before *exchange*, as many as there is room for."""
+    told: list[str] = []
+    for each in reversed(sentences(exchange.before[-1].text) if exchange.before else []):
+        if told and sum(map(len, told)) + len(each.text) > _SPOKEN_CHARS:
+            break
+        told.insert(0, each.text)
+    return cut(" ".join(told), _SPOKEN_CHARS)
+
+
+def _is_taken_up(text: str, later: Sequence[Exchange]) -> bool:
+    """Return whether a *later* message of the user has most words of a point."""
+    its = content_stems(text)
+    return any(len(its & content_stems(each.user)) >= _TAKEN_SHARE * len(its) for each in later)
+
+
+def _names_nothing(text: str) -> bool:
+    """Return whether *text* puts off what it does not name: "we look later", "I'll do it later"."""
+    least = _OWN_WORDS_MIN if POINTS.search(text) else 1
+    return len(content_stems(_ANYTHING.sub(" ", _WHEN.sub(" ", text)))) < least
+
+
+def _split_list(text: str) -> tuple[list[str], str]:
+    """Return what a user lists below a heading that leaves it for later, and the rest of *text*.
+
+    Lines without a mark are a list, too, below a heading with a colon and up to an empty line.
+    """
+    items: list[str] = []
+    rest: list[str] = []
+    lines = text.splitlines()
+    at = 0
+    while at < len(lines):
+        begin = put_off_heading(lines[at])
+        listed = _list_below(lines, at) if begin >= 0 else []
+        rest.append(lines[at][:begin] if listed else lines[at])
+        items += [item for line in listed if (item := _own_item(line))]
+        at += 1 + len(listed)
+    return items, "\n".join(rest)
+
+
+def _list_below(lines: Sequence[str], at: int) -> list[str]:
+    """Return the lines of the list below the heading in line *at*."""
+    below = list(lines[at + 1 :])
+    marked = list(takewhile(lambda line: not line.strip() or ITEM.match(line.strip()), below))
+    if any(map(str.strip, marked)) or not lines[at].rstrip("*_ ").endswith(":"):
+        return marked if any(map(str.strip, marked)) else []
+    return list(takewhile(lambda line: 0 < len(line.strip()) <= OPEN_CHARS, below))
+
+
+def _own_item(line: str) -> str:
+    """Return what an item of a user's own list says, "" where it is ticked or says nothing."""
+    text = ITEM.sub("", line.strip(), count=1)
+    if _TICKED.match(text):
+        return ""
+    text = _TODO.sub("", text).strip()
+    return cut(text, OPEN_CHARS) if len(text.split()) >= _OWN_WORDS_MIN else ""
