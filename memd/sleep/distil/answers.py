@@ -19,6 +19,7 @@ from memd.sleep.distil.asked import (
     REPLY_CHARS,
     REPLY_WORDS,
     asks_fact,
+    gives_value,
     last_question,
     long_words,
     may_answer,
@@ -133,7 +134,7 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
 def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:
     """Return what the *last* text of the agent asks or proposes, if *user* answers that."""
     question = last_question(last.text)
-    if asks_fact(question) and tells_fact(user):
+    if (asks_fact(question) and tells_fact(user)) or gives_value(question, user):
         return AnsweredLines(cut(question, _LINE_CHARS), last.place, is_asked=True, is_fact=True)
     is_asked = may_answer(question, last.text, user)
     is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)

@@ -75,6 +75,18 @@ _ASKS_FACT = Phrases(
 )
 
 
+# What asks for the value of something that is there: "what's the port of the new host?", and a
+# value. What went wrong is of the moment.
+_ASKS_VALUE = re.compile(
+    r"\b(?:what|which|where)(?:'s|\u2019s| is| are) (?:the|your|its|their)\b"
+    r"(?![^?]*\b(?:errors?|messages?|problems?|issues?|bugs?|output|status|result|reason|plan|goal)\b)",
+    re.IGNORECASE,
+)
+_BEGINS_VALUE = re.compile(
+    r"(?:\w+ ){0,2}(?:v?\d{2,}|v?\d+[.:]\d|\S+@\w|~?/\w|https?:|[\w-]+\.[a-z]{2,}\b)", re.IGNORECASE
+)
+
+
 def is_courtesy(question: str) -> bool:
     """Return whether the agent's *question* is one that what follows does not answer.
 
@@ -91,6 +103,22 @@ def asks_fact(question: str) -> bool:
     (True, False)
     """
     return _ASKS_FACT.search(question) is not None
+
+
+def gives_value(question: str, user: str) -> bool:
+    """Return whether *user* begins with the value that the agent's *question* asks for.
+
+    >>> gives_value("What's the port of the new host?", "2222 on the new one, same key")
+    True
+    >>> gives_value("What's the error message?", "502 bad gateway")
+    False
+    """
+    is_short = len(user) <= REPLY_CHARS and not user.endswith("?")
+    return (
+        is_short
+        and _ASKS_VALUE.search(question) is not None
+        and _BEGINS_VALUE.match(user) is not None
+    )
 
 
 def last_question(text: str) -> str:

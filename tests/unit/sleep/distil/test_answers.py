@@ -247,3 +247,27 @@ def test_what_is_recommended_is_no_heading() -> None:
     answered = find_answered("yes", [AgentText(0, text)])
     assert answered is not None
     assert answered.text.startswith("Take the lock in")
+
+
+@pytest.mark.parametrize(
+    ("asked", "user", "is_fact"),
+    [
+        ("What's the SSH port on the new one?", "2222 on the new one, same key, user deploy", True),
+        ("Where is the staging database?", "on 10.8.0.14:5434, only with the vpn", True),
+        ("What is your sender address?", "orders@shop.example, dns is at the registrar", True),
+        ("What's the error message?", "502 bad gateway from the proxy since noon", False),
+        ("Which of the two do you mean?", "the one with the red border on the left", False),
+        ("What's the port of the host?", "can you look it up in the inventory of ours?", False),
+    ],
+)
+def test_a_value_that_was_asked_for_is_how_something_is(
+    asked: str, user: str, *, is_fact: bool
+) -> None:
+    answered = find_answered(user, texts(f"The host is up. {asked}"))
+    assert bool(answered and answered.is_fact) == is_fact
+    if is_fact:
+        messages = [{"role": "user", "content": "set it up"}]
+        messages += [{"role": "assistant", "content": asked}, {"role": "user", "content": user}]
+        assert any(
+            each.text.startswith(f"User: {user}") for each in distil(ReadSession.of(messages))
+        )
