@@ -359,8 +359,8 @@ async def test_a_value_set_anew_supersedes_the_one_that_the_agent_told_beside_it
     old = Said(
         "1.70 has to stay because the Debian people package it", "turn:1", NapKind.CONSTRAINT
     )
-    told = "the minimum is 1.70, because of Debian."
-    text = f"User: the Debian people have 1.85, raise it to 1.80\nIn answer to: {told}"
+    answered = "the minimum is 1.70, because of Debian."
+    text = f"User: the Debian people have 1.85, raise it to 1.80\nIn answer to: {answered}"
     new = Said(text, "turn:2", NapKind.DECISION, origin=Origin.ASSISTANT)
     await napped(bed, old, session_id="one", project_id="p")
     await napped(bed, new, session_id="two", project_id="q")

@@ -218,7 +218,7 @@ def find_set_before(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
         for key, content in earlier
         if len(before := user_part(content)) <= _EARLIER_CHARS_MAX and not HARMS.search(before)
         if (values := set(map(_plain, _NUMBER.findall(before)))) & old and not values & own
-        if len(_named(content_stems(before)) & about) >= _ABOUT_MIN
+        if len(_without_numbers(content_stems(before)) & about) >= _ABOUT_MIN
     ]
 
 
@@ -230,8 +230,8 @@ def _old_values(text: str) -> frozenset[str]:
     own = user_part(text)
     new = next((one for match in _SETS.finditer(own) for one in match.groups() if one), "")
     answered = without_outcome(text).partition(ANSWER_PART)[2]
-    told = {*map(_plain, _NUMBER.findall(answered)), *map(_plain, _OF_BEFORE.findall(own))}
-    before = told - _values_now(own)
+    both = {*map(_plain, _NUMBER.findall(answered)), *map(_plain, _OF_BEFORE.findall(own))}
+    before = both - _values_now(own)
     return frozenset(one for one in before if new and _make(one) == _make(_plain(new)))
 
 
@@ -248,5 +248,5 @@ def _make(value: str) -> tuple[int, int]:
     return value.count("."), value.count(":")
 
 
-def _named(stems: frozenset[str]) -> frozenset[str]:
+def _without_numbers(stems: frozenset[str]) -> frozenset[str]:
     return frozenset(stem for stem in stems if not any(map(str.isdigit, stem)))

@@ -82,7 +82,7 @@ def find_put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         left = _parting_lines(lines, has_edits=has_edits)
         points += [cut(text, 2 * OPEN_CHARS) for text in left]
         put_off += [_as_point(exchange, text) for text in points]
-        deferred = [point for point, _ in _deferred(exchange, lines)]
+        deferred = [point for point, _ in _find_deferred(exchange, lines)]
         put_off += [point for point in deferred if point.by_user or not has_edits]
         if has_edits:
             break
@@ -92,7 +92,7 @@ def find_put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         _, lines = _split_message(exchange)
         put_off += [
             point
-            for point, is_beyond in _deferred(exchange, lines)
+            for point, is_beyond in _find_deferred(exchange, lines)
             if is_beyond and not _is_taken_up(point.text, asked[:at])
         ]
     return put_off
@@ -121,7 +121,7 @@ def _parting_lines(lines: Sequence[str], *, has_edits: bool) -> Iterator[str]:
             yield text
 
 
-def _deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[OpenPoint, bool]]:
+def _find_deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[OpenPoint, bool]]:
     """Yield what *lines* tell to do another time, and whether that is beyond the session.
 
     What a line does not name is what the one before it says, or the agent said last.
@@ -146,12 +146,12 @@ def _without_verb(what: str) -> str:
 
 def _last_spoken(exchange: Exchange) -> str:
     """Return the last sentences of the agent before *exchange*, as many as there is room for."""
-    told: list[str] = []
+    parts: list[str] = []
     for each in reversed(sentences(exchange.before[-1].text) if exchange.before else []):
-        if told and sum(map(len, told)) + len(each.text) > _SPOKEN_CHARS:
+        if parts and sum(map(len, parts)) + len(each.text) > _SPOKEN_CHARS:
             break
-        told.insert(0, each.text)
-    return cut(" ".join(told), _SPOKEN_CHARS)
+        parts.insert(0, each.text)
+    return cut(" ".join(parts), _SPOKEN_CHARS)
 
 
 def _is_taken_up(text: str, later: Sequence[Exchange]) -> bool:

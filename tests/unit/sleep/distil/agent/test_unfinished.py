@@ -110,18 +110,18 @@ def test_what_the_user_puts_off_is_open(text: str, left: list[str] | None) -> No
 def test_a_step_for_another_time_is_open_in_the_words_that_name_it(
     text: str, left: list[str]
 ) -> None:
-    said = AgentText(1, "The list runs 311 queries. A join would do.")
-    slow = Exchange(0, "why is it slow?", (), [said], [], 1)
-    assert open_texts([slow, Exchange(2, text, (said,), [AgentText(3, "Okay.")], [], 3)]) == left
+    answer = AgentText(1, "The list runs 311 queries. A join would do.")
+    slow = Exchange(0, "why is it slow?", (), [answer], [], 1)
+    assert open_texts([slow, Exchange(2, text, (answer,), [AgentText(3, "Okay.")], [], 3)]) == left
 
 
 def test_what_is_left_for_another_day_is_open_though_the_session_goes_on() -> None:
-    said = AgentText(1, "Both mails would go out twice. A table of event ids would solve it.")
-    first = Exchange(0, "what if it comes twice?", (), [said], [], 1)
+    answer = AgentText(1, "Both mails would go out twice. A table of event ids would solve it.")
+    first = Exchange(0, "what if it comes twice?", (), [answer], [], 1)
     later = [_exchange(text, "It is done.") for text in ("resend it", "all of them", "thanks")]
-    put_off = Exchange(2, "right. not today", (said,), [AgentText(3, "Okay.")], [], 3)
-    assert open_texts([first, put_off, *later]) == [said.text]
-    soon = Exchange(2, "right. later", (said,))
+    put_off = Exchange(2, "right. not today", (answer,), [AgentText(3, "Okay.")], [], 3)
+    assert open_texts([first, put_off, *later]) == [answer.text]
+    soon = Exchange(2, "right. later", (answer,))
     assert open_texts([first, soon, *later]) == []
     taken_up = _exchange("now add the table of event ids that would solve it", "It is in.")
     assert open_texts([first, put_off, taken_up, *later]) == []
