@@ -30,6 +30,7 @@ from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.user.acts import approves
 from memd.sleep.distil.user.quoted import fold_words
+from memd.text.alternations import Phrases
 from memd.text.words import content_stems
 from memd.text.words import sentences as split_sentences
 
@@ -40,20 +41,18 @@ _PARTING = 2  # messages of the user, in which things are put off
 _OWN_WORDS_MIN = 2  # of an item of the user's own list
 _TICKED = re.compile(r"\[[xX]\]")
 _TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
-_WHEN = re.compile(
+_WHEN = Phrases(
     r"\b(?:later|soon|tomorrow|tonight|today|then|(?:next|another|this) (?:time|week|month|day|one)"
     r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|morgen|später|demain|plus tard|mañana"
-    r"|domani|amanhã|depois)\b",
-    re.IGNORECASE,
+    r"|domani|amanhã|depois)\b"
 )
 # What somebody may do with anything.
-_ANYTHING = re.compile(
+_ANYTHING = Phrases(
     r"\b(?:(?:i|we|you)(?:'ll)?|let's|will|ok(?:ay)?|maybe|ich|wir|on|je|ik|look|see"
     r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
-    r"|veremos|vediamo|zien)\b",
-    re.IGNORECASE,
+    r"|veremos|vediamo|zien)\b"
 )
-_ASKS_WHEN = re.compile(
+_ASKS_WHEN = Phrases(
     r"\b(?:when|how soon|(?:which|what) (?:day|date|time|week))\b", re.IGNORECASE
 )
 

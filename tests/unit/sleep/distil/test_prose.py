@@ -61,7 +61,7 @@ def test_a_line_that_hangs_without_its_list_is_not_told() -> None:
     text = "The disk is full. The next steps are:\n\nAll of them wait."
     assert _texts(text) == ["The disk is full.", "All of them wait."]
     assert _texts("The steps in `ci.yml` are:\n\nAll wait.")[0] == "The steps in ci.yml are …"
-    assert sentences("The script checks that:\n\n```sh\nls\n```") == []
+    assert sentences("The script checks that:\n\n```sh\nls\n```") == ()
 
 
 def test_what_a_test_a_linter_or_a_shell_printed_and_bare_code_are_no_prose() -> None:
