@@ -45,7 +45,7 @@ from memd.store.memory import memories, shared
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import StoredMemory
 
-ALL_PREFERENCES = "user preferences"
+ALL_PREFERENCES = "preferences"
 """Ranked beside the preferences: where it answers best, somebody asks for all of them."""
 
 

@@ -52,7 +52,7 @@ CAPABILITIES: Final = {
 }
 INSTRUCTIONS: Final = (
     "memd keeps what was said, decided and learnt in earlier sessions. Search it when a "
-    'conversation begins without a brief of memd, for its subject and for "user preferences"; '
+    'conversation begins without a brief of memd, for its subject and for "preferences"; '
     "before asking the user for something they may have said before; and before relying on a "
     "convention. Add what a later session will need, when you learn it. "
     + untrusted_content_directive((ENTRY_TAG,))
