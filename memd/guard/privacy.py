@@ -101,7 +101,8 @@ def asks_for_privacy(message: str) -> Privacy:
     if not any(_without_wish(part) != part for line in asking for part in _parts(line)):
         return Privacy(False, False)
     others = 0
-    for part in (part for line in lines for part in _parts(line)):
+    telling = (line for line, low in zip(lines, folded, strict=True) if _OTHER_WORD.search(low))
+    for part in (part for line in telling for part in _parts(line)):
         others += len(_OTHER_WORD.findall(_without_wish(part)))
         if others >= _OTHERS_MIN:
             return Privacy(True, False)

@@ -81,9 +81,9 @@ class Phrases:
             return self._whole.search(text, *span)
         first: re.Match[str] | None = None
         for number in self._near(text):
-            found = self._phrase(number).search(text, *span)
-            if found and (first is None or found.start() < first.start()):
-                first = found
+            match = self._phrase(number).search(text, *span)
+            if match and (first is None or match.start() < first.start()):
+                first = match
         return first
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:

@@ -22,6 +22,7 @@ from memd.sleep.distil.environment.places import states_place
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language import phrases, prose
 from memd.sleep.distil.language.lasting import points_at_hand
+from memd.sleep.distil.language.moment import feels, spoken_form
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.user.acts import STANDING, WORTH, Act, Judgement, judge_sentence
 from memd.text.harms import tells_harm
@@ -59,6 +60,7 @@ _ASKED = frozenset({Act.REQUEST, Act.QUESTION})
 _OF_THE_MOMENT = (
     is_played,
     speaks_of_the_moment,
+    lambda text: feels(spoken_form(text)),
 )
 _TOLD: Mapping[Act, float] = MappingProxyType({Act.ENVIRONMENT: 0.0, Act.CONSTRAINT: 2.0})
 """By how much these are rather plainly told than wished, where both are sure."""

@@ -52,9 +52,7 @@ _ANYTHING = Phrases(
     r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
     r"|veremos|vediamo|zien)\b"
 )
-_ASKS_WHEN = Phrases(
-    r"\b(?:when|how soon|(?:which|what) (?:day|date|time|week))\b", re.IGNORECASE
-)
+_ASKS_WHEN = Phrases(r"\b(?:when|how soon|(?:which|what) (?:day|date|time|week))\b", re.IGNORECASE)
 
 
 class OpenPoint(NamedTuple):

@@ -114,6 +114,30 @@ def shows_error(plain: str) -> bool:
     return _SHOWS_ERROR.search(plain) is not None
 
 
+_FEELS = Phrases(
+    r"^\W*(?:(?:but|and|so|sometimes|often|today|now|ok(?:ay)?|maybe|yes|no|oh|well|honestly)\W+)*"
+    r"(?:i|we)(?:'m| am|'ll| will| could| just| always| still| sometimes| often| really| so| only)*"
+    r" (?:(?:cry|cried|crying|weep|sob|sobbed)\b|feel(?:ing)? (?:\w+ ){0,2}?(?:tired|sad|lonely"
+    r"|alone|bad"
+    r"|down|low|guilty|stupid|lost|empty|sick|awful|terrible|anxious|stressed|overwhelmed"
+    r"|exhausted|better"
+    r"|happy|good|great|fine|weak|useless|nervous)\b"
+    r"|(?:hate|love|dread) (?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)"
+    r"|^\W*(?:it's |it is )?(?:always the same|sempre a mesma coisa|siempre lo mismo"
+    r"|toujours la m[êe]me chose"
+    r"|immer das ?(?:selbe|gleiche)|sempre la stessa (?:cosa|storia)|altijd hetzelfde)\b"
+)
+
+
+def feels(plain: str) -> bool:
+    """Return whether a sentence, as it is spoken, says how somebody feels, whatever it wishes.
+
+    >>> feels("sometimes i cry in the car"), feels("i hate mondays haha"), feels("i hate tabs")
+    (True, True, False)
+    """
+    return _FEELS.search(plain) is not None
+
+
 def only_names(text: str) -> bool:
     """Return whether *text* is names alone: a file, an address.
 
