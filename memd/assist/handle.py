@@ -66,7 +66,7 @@ def _handle_begin(connection: HookConnection, event: HookEvent, marks: once.Mark
     if event.source in _BRIEF_WITH_PROMPT:
         marks.add(_begin_mark(event))
     else:
-        _print_context(event, join_messages(_brief(connection, event)))
+        _print_context(event, join_messages(_brief(connection, event, marks)))
         _note_brief(event, marks)
 
 
@@ -91,17 +91,37 @@ def _begin_mark(event: HookEvent) -> str:
     return f"{once.LASTING}{once.stamp('begun', event.source, event.session)}"
 
 
+def _standing_mark(event: HookEvent) -> str:
+    """Return the name of the mark of what holds in every prompt, as the session was told it."""
+    return once.stamp("standing", event.source, event.session)
+
+
+def _untold(answer: dict[str, object], event: HookEvent, marks: once.Marks) -> list[str]:
+    """Return the messages of *answer*, without policies and preferences that the session has.
+
+    What a hook adds stays in the window. So they are told in a brief, when they change, and once
+    an hour: not every assistant says that it compacted its window.
+    """
+    messages, standing = _messages(answer), answer.get("standing")
+    if not isinstance(standing, int) or not standing:
+        return messages
+    lines = sorted(line for message in messages[:standing] for line in message.split("\n"))
+    is_news = marks.update(_standing_mark(event), "\n".join(lines), once.KEPT_S)
+    return messages if is_news else messages[standing:]
+
+
 def _note_brief(event: HookEvent, marks: once.Marks) -> None:
     marks.remove(_begin_mark(event))
     marks.add(_brief_mark(event))
 
 
-def _brief(connection: HookConnection, event: HookEvent) -> list[str]:
+def _brief(connection: HookConnection, event: HookEvent, marks: once.Marks) -> list[str]:
     """Return the messages of the session's brief."""
+    marks.remove(_standing_mark(event))
     connection.ask(
         "session.start", event.session_params
     )  # first, so that the daemon notes what the session is given
-    return _messages(connection.ask("inject.brief", event.session_params))
+    return _untold(connection.ask("inject.brief", event.session_params), event, marks)
 
 
 def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
@@ -127,7 +147,7 @@ def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
     try:
         if marks.has(_begin_mark(event)) or (event.begins and _lacks_brief(event, marks)):
             chars_max *= 2
-            messages += _brief(connection, event)
+            messages += _brief(connection, event, marks)
             _note_brief(event, marks)
         params = {
             "query": _both_ends(event.text or ""),
@@ -135,7 +155,7 @@ def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
             "patience_ms": PATIENCE_MS,
         }
         answer = connection.ask("inject.prepare", {**event.session_params, **params})
-        messages += _messages(answer)
+        messages += _untold(answer, event, marks)
     finally:
         _print_context(event, join_messages(messages, chars_max))
 

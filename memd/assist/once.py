@@ -54,12 +54,13 @@ class Marks:
     def has(self, name: str) -> bool:
         return os.path.exists(os.path.join(self._folder, name))
 
-    def update(self, name: str, text: str) -> bool:
-        """Store the stamp of *text* under *name*; return whether it changed."""
+    def update(self, name: str, text: str, for_s: float = LASTING_S) -> bool:
+        """Store the stamp of *text* under *name*; return False if it is stored since *for_s*."""
         path = os.path.join(self._folder, name)
         now = stamp(text)
         try:
-            if os.readlink(path) == now:
+            stored_s = os.lstat(path).st_mtime
+            if os.readlink(path) == now and time.time() < stored_s + for_s:  # noqa: TID251
                 return False
             os.unlink(path)
         except OSError:

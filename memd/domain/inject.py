@@ -188,11 +188,13 @@ class PreparedPrompt(Value):
     it is at most the budget. *minimum_required_tokens* is the least budget for one memory,
     when none fits. *gate* is the probability that the memories hold an answer; *degraded*
     says what is missing because of a failure. *in_window* are the ids left out because the
-    session's context window has them already.
+    session's context window has them already. The first *standing* messages, policies and
+    preferences, are in every prompt: a conversation that has the same ones may skip them.
     """
 
     strategy: str
     messages: tuple[ChatMessage, ...] = ()
+    standing: int = Field(default=0, ge=0)
     facts: tuple[InjectedText, ...] = ()
     lessons: tuple[InjectedText, ...] = ()
     memories: tuple[InjectedMemory, ...] = ()
@@ -222,6 +224,7 @@ class Brief(Value):
     """
 
     messages: tuple[ChatMessage, ...] = ()
+    standing: int = Field(default=0, ge=0)
     items: tuple[BriefItem, ...] = ()
     token_budget: int
     tokens_used: int = Field(default=0, ge=0)

@@ -125,6 +125,8 @@ class Prompt:
     nonce: str | None = None
     project_id: str | None = None
     """The project that asks."""
+    standing: int = 0
+    """How many messages are policies and preferences; they come first."""
     has_directive: bool = False
     """Whether it has the directive, which says how to read fenced text."""
 
@@ -153,6 +155,7 @@ class Prompt:
         return PreparedPrompt(
             strategy=strategy,
             messages=tuple(self.messages),
+            standing=self.standing,
             facts=self.facts,
             lessons=self.lessons,
             memories=self.memories,
@@ -199,6 +202,7 @@ class Prompt:
         self.messages.extend(packed.messages)
         self.used += packed.tokens
         self.has_directive = self.has_directive or bool(packed.messages)
+        self.standing = len(self.messages)
         shown = [own[place] for place in included] + [others[place] for place in packed.included[0]]
         self._leave_out(preferences=len(preferences) - len(shown))
         return shown

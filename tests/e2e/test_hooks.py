@@ -294,6 +294,28 @@ def test_after_a_compaction_the_session_has_its_facts_back(
         assert FACT in compacted.added + asks(2)
 
 
+def test_what_holds_in_every_prompt_is_told_once_until_it_changes_or_the_window_is_emptied(
+    daemon: Spawned, home: Path, tmp_path: Path
+) -> None:
+    base = {"session_id": "st1", "cwd": str(repository(tmp_path / "proj"))}
+
+    def is_told(number: int) -> bool:
+        event = {**base, "prompt_id": f"p{number}", "prompt": f"Sort list {number}, please."}
+        return "Answer in Dutch." in hook(home, "claude-code", "UserPromptSubmit", event).added
+
+    with a_desk(daemon, "claude-code") as desk:
+        desk.call("preference.set", name="language", value="Answer in Dutch.")
+        begins = {**base, "source": "startup"}
+        assert "Answer in Dutch." in hook(home, "claude-code", "SessionStart", begins).added
+        assert not is_told(1)
+        desk.call("preference.set", name="units", value="Give sizes in metres.")
+        assert (is_told(2), is_told(3)) == (True, False)
+        hook(home, "claude-code", "SessionStart", {**base, "source": "compact"})
+        assert not is_told(4)  # the brief told it
+        desk.call("preference.delete", name="units")
+        assert is_told(5)
+
+
 def test_the_end_of_a_session_is_napped_over_by_its_transcript(
     daemon: Spawned, home: Path, tmp_path: Path
 ) -> None:

@@ -91,6 +91,7 @@ class Briefs:
         left_out = {"in_window": len(window.left_out), "memories": builder.omitted}
         return Brief(
             messages=tuple(prompt.messages),
+            standing=prompt.standing,
             items=tuple(builder.items),
             token_budget=prompt.budget,
             tokens_used=prompt.used,
