@@ -26,7 +26,7 @@ PROMPT = tree(
         "personal_boost": 0.0,
     },
 )
-LOOK = {"name": "search_memory", "arguments": {"query": "which animal was it", "limit": 10}}
+LOOK = {"name": "search_memory", "arguments": {"query": "what restarts nginx", "limit": 10}}
 
 
 def holding(stub: Stub) -> list[str]:

@@ -120,10 +120,12 @@ class Upkeep:
         same: that is when a backup is needed most.
         """
         stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
-        path = (
-            backup.default_path(self.db.path, stamp) if target is None else Path(target).absolute()
-        )
-        if target is not None:
+        if target is None:
+            path = backup.default_path(self.db.path, stamp)
+            # Its folder may be gone while the daemon still has the file.
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        else:
+            path = Path(target).absolute()
             await self.record_copy(caller, str(path))
         await self.db.read_dedicated(lambda conn: backup.make(conn, path), transaction=False)
         return str(path)
