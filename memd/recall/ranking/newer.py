@@ -51,6 +51,8 @@ _NEAR, _LIKELY, _CHANGE, _NAME = 10.0, 0.6, 1.5, 3.0
 """What each piece of evidence weighs: the cosine, the log odds of the relevance, a word of change,
 and the share of the older one's names that it names."""
 _ENOUGH = 3.0
+_SOON, _SOON_US = 1.5, 3_600_000_000
+"""How much more there has to be where both were said in one sitting: that is mostly two things."""
 _SAME = 0.97  # a cosine of what says it again
 _ANSWERS = 0.4  # the cosine of an assistant's sentence with the statement that it speaks of
 _SURE = 1e-4
@@ -199,7 +201,9 @@ class _Later:
             if its.moment_us <= older.its.moment_us:
                 if cosine >= _ANSWERS and _is_answered(item, older.its):
                     answers.append((cosine, item))
-            elif (evidence := _evidence(item, older, cosine, self._asked)) >= _ENOUGH:
+                continue
+            evidence = _evidence(item, older, cosine, self._asked)
+            if evidence >= _ENOUGH + _SOON * (its.moment_us < older.its.moment_us + _SOON_US):
                 newer.append((evidence, item))
         return max(newer or answers, key=itemgetter(0), default=(0.0, None))[1]
 

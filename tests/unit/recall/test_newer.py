@@ -139,6 +139,14 @@ def test_where_nothing_is_near_enough_nothing_moves() -> None:
     assert texts_of([an_old(), a_new("Staging host is heron.")], near=0.99)[0] == HERON
 
 
+@pytest.mark.parametrize(("minutes", "leads"), [(1, False), (59, False), (61, True)])
+def test_of_what_was_said_in_one_sitting_only_the_surer_leads(minutes: int, leads: bool) -> None:
+    older, later = "choir is on Wednesdays", "choir is on Mondays"
+    new = a_new(later, created_at_us=1 + minutes * 60_000_000)
+    order = texts_of([an_old(older), new], "When is choir?")
+    assert order == ([later, older] if leads else [older, later])
+
+
 def test_the_surest_of_several_leads() -> None:
     unsure = a_new("the NUC has a new fan now", 0.005, created_at_us=3)
 
