@@ -133,7 +133,7 @@ class Client:
             return
         try:
             hello = self._request(0, "system.hello", calling.hello(key), None)
-            self.daemon_version = hello["version"]
+            self.daemon_version = hello.get("version")
         except MemdError:
             self._drop()
             raise

@@ -383,7 +383,7 @@ def _receipt(
     )
 
 
-def _has_only(condition: MemoryFilter, names_: AbstractSet[str]) -> bool:
+def _has_only(condition: MemoryFilter, fields: AbstractSet[str]) -> bool:
     return not any(
-        getattr(condition, name) for name in MemoryFilter.model_fields if name not in names_
+        getattr(condition, name) for name in MemoryFilter.model_fields if name not in fields
     )

@@ -55,7 +55,7 @@ class Marks:
         return os.path.exists(os.path.join(self._folder, name))
 
     def update(self, name: str, text: str, for_s: float = LASTING_S) -> bool:
-        """Store the stamp of *text* under *name*; return False if it is stored since *for_s*."""
+        """Store the stamp of *text* under *name*; return False if that was done within *for_s*."""
         path = os.path.join(self._folder, name)
         now = stamp(text)
         try:

@@ -152,7 +152,11 @@ def _without_told(line: str, texts: Sequence[str]) -> str:
     """Return a digest's *line* without its parts that *texts* hold, "" without any."""
     label, colon, value = line.partition(": ")
     parts = value.split(DIGEST_JOINT)
-    left = [part for part in parts if not any(_words(part) in text for text in texts)]
+    left = [
+        part
+        for part, own in zip(parts, map(_words, parts), strict=True)
+        if not any(own in text for text in texts)
+    ]
     return f"{label}{colon}{DIGEST_JOINT.join(left)}" if left else ""
 
 

@@ -202,8 +202,9 @@ class _Later:
                 if cosine >= _ANSWERS and _is_answered(item, older.its):
                     answers.append((cosine, item))
                 continue
+            is_soon = its.moment_us < older.its.moment_us + _SOON_US
             evidence = _evidence(item, older, cosine, self._asked)
-            if evidence >= _ENOUGH + _SOON * (its.moment_us < older.its.moment_us + _SOON_US):
+            if evidence >= _ENOUGH + (_SOON if is_soon else 0.0):
                 newer.append((evidence, item))
         return max(newer or answers, key=itemgetter(0), default=(0.0, None))[1]
 

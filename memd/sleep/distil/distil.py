@@ -97,6 +97,16 @@ def distil(
     >>> [each.kind.value for each in distil(session)]
     ['preference']
     """
+    try:
+        return _distil(session, logits)
+    finally:
+        for reader in _READ_ONCE:
+            reader.cache_clear()
+
+
+def _distil(
+    session: ReadSession, logits: Sequence[Sequence[SentenceLogits]]
+) -> tuple[NapMemory, ...]:
     exchanges = weighed_turns(session, logits)
     candidates = find_candidates(exchanges)
     if logits:
@@ -110,10 +120,7 @@ def distil(
         ]
     candidates = with_corrections(exchanges, candidates)
     memories = select_candidates(candidates, session.messages)
-    made = (*memories, *_digest([each.exchange for each in exchanges], memories))
-    for reader in _READ_ONCE:
-        reader.cache_clear()
-    return made
+    return (*memories, *_digest([each.exchange for each in exchanges], memories))
 
 
 def weighed_turns(
