@@ -32,10 +32,12 @@ _KINDS = 5
 
 
 class SentenceHead(NamedTuple):
-    """The weights: a column for each number, a row for each feature."""
+    """The weights: of the states a matrix, a column for each number; the others by name."""
 
-    states: bytes
-    """Those of the states, little-endian float16."""
+    weights: Rows
+    """Those of the states: worth, kinds, statement, memory, plain, wish, answer, reach, life."""
+    reach_bias: float
+    life_bias: float
     signs: Mapping[str, Sequence[float]]
     """Those of each sign of a user's sentence by its name, "bias" among them: worth, kinds."""
     statement_signs: Mapping[str, float]
@@ -44,35 +46,17 @@ class SentenceHead(NamedTuple):
     """Those of each sign of a memory in the user's words."""
     agent_memory_signs: Mapping[str, float]
     """Those of each sign of one in the agent's."""
-    written: bytes
-    """Those of the states, a column for what is plainly stated and one for wishes."""
     written_signs: Mapping[str, Sequence[float]]
-    answers: bytes
-    """Those of the states, for what an answer of the agent plainly tells."""
     answer_signs: Mapping[str, float]
-    reach: bytes
-    """Those of the states, for a wish that holds everywhere."""
-    reach_bias: float
-    life: bytes
-    """Those of the states, for an event or a change of somebody's life."""
-    life_bias: float
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
         """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
-        import numpy as np
-
-        blocks = [np.frombuffer(each, dtype="<f2") for each in self._blocks]
-        weights = np.hstack([each.reshape(2 * DIMENSION, -1) for each in blocks])
-        rows: Rows = states @ weights.astype(np.float32)
+        rows: Rows = states @ self.weights
         rows[:, -2:] += (self.reach_bias, self.life_bias)
         return [
             SentenceLogits(worth, tuple(others[:_KINDS]), *others[_KINDS:])
             for worth, *others in rows.tolist()
         ]
-
-    @property
-    def _blocks(self) -> tuple[bytes, ...]:
-        return self.states, self.written, self.answers, self.reach, self.life
 
 
 @cache
@@ -84,18 +68,11 @@ def sentence_head() -> SentenceHead:
 
 def parse(document: Mapping[str, Any]) -> SentenceHead:
     """Return the head that a *document* of the form of ``HEAD_FILE`` holds."""
-    return SentenceHead(
-        base64.b64decode(document["states"]),
-        document["signs"],
-        document["statement_signs"],
-        document["user_memory_signs"],
-        document["agent_memory_signs"],
-        base64.b64decode(document["written"]),
-        document["written_signs"],
-        base64.b64decode(document["answers"]),
-        document["answer_signs"],
-        base64.b64decode(document["reach"]),
-        document["reach_bias"],
-        base64.b64decode(document["life"]),
-        document["life_bias"],
-    )
+    import numpy as np
+
+    blocks = [
+        np.frombuffer(base64.b64decode(document[name]), dtype="<f2").reshape(2 * DIMENSION, -1)
+        for name in ("states", "written", "answers", "reach", "life")
+    ]
+    others = {name: document[name] for name in SentenceHead._fields[1:]}
+    return SentenceHead(np.hstack(blocks).astype(np.float32), **others)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
+from importlib import resources
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.domain.encoding import SentenceLogits
 from memd.embedding.model_files import DIMENSION, WINDOW_TOKENS
-from memd.embedding.sentence_head import sentence_head
+from memd.embedding.sentence_head import HEAD_FILE, sentence_head
 from memd.embedding.sentence_states import SentenceSpan, SentenceWindow, pool, windows_of
 from memd.sleep.distil.speech import statement_signs
 from memd.sleep.distil.user.acts import Act
@@ -57,26 +61,22 @@ def test_a_sentence_has_the_mean_of_its_own_states_and_that_of_its_window() -> N
 
 def test_the_head_weighs_each_state_and_every_act() -> None:
     head = sentence_head()
-    assert len(head.states) == 2 * DIMENSION * 8 * 2
+    assert head.weights.shape == (2 * DIMENSION, 13)
+    assert head.weights is sentence_head().weights  # built once
+    document = json.loads(resources.files("memd.embedding").joinpath(HEAD_FILE).read_text())
+    columns = {"states": 0, "written": 8, "answers": 10, "reach": 11, "life": 12}
+    for name, at in columns.items():
+        own = np.frombuffer(b64decode(document[name]), dtype="<f2").reshape(2 * DIMENSION, -1)
+        assert np.array_equal(head.weights[:, at : at + own.shape[1]], own)
     assert {act.value for act in Act} <= set(head.signs)
     assert {len(weights) for weights in head.signs.values()} == {6}
     states = np.zeros((2, 2 * DIMENSION), dtype=np.float32)
     states[1, 0] = 1.0
     nothing, first = head.logits(states)
-    bias, life_bias = np.float32(head.reach_bias), np.float32(head.life_bias)
-    silent = SentenceLogits(0.0, (0.0,) * 5, 0.0, 0.0, 0.0, 0.0, 0.0, float(bias), float(life_bias))
-    assert nothing == silent
-    worth, *kinds, statement, in_memory = np.frombuffer(head.states, dtype="<f2")[:8].astype(float)
-    assert len(head.written) == 2 * DIMENSION * 2 * 2
-    plain, wish = np.frombuffer(head.written, dtype="<f2")[:2].astype(float)
-    assert len(head.answers) == 2 * DIMENSION * 2
-    (answer,) = np.frombuffer(head.answers, dtype="<f2")[:1].astype(float)
-    assert len(head.reach) == 2 * DIMENSION * 2
-    everywhere = float(np.frombuffer(head.reach, dtype="<f2")[0].astype(np.float32) + bias)
-    assert len(head.life) == 2 * DIMENSION * 2
-    life = float(np.float32(float(np.frombuffer(head.life, dtype="<f2")[0]) + head.life_bias))
-    others = (statement, in_memory, plain, wish, answer, everywhere, life)
-    assert first == SentenceLogits(worth, tuple(kinds), *others)
+    biases = np.array([0.0] * 11 + [head.reach_bias, head.life_bias], dtype=np.float32)
+    for judged, row in ((nothing, biases), (first, head.weights[0] + biases)):
+        worth, *others = row.tolist()
+        assert judged == SentenceLogits(worth, tuple(others[:5]), *others[5:])
     assert set(head.written_signs) == set(head.signs)
     signs = statement_signs(1.0, "text", 0, 1, is_last=True)
     names = {name for name, _ in signs}
