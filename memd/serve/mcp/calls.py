@@ -165,8 +165,9 @@ async def _status(call: McpCall) -> Answer:
         "agent": who["agent_id"],
     }
     why = f" ({'; '.join(data['why'])})" if data["why"] else ""
+    memories = f"{count:,} {'memory' if count == 1 else 'memories'}"
     return Answer(
-        f"memd {status['version']} is {data['status']}{why}. It holds {count} memories of agent "
+        f"memd {status['version']} is {data['status']}{why}. It holds {memories} of agent "
         f"{who['agent_id']}. You are client {who['client']} and may {', '.join(who['scopes'])}.",
         data,
     )
