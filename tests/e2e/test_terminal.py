@@ -308,7 +308,7 @@ def test_a_preference_is_set_shown_listed_and_deleted(memd: Terminal) -> None:
     assert memd.piped("preference", "set", "answers", "I", "prefer", "short", "ones").code == 0
     assert memd.piped("preference", "get", "answers").out == "I prefer short ones\n"
     rows = [line.split("\t") for line in memd.piped("preference", "list").out.splitlines()]
-    assert ("answers", "I prefer short ones") in {(row[0], row[3]) for row in rows}
+    assert ("I prefer short ones", "answers") in {(row[0], row[3]) for row in rows}
     assert memd.piped("preference", "delete", "answers").code == 0
     gone = memd.piped("preference", "get", "answers")
     assert (gone.code, gone.out) == (1, "")

@@ -46,20 +46,20 @@ def set_(
 def list_(agent: options.Agent = None) -> None:
     """List preferences, newest first.
 
-    They were set by name or found in texts. Wishes that naps kept of sessions are memories: memd
-    list --category preference.
+    They were set by name or found in texts, which name some by numbers; get, confirm and delete
+    take the name. Wishes that naps kept of sessions are memories: memd list --category preference.
     """
     page = call("preference.list", agent_id=agent)
     if say.print_if_json(page):
         return
     table(
         (
-            word_column("NAME"),
-            time_column("SINCE"),
+            text_column("PREFERENCE"),
             word_column("WHOSE", whole=True),
-            text_column("VALUE"),
+            time_column("SINCE"),
+            word_column("NAME", whole=True),
         ),
-        ((p["name"], p["updated_at"], _owner(p), p["value"]) for p in page["items"]),
+        ((p["value"], _owner(p), p["updated_at"], p["name"]) for p in page["items"]),
     )
     if not all(preference["confirmed"] for preference in page["items"]):
         say.note("prompts fence a preference until you confirm it: memd preference confirm NAME")
