@@ -32,23 +32,15 @@ def status() -> None:
         say.out(f"last error: {say.line(answer['last_error'])}")
     spent, most = answer["night_tokens_spent"], answer["night_tokens"]
     say.out(f"tokens used by naps and nights in 24 hours: {spent} of {most}")
-    rows = map(_purpose_row, answer["purposes"])
     columns = (
-        word_column("PURPOSE", whole=True),
-        word_column("BY"),
-        word_column("CALLS"),
-        word_column("FAILED"),
-        word_column("TOKENS"),
-        text_column("WHY"),
+        word_column("PURPOSE", "purpose", whole=True),
+        word_column("BY", lambda purpose: "model" if purpose["uses_model"] else "rule"),
+        word_column("CALLS", "completions"),
+        word_column("FAILED", "failures"),
+        word_column("TOKENS", lambda purpose: purpose["input_tokens"] + purpose["output_tokens"]),
+        text_column("WHY", "why_not"),
     )
-    table(columns, rows)
-
-
-def _purpose_row(purpose: dict[str, Any]) -> tuple[str, ...]:
-    by = "model" if purpose["uses_model"] else "rule"
-    spent = purpose["input_tokens"] + purpose["output_tokens"]
-    counts = (str(purpose[name]) for name in ("completions", "failures"))
-    return (purpose["purpose"], by, *counts, str(spent), purpose["why_not"] or "")
+    table(columns, answer["purposes"])
 
 
 @options.examples("memd llm jobs", "memd llm jobs 20261123T125503 --json")
@@ -61,7 +53,20 @@ def jobs(
     """
     folder = Paths.resolve().with_settings().jobs_dir
     if job is None:
-        _list(job_files.jobs_in(folder))
+        print_items(
+            {"items": job_files.jobs_in(folder)},
+            (
+                word_column("ID", "id", whole=True),
+                time_column("WHEN", "began_at"),
+                word_column("PURPOSE", lambda job: job["purpose"] or "-", whole=True),
+                word_column("STATE", "state", whole=True),
+                word_column(
+                    "SENT/RECEIVED", lambda job: f"{job['prompt_bytes']}/{job['answer_bytes']}"
+                ),
+                text_column("WHY", "why"),
+            ),
+            nothing="no jobs: nothing was sent to a command, or it was erased",
+        )
         return
     details = job_files.job_in(folder, job)
     if details is None:
@@ -70,26 +75,6 @@ def jobs(
         )
     if not say.print_if_json(details):
         _show(details)
-
-
-def _list(items: list[dict[str, Any]]) -> None:
-    columns = (
-        word_column("ID", whole=True),
-        time_column("WHEN"),
-        word_column("PURPOSE", whole=True),
-        word_column("STATE", whole=True),
-        word_column("SENT/RECEIVED"),
-        text_column("WHY"),
-    )
-    print_items(
-        {"items": items},
-        columns,
-        lambda job: (
-            job["id"], job["began_at"] or "", job["purpose"] or "-", job["state"],
-            f"{job['prompt_bytes']}/{job['answer_bytes']}", job["why"] or "",
-        ),
-        nothing="no jobs: nothing was sent to a command, or it was erased",
-    )  # fmt: skip
 
 
 def _show(details: dict[str, Any]) -> None:

@@ -34,8 +34,7 @@ def list_projects(agent: options.Agent = None) -> None:
     """
     print_items(
         {"items": _known_projects(agent)},
-        (word_column("PROJECT", whole=True, stored=True),),
-        lambda project_id: (project_id,),
+        (word_column("PROJECT", str, whole=True, stored=True),),
         nothing="no session or memory is of a project",
     )
 

@@ -148,17 +148,13 @@ def _print_page(answer: dict[str, Any], nothing: str) -> None:
     if not items:
         say.note(nothing)
         return
-    first = list(items[0])
-    columns = [word_column(first[0].upper(), whole=True), text_column("RECORD")]
-    texts = [
-        ", ".join(
-            f"{name}={_text(item[name])}"
-            for name in first[1:]
-            if item[name] not in (None, "", [], {})
-        )
-        for item in items
-    ]
-    table(tuple(columns), [(item[first[0]], text) for item, text in zip(items, texts, strict=True)])
+    key, *others = items[0]
+
+    def text(item: dict[str, Any]) -> str:
+        values = {name: item[name] for name in others if item[name] not in (None, "", [], {})}
+        return ", ".join(f"{name}={_text(value)}" for name, value in values.items())
+
+    table((word_column(key.upper(), key, whole=True), text_column("RECORD", text)), items)
 
 
 def _text(value: Any) -> str:

@@ -38,9 +38,14 @@ class ColumnKind(Enum):
 
 
 class Column(NamedTuple):
-    """A column of a table. The text column, at most one, is cut to the remaining width."""
+    """A column of a table: its heading, and where its cells are in an item.
+
+    The text column, at most one, is cut to the remaining width.
+    """
 
     head: str
+    cell: str | Callable[[Any], Any]
+    """The field of an item, or a function of it."""
     kind: ColumnKind = ColumnKind.WORD
     in_place: bool = False
     """Whether the terminal keeps the order of the command."""
@@ -49,60 +54,62 @@ class Column(NamedTuple):
     stored: bool = False
     """Whether the cells are stored text, not memd's own words."""
 
+    def of(self, item: Any) -> str:
+        """Return the cell of *item*, empty for None."""
+        value = self.cell(item) if callable(self.cell) else item[self.cell]
+        return "" if value is None else str(value)
 
-def text_column(head: str, *, in_place: bool = False) -> Column:
+
+def text_column(head: str, cell: str | Callable[[Any], Any], *, in_place: bool = False) -> Column:
     """Return the column of texts, which gets the remaining width."""
-    return Column(head, ColumnKind.TEXT, in_place, stored=True)
+    return Column(head, cell, ColumnKind.TEXT, in_place, stored=True)
 
 
-def id_column(head: str = "ID") -> Column:
-    """Return a column of ids."""
-    return Column(head, ColumnKind.ID)
+def id_column(head: str = "ID", cell: str | Callable[[Any], Any] = "id") -> Column:
+    return Column(head, cell, ColumnKind.ID)
 
 
-def word_column(head: str, *, whole: bool = False, stored: bool = False) -> Column:
+def word_column(
+    head: str, cell: str | Callable[[Any], Any], *, whole: bool = False, stored: bool = False
+) -> Column:
     """Return a column of names or numbers; long names are cut where space is short.
 
     *stored* marks names that users or programs chose.
     """
-    return Column(head, whole=whole, stored=stored)
+    return Column(head, cell, whole=whole, stored=stored)
 
 
-def time_column(head: str) -> Column:
+def time_column(head: str, cell: str | Callable[[Any], Any]) -> Column:
     """Return a column of times in RFC 3339."""
-    return Column(head, ColumnKind.TIME)
+    return Column(head, cell, ColumnKind.TIME)
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-    """Write *rows* of wire values, formatted for a terminal or for a pipe."""
+def table(columns: Sequence[Column], items: Iterable[Any]) -> None:
+    """Write *items* of the wire, a row each, formatted for a terminal or for a pipe."""
+    rows = ([column.of(item) for column in columns] for item in items)
     if not sys.stdout.isatty():
         for row in rows:
             say.out(say.mark_line("\t".join(map(_pipe_cell, row))))
         return
-    if not (rows := list(rows)):
-        return  # the command itself reports that there is nothing
-    cells = [
-        [_terminal_cell(column, cell) for column, cell in zip(columns, row, strict=True)]
-        for row in rows
-    ]
-    _write(columns, cells)
+    cells = [list(map(_terminal_cell, columns, row)) for row in rows]
+    if cells:  # the command itself reports that there is nothing
+        _write(columns, cells)
 
 
 def print_items(
     answer: Mapping[str, Any],
     columns: Sequence[Column],
-    cells: Callable[[Any], Sequence[str]],
     *,
     nothing: str,
     limit: int | None = None,
 ) -> None:
-    """Print the items of *answer*: as JSON, or as a table of their *cells*; *nothing* for none.
+    """Print the items of *answer*, as JSON or as a table; *nothing* for none.
 
     With as many items as *limit* there may be more, which is said; so is how to get the next page.
     """
     if say.print_if_json(answer):
         return
-    table(columns, map(cells, answer["items"]))
+    table(columns, answer["items"])
     if not answer["items"]:
         say.note(nothing)
     elif len(answer["items"]) == limit:

@@ -14,14 +14,7 @@ from memd.cli.reach import call, daemon
 from memd.cli.tables import print_items, text_column, word_column
 
 _FOREVER = "forever"
-_COLUMNS = (
-    word_column("AGENT", whole=True),
-    word_column("LEVEL"),
-    word_column("KEPT"),
-    text_column("BY CATEGORY"),
-)
 _BY = {"file": "the settings file", "call": "memd agent set", "default": "default"}
-_LABELS = {"type": "level", "retention_days": "kept", "retention_overrides": "by category"}
 
 
 @options.examples(
@@ -69,8 +62,12 @@ def list_() -> None:
     """List all agents and their settings."""
     print_items(
         call("agent.list"),
-        _COLUMNS,
-        lambda item: (item["agent_id"], *_format_settings(item["settings"]).values()),
+        (
+            word_column("AGENT", "agent_id", whole=True),
+            word_column("LEVEL", lambda item: item["settings"]["type"]),
+            word_column("KEPT", lambda item: _format_days(item["settings"])),
+            text_column("BY CATEGORY", lambda item: _format_rules(item["settings"])),
+        ),
         nothing="no agent has stored anything yet",
     )
 
@@ -79,20 +76,24 @@ def _print_settings(answer: dict[str, Any]) -> None:
     if say.print_if_json(answer):
         return
     say.out(f"{'agent:':<13} {say.line(answer['agent_id'])}")
-    for field, value in _format_settings(answer["settings"]).items():
+    settings = answer["settings"]
+    for field, label, value in (
+        ("type", "level:", settings["type"]),
+        ("retention_days", "kept:", _format_days(settings)),
+        ("retention_overrides", "by category:", _format_rules(settings)),
+    ):
         by = _BY.get(answer["origins"].get(field, ""), "")
-        say.out(f"{_LABELS[field] + ':':<13} {value:<24} {by}".rstrip())
+        say.out(f"{label:<13} {value:<24} {by}".rstrip())
 
 
-def _format_settings(settings: dict[str, Any]) -> dict[str, str]:
-    """Format each setting."""
-    days, rules = settings["retention_days"], settings["retention_overrides"]
-    return {
-        "type": settings["type"],
-        "retention_days": "-" if days is None else f"{days} days",
-        "retention_overrides": ", ".join(f"{r['category']}={r['retention_days']}" for r in rules)
-        or "-",
-    }
+def _format_days(settings: dict[str, Any]) -> str:
+    days = settings["retention_days"]
+    return "-" if days is None else f"{days} days"
+
+
+def _format_rules(settings: dict[str, Any]) -> str:
+    rules = settings["retention_overrides"]
+    return ", ".join(f"{r['category']}={r['retention_days']}" for r in rules) or "-"
 
 
 def _days(option: str, text: str) -> int | None:

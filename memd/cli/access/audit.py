@@ -30,25 +30,20 @@ def show(
     )
     if say.print_if_json(page):
         return
-    rows = (
-        (
-            str(row["seq"]),
-            row["at"],
-            row["client"],
-            row["method"],
-            row["outcome"] + (f" {row['attempts']} times" if row["attempts"] > 1 else ""),
-            str(row["rows"]),
-        )
-        for row in page["items"]
-    )
     columns = (
-        word_column("SEQ"),
-        time_column("WHEN"),
-        word_column("CLIENT"),
-        text_column("METHOD", in_place=True),
+        word_column("SEQ", "seq"),
+        time_column("WHEN", "at"),
+        word_column("CLIENT", "client"),
+        text_column("METHOD", "method", in_place=True),
+        word_column("OUTCOME", _outcome),
+        word_column("ROWS", "rows"),
     )
-    table((*columns, word_column("OUTCOME"), word_column("ROWS")), rows)
+    table(columns, page["items"])
     report_next(page)
+
+
+def _outcome(row: dict[str, Any]) -> str:
+    return str(row["outcome"]) + (f" {row['attempts']} times" if row["attempts"] > 1 else "")
 
 
 @options.examples("memd audit verify", "memd audit verify --anchor 120:5f3c... --json")

@@ -52,22 +52,14 @@ def add(
 @options.examples("memd client list", "memd client list --json")
 def list_() -> None:
     """List all clients that have or had a key, with their scopes."""
-    columns = (
-        word_column("NAME", stored=True),
-        word_column("AGENT"),
-        word_column("SENIORITY"),
-        word_column("AUTONOMY"),
-        text_column("MAY", in_place=True),
-    )
     print_items(
         {"items": call("client.list")["items"]},
-        columns,
-        lambda client: (
-            client["name"],
-            client["agent_id"] or "any",
-            client["seniority"] or "-",
-            client["autonomy_level"] or "-",
-            _format_scopes(client),
+        (
+            word_column("NAME", "name", stored=True),
+            word_column("AGENT", lambda client: client["agent_id"] or "any"),
+            word_column("SENIORITY", lambda client: client["seniority"] or "-"),
+            word_column("AUTONOMY", lambda client: client["autonomy_level"] or "-"),
+            text_column("MAY", _format_scopes, in_place=True),
         ),
         nothing="no clients; programs without a key may read, write and propose",
     )

@@ -211,20 +211,18 @@ def _list() -> None:
     ]
     if say.print_if_json({"items": rows}):
         return
-    columns = (word_column("NAME", whole=True), word_column("INSTALLED"), word_column("CONNECTED"))
-    table(
-        (*columns, text_column("FOLDER", in_place=True)),
-        ((row["name"], _yes(row["installed"]), _connection(row), row["folder"]) for row in rows),
+    columns = (
+        word_column("NAME", "name", whole=True),
+        word_column("INSTALLED", lambda row: "yes" if row["installed"] else "-"),
+        word_column("CONNECTED", _connection),
+        text_column("FOLDER", "folder", in_place=True),
     )
+    table(columns, rows)
 
 
 def _connection(row: dict[str, Any]) -> str:
     """Format whether an assistant is connected, and to which profiles."""
-    return ", ".join(row["profiles"]) if row["profiles"] else _yes(row["connected"])
-
-
-def _yes(value: object) -> str:
-    return "yes" if value else "-"
+    return ", ".join(row["profiles"]) or ("yes" if row["connected"] else "-")
 
 
 _Client = Annotated[

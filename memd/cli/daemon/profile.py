@@ -31,14 +31,20 @@ def list_() -> None:
     """List profiles, with their daemons and sizes."""
     names = list_profiles(Paths.resolve(DEFAULT_PROFILE))
     rows = [
-        (name, _is_running(Paths.resolve(name).with_settings()), _bytes(name)) for name in names
+        {
+            "profile": name,
+            "running": _is_running(Paths.resolve(name).with_settings()),
+            "bytes": _bytes(name),
+        }
+        for name in names
     ]
-    if say.is_json():
-        keys = ("profile", "running", "bytes")
-        say.print_json({"profiles": [dict(zip(keys, row, strict=True)) for row in rows]})
-        return
-    cells = [(name, "running" if runs else "stopped", f"{size:,}") for name, runs, size in rows]
-    table((word_column("PROFILE", whole=True), word_column("DAEMON"), word_column("BYTES")), cells)
+    columns = (
+        word_column("PROFILE", "profile", whole=True),
+        word_column("DAEMON", lambda row: "running" if row["running"] else "stopped"),
+        word_column("BYTES", lambda row: f"{row['bytes']:,}"),
+    )
+    if not say.print_if_json({"profiles": rows}):
+        table(columns, rows)
 
 
 @options.examples(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Annotated
 
 from memd.cli import options, say
@@ -30,8 +31,12 @@ def list_(
     more = "" if after is None else "more "
     print_items(
         answer,
-        (id_column(), word_column("FROM"), word_column("FLAGS"), text_column("TEXT")),
-        lambda memory: (memory["id"], memory["origin"], ",".join(memory["flags"]), memory["text"]),
+        (
+            id_column(),
+            word_column("FROM", "origin"),
+            word_column("FLAGS", lambda memory: ",".join(memory["flags"])),
+            text_column("TEXT", "text"),
+        ),
         nothing=f"no {more}{'flagged' if every else 'quarantined'} memories",
     )
 
@@ -54,7 +59,7 @@ def show(memory_id: Annotated[str, "ID", "Id, as printed by list."]) -> None:
         ("source", say.line(memory["source"] or "none")),
         ("since", say.local_time(memory["flagged_at"], zone=True)),
     ]
-    table((word_column("FIELD"), word_column("VALUE")), rows)
+    table((word_column("FIELD", itemgetter(0)), word_column("VALUE", itemgetter(1))), rows)
     say.out(say.quote(memory["text"]))
 
 

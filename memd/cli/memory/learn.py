@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -117,17 +116,15 @@ def prune(
 @options.examples("memd learn list", "memd learn list -n 5 --agent coder --json")
 def list_(limit: options.Limit = 20, agent: options.Agent = None) -> None:
     """List lessons, newest first."""
-    columns = (
-        id_column(),
-        time_column("WHEN"),
-        word_column("OUTCOME"),
-        word_column("TASK"),
-        text_column("LESSON"),
-    )
     print_items(
         call("learn.list", limit=limit, agent_id=agent),
-        columns,
-        itemgetter("id", "timestamp", "outcome", "task_type", "lesson"),
+        (
+            id_column(),
+            time_column("WHEN", "timestamp"),
+            word_column("OUTCOME", "outcome"),
+            word_column("TASK", "task_type"),
+            text_column("LESSON", "lesson"),
+        ),
         nothing='no lessons; to add one: memd learn lesson "..."',
         limit=limit,
     )
@@ -144,8 +141,12 @@ def playbook(
     """List tool patterns that worked, most successful first."""
     print_items(
         call("learn.playbook", query=query, limit=limit, agent_id=agent),
-        (id_column(), word_column("WORKED"), word_column("TOOLS"), text_column("PATTERN")),
-        _pattern,
+        (
+            id_column(cell="pattern_id"),
+            word_column("WORKED", "success_count"),
+            word_column("TOOLS", lambda pattern: ", ".join(pattern["tool_sequence"])),
+            text_column("PATTERN", "description"),
+        ),
         nothing='the playbook is empty; to add to it: memd learn success "..." --tool NAME',
         limit=limit,
     )
@@ -177,22 +178,19 @@ def _outcome(**params: Any) -> None:
     say.answer(result, result["id"])
 
 
-def _pattern(entry: dict[str, Any]) -> tuple[str, str, str, str]:
-    tools = ", ".join(entry["tool_sequence"])
-    return entry["pattern_id"], str(entry["success_count"]), tools, entry["description"]
-
-
 @options.examples("memd skill list", "memd skill list --agent coder --json")
 def list_skills(agent: options.Agent = None) -> None:
     """List the skills made from lessons of failures, newest first."""
     print_items(
         call("skill.list", agent_id=agent),
-        (id_column(), time_column("WHEN"), word_column("CONFIDENCE"), text_column("SKILL")),
-        lambda skill: (
-            skill["id"], skill["created_at"], f"{skill['confidence']:.2f}", skill["discovery"]
+        (
+            id_column(),
+            time_column("WHEN", "created_at"),
+            word_column("CONFIDENCE", lambda skill: f"{skill['confidence']:.2f}"),
+            text_column("SKILL", "discovery"),
         ),
         nothing='no skills; to add one: memd learn failure "..." --error "..."',
-    )  # fmt: skip
+    )
 
 
 @options.examples("memd skill show 7b32f9d1", "memd skill show 7b32f9d1 --json")

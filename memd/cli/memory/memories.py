@@ -270,22 +270,17 @@ def _print_page(page: dict[str, Any], nothing: str) -> None:
     """Print the memories of a page, newest first; *nothing* to stderr if there are none."""
     from memd.cli.memory import answers
 
-    table(
-        (id_column(), time_column("WHEN"), word_column("KIND"), text_column("TEXT")),
-        (
-            (memory["id"], _second_of(memory), answers.kind_of(memory), memory["content"])
-            for memory in page["items"]
-        ),
+    columns = (
+        id_column(),
+        time_column("WHEN", _second_of),
+        word_column("KIND", answers.kind_of),
+        text_column("TEXT", "content"),
     )
+    table(columns, page["items"])
     if not page["items"]:
         say.note(nothing)
 
 
 def _second_of(memory: dict[str, Any]) -> str:
-    """Return when it happened, to the second: when it was stored is known to the microsecond."""
-    return re.sub(r"\.\d+", "", _when(memory))
-
-
-def _when(memory: dict[str, Any]) -> str:
-    """Return when it happened, if known, otherwise when it was stored."""
-    return str(memory.get("occurred_at") or memory["created_at"])
+    """Return when it happened, to the second, or was stored, which is known to the microsecond."""
+    return re.sub(r"\.\d+", "", str(memory.get("occurred_at") or memory["created_at"]))

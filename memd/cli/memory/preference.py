@@ -52,15 +52,13 @@ def list_(agent: options.Agent = None) -> None:
     page = call("preference.list", agent_id=agent)
     if say.print_if_json(page):
         return
-    table(
-        (
-            text_column("PREFERENCE"),
-            word_column("WHOSE", whole=True),
-            time_column("SINCE"),
-            word_column("NAME", whole=True),
-        ),
-        ((p["value"], _owner(p), p["updated_at"], p["name"]) for p in page["items"]),
+    columns = (
+        text_column("PREFERENCE", "value"),
+        word_column("WHOSE", _owner, whole=True),
+        time_column("SINCE", "updated_at"),
+        word_column("NAME", "name", whole=True),
     )
+    table(columns, page["items"])
     if not all(preference["confirmed"] for preference in page["items"]):
         say.note("prompts fence a preference until you confirm it: memd preference confirm NAME")
     filters = options.filters("preference", None, None)

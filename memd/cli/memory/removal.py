@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,15 +11,12 @@ from memd.cli import options, say
 from memd.cli.notes.folder import absolute
 from memd.cli.notes.note import source_name
 from memd.cli.reach import LONG_SECONDS_MAX, call, change_each, daemon, exit_if_missing
-from memd.cli.tables import (
-    id_column,
-    print_items,
-    text_column,
-    time_column,
-    word_column,
-)
+from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
 
 _LINE_CELLS = 100
+_ARCHIVED_ID = id_column(cell=lambda item: item["entry"]["id"])
+_ARCHIVED = time_column("ARCHIVED", "archived_at")
+_ARCHIVED_TEXT = text_column("TEXT", lambda item: item["entry"]["content"])
 
 
 @options.examples("memd delete 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -83,18 +79,15 @@ def trash_list(
     agent: options.Agent = None,
 ) -> None:
     """List the trash, and when each memory is erased."""
-    columns = (
-        id_column(),
-        time_column("DELETED"),
-        time_column("ERASED AT"),
-        word_column("REASON"),
-        text_column("TEXT"),
-    )
-    page = call("trash.list", limit=limit, after=after, agent_id=agent)
     print_items(
-        page,
-        columns,
-        itemgetter("id", "trashed_at", "erase_at", "reason", "content"),
+        call("trash.list", limit=limit, after=after, agent_id=agent),
+        (
+            id_column(),
+            time_column("DELETED", "trashed_at"),
+            time_column("ERASED AT", "erase_at"),
+            word_column("REASON", "reason"),
+            text_column("TEXT", "content"),
+        ),
         nothing="the trash is empty" if after is None else "no more deleted memories",
     )
 
@@ -186,13 +179,10 @@ def search(
     )
     print_items(
         {"items": answer},
-        (id_column(), time_column("ARCHIVED"), word_column("REASON"), text_column("TEXT")),
-        lambda item: (
-            item["entry"]["id"], item["archived_at"], item["reason"], item["entry"]["content"]
-        ),
+        (_ARCHIVED_ID, _ARCHIVED, word_column("REASON", "reason"), _ARCHIVED_TEXT),
         nothing="no archived memory matches" if query else "the archive is empty",
         limit=limit,
-    )  # fmt: skip
+    )
 
 
 @options.examples(
@@ -241,18 +231,15 @@ def turned_away(
         count = call("archive.restore_turned_away", agent_id=agent, everybody=agent is None)
         say.answer({"restored": count}, f"restored {count:,}")
         return
+    agent_column = word_column("AGENT", lambda item: item["entry"]["agent_id"])
     page = call(
         "archive.turned_away", agent_id=agent, everybody=agent is None, limit=limit, after=after
     )
     print_items(
         page,
-        (id_column(), time_column("ARCHIVED"), word_column("AGENT"), text_column("TEXT")),
-        lambda item: (
-            item["entry"]["id"], item["archived_at"], item["entry"]["agent_id"],
-            item["entry"]["content"],
-        ),
+        (_ARCHIVED_ID, _ARCHIVED, agent_column, _ARCHIVED_TEXT),
         nothing="nothing was turned away" if after is None else "nothing else was turned away",
-    )  # fmt: skip
+    )
 
 
 @options.examples("memd archive count", "memd archive count --json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Annotated
 
 from memd.cli import options, say
@@ -55,8 +54,12 @@ def search(
     )
     print_items(
         {"items": answer},
-        (id_column(), time_column("PUBLISHED"), word_column("BY"), text_column("TEXT")),
-        itemgetter("id", "created_at", "agent_id", "content"),
+        (
+            id_column(),
+            time_column("PUBLISHED", "created_at"),
+            word_column("BY", "agent_id"),
+            text_column("TEXT", "content"),
+        ),
         nothing="no shared memory matches" if query else "no shared memories",
         limit=limit,
     )

@@ -58,11 +58,13 @@ def status() -> None:
     if say.print_if_json(answer):
         return
     say.out(f"in use: {answer['active'] or 'as shipped'}")
-    runs = answer["runs"]
-    if runs:
-        columns = (id_column("RUN"), time_column("BEGAN"), text_column("RESULT"))
-        table(columns, ((run["run_id"], run["started_at"], _result(run)) for run in runs))
-    else:
+    columns = (
+        id_column("RUN", "run_id"),
+        time_column("BEGAN", "started_at"),
+        text_column("RESULT", _result),
+    )
+    table(columns, answer["runs"])
+    if not answer["runs"]:
         say.note("no runs yet; to start one: memd tune run")
 
 

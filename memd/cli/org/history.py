@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,12 +55,12 @@ def as_of(
     )
     if say.print_if_json(answer):
         return
-    rows = (
-        (item["fact"]["id"], format_author(item["fact"]["author"]), what)
-        for item in answer["items"]
-        for what in _statements(item)
+    columns = (
+        id_column("FACT"),
+        word_column("BY", lambda row: format_author(row["author"])),
+        text_column("STATEMENT", "statement"),
     )
-    table((id_column("FACT"), word_column("BY"), text_column("STATEMENT")), rows)
+    table(columns, (row for item in answer["items"] for row in _rows(item)))
     _report_withheld(answer)
     if not answer["items"]:
         say.note(_not_found(text) if after is None else "no more facts")
@@ -92,8 +93,11 @@ def timeline(
         say.print_json(answer)
     elif svg is None:
         start, stop = axis(bars, now_us)
-        bar = word_column(f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", whole=True)
-        columns = (bar, word_column("STATEMENT"), text_column("SOURCE", in_place=True))
+        columns = (
+            word_column(f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", itemgetter(0), whole=True),
+            word_column("STATEMENT", itemgetter(1)),
+            text_column("SOURCE", itemgetter(2), in_place=True),
+        )
         table(columns, as_text(bars, now_us))
         _report_withheld(answer)
         if answer["truncated"]:
@@ -110,9 +114,12 @@ def _not_found(text: str | None) -> str:
     )
 
 
-def _statements(item: dict[str, Any]) -> list[str]:
-    return [_format_statement(statement) for statement in item["statements"]] or [
-        item["fact"]["content"]
+def _rows(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the fact once for each of its statements, with its text if there are none."""
+    statements = map(_format_statement, item["statements"])
+    return [
+        {**item["fact"], "statement": statement}
+        for statement in [*statements] or [item["fact"]["content"]]
     ]
 
 

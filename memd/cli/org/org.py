@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import NotFoundError
@@ -157,8 +156,15 @@ def history(fact_id: FactId) -> None:
         items = list(iter_pages(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
     if say.print_if_json({"items": items}):
         return
-    columns = (word_column("VERSION"), time_column("WHEN"), word_column("BY"), text_column("WHAT"))
-    table(columns, map(_version_row, items))
+    columns = (
+        word_column("VERSION", "version"),
+        time_column("WHEN", "timestamp"),
+        word_column("BY", _version_author),
+        text_column(
+            "WHAT", lambda item: "retracted" if item["content"] is None else item["content"]
+        ),
+    )
+    table(columns, items)
     if not items:
         raise NotFoundError(f"no fact has the id {say.line(fact_id)}")
 
@@ -204,15 +210,14 @@ def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_facts(facts: list[dict[str, Any]], nothing: str) -> None:
-    columns = (id_column(), word_column("CATEGORY"), text_column("TEXT"))
-    cells = itemgetter("id", "category", "content")
-    print_items({"items": facts}, columns, cells, nothing=nothing)
+    columns = (id_column(), word_column("CATEGORY", "category"), text_column("TEXT", "content"))
+    print_items({"items": facts}, columns, nothing=nothing)
 
 
-def _version_row(item: dict[str, Any]) -> tuple[str, str, str, str]:
-    content = "retracted" if item["content"] is None else item["content"]
-    author = {part: item[f"author_{part}"] for part in ("agent_id", "seniority", "is_human")}
-    return str(item["version"]), item["timestamp"], format_author(author), content
+def _version_author(item: dict[str, Any]) -> str:
+    return format_author(
+        {part: item[f"author_{part}"] for part in ("agent_id", "seniority", "is_human")}
+    )
 
 
 def format_author(author: dict[str, Any]) -> str:

@@ -87,11 +87,15 @@ def review(
 
 
 def _list(items: list[dict[str, Any]]) -> None:
-    rows = (
-        (proposal["id"], proposal["category"], proposal["client"], _describe(proposal))
-        for proposal in items
+    columns = (
+        id_column(),
+        word_column("CATEGORY", "category"),
+        word_column("CLIENT", "client"),
+        text_column(
+            "WHAT", lambda proposal: proposal["content"] or f"retract {proposal['fact_id']}"
+        ),
     )
-    table((id_column(), word_column("CATEGORY"), word_column("CLIENT"), text_column("WHAT")), rows)
+    table(columns, items)
     if not items:
         say.note("nothing was proposed")
 
@@ -168,7 +172,3 @@ def _proposer(proposal: dict[str, Any]) -> str:
     others = proposal["clients"] - 1
     more = f", and {say.count(others, 'other client')}" if others else ""
     return f"{say.line(proposal['author_id'])}, client {say.line(proposal['client'])}{more}"
-
-
-def _describe(proposal: dict[str, Any]) -> str:
-    return str(proposal["content"] or f"retract {proposal['fact_id']}")

@@ -249,19 +249,13 @@ def _reports(run: str | None, limit: int | None, after: str | None) -> None:
 
 def _table(runs: list[dict[str, Any]]) -> None:
     columns = (
-        id_column("RUN"),
-        time_column("STARTED"),
-        word_column("KIND"),
-        word_column("STATE"),
-        word_column("MEMORIES"),
+        id_column("RUN", "run_id"),
+        time_column("STARTED", "started_at"),
+        word_column("KIND", _name),
+        word_column("STATE", "state"),
+        word_column("MEMORIES", _format_moved),
     )
-    table(
-        columns,
-        (
-            (run["run_id"], run["started_at"], _name(run), run["state"], _format_moved(run))
-            for run in runs
-        ),
-    )
+    table(columns, runs)
 
 
 def _run(method: str, params: dict[str, Any], doing: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from memd.cli import options, say
@@ -14,14 +14,6 @@ from memd.cli.tables import id_column, table, text_column, word_column
 LOOK_S = 1.0
 _BAR = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_COLUMNS = (
-    word_column("ASSISTANT", stored=True),
-    id_column("SESSION"),
-    word_column("USED"),
-    word_column("OF"),
-    word_column("FULL", whole=True),
-    text_column("NAP", in_place=True),
-)
 _HOME = "\x1b[H\x1b[J"  # move to the top left and clear the screen
 
 
@@ -56,22 +48,18 @@ def _show(answer: Mapping[str, Any], again: bool = False) -> None:
     else:
         if again and sys.stdout.isatty():
             say.steer(_HOME)
-        table(_COLUMNS, _rows(answer["items"]))
+        columns = (
+            word_column("ASSISTANT", "source", stored=True),
+            id_column("SESSION", "session_id"),
+            word_column("USED", lambda window: _number(window["used_tokens"])),
+            word_column("OF", lambda window: _number(_end(window))),
+            word_column("FULL", lambda window: bar(window["fill"]), whole=True),
+            text_column("NAP", _nap, in_place=True),
+        )
+        table(columns, answer["items"])
         if unreadable:
             say.note(f"unreadable usage files: {unreadable}; the last: {say.line(reason)}")
     sys.stdout.flush()
-
-
-def _rows(windows: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
-    for window in windows:
-        yield (
-            window["source"],
-            window["session_id"],
-            _number(window["used_tokens"]),
-            _number(_end(window)),
-            bar(window["fill"]),
-            _nap(window),
-        )
 
 
 def _end(window: Mapping[str, Any]) -> int | None:

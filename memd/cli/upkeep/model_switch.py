@@ -35,24 +35,16 @@ def list_() -> None:
         table_rows = [row._asdict() for row in RANKINGS]
         say.print_json({"models": models, "selected_by_lmeb": rule, "lmeb": table_rows})
         return
-    rows = [
-        (
-            model["name"],
-            str(model["dimension"] or "-"),
-            str(model["lmeb"]["overall"]) if model["lmeb"] else "not ranked",
-            model["state"],
-            model["problem"] or "",
-        )
-        for model in models
-    ]
     columns = (
-        word_column("MODEL", whole=True),
-        word_column("DIM"),
-        word_column("LMEB"),
-        word_column("STATE"),
-        text_column("PROBLEM"),
+        word_column("MODEL", "name", whole=True),
+        word_column("DIM", lambda model: model["dimension"] or "-"),
+        word_column(
+            "LMEB", lambda model: model["lmeb"]["overall"] if model["lmeb"] else "not ranked"
+        ),
+        word_column("STATE", "state"),
+        text_column("PROBLEM", "problem"),
     )
-    table(columns, rows)
+    table(columns, models)
     if rule is None:
         say.note("LMEB ranks none of these; measure them on your memories: memd model bench")
     else:
@@ -110,13 +102,12 @@ def bench(
     if not answer["pairs"]:
         say.out(f"{answer['memories']} memories are too few for test questions")
         return
-    rows = [
-        (model["name"], f"{model['recall_10']:.3f}", f"{model['ndcg_10']:.3f}")
-        for model in answer["models"]
-    ]
-    table(
-        (word_column("MODEL", whole=True), word_column("RECALL@10"), word_column("NDCG@10")), rows
+    columns = (
+        word_column("MODEL", "name", whole=True),
+        word_column("RECALL@10", lambda model: f"{model['recall_10']:.3f}"),
+        word_column("NDCG@10", lambda model: f"{model['ndcg_10']:.3f}"),
     )
+    table(columns, answer["models"])
     say.note(f"{answer['pairs']} questions over {answer['memories']} memories")
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import time
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -155,7 +156,12 @@ def test_a_single_file_is_not_counted(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 ID = "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11"
-COLUMNS = (id_column(), time_column("CREATED"), word_column("CATEGORY"), text_column("TEXT"))
+COLUMNS = (
+    id_column(cell=itemgetter(0)),
+    time_column("CREATED", itemgetter(1)),
+    word_column("CATEGORY", itemgetter(2)),
+    text_column("TEXT", itemgetter(3)),
+)
 ROW = (
     ID,
     "2026-03-02T10:05:59.123456Z",
@@ -204,7 +210,9 @@ def test_a_list_of_nothing_has_no_head() -> None:
 
 @settings(deadline=None)
 @given(
-    st.lists(st.sampled_from([word_column("W"), id_column(), time_column("T")]), max_size=5),
+    st.lists(
+        st.sampled_from([word_column("W", "w"), id_column(), time_column("T", "t")]), max_size=5
+    ),
     st.lists(st.text(min_size=1, max_size=90), min_size=5, max_size=5),
     st.text(max_size=200),
 )
@@ -212,7 +220,8 @@ def test_no_line_is_wider_than_the_terminal(
     columns: list[Column], words: list[str], content: str
 ) -> None:
     cells = [ROW[1] if one.head == "T" else words[n] for n, one in enumerate(columns)]
-    lines = shown((*columns, text_column("TEXT")), [(*cells, content)])
+    columns = [one._replace(cell=itemgetter(n)) for n, one in enumerate(columns)]
+    lines = shown((*columns, text_column("TEXT", itemgetter(-1))), [(*cells, content)])
     assert all(width(line) <= 80 for line in lines)
 
 
