@@ -13,8 +13,8 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.settings.consolidation import RetentionRule
 from memd.domain.settings.settings import MemoryConfig, SettingSource
-from memd.store.access import names
-from memd.store.access.names import AgentRow
+from memd.store.access import agents, names
+from memd.store.access.agents import AgentRow
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 
@@ -48,17 +48,17 @@ class Agents:
         the file is the same as at the last start.
         """
         columns = {name: _columns(config) for name, config in self.file.items()}
-        if columns == await self.db.read(names.read_file_settings):
+        if columns == await self.db.read(agents.read_file_settings):
             return
 
         def work(conn: Writing) -> None:
-            before = names.read_file_settings(conn)
+            before = agents.read_file_settings(conn)
             for name in sorted(before.keys() | columns.keys()):
-                row = names.find_configuration(conn, name) or AgentRow(name, None, None, {})
+                row = agents.find_configuration(conn, name) or AgentRow(name, None, None, {})
                 new = _merge(row, before.get(name, {}), columns.get(name, {}))
                 if new != row:
-                    names.configure(conn, names.ensure_agent(conn, name, self.clock.now_us()), new)
-            names.record_file_settings(conn, columns)
+                    agents.configure(conn, names.ensure_agent(conn, name, self.clock.now_us()), new)
+            agents.record_file_settings(conn, columns)
 
         await self.db.write(_CALLER, work)
 
@@ -79,7 +79,7 @@ class Agents:
         """Return for each field who set it: the file, a call, or nobody (the default)."""
         config = self.file.get(agent_id)
         fields = config.model_fields_set if config is not None else set()
-        row = await self.db.read(names.find_configuration, agent_id)
+        row = await self.db.read(agents.find_configuration, agent_id)
         set_by_call = set() if row is None else {_FIELDS[n] for n in _FIELDS if getattr(row, n)}
         return {
             name: "file" if name in fields else "call" if name in set_by_call else "default"
@@ -96,23 +96,23 @@ class Agents:
 
         def work(conn: Writing) -> MemoryConfig:
             agent_key = names.ensure_agent(conn, caller.agent_id, self.clock.now_us())
-            before = names.find_configuration(conn, caller.agent_id)
+            before = agents.find_configuration(conn, caller.agent_id)
             assert before is not None
             row = _apply(before, settings)
-            names.configure(conn, agent_key, row)
+            agents.configure(conn, agent_key, row)
             return self._config(row)
 
         return await self.db.write(caller, work, reply=MemoryConfig)
 
     async def get(self, caller: Caller) -> MemoryConfig:
         """Return the calling agent's configuration."""
-        row = await self.db.read(names.find_configuration, caller.agent_id)
+        row = await self.db.read(agents.find_configuration, caller.agent_id)
         return self.default if row is None else self._config(row)
 
     async def list(self, caller: Caller) -> tuple[tuple[str, MemoryConfig], ...]:
         """Return every agent's configuration, by name."""
         del caller
-        rows = await self.db.read(names.list_agents, None, PAGE_ITEMS_MAX)
+        rows = await self.db.read(agents.list_agents, None, PAGE_ITEMS_MAX)
         return tuple((row.agent_id, self._config(row)) for row in rows)
 
     def _config(self, row: AgentRow) -> MemoryConfig:

@@ -49,7 +49,7 @@ from memd.ingest.filing import Arrival
 from memd.ingest.queue import EmbeddingQueue, emit_flagged, emit_turned_away, speaker_labels
 from memd.ingest.replace import preview, replace
 from memd.ingest.update import admit_update, apply_update
-from memd.store.access import names, replies
+from memd.store.access import agents, replies
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import memories
@@ -102,7 +102,7 @@ class Ingest:
             injected: list[str] = []
             if turn is Origin.ASSISTANT and request.session_id is not None:
                 injected = injections.list_texts(conn, caller.agent_id, request.session_id)
-            return replies.find(conn, caller), names.level_of(conn, caller.agent_id), injected
+            return replies.find(conn, caller), agents.level_of(conn, caller.agent_id), injected
 
         reply, level, injected = await self.db.read(look)
         if reply is not None:
@@ -290,14 +290,14 @@ class Ingest:
         """Raise for what must not be stored; with level none nothing is stored even on request."""
         refuse_kinds(drafts.redacted, self.secrets, "text")
         if MemoryLevel.NONE in (request.level, level):
-            raise MemoryStoreError(names.LEVEL_IS_NONE, field="level")
+            raise MemoryStoreError(agents.LEVEL_IS_NONE, field="level")
         if request.expires_at is not None and to_us(request.expires_at) <= self.clock.now_us():
             raise MemoryStoreError("expires_at has passed", field="expires_at")
         if not drafts.items:
             raise IngestionError("the text is blank", field="text")
 
     async def _level(self, caller: Caller) -> MemoryLevel:
-        return await self.db.read(names.level_of, caller.agent_id) or self.level
+        return await self.db.read(agents.level_of, caller.agent_id) or self.level
 
     async def _encode(self, drafts: Drafts) -> tuple[list[Encoding] | None, bytes | None]:
         """Return the text's encodings and its speaker's vector; None when the queue makes them."""

@@ -19,7 +19,7 @@ from memd.domain.trust import SecretsPolicy
 from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
 from memd.ingest.ingest import check_agent
-from memd.store.access import names
+from memd.store.access import agents, names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import preferences
@@ -47,7 +47,7 @@ class PreferenceWriter:
         check_agent(caller)
         size = len(value)
         await self.work.run_sized(size, refuse_orders, caller, name=name, value=value)
-        await self.db.read(names.require_level, caller.agent_id, self.level)
+        await self.db.read(agents.require_level, caller.agent_id, self.level)
         screening = await self.work.run_sized(size, admit, value, self.secrets)
         refuse_kinds(screening.kinds, self.secrets, "value")
         tokens = max(1, await self.work.run_sized(size, self.counter.count, screening.text))

@@ -36,7 +36,7 @@ from memd.learn.playbook import (
     pattern_id,
     task_type_of,
 )
-from memd.store.access import names
+from memd.store.access import agents, names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.learn import learnings, playbook
@@ -67,7 +67,7 @@ class Learn:
         Raises MemoryStoreError for an agent without a memory, SecretRefusedError, and
         QuarantinedError for a lesson that gives orders (PROMISES H46).
         """
-        await self.db.read(names.require_level, caller.agent_id, self.level)
+        await self.db.read(agents.require_level, caller.agent_id, self.level)
         tools = tuple(map(screen_name, task.tools))
         task_type = screen_name(task.task_type) if task.task_type else task_type_of(tools)
         outcome = task.outcome or outcome_of(task.final_response or "")
@@ -101,7 +101,7 @@ class Learn:
 
         The newest description and template are kept. Raises what :meth:`record_outcome` does.
         """
-        await self.db.read(names.require_level, caller.agent_id, self.level)
+        await self.db.read(agents.require_level, caller.agent_id, self.level)
         tools = tuple(map(screen_name, report.tools))
         task_type = screen_name(report.task_type) if report.task_type else task_type_of(tools)
         size = len(report.description) + len(report.prompt_template)

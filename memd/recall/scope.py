@@ -16,7 +16,7 @@ from memd.domain.enums import MemoryLevel
 from memd.domain.memory import MemoryFilter
 from memd.extract.time_words import Grain
 from memd.recall.question import Question
-from memd.store.access import names
+from memd.store.access import agents, names
 from memd.store.file.connect import Reading
 from memd.store.memory import memories, shared
 from memd.store.memory.filters import (
@@ -99,7 +99,7 @@ def caller_scopes(
     Empty for an unknown agent when nothing is shared. With *level*, that of agents that have none
     of their own, also for an agent of level none (SPEC 7.13).
     """
-    if level is not None and (names.level_of(conn, caller.agent_id) or level) is MemoryLevel.NONE:
+    if level is not None and (agents.level_of(conn, caller.agent_id) or level) is MemoryLevel.NONE:
         return []
     agent_key = names.find_agent(conn, caller.agent_id)
     others = shared_scope(conn, agent_key, where, caller) if also_shared else None

@@ -25,7 +25,7 @@ from memd.domain.settings.settings import Settings
 from memd.domain.values import RESERVED_AGENT, Emit, unheard
 from memd.sleep.night.night import Night
 from memd.sleep.night.scheduler import NightScheduler
-from memd.store.access import names
+from memd.store.access import agents
 from memd.store.file.database import Database
 from memd.store.run.runs import RunRow
 
@@ -107,7 +107,7 @@ def _usage_since_last(
 
 async def _first_memory_at(db: Database) -> datetime | None:
     """Return when the first memory was stored, which is when nights start to count."""
-    first_us = await db.read(names.first_us)
+    first_us = await db.read(agents.first_us)
     return from_us(first_us)
 
 

@@ -13,7 +13,7 @@ from memd.base.errors import InvalidError
 from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.settings.consolidation import RetentionRule
 from memd.domain.settings.settings import MemoryConfig, Settings
-from memd.store.access import names
+from memd.store.access import agents, names
 from memd.store.file.connect import Reading, Writing
 
 RULES = (RetentionRule(category=MemoryCategory.EPISODIC, retention_days=30),)
@@ -92,7 +92,7 @@ async def test_pages_of_agents_end_and_have_each_agent_once(house: Rooms) -> Non
     def pages(conn: Reading) -> list[str]:
         met: list[str] = []
         after = None
-        while page := names.list_agents(conn, after, 2):
+        while page := agents.list_agents(conn, after, 2):
             met.extend(row.agent_id for row in page)
             after = page[-1].agent_id
             assert len(met) <= 5

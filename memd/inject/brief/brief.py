@@ -41,7 +41,7 @@ from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.prompt import Prompt, to_preference_line
 from memd.org.org import FactCandidates
-from memd.store.access import names
+from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.session import briefs
@@ -205,7 +205,7 @@ class _BriefBuilder:
         scope = BriefScope(caller.agent_id, self.request.session_id, self.project_id)
 
         def work(conn: Reading) -> BriefMaterial:
-            level = names.level_of(conn, caller.agent_id) or self.room.level
+            level = agents.level_of(conn, caller.agent_id) or self.room.level
             return (
                 BriefMaterial()
                 if level is MemoryLevel.NONE

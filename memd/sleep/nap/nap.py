@@ -53,7 +53,7 @@ from memd.sleep.nap.transaction import NapOutcome, NapTransaction
 from memd.sleep.transcript.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.transcript.messages import Message
 from memd.sleep.window.trigger import METHOD, Reason
-from memd.store.access import names
+from memd.store.access import agents, names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.session import sessions, slots
@@ -136,7 +136,7 @@ class Nap:
 
     async def _nap(self, caller: Caller, request: NapRequest) -> NapResult:
         ERASURES_SEEN.set(self.db.files.erasure_count)
-        level = await self.db.read(names.require_level, caller.agent_id, self.level)
+        level = await self.db.read(agents.require_level, caller.agent_id, self.level)
         caller = await self.db.read(_in_project, caller, request.session_id)
         source, extracted = await self._extract(caller, request)
         if self.writer is not None and request.reason != ASKED:
@@ -186,7 +186,7 @@ class Nap:
 
         Raises as :meth:`nap` does. A memory that its owner deleted counts as new here.
         """
-        await self.db.read(names.require_level, caller.agent_id, self.level)
+        await self.db.read(agents.require_level, caller.agent_id, self.level)
         source, extracted = await self._extract(caller, request)
         texts = [fact.text for fact in (*extracted.facts, *extracted.lessons)]
         texts += [memory.text for memory in extracted.distilled]

@@ -16,8 +16,8 @@ from memd.domain.moving import (
     SessionRecord,
     TextRecord,
 )
-from memd.store.access import names
-from memd.store.access.names import AgentRow
+from memd.store.access import agents, names
+from memd.store.access.agents import AgentRow
 from memd.store.learn import learnings, playbook
 from memd.store.learn.learnings import NewLearning
 from memd.store.memory import memories, preferences, sources
@@ -33,7 +33,7 @@ from memd.store.session import message_index
 
 def store_agent(target: ImportTarget, record: AgentRecord) -> ImportOutcome:
     """Configure an agent, unless it has a configuration here."""
-    current = names.find_configuration(target.conn, record.agent_id)
+    current = agents.find_configuration(target.conn, record.agent_id)
     key = names.ensure_agent(target.conn, record.agent_id, to_us(record.created_at))
     if current is not None and (
         current.level or current.retention_days or current.retention_overrides
@@ -43,7 +43,7 @@ def store_agent(target: ImportTarget, record: AgentRecord) -> ImportOutcome:
     row = AgentRow(record.agent_id, record.level, record.retention_days, overrides)
     if current == row:
         return "known"
-    names.configure(target.conn, key, row)
+    agents.configure(target.conn, key, row)
     return "stored"
 
 
