@@ -206,11 +206,9 @@ class _Output:
 
     def show_ingest(self, title: str, ingested: dict[str, Any]) -> None:
         texts = f"{title} and {len(STATEMENTS)} things a user said"
+        memories = say.count(ingested["memories"], "memory")
         rate = f"{ingested['memories_per_s']:.0f} a second"
-        self._step(
-            "remember",
-            f"{texts}: {ingested['memories']} memories in {ingested['seconds']} s ({rate})",
-        )
+        self._step("remember", f"{texts}: {memories} in {ingested['seconds']} s ({rate})")
         if ingested["preferences"]:
             self._step("", "one of them is a preference, which is in every prompt")
         self._step("ask", "")

@@ -231,10 +231,10 @@ def local_time(text: str, *, zone: bool = False) -> str:
 def count(number: int, noun: str) -> str:
     """Format a number with its noun.
 
-    >>> count(1, "memory"), count(1_200, "memory"), count(0, "message")
-    ('1 memory', '1,200 memories', '0 messages')
+    >>> count(1, "memory"), count(1_200, "memory"), count(0, "day")
+    ('1 memory', '1,200 memories', '0 days')
     """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun}s" if noun.endswith("ay") or noun[-1] != "y" else f"{noun[:-1]}ies"
     return f"{number:,} {noun if number == 1 else plural}"
 
 

@@ -92,6 +92,7 @@ def test_a_person_sets_looks_and_lists(tmp_path: Path) -> None:
             memd("set", "ada", "--retention-days", "soon"),
             memd("set", "ada"),
         ]
+        day = memd("set", "ada", "--retention-days", "1")
         forever = memd("set", "ada", "--retention-days", "forever", "--json")
 
     answer = json.loads(changed.stdout)
@@ -105,4 +106,5 @@ def test_a_person_sets_looks_and_lists(tmp_path: Path) -> None:
     assert refused.returncode != 0
     assert "memory.agents.bob.level" in refused.stderr
     assert [each.returncode for each in wrong] == [2, 2, 2]
+    assert day.stdout.splitlines()[2].split()[:3] == ["kept:", "1", "day"]
     assert json.loads(forever.stdout)["settings"]["retention_days"] is None

@@ -91,6 +91,8 @@ def test_a_restored_store_is_the_backup_whatever_a_kill_left_beside_the_old_one(
     back = memd(home, "restore", answer["replaced"], "--yes")  # what it replaced is whole
     assert back.code == 0, back.err
     assert texts(home) == {"The lamp is green.", "The chair is red."}
+    again = memd(home, "restore", str(copy), "--yes")
+    assert again.err.startswith("restored 1 memory\n"), again.err
     folder = daemon.paths.data_dir
     assert {path.stat().st_mode & 0o077 for path in folder.iterdir()} == {0}
     assert not list(folder.glob("*partial*"))

@@ -82,6 +82,7 @@ def test_who_shakes_no_hands_discovers_and_says_its_revision_each_time(pump: Pum
 def test_resources_show_what_is_remembered_in_fences(daemon: Spawned, pump: Pumped) -> None:
     added = pump.tool("memory_add", text="The plover service listens on port 7411.")
     (memory_id,) = added["structuredContent"]["stored"]
+    assert "It holds 1 memory of agent" in text(pump.tool("memory_status"))
     uris = [each["uri"] for each in pump.ask("resources/list")["result"]["resources"]]
     assert uris == ["memory://brief", "memory://recent"]
     (template,) = pump.ask("resources/templates/list")["result"]["resourceTemplates"]

@@ -75,4 +75,4 @@ def test_too_few_pairs_are_told_by_the_command(tmp_path: Path, model_dir: Any) -
         code, out, _ = typed_at(tmp_path, "tune", "run")
 
         assert code != 0
-        assert "too few pairs to tune on: 0 questions with an answer in 1 memories" in out
+        assert "questions with an answer are needed, and the memories have 0" in out

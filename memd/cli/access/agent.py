@@ -88,7 +88,7 @@ def _print_settings(answer: dict[str, Any]) -> None:
 
 def _format_days(settings: dict[str, Any]) -> str:
     days = settings["retention_days"]
-    return "-" if days is None else f"{days} days"
+    return "-" if days is None else say.count(days, "day")
 
 
 def _format_rules(settings: dict[str, Any]) -> str:

@@ -76,8 +76,8 @@ def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
     days = history["days"]
     added = sum(day["added"] for day in days)
     return [
-        f"memories:   {days[-1]['total']:,}, {added:,} of them from the last {len(days)} days;"
-        f" {metrics['file_bytes'] / 1e6:.1f} MB",
+        f"memories:   {days[-1]['total']:,}, {added:,} of them from the last"
+        f" {say.count(len(days), 'day')}; {metrics['file_bytes'] / 1e6:.1f} MB",
         *_counts("waiting", metrics["queues"]),
         *_counts("records", metrics["records"]),
         f"since the daemon started, {timedelta(seconds=metrics['uptime_s'])} ago:",

@@ -195,16 +195,17 @@ def import_records(
         count += len(batch)
         if not dry_run:
             _send(client, batch, outcome, problems)
-        tell(f"importing {outcome.file.name}, {count:,} records")
+        tell(f"importing {outcome.file.name}, {say.count(count, 'record')}")
     if dry_run:
-        outcome.problems.append(f"{count:,} records; duplicates are detected when they are sent")
+        records = say.count(count, "record")
+        outcome.problems.append(f"{records}; duplicates are detected when they are sent")
     outcome.problems += problems[:_PROBLEMS_TOLD]
     if len(problems) > _PROBLEMS_TOLD:
         outcome.problems.append(f"and {len(problems) - _PROBLEMS_TOLD:,} more")
     if not end_lines:
         raise InvalidError("the file is truncated: its end is missing")
     if problems:
-        raise InvalidError(f"{len(problems):,} of {count:,} records were not imported")
+        raise InvalidError(f"not imported: {len(problems):,} of {say.count(count, 'record')}")
 
 
 def _lines(file: Path, problems: list[str], end_lines: list[int]) -> Iterator[Line]:

@@ -94,15 +94,16 @@ def hold_store(paths: Paths) -> Iterator[None]:
 
 
 def _report(done: Any, keys: list[str]) -> None:
-    say.note(f"restored {done.memories:,} memories")
+    say.note(f"restored {say.count(done.memories, 'memory')}")
     if keys:
         say.note(f"keys: {', '.join(keys)}")
     if done.replaced is not None:
         say.note(f"the previous database is kept: {done.replaced}")
     if done.forgotten:
         say.note(
-            f"memd: {len(done.forgotten)} memories that were forgotten after the backup are back; "
-            "to forget them again, start the daemon and run:"
+            "memd: forgotten after the backup and back now: "
+            f"{say.count(len(done.forgotten), 'memory')}; "
+            "to forget again, start the daemon and run:"
         )
         say.note(f"  memd forget {' '.join(done.forgotten)}")
 
@@ -177,7 +178,7 @@ def repair(yes: options.Yes = False) -> None:
         now_us = SystemClock().now_us()
         done = salvage(paths.database, paths.anchors, _stamp(), now_us, tables())
     if not say.print_if_json(done._asdict()):
-        say.note(f"salvaged {done.kept.get('memory', 0):,} memories; rows by table:")
+        say.note(f"salvaged {say.count(done.kept.get('memory', 0), 'memory')}; rows by table:")
         for name, count in sorted(done.kept.items()):
             say.out(f"{name.replace('_', ' ') + ':':<22} {count:,}")
         _list("lost", done.lost)

@@ -100,7 +100,7 @@ def bench(
     if say.print_if_json(answer):
         return
     if not answer["pairs"]:
-        say.out(f"{answer['memories']} memories are too few for test questions")
+        say.out(f"{say.count(answer['memories'], 'memory')}: too few for test questions")
         return
     columns = (
         word_column("MODEL", "name", whole=True),
@@ -108,7 +108,8 @@ def bench(
         word_column("NDCG@10", lambda model: f"{model['ndcg_10']:.3f}"),
     )
     table(columns, answer["models"])
-    say.note(f"{answer['pairs']} questions over {answer['memories']} memories")
+    memories = say.count(answer["memories"], "memory")
+    say.note(f"{say.count(answer['pairs'], 'question')} over {memories}")
 
 
 def _report(status: dict[str, Any], wait: bool) -> None:
@@ -137,7 +138,7 @@ def _wait(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _share(target: dict[str, Any]) -> str:
-    return f"{target['done']} of {target['total']} memories"
+    return f"{target['done']:,} of {say.count(target['total'], 'memory')}"
 
 
 def find_serving() -> dict[str, Any]:

@@ -88,8 +88,8 @@ class Stages:
             count = request.pairs
         if count < PAIRS_MIN:
             raise InvalidStateError(
-                f"too few pairs to tune on: {count} questions with an answer in {len(texts)}"
-                f" memories; {PAIRS_MIN} are needed",
+                f"too few pairs to tune on: {PAIRS_MIN} questions with an answer are needed, "
+                f"and the memories have {count}",
                 hint="pairs come from conversations: tune again when memd has more of them",
             )
         parts = split_pairs(count, request.validation_split)
