@@ -69,20 +69,25 @@ def demo(
     title, text = _text(file)
     model_dir = Paths.resolve().model_dir
     fetch(model_dir)
-    output = _Output(quiet=say.is_json())
-    output.show_title()
+    _say(say.bold("memd demo") + say.dim("  on a temporary memory; yours is not touched"))
     with daemon(model_dir) as running:
-        output.show_start(running.started_s, running.pid)
+        _step(
+            "start", f"the daemon (process {running.pid}) answers after {running.started_s:.1f} s"
+        )
         loaded_s = _load(running.client)
-        output.show_load(loaded_s)
+        _step("", f"its model is loaded {loaded_s:.1f} s after the first text")
         ingested = _remember(running.client, title, text)
-        output.show_ingest(title, ingested)
+        _say_ingested(title, ingested)
+        _step("ask", "")
         answers = [_ask_question(running.client, question) for question in _questions(file, text)]
         for answer in answers:
-            output.show_answer(answer)
+            _say_answer(answer)
         began = time.monotonic()
     stopped_s = time.monotonic() - began
-    output.show_stop(stopped_s)
+    _say()
+    _step("stop", f"the daemon stopped after {stopped_s:.1f} s; its memory is deleted")
+    _say()
+    _say("Next: " + say.bold("memd service install") + ", then " + say.bold('memd add "..."'))
     say.print_if_json(
         {
             "text": title,
@@ -189,54 +194,36 @@ def _ask_question(client: Client, question: DemoQuestion) -> dict[str, Any]:
     }
 
 
-class _Output:
-    """Output on the terminal; silent for ``--json``."""
+def _say(text: str = "") -> None:
+    """Write a line, none with ``--json``."""
+    if not say.is_json():
+        say.out(text)
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._say = (lambda _text="": None) if quiet else say.out
 
-    def show_title(self) -> None:
-        self._say(say.bold("memd demo") + say.dim("  on a temporary memory; yours is not touched"))
+def _step(name: str, text: str) -> None:
+    _say(f"{say.bold(f'{name:<10}') if name else ' ' * 10}{text}")
 
-    def show_start(self, seconds: float, pid: int) -> None:
-        self._step("start", f"the daemon (process {pid}) answers after {seconds:.1f} s")
 
-    def show_load(self, seconds: float) -> None:
-        self._step("", f"its model is loaded {seconds:.1f} s after the first text")
+def _say_ingested(title: str, ingested: dict[str, Any]) -> None:
+    texts = f"{title} and {len(STATEMENTS)} things a user said"
+    memories = say.count(ingested["memories"], "memory")
+    rate = f"{ingested['memories_per_s']:.0f} a second"
+    _step("remember", f"{texts}: {memories} in {ingested['seconds']} s ({rate})")
+    if ingested["preferences"]:
+        _step("", "one of them is a preference, which is in every prompt")
 
-    def show_ingest(self, title: str, ingested: dict[str, Any]) -> None:
-        texts = f"{title} and {len(STATEMENTS)} things a user said"
-        memories = say.count(ingested["memories"], "memory")
-        rate = f"{ingested['memories_per_s']:.0f} a second"
-        self._step("remember", f"{texts}: {memories} in {ingested['seconds']} s ({rate})")
-        if ingested["preferences"]:
-            self._step("", "one of them is a preference, which is in every prompt")
-        self._step("ask", "")
 
-    def show_answer(self, answer: dict[str, Any]) -> None:
-        self._say(
-            f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}"
-        )
-        for place, memory in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
-            # The score is a probability: it ranks memories, so only the rank is shown.
-            rank = "always" if memory["score"] is None else f"{place}."
-            when = say.dim(str(memory["when"])[:10])
-            room = min(LINE_CHARS, say.width() - TEXT_COLUMN)
-            text = say.passage(memory["text"], answer["question"], room)
-            self._say(f"    {rank:<6}  {when}  {text}")
-        if not answer["answers"]:
-            self._say("    " + say.dim("nothing: no memory answers this question"))
-
-    def show_stop(self, seconds: float) -> None:
-        self._say()
-        self._step("stop", f"the daemon stopped after {seconds:.1f} s; its memory is deleted")
-        self._say()
-        self._say(
-            "Next: " + say.bold("memd service install") + ", then " + say.bold('memd add "..."')
-        )
-
-    def _step(self, name: str, text: str) -> None:
-        self._say(f"{say.bold(f'{name:<10}') if name else ' ' * 10}{text}")
+def _say_answer(answer: dict[str, Any]) -> None:
+    _say(f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}")
+    for place, memory in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
+        # The score is a probability: it ranks memories, so only the rank is shown.
+        rank = "always" if memory["score"] is None else f"{place}."
+        when = say.dim(str(memory["when"])[:10])
+        room = min(LINE_CHARS, say.width() - TEXT_COLUMN)
+        text = say.passage(memory["text"], answer["question"], room)
+        _say(f"    {rank:<6}  {when}  {text}")
+    if not answer["answers"]:
+        _say("    " + say.dim("nothing: no memory answers this question"))
 
 
 START_SECONDS_MAX = 30.0
