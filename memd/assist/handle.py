@@ -66,8 +66,9 @@ def _handle_begin(connection: HookConnection, event: HookEvent, marks: once.Mark
     if event.source in _BRIEF_WITH_PROMPT:
         marks.add(_begin_mark(event))
     else:
-        _print_context(event, join_messages(_brief(connection, event, marks)))
-        _note_brief(event, marks)
+        context = _Context(connection, event, marks)
+        context.add_brief()
+        context.print()
 
 
 def _lacks_brief(event: HookEvent, marks: once.Marks) -> bool:
@@ -96,32 +97,60 @@ def _standing_mark(event: HookEvent) -> str:
     return once.stamp("standing", event.source, event.session)
 
 
-def _untold(answer: dict[str, object], event: HookEvent, marks: once.Marks) -> list[str]:
-    """Return the messages of *answer*, without policies and preferences that the session has.
+class _Context:
+    """What an event adds to the window, marked as told once it is printed.
 
-    What a hook adds stays in the window. So they are told in a brief, when they change, and once
-    an hour: not every assistant says that it compacted its window.
+    What a hook adds stays in the window. So policies and preferences are told in a brief, when they
+    change, and once an hour: not every assistant says that it compacted its window.
     """
-    messages, standing = _messages(answer), answer.get("standing")
-    if not isinstance(standing, int) or not standing:
-        return messages
-    lines = sorted(line for message in messages[:standing] for line in message.split("\n"))
-    is_news = marks.update(_standing_mark(event), "\n".join(lines), once.KEPT_S)
-    return messages if is_news else messages[standing:]
 
+    __slots__ = ("_brief", "_connection", "_event", "_marks", "_messages", "_standing")
 
-def _note_brief(event: HookEvent, marks: once.Marks) -> None:
-    marks.remove(_begin_mark(event))
-    marks.add(_brief_mark(event))
+    def __init__(self, connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+        self._connection, self._event, self._marks = connection, event, marks
+        self._messages: list[str] = []
+        self._standing, self._brief = "", False
 
+    def add_brief(self) -> None:
+        """Add the session's brief, whose beginning or compaction is reported first.
 
-def _brief(connection: HookConnection, event: HookEvent, marks: once.Marks) -> list[str]:
-    """Return the messages of the session's brief."""
-    marks.remove(_standing_mark(event))
-    connection.ask(
-        "session.start", event.session_params
-    )  # first, so that the daemon notes what the session is given
-    return _untold(connection.ask("inject.brief", event.session_params), event, marks)
+        So the daemon notes what the session is given.
+        """
+        self._marks.remove(_standing_mark(self._event))
+        self._connection.ask("session.start", self._event.session_params)
+        self._add(self._connection.ask("inject.brief", self._event.session_params))
+        self._brief = True
+
+    def add_prompt(self, params: dict[str, object]) -> None:
+        """Add the memories for a prompt."""
+        params = {**self._event.session_params, **params}
+        self._add(self._connection.ask("inject.prepare", params))
+
+    def _add(self, answer: dict[str, object]) -> None:
+        """Add the messages of *answer*, without policies and preferences that the session has."""
+        messages, standing = _messages(answer), answer.get("standing")
+        if isinstance(standing, int) and standing:
+            lines = sorted(line for each in messages[:standing] for line in each.split("\n"))
+            text, mark = "\n".join(lines), _standing_mark(self._event)
+            if text == self._standing or self._marks.holds(mark, text, once.KEPT_S):
+                messages = messages[standing:]
+            else:
+                self._standing = text
+        self._messages += messages
+
+    def print(self) -> None:
+        """Print the messages in the assistant's output format; a brief beside a prompt is more."""
+        with_prompt = self._brief and self._event.action == events.PROMPT
+        text = join_messages(self._messages, PRINTED_CHARS_MAX * (2 if with_prompt else 1))
+        output = render_output(self._event.source, self._event.event, text)
+        if output:
+            sys.stdout.write(output + "\n")
+            sys.stdout.flush()
+        if self._standing:
+            self._marks.store(_standing_mark(self._event), self._standing)
+        if self._brief:
+            self._marks.remove(_begin_mark(self._event))
+            self._marks.add(_brief_mark(self._event))
 
 
 def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
@@ -142,22 +171,18 @@ def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
 
 def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
     """Print the memories for a prompt, below the brief where the session still lacks it."""
-    messages: list[str] = []
-    chars_max = PRINTED_CHARS_MAX
+    context = _Context(connection, event, marks)
     try:
         if marks.has(_begin_mark(event)) or (event.begins and _lacks_brief(event, marks)):
-            chars_max *= 2
-            messages += _brief(connection, event, marks)
-            _note_brief(event, marks)
-        params = {
+            context.add_brief()
+        params: dict[str, object] = {
             "query": _both_ends(event.text or ""),
             "token_budget": PROMPT_TOKENS,
             "patience_ms": PATIENCE_MS,
         }
-        answer = connection.ask("inject.prepare", {**event.session_params, **params})
-        messages += _untold(answer, event, marks)
+        context.add_prompt(params)
     finally:
-        _print_context(event, join_messages(messages, chars_max))
+        context.print()
 
 
 def _both_ends(prompt: str) -> str:
@@ -292,14 +317,6 @@ def _newest_that_fit(messages: list[object]) -> list[object]:
             break
         newest.append(message)
     return newest[::-1]
-
-
-def _print_context(event: HookEvent, text: str) -> None:
-    """Print *text* in the assistant's output format."""
-    output = render_output(event.source, event.event, text)
-    if output:
-        sys.stdout.write(output + "\n")
-        sys.stdout.flush()
 
 
 def _messages(result: dict[str, object]) -> list[str]:

@@ -56,21 +56,29 @@ class Marks:
 
     def update(self, name: str, text: str, for_s: float = LASTING_S) -> bool:
         """Store the stamp of *text* under *name*; return False if that was done within *for_s*."""
+        is_new = not self.holds(name, text, for_s)
+        if is_new:
+            self.store(name, text)
+        return is_new
+
+    def holds(self, name: str, text: str, for_s: float = LASTING_S) -> bool:
+        """Return whether the stamp of *text* was stored under *name* within *for_s*."""
         path = os.path.join(self._folder, name)
-        now = stamp(text)
         try:
             stored_s = os.lstat(path).st_mtime
-            if os.readlink(path) == now and time.time() < stored_s + for_s:  # noqa: TID251
-                return False
-            os.unlink(path)
+            return os.readlink(path) == stamp(text) and time.time() < stored_s + for_s  # noqa: TID251
         except OSError:
-            pass
+            return False
+
+    def store(self, name: str, text: str) -> None:
+        """Store the stamp of *text* under *name*, as of now."""
+        self.remove(name)
         try:
             os.makedirs(self._folder, 0o700, exist_ok=True)
-            os.symlink(now, path)  # a dangling link: written and read atomically
+            # A dangling link: written and read atomically.
+            os.symlink(stamp(text), os.path.join(self._folder, name))
         except OSError:
-            return True
-        return True
+            return
 
     def clear(self, now_s: float | None = None) -> None:
         """Delete old marks."""

@@ -316,6 +316,24 @@ def test_what_holds_in_every_prompt_is_told_once_until_it_changes_or_the_window_
         assert is_told(5)
 
 
+def test_what_was_not_read_is_told_again(daemon: Spawned, home: Path, tmp_path: Path) -> None:
+    """A mark says that something was printed, so it is made after that."""
+    base = {"session_id": "st2", "cwd": str(repository(tmp_path / "proj"))}
+
+    def asks(number: int) -> dict[str, str]:
+        return {**base, "prompt_id": f"q{number}", "prompt": f"Sort list {number}, please."}
+
+    with a_desk(daemon, "claude-code") as desk:
+        desk.call("preference.set", name="language", value="Answer in Dutch.")
+        begins = {**base, "source": "startup"}
+        assert unread(home, ["hook", "claude-code", "SessionStart"], begins) == (0, "")
+        assert unread(home, ["hook", "claude-code", "UserPromptSubmit"], asks(1)) == (0, "")
+        (home / "state" / "hooks.log").unlink()  # others look whether nothing was noted
+        for number, is_told in ((2, True), (3, False)):
+            printed = hook(home, "claude-code", "UserPromptSubmit", asks(number))
+            assert ("Answer in Dutch." in printed.added) == is_told
+
+
 def test_the_end_of_a_session_is_napped_over_by_its_transcript(
     daemon: Spawned, home: Path, tmp_path: Path
 ) -> None:
