@@ -2,8 +2,9 @@
 
 The daemon implements MCP. The pump lives as long as the assistant and outlives the daemon:
 the next request after a restart, or after the daemon closed an idle connection, opens a new
-one. Every request is answered exactly once: by the daemon or, when it has gone, by an error.
-A request is never sent twice.
+one. Every request is answered exactly once: by the daemon or, when it has gone, by an error. The
+error of a tool call is a result, for clients hide errors of the protocol from the model. A request
+is never sent twice.
 
 An MCP client does not say in which folder its person works, but starts its servers there. So the
 pump adds the project to each request that reads or adds memories.
@@ -55,6 +56,10 @@ PROJECT = "memd/project"
 _PLACED = frozenset(
     {"tools/call", "resources/read", "prompts/get", "initialize", "server/discover"}
 )
+Request = tuple[object, object]
+"""The id and the method of a request."""
+UNKNOWN: Request = (None, None)
+_ADVICE = " Go on without memory, and tell the user; a later call may work again."
 _MEMBERS = frozenset({"method", "result", "error"})
 _NO_REQUEST = "a line must be a request, an object with a method, or a batch of these"
 _CHUNK_BYTES = 65_536
@@ -71,8 +76,8 @@ class Pump:
         self._client, self._profile = client, profile
         self._project = working_project(dict(os.environ))
         self._sock: socket | None = None
-        self._pending: dict[str, object] = {}
-        """The ids of unanswered requests, by their JSON."""
+        self._pending: dict[str, Request] = {}
+        """The unanswered requests, by the JSON of their ids."""
         self._from_client = b""
         self._from_daemon = bytearray()
         self._to_daemon = bytearray()
@@ -123,7 +128,7 @@ class Pump:
                 self._forward_request(line.strip())
         if len(self._from_client) > 16 * LINE_BYTES_MAX:  # no valid request, so no id to answer
             self._skipping, self._from_client = True, b""
-            self._answer(None, INVALID_REQUEST, "too_large", "a line is too long")
+            self._answer(UNKNOWN, INVALID_REQUEST, "too_large", "a line is too long")
         if not chunk:
             self._until = time.monotonic() + DRAIN_S
 
@@ -132,28 +137,30 @@ class Pump:
         try:
             payload = quick_json.loads(line)
         except (ValueError, RecursionError):
-            self._answer(None, PARSE, "parse", "a line is not JSON")
+            self._answer(UNKNOWN, PARSE, "parse", "a line is not JSON")
             return
         messages = [message for message in _list(payload) if isinstance(message, dict)]
         if not any(_MEMBERS & message.keys() for message in messages):
             # The daemon's answer would name no request, so nobody could be given it.
             request_id = payload.get("id") if isinstance(payload, dict) else None
-            self._answer(request_id, INVALID_REQUEST, "invalid_request", _NO_REQUEST)
+            self._answer((request_id, None), INVALID_REQUEST, "invalid_request", _NO_REQUEST)
             return
-        request_ids = [
-            message["id"] for message in messages if "method" in message and "id" in message
+        requests = [
+            (message["id"], message["method"])
+            for message in messages
+            if "method" in message and "id" in message
         ]
         if len(line) > LINE_BYTES_MAX:
-            for request_id in request_ids:
+            for request in requests:
                 text = f"a request may have {LINE_BYTES_MAX} bytes at most"
-                self._answer(request_id, INVALID_REQUEST, "too_large", text)
+                self._answer(request, INVALID_REQUEST, "too_large", text)
             return
-        if not self._ensure_connected(request_ids):
+        if not self._ensure_connected(requests):
             return
         for message in messages:
             if message.get("method") == "notifications/cancelled":
                 self._pending.pop(_id_key(_params(message).get("requestId")), None)
-        self._pending.update((_id_key(request_id), request_id) for request_id in request_ids)
+        self._pending.update((_id_key(request[0]), request) for request in requests)
         self._to_daemon += self._add_project(payload, messages) or line + b"\n"
         self._send()
 
@@ -171,18 +178,18 @@ class Pump:
         changed = frame(payload)
         return changed if len(changed) <= LINE_BYTES_MAX else b""
 
-    def _ensure_connected(self, request_ids: list[object]) -> bool:
+    def _ensure_connected(self, requests: list[Request]) -> bool:
         """Connect if there are requests; on failure answer them. Return whether connected."""
         if self._sock is not None:
             return True
-        if not request_ids:
+        if not requests:
             return False  # a notification such as "initialized": a new daemon need not know
         try:
             self._connect()
         except LineError as error:
             code = CODES.get(error.kind, NOT_RUNNING)
-            for request_id in request_ids:
-                self._answer(request_id, code, error.kind, str(error))
+            for request in requests:
+                self._answer(request, code, error.kind, str(error))
             return False
         return True
 
@@ -215,14 +222,14 @@ class Pump:
         matched = [
             answer
             for answer in answers
-            if self._pending.pop(_id_key(answer.get("id")), self) != self
+            if self._pending.pop(_id_key(answer.get("id")), None) is not None
         ]
         if matched or len(answers) < len(messages):
             self._write(line)
         for answer in answers:
             if answer.get("id") is None and "error" in answer and self._pending:
                 # The daemon could not read the request, so not its id either.
-                _, request_id = self._pending.popitem()
+                _, (request_id, _) = self._pending.popitem()
                 self._write(frame({**answer, "id": request_id}))
 
     # The connection.
@@ -258,8 +265,8 @@ class Pump:
     def _fail_pending(self, why: str) -> None:
         self._close()
         waiting, self._pending = list(self._pending.values()), {}
-        for request_id in waiting:
-            self._answer(request_id, NOT_RUNNING, "not_running", why)
+        for request in waiting:
+            self._answer(request, NOT_RUNNING, "not_running", why)
 
     def _close(self) -> None:
         if self._sock is not None:
@@ -270,10 +277,18 @@ class Pump:
 
     # To the assistant.
 
-    def _answer(self, request_id: object, code: int, kind: str, text: str) -> None:
+    def _answer(self, request: Request, code: int, kind: str, text: str) -> None:
+        request_id, method = request
         retry = code == NOT_RUNNING
-        error = {"code": code, "message": text, "data": {"kind": kind, "retry": retry}}
-        self._write(frame({"jsonrpc": "2.0", "id": request_id, "error": error}))
+        answer: dict[str, object] = {"jsonrpc": "2.0", "id": request_id}
+        if method == "tools/call":
+            advice = _ADVICE if retry else ""
+            content = {"type": "text", "text": f"Error: {text}.{advice}"}
+            answer["result"] = {"content": [content], "isError": True}
+        else:
+            data = {"kind": kind, "retry": retry}
+            answer["error"] = {"code": code, "message": text, "data": data}
+        self._write(frame(answer))
 
     def _write(self, line: bytes) -> None:
         rest = memoryview(line)

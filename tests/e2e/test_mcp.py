@@ -460,6 +460,10 @@ def test_without_a_daemon_each_request_is_told_how_to_start_one(tmp_path: Path) 
     with pumped(tmp_path, "--profile", "work") as pump:
         pump.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         error = pump.ask("initialize", {"protocolVersion": "2025-06-18"})["error"]
+        result = pump.tool("memory_search", query="tea")
+    assert result["isError"] is True  # for the model: clients hide errors of the protocol from it
+    assert '"memd serve --profile work"' in text(result)
+    assert "tell the user" in text(result)
     assert error["code"] == -32004
     assert error["data"] == {"kind": "not_running", "retry": True}
     assert '"memd serve --profile work"' in error["message"]
@@ -511,9 +515,13 @@ def test_a_request_that_a_dying_daemon_leaves_open_is_answered(tmp_path: Path) -
         pump.ask("ping")
         os.kill(daemon.process.pid, signal.SIGSTOP)
         asked = {pump.post("tools/list"), pump.post("ping")}
-        wait_until(lambda: pump.unread() == 0, "the pump has taken both")
+        called = pump.post("tools/call", {"name": "memory_status"})
+        wait_until(lambda: pump.unread() == 0, "the pump has taken all")
         daemon.process.kill()
-        answers = [pump.line(), pump.line()]
+        answers = [pump.line(), pump.line(), pump.line()]
+    (result,) = (answer["result"] for answer in answers if answer["id"] == called)
+    assert (result["isError"], GONE in text(result)) == (True, True)
+    answers = [answer for answer in answers if answer["id"] != called]
     assert {answer["id"] for answer in answers} == asked
     assert {answer["error"]["message"] for answer in answers} == {GONE}
     assert {answer["error"]["code"] for answer in answers} == {-32004}
