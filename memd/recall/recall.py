@@ -297,11 +297,13 @@ class Recall:
         """Return the preferences of an answer, the relevant ones first, then the newest (SPEC D5).
 
         Where only *matching* ones are asked for, a preference that is a memory is ranked as such;
-        those that were set by name are ranked and gated by themselves. Who asks for "preferences"
-        gets all.
+        those that were set by name are ranked and gated by themselves; they have no tags. Who asks
+        for "preferences" gets all.
         """
         if request.preferences == "first":
             return rows
+        if request.tags:
+            return []
         by_name = {row.name: row for row in rows if row.memory_key is None}
         texts = [
             RankableText(row.name, f"{row.name.replace('_', ' ')}: {row.value}", row.updated_at_us)

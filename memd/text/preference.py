@@ -133,6 +133,18 @@ POINTING = re.compile(
     r"\b(?:the|this|that|these|those|it|its|them|all|here|there|his|her|their|he|she|they|ones?|parts?"
     r"|things?|bit|times?|memory|moments?|way|ever|of|about|so|far|and|or)\b"
 )
+# What an assistant writes of its user, as they would say it themselves.
+_OF_USER = (
+    (re.compile(r"\b(?:the\s+)?user's\s+(?=favou?rite\b)", re.IGNORECASE), "my "),
+    (
+        re.compile(
+            r"\b(?:the\s+)?user\s+(?P<adverb>(?:now|still|really|generally|usually)\s+)?"
+            r"(?P<verb>(?:prefer|hate|always\s+\w+?))s\b",
+            re.IGNORECASE,
+        ),
+        r"I \g<adverb>\g<verb>",
+    ),
+)
 _ARTICLES = frozenset(("a", "an", "the", "my"))
 _PLURAL = re.compile(r"(?<=sh|ch)es$|(?<=[a-z]{3})(?<![suix])(?<!sh|ch)(?<!ie)(?<!he)s$")
 _NON_WORD = re.compile(r"[^\w+#]+")
@@ -151,6 +163,20 @@ def is_preference(text: str) -> bool:
     if not SIGNAL.search(text):
         return False
     return any(True for _ in _statements(text))
+
+
+def is_preference_of_user(text: str) -> bool:
+    """Return whether *text* says in the third person what the user prefers.
+
+    >>> is_preference_of_user("The user prefers tabs."), is_preference_of_user("Ada prefers tabs.")
+    (True, False)
+    >>> is_preference_of_user("User always forgets his umbrella")
+    False
+    """
+    said = text
+    for pattern, own in _OF_USER:
+        said = pattern.sub(own, said)
+    return said != text and is_preference(said)
 
 
 def default_category(text: str, speaker: str | None) -> str:

@@ -116,3 +116,29 @@ def test_what_is_known_or_unknown_is_named_once_and_in_words(pump: Pumped) -> No
         answer = pump.tool(name, id="0123456789abcdef", **more)
         assert answer["isError"]
         assert "memory_search and memory_list show ids" in text(answer)
+
+
+def test_a_search_by_tag_has_nothing_else(client: Client, agent_id: str, pump: Pumped) -> None:
+    prefer(client, agent_id, "pump", "name the heron pump by its number")
+    pump.tool("memory_add", text="The heron pump was serviced in May.", tags=["service", "heron"])
+    pump.tool("memory_add", text="The heron pump was bought in March.", tags=["heron"])
+    query = "When was something done to the heron pump?"
+    assert text(pump.tool("memory_search", query=query)).count("<memory-entry>") >= 2
+    only = text(pump.tool("memory_search", query=query, tags=["heron", "service"]))
+    assert (only.count("<memory-entry>"), "in May" in only) == (1, True)
+    assert "in May" in text(pump.tool("memory_search", query=query, tag="service"))
+    assert text(pump.tool("memory_list", tags=["service"])).count("<memory-entry>") == 1
+
+
+def test_what_it_notes_as_a_wish_of_the_user_is_one(
+    client: Client, agent_id: str, pump: Pumped
+) -> None:
+    """A wish does not age: later memories do not displace it from a brief."""
+    pump.tool("memory_add", text="The user prefers metric units in recipes.")
+    for number in range(60):
+        pump.tool("memory_add", text=f"The owl report number {number} was filed in room {number}.")
+    brief = client.call("inject.brief", {"agent_id": agent_id, "project_id": None})
+    told = "\n".join(message["content"] for message in brief["messages"])
+    assert "[preference | " in told
+    assert "metric units in recipes" in told
+    assert "metric units" in text(pump.tool("memory_search", query="preferences"))

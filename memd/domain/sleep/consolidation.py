@@ -30,11 +30,12 @@ NAP_TAG = "nap"
 EVERYWHERE_TAG = "everywhere"
 FIX_TAG = "fix"
 DIGEST_TAG = "digest"
+WISH_TAG = "preference"
 COMPOSED_TAGS = frozenset(
     (
         "decision",
         "correction",
-        "preference",
+        WISH_TAG,
         "constraint",
         "environment",
         FIX_TAG,

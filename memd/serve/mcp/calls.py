@@ -16,11 +16,13 @@ from memd.base.errors import InternalError, MemdError, MemoryNotFoundError
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.memory import MemoryEntry
 from memd.domain.recall import MemoryChunk
+from memd.domain.sleep.consolidation import WISH_TAG
 from memd.domain.trust import mark, mark_of_shared
 from memd.ingest.arrivals import QUARANTINE_REASON
 from memd.inject.format import fence
 from memd.inject.tools.arguments import NO_MEMORIES, BadArgumentError, category_of, refusal
 from memd.serve.mcp import arguments as read
+from memd.text.preference import is_preference_of_user
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
 
@@ -68,6 +70,7 @@ async def _recall(call: McpCall) -> list[dict[str, Any]]:
     params: dict[str, Any] = {
         "query": read.text(arguments, "query"),
         "categories": read.categories(arguments),
+        "tags": read.tags(arguments),
         "preferences": "matching",
         "show_sources": True,
     }
@@ -80,9 +83,12 @@ async def _recall(call: McpCall) -> list[dict[str, Any]]:
 
 async def _add(call: McpCall) -> Answer:
     arguments = call.arguments()
+    text, tags = read.text(arguments, "text"), read.tags(arguments)
+    if is_preference_of_user(text):
+        tags = [*tags, WISH_TAG]
     params = {
-        "text": read.text(arguments, "text"),
-        "tags": read.tags(arguments),
+        "text": text,
+        "tags": tags,
         "origin": Origin.ASSISTANT,
         "deliberate": True,  # an explicit request, no passing conversation
         **call.once,
@@ -115,6 +121,7 @@ async def _list(call: McpCall) -> Answer:
     params: dict[str, Any] = {
         "limit": read.limit(arguments, LIST_DEFAULT, LIST_MAX),
         "categories": read.categories(arguments),
+        "tags": read.tags(arguments),
         "since": read.moment(arguments, "since"),
         "until": read.moment(arguments, "until"),
     }

@@ -86,6 +86,7 @@ TOOLS: Final[tuple[dict[str, Any], ...]] = (
             query={"type": "string", "description": "the question"},
             limit={"type": "integer", "description": "at most; default: as many as fit"},
             categories=_CATEGORIES,
+            tags={**IDS, "description": "which it must have, all of them"},
         ),
         more=_ALWAYS_LOADED,
     ),
@@ -113,6 +114,7 @@ TOOLS: Final[tuple[dict[str, Any], ...]] = (
         _object(
             limit=_NUMBER,
             categories=_CATEGORIES,
+            tags=IDS,
             since={"type": "string", "description": "date or time (ISO 8601)"},
             until=TEXT,
             after={"type": "string", "description": "next of the page before"},

@@ -18,7 +18,7 @@ from memd.base.limits import (
     BRIEF_RULES_MAX,
     BRIEF_SESSIONS_MAX,
 )
-from memd.domain.sleep.consolidation import COMPOSED_TAGS, EVERYWHERE_TAG
+from memd.domain.sleep.consolidation import COMPOSED_TAGS, EVERYWHERE_TAG, WISH_TAG
 from memd.store.access import names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, keys_array
@@ -26,7 +26,7 @@ from memd.store.search import fulltext
 from memd.store.search.fulltext import CachePart, owner_token
 from memd.text.harms import HARM_BEGINNINGS, HARMS
 
-RULE_KINDS = frozenset({"preference", "constraint"})
+RULE_KINDS = frozenset({WISH_TAG, "constraint"})
 """Kinds of what somebody wants from now on: a brief does not let them age."""
 
 
@@ -92,10 +92,11 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
         latest = _sessions(conn, place)
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
+    place |= {"harms": harms, "rules": keys_array(_find_rules(conn, place))}
     return BriefMaterial(
         (
-            *_list_composed(conn, {**place, "harms": harms}, keys),
-            *_list_stored(conn, {**place, "harms": harms, "since_us": since_us}),
+            *_list_composed(conn, place, keys),
+            *_list_stored(conn, {**place, "since_us": since_us}),
         ),
         tuple(_list_elsewhere(conn, place)),
         _list_superseded(conn, keys, since_us),
@@ -188,7 +189,6 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
         {
             **place,
             "keys": keys_array(keys),
-            "rules": keys_array(_find_rules(conn, place)),
             "kinds": json.dumps(sorted(COMPOSED_TAGS)),
         },
     )
@@ -270,13 +270,20 @@ def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
 
 
 def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
-    """Return the latest memories stored outside of any session, or on purpose, and all harms.
+    """Return the latest memories stored outside of any session, or on purpose; all harms and rules.
 
-    For a project these are its own, and what was stored without one since its last session.
+    For a project these are its own, and what was stored without one since its last session. A rule
+    among them is what was stored under its tag: only its tag tells that it does not age.
     """
     rows = conn.execute(
         """
-        SELECT m.memory_id, NULL, m.category, m.content, m.origin, m.trust, m.session_key,
+        SELECT m.memory_id,
+               (SELECT g.tag
+                  FROM memory_tag AS g
+                 WHERE g.memory_key = m.memory_key
+                   AND g.tag IN (SELECT value FROM json_each(:kinds))
+                 LIMIT 1),
+               m.category, m.content, m.origin, m.trust, m.session_key,
                coalesce(m.occurred_at_us, m.created_at_us), NULL, FALSE, p.project_id
           FROM (SELECT memory_key
                   FROM (SELECT memory_key
@@ -285,7 +292,9 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
                          ORDER BY created_at_us DESC, memory_id
                          LIMIT :most)
                  UNION
-                SELECT value FROM carray(:harms)) AS w
+                SELECT value FROM carray(:harms)
+                 UNION
+                SELECT value FROM carray(:rules)) AS w
                JOIN memory AS m ON m.memory_key = w.memory_key
                LEFT JOIN project AS p
                  ON p.project_key = m.project_key AND m.project_key IS NOT :project_key
@@ -300,7 +309,7 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
            AND NOT EXISTS (SELECT 1 FROM nap_slot AS t WHERE t.memory_key = m.memory_key)
            AND NOT EXISTS (SELECT 1 FROM preference AS f WHERE f.memory_key = m.memory_key)
         """,
-        {**place, "most": BRIEF_LATEST_ITEMS_MAX},
+        {**place, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_LATEST_ITEMS_MAX},
     )
     return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
 
