@@ -20,6 +20,7 @@ from memd.recall.ranking.newer import Kin, find_kin
 from memd.recall.ranking.rankings import (
     Ranked,
     put_digests_first,
+    put_plans_first,
     rank_by_time,
     rank_with_gate,
 )
@@ -84,7 +85,9 @@ def rank_candidates(
     project_id = scopes[0].shown.active_project_id
     request_us = scopes[0].shown.now_us if asked.is_request else None
     items, chance = rank_with_gate(measured, weights, mode, project_id, request_us)
-    if asked.only_time and mode is SearchMode.HYBRID:
+    if asked.plans and mode is SearchMode.HYBRID:
+        items, chance = put_plans_first(items, asked.plans), 1.0
+    elif asked.only_time and mode is SearchMode.HYBRID:
         items, chance = rank_by_time(items, asked, project_id), 1.0
     if asked.last_digests and mode is SearchMode.HYBRID:
         items, chance = put_digests_first(items, asked.last_digests), 1.0

@@ -33,7 +33,7 @@ from memd.recall.retrievers import (
     sparse_search,
 )
 from memd.recall.scope import SearchScope, SearchTarget, search_targets
-from memd.recall.times import event_periods, find_last_digests
+from memd.recall.times import event_periods, find_last_digests, find_plans
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -236,9 +236,11 @@ def parse_search(
     times = find_periods(text, resolved[0].shown.now_us) or event_periods(
         conn, resolved, text, stem
     )
+    asked = question(text, speakers, stem, times, resolved[0].shown.now_us)
     asked = replace(
-        question(text, speakers, stem, times),
+        asked,
         last_digests=find_last_digests(conn, resolved[0], text),
+        plans=find_plans(conn, resolved[0], times) if asked.asks_planned else (),
     )
     tuning = tunings.read_active(conn) if load_tuning else None
     targets = search_targets(conn, resolved, asked)
@@ -264,7 +266,7 @@ def rank_and_finish(
     if (person := query.question.person) is not None and rows > search.rows:
         dense = [person_first(conn, its_keys, person, search.rows) for its_keys in dense]
     keys = [merge_keys(scope, retrieved.targets, dense, retrieved.sparse) for scope in scopes]
-    keys[0] = list(dict.fromkeys([*keys[0], *query.question.last_digests]))
+    keys[0] = list(dict.fromkeys([*keys[0], *query.question.last_digests, *query.question.plans]))
     candidates = rank_candidates(conn, scopes, query, keys)
     if len(candidates.items) < search.minimum:  # counted as shown: a summary may stand for many
         fill = [memories.find_keys(conn, scope.visible, search.minimum) for scope in scopes]

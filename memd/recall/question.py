@@ -14,8 +14,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.extract.times import Period
-from memd.text.languages import ASKS_FOR_ALL, DECIDED, FUNCTION_WORDS, capitals_name, is_english
+from memd.extract.times import Period, asks_ahead
+from memd.text.languages import (
+    ASKS_FOR_ALL,
+    DECIDED,
+    FUNCTION_WORDS,
+    PLANNED,
+    capitals_name,
+    is_english,
+)
 from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD
 
 NAME_WORDS_MAX = 3
@@ -59,8 +66,12 @@ class Question:
     """Whether it names nothing but a time: "what happened last week?"."""
     asks_decided: bool = False
     """Whether it asks for what was decided."""
+    asks_planned: bool = False
+    """Whether it names nothing but a time to come, or asks for what is planned in a time."""
     last_digests: tuple[int, ...] = ()
     """For a question about where the work stopped, the digests that tell it (``times``)."""
+    plans: tuple[int, ...] = ()
+    """For one about what is planned, the memories that name that time, the soonest first."""
 
     @property
     def person(self) -> str | None:
@@ -91,10 +102,11 @@ def question(
     names: frozenset[str],
     stem: Callable[[str], Iterable[str]],
     times: tuple[Period, ...] = (),
+    now_us: int = 0,
 ) -> Question:
     """Parse *text*; *names* are its known speakers, *stem* the index's stemmer.
 
-    *times* are the periods that it names.
+    *times* are the periods that it names at *now_us*.
     """
     # Not casefolded: the index folds words itself, in its own way ("ß" is not "ss").
     words = [match.group() for match in WORD.finditer(unicodedata.normalize("NFC", text))]
@@ -120,19 +132,30 @@ def question(
         times=times,
         asks_when=_ASKS_WHEN.search(text) is not None,
         asks_now=_ASKS_NOW.search(text) is not None,
-        only_time=_is_only_time(times, text),
+        only_time=_is_only_time(times, text, ASKS_FOR_ALL),
+        asks_planned=_asks_planned(times, text, now_us),
         asks_decided=not DECIDED.isdisjoint(word.casefold() for word in words),
     )
 
 
-def _is_only_time(times: Sequence[Period], text: str) -> bool:
-    """Return whether *text* has nothing but *times* and words for "what happened"."""
+def _is_only_time(times: Sequence[Period], text: str, others: frozenset[str]) -> bool:
+    """Return whether *text* has nothing but *times* and *others*, such as "what happened"."""
     if not times or any(one.from_us is None for one in times):
         return False
     for one in reversed(times):
         text = f"{text[: one.start]} {text[one.end :]}"
     left = {match.group().casefold() for match in WORD.finditer(text)}
-    return left <= ASKS_FOR_ALL
+    return left <= others
+
+
+def _asks_planned(times: Sequence[Period], text: str, now_us: int) -> bool:
+    """Return whether *text* asks for what is to come in *times*, and for nothing else."""
+    ends = [one.to_us for one in times if one.to_us is not None and one.to_us > now_us]
+    if not ends or not _is_only_time(times, text, ASKS_FOR_ALL | PLANNED):
+        return False
+    is_ahead = all(one.from_us is not None and one.from_us >= now_us for one in times)
+    words = {match.group().casefold() for match in WORD.finditer(text)}
+    return is_ahead or asks_ahead(text) or not PLANNED.isdisjoint(words)
 
 
 def _proper_terms(

@@ -19,7 +19,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from memd.base.clock import DAY_US, from_us, to_us
+from memd.base.clock import DAY_US, from_us, localize, to_us
+from memd.extract import time_words
 from memd.extract.time_words import Grain
 from memd.extract.times import Event, Period, Side, asks_ahead, find_events, find_periods
 from memd.recall.scope import SearchScope
@@ -232,6 +233,73 @@ def _overlap(asked: Period, period: Period) -> float:
         ),
         default=0.0,
     )
+
+
+# What is planned: "what is on this week?".
+#
+# It has hardly a word of what answers it, and this was said at any time before ("the dentist is
+# next Friday"). So the latest memories that name a time are read, as meant on the day that they
+# are of (decision 0367).
+
+
+PLAN_ROWS = 256  # of the latest that name a time
+PLANS_MAX = 8
+_PLAN_WORDS = tuple(
+    sorted(
+        {*time_words.MONTHS, *time_words.WEEKDAYS, *time_words.UNITS, *time_words.DAY_PARTS}
+        | {word for word, days in time_words.DAYS.items() if days >= 0}
+    )
+)
+_DAY_OR_LESS = frozenset((Grain.HOUR, Grain.DAY))
+_DAYS_MAX = 31  # of a period whose days are looked for as "2026-12-04"
+
+
+def find_plans(conn: Reading, scope: SearchScope, asked: Sequence[Period]) -> tuple[int, ...]:
+    """Return the memories that name a time within one *asked* about, the soonest first."""
+    days = [day for period in asked for day in _list_days(period)]
+    match = fulltext.match_query([*_PLAN_WORDS, *days], scope.owners)
+    keys = fulltext.search_latest(conn, match, PLAN_ROWS)
+    plans: list[tuple[int, int]] = []
+    for row in candidate_rows.read_candidates(conn, scope.indexed, keys):
+        times = find_periods(row.own[:TEXT_CHARS], row.moment_us)
+        begins = [
+            begin
+            for period in asked
+            for time in times
+            for begin in _begins_within(period, time, row.moment_us)
+        ]
+        if begins:
+            plans.append((min(begins), row.memory_key))
+    return tuple(key for _, key in sorted(plans)[:PLANS_MAX])
+
+
+def _list_days(period: Period) -> list[str]:
+    """Return the days of *period* as they are written by number; none of a long one."""
+    low_us, high_us = period.from_us, period.to_us
+    if low_us is None or high_us is None or high_us - low_us > _DAYS_MAX * DAY_US:
+        return []
+    return [f"{localize(from_us(at)):%Y-%m-%d}" for at in range(low_us, high_us, DAY_US)]
+
+
+def _begins_within(asked: Period, time: Period, moment_us: int) -> list[int]:
+    """Return when *time*, named at a moment, begins in *asked*: once for each reading of it.
+
+    What was over at that moment was no plan. Of a longer time that is asked about, neither is what
+    was said of that day: "I fixed it today".
+    """
+    if time.bounds:
+        return []
+    is_short = asked.grain in _DAY_OR_LESS
+    spans = [(time.from_us, time.to_us), *([time.other] if time.other else [])]
+    return [
+        begin_us
+        for begin_us, end_us in spans
+        if begin_us is not None
+        and end_us is not None
+        and end_us > moment_us
+        and (is_short or begin_us > moment_us or time.grain not in _DAY_OR_LESS)
+        and _contains(asked.from_us, asked.to_us, begin_us, end_us)
+    ]
 
 
 # Where the work stopped: "where did we leave off?", "what is still to do?".

@@ -61,6 +61,14 @@ DECIDED = frozenset(
     """.split()  # noqa: SIM905
 )
 """Words that ask for what was decided."""
+PLANNED = frozenset(
+    """
+    plan plans planned planning schedule scheduled upcoming coming due agenda calendar appointment
+    appointments geplant pläne vor ansteht steht stehen termin termine prévu prévus prévue planeado
+    previsto prevista citas programma appuntamenti compromissos gepland afspraken
+    """.split()  # noqa: SIM905
+)
+"""Words that ask for what is to come."""
 ASKS_FOR_ALL = FUNCTION_WORDS | DECIDED | frozenset(_HAPPENED.split())
 """A question of only these words asks for everything."""
 

@@ -83,6 +83,37 @@ async def test_a_question_that_names_nothing_but_a_time_is_answered_with_what_li
     assert sorted(memory.content for memory in answer.memories) == expected
 
 
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is planned this week?", ["boiler", "Lisbon"]),
+        ("what's coming up this week", ["boiler", "Lisbon"]),
+        ("Was ist diese Woche geplant?", ["boiler", "Lisbon"]),
+        ("Anything on tomorrow?", ["boiler"]),
+        ("What do I have next week?", ["choir"]),
+    ],
+)
+async def test_what_is_planned_is_what_names_that_time_whenever_it_was_said(
+    house: Rooms, question: str, expected: list[str]
+) -> None:
+    """Among many that do not, and the soonest first. NOW is a Tuesday."""
+    tomorrow, later = (NOW + timedelta(days=days) for days in (1, 3))
+    items = [saying(40, f"On {tomorrow:%Y-%m-%d} the boiler is serviced.")]
+    items += [saying(2, f"We fly to Lisbon next {later:%A}.")]
+    items += [saying(20, f"The choir sings on {NOW + timedelta(days=9):%d %B}.")]
+    items += [saying(0, "I mended the fence today."), saying(1, "The fence broke yesterday.")]
+    items += [saying(n % 50, f"This number {n} is on the list of what I have.") for n in range(200)]
+    for start in range(0, len(items), 100):
+        batch = IngestManyRequest(items=tuple(items[start : start + 100]))
+        await house.ingest.ingest_many(ADA, batch)
+    await house.queue.drain()
+    answer = await house.recall.recall(ADA, RecallRequest(query=question))
+    contents = [memory.content for memory in answer.memories]
+    assert all(word in text for word, text in zip(expected, contents, strict=False)), contents
+    assert len(contents) >= len(expected)
+    assert not any("fence" in text for text in contents)
+
+
 async def test_of_very_much_in_a_time_a_few_are_told(house: Rooms) -> None:
     items = tuple(saying(1, f"Parcel {n} was sent.") for n in range(40))
     await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))

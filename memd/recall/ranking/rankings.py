@@ -147,12 +147,27 @@ def rank_by_time(
 
 def put_digests_first(items: Sequence[Ranked], digests: Sequence[int]) -> list[Ranked]:
     """Return *items* with the *digests* first, in their order: they answer in any case."""
+    answers, others = _split(items, digests, DIGEST_RELEVANCE)
+    return [*answers, *others]
+
+
+def put_plans_first(items: Sequence[Ranked], plans: Sequence[int]) -> list[Ranked]:
+    """Return *items* with the *plans* first, in their order: they answer, and nothing else does."""
+    answers, others = _split(items, plans, IN_TIME)
+    return [*answers, *(replace(item, passes=False) for item in others)]
+
+
+def _split(
+    items: Sequence[Ranked], keys: Sequence[int], relevance: float
+) -> tuple[list[Ranked], list[Ranked]]:
+    """Return those of *keys*, which answer in any case with *relevance*, and the less likely."""
     by_key = {item.measured.candidate.memory_key: item for item in items}
-    answers = [by_key[key] for key in digests if key in by_key]
-    others = [item for item in items if item.measured.candidate.memory_key not in digests]
-    return [replace(item, relevance=DIGEST_RELEVANCE, passes=True, bar=0.0) for item in answers] + [
-        replace(item, relevance=min(item.relevance, DIGEST_RELEVANCE)) for item in others
-    ]
+    answers = [by_key[key] for key in keys if key in by_key]
+    others = [item for item in items if item.measured.candidate.memory_key not in keys]
+    return (
+        [replace(item, relevance=relevance, passes=True, bar=0.0) for item in answers],
+        [replace(item, relevance=min(item.relevance, relevance)) for item in others],
+    )
 
 
 def _time_fit(item: Ranked, asked: Question) -> float:

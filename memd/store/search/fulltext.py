@@ -234,13 +234,9 @@ def search(conn: Reading, match: str, limit: int) -> list[int]:
     )
 
 
-def find_latest(conn: Reading, beginnings: Sequence[str], owner: str, limit: int) -> list[int]:
-    """Return the *limit* memories stored last that have a word with one of *beginnings*.
-
-    A beginning is compared with stems: "intoler" finds "intolerance", "intoleran" does not.
-    """
+def search_latest(conn: Reading, match: str, limit: int) -> list[int]:
+    """Return the *limit* memories for *match* that were stored last, the latest first."""
     number = generation(conn)
-    any_word = " OR ".join(f"{quote(beginning)}*" for beginning in beginnings)
     return conn.list_ints(
         f"""
         SELECT rowid
@@ -249,8 +245,17 @@ def find_latest(conn: Reading, beginnings: Sequence[str], owner: str, limit: int
          ORDER BY rowid DESC
          LIMIT :limit
         """,
-        {"match": f"owner:{quote(owner)} AND own:({any_word})", "limit": limit},
+        {"match": match, "limit": limit},
     )
+
+
+def find_latest(conn: Reading, beginnings: Sequence[str], owner: str, limit: int) -> list[int]:
+    """Return the *limit* memories stored last that have a word with one of *beginnings*.
+
+    A beginning is compared with stems: "intoler" finds "intolerance", "intoleran" does not.
+    """
+    any_word = " OR ".join(f"{quote(beginning)}*" for beginning in beginnings)
+    return search_latest(conn, f"owner:{quote(owner)} AND own:({any_word})", limit)
 
 
 def search_keys(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[int]:
