@@ -173,10 +173,10 @@ def is_preference_of_user(text: str) -> bool:
     >>> is_preference_of_user("User always forgets his umbrella")
     False
     """
-    said = text
+    words = text
     for pattern, own in _OF_USER:
-        said = pattern.sub(own, said)
-    return said != text and is_preference(said)
+        words = pattern.sub(own, words)
+    return words != text and is_preference(words)
 
 
 def default_category(text: str, speaker: str | None) -> str:

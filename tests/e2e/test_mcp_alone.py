@@ -138,7 +138,7 @@ def test_what_it_notes_as_a_wish_of_the_user_is_one(
     for number in range(60):
         pump.tool("memory_add", text=f"The owl report number {number} was filed in room {number}.")
     brief = client.call("inject.brief", {"agent_id": agent_id, "project_id": None})
-    told = "\n".join(message["content"] for message in brief["messages"])
-    assert "[preference | " in told
-    assert "metric units in recipes" in told
+    lines = "\n".join(message["content"] for message in brief["messages"])
+    assert "[preference | " in lines
+    assert "metric units in recipes" in lines
     assert "metric units" in text(pump.tool("memory_search", query="preferences"))
