@@ -242,7 +242,8 @@ def _overlap(asked: Period, period: Period) -> float:
 # are of (decision 0367).
 
 
-PLAN_ROWS = 256  # of the latest that name a time
+PLAN_ROWS = 128  # of the latest that name a time; as many as other questions have candidates
+PLAN_CHARS = 400  # of each, in which times are looked for
 PLANS_MAX = 8
 _PLAN_WORDS = tuple(
     sorted(
@@ -261,7 +262,7 @@ def find_plans(conn: Reading, scope: SearchScope, asked: Sequence[Period]) -> tu
     keys = fulltext.search_latest(conn, match, PLAN_ROWS)
     plans: list[tuple[int, int]] = []
     for row in candidate_rows.read_candidates(conn, scope.indexed, keys):
-        times = find_periods(row.own[:TEXT_CHARS], row.moment_us)
+        times = find_periods(row.own[:PLAN_CHARS], row.moment_us)
         begins = [
             begin
             for period in asked
