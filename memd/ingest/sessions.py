@@ -26,6 +26,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal, versions
+from memd.store.search.signs import split_signs
 from memd.store.session import (
     message_index,
     projects,
@@ -173,8 +174,9 @@ class Sessions:
         Those that contain all of them; if there are none, those that contain any. A text that
         occurs several times comes once, at its last place.
         """
-        terms = content_words(query.query)[:QUERY_TERMS_MAX]
-        return await self.db.read(_search, caller.agent_id, query, terms) if terms else ()
+        if not content_words(query.query):
+            return ()
+        return await self.db.read(_search, caller.agent_id, query)
 
     async def has_messages(self, caller: Caller) -> bool:
         """Return whether the agent has any searchable message."""
@@ -259,9 +261,8 @@ def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
     return names.find_session(conn, names.find_agent(conn, agent_id), session_id)
 
 
-def _search(
-    conn: Reading, agent_id: str, query: SessionQuery, terms: Sequence[str]
-) -> tuple[SessionHit, ...]:
+def _search(conn: Reading, agent_id: str, query: SessionQuery) -> tuple[SessionHit, ...]:
+    """Return the messages with all the words, or else with any, of signs with any pair."""
     agent_key = names.agent_key(conn, agent_id)
     limits = (
         query.session_id,
@@ -269,7 +270,8 @@ def _search(
         to_us(query.since),
         to_us(query.until),
     )
-    for all_terms in (True, False):
+    for text, all_terms in ((query.query, True), (split_signs(query.query), False)):
+        terms = content_words(text)[:QUERY_TERMS_MAX]
         match = message_index.match_query(terms, agent_key, all_terms=all_terms)
         message_filter = message_index.MessageFilter(agent_key, match, *limits)
         rows = message_index.search(conn, message_filter, query.limit)

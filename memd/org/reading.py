@@ -20,6 +20,7 @@ from memd.store.file.connect import Reading
 from memd.store.org import fact_index, org, org_facts
 from memd.store.org.as_of import FactVersionRow
 from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow, build_author
+from memd.store.search.signs import split_signs
 from memd.text.words import content_words
 
 Row = TypeVar("Row", FactRow | FactVersionRow, OperationRow, SnapshotRow)
@@ -27,8 +28,8 @@ Model = TypeVar("Model")
 
 
 def terms(context: str) -> list[str]:
-    """Return the content words of *context*, QUERY_TERMS_MAX at most."""
-    return content_words(context)[:QUERY_TERMS_MAX]
+    """Return the content words of *context*, of signs the pairs, QUERY_TERMS_MAX at most."""
+    return content_words(split_signs(context))[:QUERY_TERMS_MAX]
 
 
 def find_matching(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.extract.times import Period, asks_ahead
+from memd.store.search.signs import split_signs
 from memd.text.languages import (
     ASKS_FOR_ALL,
     DECIDED,
@@ -38,6 +39,7 @@ _ASKS_NOW = re.compile(
     re.IGNORECASE,
 )
 MARKS = frozenset("?\uff1f\u061f")
+_KANA = re.compile("[\u3040-\u309f]{1,2}")  # of Japanese: particles and endings, as a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +111,13 @@ def question(
     *times* are the periods that it names at *now_us*.
     """
     # Not casefolded: the index folds words itself, in its own way ("ß" is not "ss").
-    words = [match.group() for match in WORD.finditer(unicodedata.normalize("NFC", text))]
+    words = _words(unicodedata.normalize("NFC", text))
     function_words = ENGLISH_FUNCTION_WORDS if is_english(text) else FUNCTION_WORDS
-    meaning = [word for word in words if word.casefold() not in function_words] or words
+    meaning = [
+        word
+        for word in words
+        if word.casefold() not in function_words and not _KANA.fullmatch(word)
+    ] or words
     terms = _stem_words(meaning, stem)
     of_terms = frozenset(terms)
     spoken = {word for name in names for word in name.split()}
@@ -136,6 +142,11 @@ def question(
         asks_planned=_asks_planned(times, text, now_us),
         asks_decided=not DECIDED.isdisjoint(word.casefold() for word in words),
     )
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of *text* in order; of Chinese, Japanese and Korean the pairs of signs."""
+    return WORD.findall(split_signs(text))
 
 
 def _is_only_time(times: Sequence[Period], text: str, others: frozenset[str]) -> bool:

@@ -111,16 +111,13 @@ _SHARED_MIN = 2
 _UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü"}
 _WRITTEN_OUT = re.compile(r"(?<![aeouq])(?:ae|oe|ue)", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+")
-SIGNS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003fffd"
-"""A class of characters: ideographs, kana and hangul, each of which is a token, about."""
-SIGN = re.compile(f"[{SIGNS}]")
 _LATIN_MAX, _ASCII_MAX = "\u024f", "\x7f"
 
 
 def is_english(text: str) -> bool:
     """Return whether *text* can be English, by its letters and its function words.
 
-    A text without any, as a name or a command, can be.
+    A text without any, as a name or a command, can be; so can one with a foreign name in it.
 
     >>> is_english("Who is our dentist?"), is_english("npm test")
     (True, True)
@@ -131,8 +128,9 @@ def is_english(text: str) -> bool:
     letters = "".join(words)
     foreign = sum(letter > _LATIN_MAX for letter in letters)
     others = sum(word in _NOT_ENGLISH or max(word) > _ASCII_MAX for word in words)
+    function_words = sum(word in _FOREIGN for word in words if len(word) > 1)
     english = sum(word in ENGLISH_FUNCTION_WORDS for word in words)
-    return 2 * foreign <= len(letters) and others <= max(1, english)
+    return 2 * foreign <= len(letters) and others <= max(1, english) and function_words <= english
 
 
 def is_foreign(text: str) -> bool:

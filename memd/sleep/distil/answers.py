@@ -38,8 +38,9 @@ from memd.sleep.distil.language.replies import (
     split_asked,
 )
 from memd.sleep.distil.user.acts import BARE_CHARS, Act, approves, judge
+from memd.store.search.signs import SIGN
 from memd.text.alternations import Phrases
-from memd.text.languages import GOES_ON, SIGN
+from memd.text.languages import GOES_ON
 from memd.text.words import sentences
 
 CHARS_MAX = 440

@@ -41,7 +41,7 @@ from memd.sleep.distil.language.left import LABEL, SUMS_UP, closes, drop_farewel
 from memd.sleep.distil.language.prose import sentences as prose_sentences
 from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
 from memd.sleep.distil.user.acts import approves
-from memd.text.languages import SIGNS
+from memd.store.search.signs import SIGNS
 from memd.text.words import content_stems, sentences
 
 DIGEST_TOKENS_MAX = 300

@@ -22,9 +22,10 @@ import apsw
 from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, StorageError
 from memd.base.limits import BUSY_MS_MAX
 from memd.store.file.open_files import find_unwritable
+from memd.store.search.signs import split_signs
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 SQLITE_VERSION_MIN = 3_051_003  # older ones have the WAL-reset bug
 PAGE_BYTES = 16_384
 PAGE_SUM_BYTES = 8
@@ -195,6 +196,11 @@ def _unpack(*packed_text: apsw.SQLiteValue) -> str:
         return ""
 
 
+def _split_signs(*texts: apsw.SQLiteValue) -> apsw.SQLiteValue:
+    (text,) = texts
+    return split_signs(text) if isinstance(text, str) else text
+
+
 def hash_columns(*columns: apsw.SQLiteValue) -> bytes:
     """Return SHA-256 over *columns*, which the triggers of schema.sql store as a row's hash."""
     values = [value.hex() if isinstance(value, bytes) else value for value in columns]
@@ -219,6 +225,9 @@ def prepare(conn: Reading, *, mmap: bool = False) -> None:
     )
     conn.create_scalar_function(
         "sealed", hash_columns, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+    )
+    conn.create_scalar_function(
+        "split_signs", _split_signs, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
     )
     # Otherwise "word" in double quotes falls back to a string when no such column exists.
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)

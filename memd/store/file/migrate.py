@@ -212,7 +212,20 @@ def _from_5(conn: Writing) -> None:
         conn.pragma("legacy_alter_table", False)
 
 
-STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2, 3: _from_3, 4: _from_4, 5: _from_5}
+def _from_6(conn: Writing) -> None:
+    """Index Chinese, Japanese and Korean by pairs of signs: what has such texts is indexed anew."""
+    _create_derived(conn)
+    caches.index_signs(conn)
+
+
+STEPS: Mapping[int, Step] = {
+    1: _from_1,
+    2: _from_2,
+    3: _from_3,
+    4: _from_4,
+    5: _from_5,
+    6: _from_6,
+}
 """The step from each version to the next. Version 1 is the first."""
 
 

@@ -267,7 +267,7 @@ CREATE INDEX memory_turn_by_source ON memory_turn (source_key) WHERE source_key 
 -- The content of the full-text index of messages (message_index.py): the text of every stored
 -- message once, however often it was said. unpacked() is memd's own function (connect.py).
 CREATE VIEW session_words (source_key, content, owner) AS
-SELECT o.source_key, unpacked(o.zlib), 'a' || o.agent_key
+SELECT o.source_key, split_signs(unpacked(o.zlib)), 'a' || o.agent_key
   FROM source AS o
  WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
 
@@ -494,7 +494,7 @@ CREATE INDEX org_fact_by_operation ON org_fact (operation_key) WHERE retracted_a
 
 -- The content of the full-text index of facts (fact_index.py): the current ones.
 CREATE VIEW org_fact_words (fact_key, content, category) AS
-SELECT fact_key, content, category
+SELECT fact_key, split_signs(content), category
   FROM org_fact
  WHERE retracted_at_us IS NULL;
 
@@ -666,12 +666,12 @@ SELECT m.memory_key,
  WHERE m.state IN ('active', 'pending', 'compressed', 'archived');
 
 -- The content of the full-text index, with which its integrity check compares it. The owner token
--- encodes agent and part (a12).
+-- encodes agent and part (a12). split_signs() is memd's own function (connect.py).
 CREATE VIEW memory_words (memory_key, own, context, owner) AS
 SELECT m.memory_key,
-       iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
-           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
-       coalesce(c.context, ''),
+       split_signs(iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
+           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']')),
+       split_signs(coalesce(c.context, '')),
        p.part || m.agent_key
   FROM memory AS m
        JOIN cache_part AS p ON p.memory_key = m.memory_key

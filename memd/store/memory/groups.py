@@ -19,6 +19,7 @@ from memd.domain.sleep.consolidation import (
 )
 from memd.domain.values import RESERVED_AGENT
 from memd.store.file.connect import Reading
+from memd.store.search.caches import text_of
 from memd.store.session.slots import DIGEST
 
 PROTECTED = json.dumps(sorted(PROTECTED_TAGS | {CONSOLIDATED_TAG, COMPRESSED_EXPERIENCE_TAG}))
@@ -61,12 +62,11 @@ _CONSOLIDATED = """
                     WHERE d.from_key = m.memory_key AND s.state <> 'trashed'
                       AND t.tag = 'compressed')
 """
-MEMBERS = """
+MEMBERS = f"""
 SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level, m.project_key,
-       m.origin, m.trust, w.own, m.ordinal, m.part, m.importance, m.created_at_us,
+       m.origin, m.trust, {text_of("m")}, m.ordinal, m.part, m.importance, m.created_at_us,
        m.occurred_at_us, m.state, m.reference
   FROM memory AS m
-       JOIN memory_words AS w ON w.memory_key = m.memory_key
 """
 
 

@@ -52,6 +52,23 @@ def ensure(conn: Writing) -> None:
         message_index.ensure(conn)
 
 
+def index_signs(conn: Writing) -> None:
+    """Index texts with signs anew, in files that were indexed without pairs (schema 6).
+
+    Only indexes that have such texts are built; the others have the same words as before.
+    """
+    if fulltext.generation(conn) and _has_signs(conn, "memory", "content"):
+        fulltext.rebuild(conn)
+    if _has_signs(conn, "org_fact", "content"):
+        fact_index.rebuild(conn)
+    if _has_signs(conn, "source", "unpacked(zlib)"):
+        message_index.start_build(conn)
+
+
+def _has_signs(conn: Reading, table: str, text: str) -> bool:
+    return conn.exists(f"SELECT 1 FROM {table} WHERE split_signs({text}) <> {text}")  # noqa: S608
+
+
 def index(conn: Writing, keys: Sequence[int]) -> None:
     fulltext.index(conn, keys)
     vectors.index(conn, keys)

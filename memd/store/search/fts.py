@@ -12,6 +12,7 @@ from typing import NamedTuple
 import apsw
 
 from memd.store.file.connect import Reading, Writing, keys_array
+from memd.store.search.signs import SIGN, split_signs
 
 # Names of tables and columns are the store's own; nothing else is ever put into the SQL.
 # ruff: noqa: S608
@@ -97,5 +98,13 @@ class FtsTable(NamedTuple):
 
 
 def quote(word: str) -> str:
-    """Return *word* for an FTS5 query: quoted, its syntax is words like any other (H26)."""
-    return '"' + word.replace('"', '""') + '"'
+    """Return *word* for an FTS5 query: quoted, its syntax is words like any other (H26).
+
+    Several signs of Chinese, Japanese or Korean are a phrase of pairs, a single one begins a pair.
+
+    >>> quote('a"b'), quote("名前は"), quote("猫")
+    ('"a""b"', '"名前 は"', '"猫"*')
+    """
+    if SIGN.fullmatch(word):
+        return f'"{word}"*'
+    return '"' + split_signs(word).replace('"', '""') + '"'

@@ -22,6 +22,7 @@ import apsw
 
 from memd.store.file.connect import Reading, Writing
 from memd.store.search.fts import FtsTable, quote
+from memd.store.search.signs import split_signs
 
 # Table names carry a generation, a number from meta; nothing else is ever put into the SQL.
 # ruff: noqa: S608
@@ -141,6 +142,12 @@ def current_build(conn: Reading) -> Build | None:
     return None if value is None else Build(*map(int, value.split()))
 
 
+def rebuild(conn: Writing) -> None:
+    """Build the live generation anew, in one step."""
+    number = generation(conn)
+    conn.execute(f"INSERT INTO fts_{number} (fts_{number}) VALUES ('rebuild')")
+
+
 def start_build(conn: Writing) -> None:
     """Begin a new generation beside the live one, dropping an unfinished one."""
     unfinished = current_build(conn)
@@ -193,7 +200,7 @@ def stemmer(conn: Reading, tokenizer: Sequence[str] = TOKENIZER) -> Callable[[st
 
     def terms(text: str) -> list[str]:
         tokens = tokenize(
-            text.encode(),
+            split_signs(text).encode(),
             apsw.FTS5_TOKENIZE_DOCUMENT,
             None,
             include_offsets=False,
@@ -254,7 +261,7 @@ def find_latest(conn: Reading, beginnings: Sequence[str], owner: str, limit: int
 
     A beginning is compared with stems: "intoler" finds "intolerance", "intoleran" does not.
     """
-    any_word = " OR ".join(f"{quote(beginning)}*" for beginning in beginnings)
+    any_word = " OR ".join(f"{quote(beginning).rstrip('*')}*" for beginning in beginnings)
     return search_latest(conn, f"owner:{quote(owner)} AND own:({any_word})", limit)
 
 

@@ -16,6 +16,7 @@ from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.search import centroids, vectors
+from memd.store.search.caches import text_of
 
 
 class PendingRow(NamedTuple):
@@ -43,11 +44,10 @@ class PendingRow(NamedTuple):
 
 # The statements below are built from this constant.
 # ruff: noqa: S608
-_COLUMNS = """
-SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker, m.memory_id,
-       m.is_summary, a.agent_id, m.created_at_us, m.batch
+_COLUMNS = f"""
+SELECT m.memory_key, m.agent_key, m.state, m.importance, {text_of("m")}, m.content, m.speaker,
+       m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
   FROM memory AS m
-       JOIN memory_words AS w ON w.memory_key = m.memory_key
        JOIN agent AS a ON a.agent_key = m.agent_key
 """
 
@@ -112,11 +112,10 @@ def find_unchanged(conn: Reading, rows: Sequence[PendingRow]) -> frozenset[int]:
     Others were erased, embedded meanwhile, or updated: their new words wait again.
     """
     current = conn.execute(
-        """
-        SELECT m.memory_key, m.state = 'pending', w.own
+        f"""
+        SELECT m.memory_key, m.state = 'pending', {text_of("m")}
           FROM carray(:keys) AS k
                CROSS JOIN memory AS m ON m.memory_key = k.value
-               JOIN memory_words AS w ON w.memory_key = m.memory_key
         """,
         {"keys": keys_array([row.memory_key for row in rows])},
     )

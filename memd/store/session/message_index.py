@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search.fts import FtsTable, quote
+from memd.store.search.signs import join_signs
 
 SNIPPET_WORDS = 32
 _FILLED = "session_words_filled"  # in meta while the index is being filled: the last key in it
@@ -160,7 +161,7 @@ def _snippet(conn: Reading, match: str, key: int) -> str:
         {"match": match, "key": key, "words": SNIPPET_WORDS},
     ).get
     assert isinstance(snippet, str)
-    return snippet
+    return join_signs(snippet)
 
 
 def match_query(terms: Sequence[str], agent_key: int, *, all_terms: bool) -> str:

@@ -1,0 +1,61 @@
+"""Words of Chinese, Japanese and Korean for the full-text indexes: pairs of signs. Pure.
+
+These languages put no space between words, or hang particles on them, so SQLite's tokenizer takes a
+whole clause for one word. Here each run of one script becomes its overlapping pairs, which is the
+usual index of such texts: a name is found in any clause, and a query for several signs is a phrase
+of pairs. A sign alone in its script, as many a Japanese noun, is a word (decision 0380).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+_HANGUL = "\uac00-\ud7af"
+_KANA = "\u3040-\u30ff\uff66-\uff9f"
+_IDEOGRAPHS = "\u3005\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+SIGNS = f"{_KANA}{_IDEOGRAPHS}{_HANGUL}"
+"""A class of characters: ideographs, kana and hangul, each of which is a token, about."""
+SIGN = re.compile(f"[{SIGNS}]")
+_RUN = re.compile(f"[{_IDEOGRAPHS}]+|[\u3040-\u309f]+|[\u30a0-\u30ff\uff66-\uff9f]+|[{_HANGUL}]+")
+_LETTER = re.compile(r"\w")
+_PAIRS = re.compile(f"[{SIGNS}]{{1,2}}(?: [{SIGNS}]{{1,2}})+")
+_IS_HANGUL = re.compile(f"[{_HANGUL}]")
+_PAIR = 2
+
+
+def split_signs(text: str) -> str:
+    """Return *text* with its runs of signs as their pairs, parted by spaces; twice does no more.
+
+    >>> split_signs("猫の名前: 東京都5区, mike")
+    '猫 の 名前: 東京 京都 5 区, mike'
+    """
+    return _RUN.sub(_split, text) if not text.isascii() and SIGN.search(text) else text
+
+
+def join_signs(text: str) -> str:
+    """Return a part of an indexed text with its pairs joined again, for a person to read.
+
+    >>> join_signs("猫 の 名前: 東京 京都 5 区, mike"), join_signs("회의 의는 매주 화요 요일")
+    ('猫の名前: 東京都 5 区, mike', '회의는 매주 화요일')
+    """
+    return _PAIRS.sub(_join, text)
+
+
+def _split(run: re.Match[str]) -> str:
+    signs, text = run.group(), run.string
+    before = " " if run.start() and _LETTER.match(text, run.start() - 1) else ""
+    after = " " if _LETTER.match(text, run.end()) and not SIGN.match(text, run.end()) else ""
+    pairs = [first + second for first, second in pairwise(signs)] or [signs]
+    return f"{before}{' '.join(pairs)}{after}"
+
+
+def _join(pairs: re.Match[str]) -> str:
+    joined = before = ""
+    for pair in pairs.group().split(" "):
+        if len(before) == _PAIR and before[-1] == pair[0]:
+            joined += pair[1:]
+        else:
+            joined += f" {pair}" if before and _IS_HANGUL.match(pair) else pair
+        before = pair
+    return joined
