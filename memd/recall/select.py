@@ -72,6 +72,8 @@ UNEVEN = 0.22
 _UNEVEN_ODDS = 25.0  # of log odds, for each 1 of that deviation above it
 _FARTHER_ODDS = 5.0  # the same, for each 1 that the mean cosine lacks to that of the nearest
 _BAR_MAX = 0.3  # what is as likely as that is told, however it is matched
+UNREAD_SHARE = 0.5
+"""Of the best relevance: what a memory needs for a question that the model does not read."""
 
 
 class Cut(NamedTuple):
@@ -201,11 +203,13 @@ def weigh_evenness(items: Sequence[Ranked], query: str) -> list[Ranked]:
 
     The bar rises, in log odds, by how unevenly the question's tokens are matched, and by how much
     nearer they come to another memory that is worth its place; the nearest needs less than its bar
-    where it is matched evenly. Turns of a dialogue are read with others, what naps composed holds
-    more than one thing, and tokens are those of English: these stay as they are, and so does all
-    where a question asks for what was before.
+    where it is matched evenly. Turns of a dialogue are read with others, and what naps composed
+    holds more than one thing: these stay as they are, and so does all where a question asks for
+    what was before. Tokens are those of English; for other languages see ``_raise_unread_bars``.
     """
-    if not is_english(query) or asks_before(query):
+    if not is_english(query):
+        return _raise_unread_bars(items)
+    if asks_before(query):
         return list(items)
     near = (item.measured.match.mean for item in items if _is_near_bar(item))
     nearest = max(near, default=0.0)
@@ -230,6 +234,20 @@ def _with_bar(item: Ranked, nearest: float) -> Ranked:
     doubt += _FARTHER_ODDS * max(0.0, nearest - match.mean)
     odds = bar / (1 - bar) * math.exp(doubt)
     return replace(item, bar=min(odds / (1 + odds), max(_BAR_MAX, item.bar)))
+
+
+def _raise_unread_bars(items: Sequence[Ranked]) -> list[Ranked]:
+    """Return *items* with bars of at least a half of the best relevance.
+
+    That is of those that are compared by tokens, which the default model does alone: it reads
+    English, and takes all texts of another language for alike (decision 0380).
+    """
+    best = max((item.relevance for item in items if item.passes), default=0.0)
+    least = UNREAD_SHARE * best
+    return [
+        replace(item, bar=max(item.bar, least)) if item.measured.match.mean else item
+        for item in items
+    ]
 
 
 # The cap on foreign sources.

@@ -9,8 +9,8 @@ words, by the whole of recall: words, meaning, ranker and gate as they are shipp
 - ``crossed``: the same store, each fact asked in the two other languages
 
 *first*: the right memory stands first and the gate lets it through. *ten*: among the ten best.
-*held*: a default answer, of as many memories as are worth their place, holds it. *foreign*: of
-eight questions a language that nothing in the store answers, the share that is answered.
+*held*: a default answer, of as many memories as are worth their place, holds it; *entries*: how
+many it holds. *foreign*: the same of eight questions a language that nothing in the store answers.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from bench.samples import Remembered, house_with, ingested
 from bench.stage import model_dir
 from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
+from memd.domain.recall import RecallRequest
 from memd.embedding.embed import EmbedderThread
 from memd.recall.ranking.weights import TuningTrial
 
@@ -102,44 +103,37 @@ async def measured(folder: Path) -> dict[str, Any]:
                 await ingested(house, store, [{"text": text} for text in texts])
             await house.queue.drain()
             for row, puts in questions(facts).items():
-                rows[row] = _share([await asked(house, put) for put in puts])
+                answers = [await asked(house, put) for put in puts]
+                rows[row] = _share(answers, "first", "ten", "held", "entries")
             for store in stores(facts):
                 some = [
                     Put(store, text, None) for each, text in foreign if store in (each, "mixed")
                 ]
                 answers = [await asked(house, put) for put in some]
-                rows[store] |= {
-                    "foreign": round(sum(each["any"] for each in answers) / len(answers), 3)
-                }
+                rows[store]["foreign"] = _share(answers, "entries")["entries"]
     finally:
         await embedder.close()
     return rows
 
 
-async def asked(house: Rooms, put: Put) -> dict[str, bool]:
+async def asked(house: Rooms, put: Put) -> dict[str, int]:
     """Return what came of one question."""
     caller = Caller(agent_id=put.store, method="bench")
     seen = await house.recall.evaluate(caller, put.text, TuningTrial(None))
     best = [each.measured.candidate.own for each in seen.items if each.passes]
-    worth = [
-        each.measured.candidate.own
-        for each in seen.items
-        if each.passes and each.relevance >= each.bar
-    ]
+    result = await house.recall.recall(caller, RecallRequest(query=put.text))
+    contents = [memory.content for memory in result.memories]
     return {
         "first": best[:1] == [put.right],
         "ten": put.right in best[:TOP],
-        "held": put.right in worth,
-        "any": bool(worth),
+        "held": put.right in contents,
+        "entries": len(contents),
     }
 
 
-def _share(answers: Sequence[dict[str, bool]]) -> dict[str, Any]:
-    names = ("first", "ten", "held")
-    return {
-        "questions": len(answers),
-        **{name: round(sum(each[name] for each in answers) / len(answers), 3) for name in names},
-    }
+def _share(answers: Sequence[dict[str, int]], *names: str) -> dict[str, float]:
+    means = {name: sum(each[name] for each in answers) / len(answers) for name in names}
+    return {name: round(mean, 3) for name, mean in means.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -70,13 +70,27 @@ def test_what_is_read_with_others_keeps_its_bar(fields: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["wann hat Jannik Geburtstag?", "ヤニックの誕生日はいつ?", "When did we meet before?"],
+    ("query", "bar"),
+    [
+        ("wann hat Jannik Geburtstag?", 0.45),
+        ("ヤニックの誕生日はいつ?", 0.45),
+        ("When did we meet before?", BAR),
+    ],
     ids=["German", "Japanese", "what was before"],
 )
-def test_of_other_languages_and_of_what_was_before_all_keep_their_bars(query: str) -> None:
-    assert bars(an_item(0.9, 0.8, 0.4), an_item(0.9, 0.3, 0.1), query=query) == [BAR, BAR]
+def test_of_other_languages_and_of_what_was_before_all_have_one_bar(query: str, bar: float) -> None:
+    assert bars(an_item(0.9, 0.8, 0.4), an_item(0.9, 0.3, 0.1), query=query) == [bar, bar]
 
 
 def test_without_tokens_all_keep_their_bars() -> None:
     assert bars(an_item(0.9, 0.0, 0.0)) == [BAR]
+
+
+def test_of_a_question_that_the_model_does_not_read_the_likeliest_are_told() -> None:
+    items = [an_item(0.8, 0.8, 0.1), an_item(0.5, 0.8, 0.1), an_item(0.3, 0.8, 0.1)]
+    assert bars(*items, query="Wann hat Jannik Geburtstag?") == [0.4, 0.4, 0.4]
+
+
+def test_a_model_without_token_vectors_reads_other_languages() -> None:
+    items = [an_item(0.8, 0.0, 0.0), an_item(0.1, 0.0, 0.0)]
+    assert bars(*items, query="Wann hat Jannik Geburtstag?") == [BAR, BAR]
