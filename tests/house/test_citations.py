@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import sources
+from support.sources import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "docs" / "spec"
 PROMISES, EXAMPLES = SPEC / "promises.md", SPEC / "examples.md"
 FOLDERS = ("memd", "tests", "docs", "systemd", "launchd")
@@ -88,11 +89,10 @@ def cited(name: str) -> dict[str, str]:
 
 def prose(path: Path) -> Iterator[str]:
     """Yield the docstrings and comments of a module."""
-    source = path.read_text("utf-8")
-    for node in ast.walk(ast.parse(source)):
+    for node in sources.nodes(path):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield str(node.value.value)
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokenize.generate_tokens(io.StringIO(sources.text(path)).readline):
         if token.type == tokenize.COMMENT:
             yield token.string
 
@@ -165,7 +165,7 @@ def test_no_docstring_or_comment_cites_a_page_that_is_not_here(folder: str) -> N
     offending = {
         f"{path.relative_to(ROOT)}: {text.strip()[:60]}"
         for path in sorted((ROOT / folder).rglob("*.py"))
-        if path.resolve() != THIS and mentioned.search(path.read_text("utf-8"))
+        if path.resolve() != THIS and mentioned.search(sources.text(path))
         for text in prose(path)
         if page.search(text) or begins.match(text)
     }

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from support import sources
+from support.sources import MODULES, ROOT, Function
+
 GLOSSARY = ROOT / "docs" / "glossary.md"
 HAPPENED = frozenset({"found", "said", "told", "wanted", "sought"})
 NAMED_SO = re.compile(
     rf"\b_*(?:{'|'.join(sorted(HAPPENED))})_*\b\s*(?:[\])(,:;=+*@/|&^<>%-]|\b(?:in|as)\b)"
 )
 """What a file must hold to have a name of those; most need not be parsed."""
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IRREGULAR = re.compile(
     r"begun|bought|brought|built|caught|chosen|done|drawn|felt|forgotten|given|gone|got|heard|held"
     r"|hidden|kept|known|laid|led|left|lent|lost|made|meant|met|paid|proven|said|seen|sent|shown"
@@ -40,16 +40,16 @@ def refused() -> set[str]:
 
 def names() -> Iterator[str]:
     """Yield the public classes, functions and methods of memd."""
-    for path in (ROOT / "memd").rglob("*.py"):
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, FUNCTIONS):
+    for path in MODULES:
+        for node in sources.tree(path).body:
+            if isinstance(node, Function):
                 yield node.name
             elif isinstance(node, ast.ClassDef):
                 yield node.name
                 yield from (
                     f"{node.name}.{inner.name}"
                     for inner in node.body
-                    if isinstance(inner, FUNCTIONS)
+                    if isinstance(inner, Function)
                 )
 
 
@@ -79,9 +79,8 @@ def test_a_value_is_called_what_it_is() -> None:
         f"{path.relative_to(ROOT)}: {function.name}: {name}"
         for folder in ("memd", "tests")
         for path in (ROOT / folder).rglob("*.py")
-        if NAMED_SO.search(text := path.read_text("utf-8"))
-        for function in ast.walk(ast.parse(text))
-        if isinstance(function, FUNCTIONS)
+        if NAMED_SO.search(sources.text(path))
+        for function in sources.functions(path)
         for name in _own_names(function) & HAPPENED
     }
     assert sorted(offending) == []
@@ -91,10 +90,8 @@ def test_a_function_is_named_by_what_it_does() -> None:
     """A verb or a noun; a participle says what happened to a value. Properties may name states."""
     offending = {
         f"{path.relative_to(ROOT)}: {function.name}"
-        for path in (ROOT / "memd").rglob("*.py")
-        if any(map(_is_participle, re.findall(r"\bdef (\w+)", text := path.read_text("utf-8"))))
-        for function in ast.walk(ast.parse(text))
-        if isinstance(function, FUNCTIONS)
+        for path in MODULES
+        for function in sources.functions(path)
         if not any(_is_property(decorator) for decorator in function.decorator_list)
         if _is_participle(function.name)
     }
@@ -118,7 +115,7 @@ def _is_participle(name: str) -> bool:
     return bool(IRREGULAR.fullmatch(first) or REGULAR.fullmatch(first))
 
 
-def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+def _own_names(function: Function) -> set[str]:
     """Return what *function* calls itself, what it takes and what it assigns."""
     nodes = list(ast.walk(function))
     taken = {node.arg for node in nodes if isinstance(node, ast.arg)}

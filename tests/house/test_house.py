@@ -8,17 +8,15 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 
 import pytest
 from support.commands import run_python
+from support.sources import MODULES, ROOT, functions, nodes, text, tree
 
 import memd
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "memd"
-MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES_MAX = 400
 LINES_MEDIAN_MIN = 150
 FUNCTION_LINES_MAX = 60
@@ -44,7 +42,7 @@ def test_the_map_names_every_room_and_only_those() -> None:
 def test_a_public_class_name_has_one_meaning() -> None:
     places: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert {name: its for name, its in places.items() if len(its) > 1} == {}
@@ -52,7 +50,7 @@ def test_a_public_class_name_has_one_meaning() -> None:
 
 def test_a_room_has_a_docstring_and_nothing_else_in_its_init() -> None:
     for path in PACKAGE.glob("*/__init__.py"):
-        body = ast.parse(path.read_text("utf-8")).body
+        body = tree(path).body
         assert len(body) == 1, path
         assert ast.get_docstring(ast.Module(body, [])), path
 
@@ -61,7 +59,7 @@ def test_no_module_is_longer_than_a_person_reads_in_one_go() -> None:
     long = {
         str(path.relative_to(ROOT)): count
         for path in MODULES
-        if (count := len(path.read_text("utf-8").splitlines())) > LINES_MAX
+        if (count := len(text(path).splitlines())) > LINES_MAX
     }
     assert not long
 
@@ -70,9 +68,8 @@ def test_a_function_fits_on_a_screen() -> None:
     long = {
         f"{path.relative_to(ROOT)}: {node.name}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and (node.end_lineno or 0) - node.lineno >= FUNCTION_LINES_MAX
+        for node in functions(path)
+        if (node.end_lineno or 0) - node.lineno >= FUNCTION_LINES_MAX
     }
     assert long == set()
 
@@ -83,9 +80,7 @@ def test_no_folder_has_more_modules_than_a_person_looks_through() -> None:
 
 
 def test_a_module_is_seldom_too_short_to_stand_alone() -> None:
-    lines = [
-        len(path.read_text("utf-8").splitlines()) for path in MODULES if path.stem != "__init__"
-    ]
+    lines = [len(text(path).splitlines()) for path in MODULES if path.stem != "__init__"]
     assert median(lines) >= LINES_MEDIAN_MIN
 
 
@@ -94,10 +89,9 @@ def test_a_short_module_is_read_by_more_than_its_neighbour() -> None:
     users: dict[str, set[str]] = defaultdict(set)
     lines: dict[str, int] = {}
     for module in MODULES:
-        text = module.read_text("utf-8")
         name = ".".join(module.relative_to(ROOT).with_suffix("").parts)
-        lines[name] = text.count("\n")
-        for node in ast.walk(ast.parse(text)):
+        lines[name] = text(module).count("\n")
+        for node in nodes(module):
             for imported in names_imported(node):
                 is_late = node.col_offset > 0  # type: ignore[attr-defined]  # of a statement
                 users[imported] |= {name, "late"} if is_late else {name}
@@ -208,12 +202,9 @@ def test_who_loads_the_library_of_the_models_has_told_it_to_be_quiet() -> None:
     """Loaded without, it keeps a device id in the home folder and reports to its maker."""
     loading = 0
     for path in MODULES:
-        text = path.read_text("utf-8")
-        if "fastembed" not in text and "onnxruntime" not in text:
+        if "fastembed" not in text(path) and "onnxruntime" not in text(path):
             continue
-        for function in ast.walk(ast.parse(text)):
-            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
-                continue
+        for function in (tree(path), *functions(path)):
             done = [ast.unparse(statement) for statement in function.body]
             for at, line in enumerate(done):
                 if re.match(r"(import|from) (fastembed|onnxruntime)\b", line):
@@ -223,9 +214,9 @@ def test_who_loads_the_library_of_the_models_has_told_it_to_be_quiet() -> None:
 
 
 def test_every_limit_is_used() -> None:
-    limits = (PACKAGE / "base" / "limits.py").read_text("utf-8")
+    limits = text(PACKAGE / "base" / "limits.py")
     names = set(re.findall(r"^([A-Z][A-Z0-9_]+) = ", limits, re.MULTILINE))
-    elsewhere = "\n".join(path.read_text("utf-8") for path in MODULES if path.name != "limits.py")
+    elsewhere = "\n".join(text(path) for path in MODULES if path.name != "limits.py")
     used = set(re.findall(r"\b[A-Z][A-Z0-9_]+\b", elsewhere))
     assert names
     assert sorted(names - used) == []
@@ -246,5 +237,5 @@ def test_every_limit_says_its_unit() -> None:
 def test_everything_that_tests_import_from_support_is_there() -> None:
     names = {path.stem for path in (ROOT / "tests" / "support").glob("*.py")}
     for path in (ROOT / "tests").rglob("*.py"):
-        for name in re.findall(r"^\s*from support\.(\w+) import", path.read_text("utf-8"), re.M):
+        for name in re.findall(r"^\s*from support\.(\w+) import", text(path), re.M):
             assert name in names, f"{path}: support.{name}"

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from support.sources import MODULES, ROOT, Function, tree
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "memd"
 PARAMETERS_MAX = 4
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 Scope = ast.Module | ast.ClassDef
 
 
-def cut_off(source: str) -> set[str]:
-    """Return the private functions of *source* with many parameters and one caller, or none."""
-    module = ast.parse(source)
+def cut_off(module: ast.Module) -> set[str]:
+    """Return the private functions of *module* with many parameters and one caller, or none."""
     return {
         function.name
         for scope, function in _functions(module, module)
@@ -56,8 +52,8 @@ def _uses(scope: Scope, name: str) -> int:
 def test_a_private_function_with_one_caller_has_few_parameters() -> None:
     offending = {
         path.relative_to(ROOT).as_posix(): names
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if (names := cut_off(path.read_text("utf-8")))
+        for path in MODULES
+        if (names := cut_off(tree(path)))
     }
     assert offending == {}
 
@@ -73,7 +69,7 @@ def test_a_private_function_with_one_caller_has_few_parameters() -> None:
     ],
 )
 def test_one_that_was_cut_off_is_found(source: str) -> None:
-    assert cut_off(source) == {"_f"}
+    assert cut_off(ast.parse(source)) == {"_f"}
 
 
 @pytest.mark.parametrize(
@@ -87,4 +83,4 @@ def test_one_that_was_cut_off_is_found(source: str) -> None:
     ],
 )
 def test_what_is_public_small_or_shared_is_not(source: str) -> None:
-    assert cut_off(source) == set()
+    assert cut_off(ast.parse(source)) == set()

@@ -15,14 +15,13 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel, ValidationError
-from support import settings_page
-from support.daemon import ROOT
+from support import settings_page, sources
 from support.effects import merged, tree
 
 from memd.base.settings import SettingsWarning
 from memd.domain.settings.settings import Settings
 
-TESTS = ROOT / "tests"
+TESTS = sources.ROOT / "tests"
 PLACEHOLDER = re.compile(r"\.<\w+>|\[\]")
 
 SHOWN = {
@@ -111,22 +110,22 @@ def _is_constant(annotation: Any) -> bool:
 
 @cache
 def _tests() -> dict[str, frozenset[str]]:
-    """Return every test, ``file::name``, with the keys that it says it shows."""
+    """Return the tests of each file that shows a setting, ``file::name``, with the keys of each."""
     keys_of = {}
     for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                keys = frozenset(
-                    argument.value
-                    for decorator in node.decorator_list
-                    if isinstance(decorator, ast.Call)
-                    and isinstance(decorator.func, ast.Name)
-                    and decorator.func.id == "shows"
-                    for argument in decorator.args
-                    if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-                )
-                keys_of[f"{path.relative_to(TESTS)}::{node.name}"] = keys
+        name = str(path.relative_to(TESTS))
+        if "@shows(" in sources.text(path) or any(test.startswith(name) for test in SHOWN.values()):
+            for function in sources.functions(path):
+                keys_of[f"{name}::{function.name}"] = frozenset(_keys_shown(function))
     return keys_of
+
+
+def _keys_shown(function: sources.Function) -> Iterator[str]:
+    for decorator in function.decorator_list:
+        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name):
+            for argument in decorator.args if decorator.func.id == "shows" else ():
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument.value
 
 
 def _shown() -> frozenset[str]:
