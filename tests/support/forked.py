@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import gc
 import importlib
+import inspect
 import json
 import os
 import select
@@ -42,7 +43,7 @@ AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "OMP_", "OPENBLAS_")
 """What these variables say is heard at the start of a process, and only then."""
 LIBRARIES = (
     *("fastembed", "httpx", "numpy", "onnxruntime", "psutil", "re2", "rich", "structlog"),
-    *("structlog.dev", "tokenizers", "yaml"),
+    *("structlog.dev", "tokenizers", "watchdog.observers", "yaml"),
 )
 """What memd imports when it first needs it: some of them take longer than a daemon's start."""
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR", "")  # as it was before any test
@@ -361,12 +362,11 @@ def _import_commands() -> None:
 
 
 def _import_daemon(model_dir: str) -> None:
-    """Import all of memd, read the model and describe the methods, before anything is asked."""
+    """Import all of memd, make what it keeps and read the model, before anything is asked."""
     from memd.embedding.model_files import read_manifest
-    from memd.serve.status import document
 
     import_memd()
-    document()
+    _make_what_is_kept()
     manifest = read_manifest(Path(model_dir)) if model_dir else None
     if manifest is not None:
         _read_model(Path(model_dir), manifest)
@@ -394,6 +394,23 @@ def import_memd() -> None:
     secrets = "ghp_0123456789abcdefghijABCDEFGHIJ012345, 4111111111111111, DE89370400440532013000"
     assert redact(secrets) != secrets  # no pattern is made for a text without a sign of one
     assert default_category("Always answer in German", None) == "procedural"
+
+
+def _make_what_is_kept() -> None:
+    """Make what a daemon makes once, when it is first needed, and what a text first needs.
+
+    That are the functions of memd that keep what they return and take nothing, and all phrases.
+    """
+    from memd.text.alternations import Phrases
+
+    for name in modules():
+        for value in list(vars(sys.modules[name]).values()):
+            if hasattr(value, "cache_info") and not inspect.signature(value).parameters:
+                value()
+    for phrases in [each for each in gc.get_objects() if isinstance(each, Phrases)]:
+        compiled = [phrases._phrase(number) for number in range(len(phrases._index.sources))]
+        assert compiled
+        assert phrases._whole
 
 
 def keep() -> None:
