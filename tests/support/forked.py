@@ -410,7 +410,7 @@ def _make_what_is_kept() -> None:
     for phrases in [each for each in gc.get_objects() if isinstance(each, Phrases)]:
         compiled = [phrases._phrase(number) for number in range(len(phrases._index.sources))]
         assert compiled
-        assert phrases._whole
+        assert phrases._whole.pattern == phrases.pattern
 
 
 def keep() -> None:

@@ -180,7 +180,7 @@ class Judge:
         for hand in hands:
             hand.start()
         while self.shared.operations < last and any(hand.is_alive() for hand in hands):
-            time.sleep(0.001)
+            time.sleep(0.005)
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         for hand in hands:
