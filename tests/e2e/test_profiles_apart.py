@@ -102,10 +102,18 @@ async def _written(places: dict[str, Paths]) -> dict[str, list[dict[str, Any]]]:
 Drilled = tuple[Path, dict[str, Paths], dict[str, list[dict[str, Any]]]]
 
 
-def test_no_answer_and_no_error_of_any_method_tells_of_the_other(drilled: Drilled) -> None:
+@pytest.fixture(scope="module")
+def answers(drilled: Drilled) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what each method that reads answers in the one and in the other."""
     _, places, _ = drilled
     with client_of(places["work"]) as one, client_of(places["work-2"]) as second:
-        first, other = everything(one), everything(second)
+        return everything(one), everything(second)
+
+
+def test_no_answer_and_no_error_of_any_method_tells_of_the_other(
+    answers: tuple[dict[str, str], dict[str, str]],
+) -> None:
+    first, other = answers
     assert len(first) == len([name for name, its in methods().items() if not its.writes]) - _left()
     assert {name for name, answer in first.items() if OTHER in answer} == set()
     assert {name for name, answer in other.items() if MARK in answer} == set()
@@ -162,22 +170,22 @@ def test_no_event_of_one_is_heard_in_the_other(drilled: Drilled) -> None:
     assert not set(ID.findall(json.dumps(heard["before"]))) & first
 
 
-def test_an_id_of_the_other_is_as_unknown_as_one_that_never_was(drilled: Drilled) -> None:
+def test_an_id_of_the_other_is_as_unknown_as_one_that_never_was(
+    drilled: Drilled, answers: tuple[dict[str, str], dict[str, str]]
+) -> None:
     """Not found, and in the same words; never "denied", which would say that it is there."""
     _, places, heard = drilled
-    with client_of(places["work"]) as one:
-        text = json.dumps([*everything(one).values(), heard["work"]])
+    text, own = json.dumps([answers[0], heard["work"]]), json.dumps(answers[1])
+    ids = sorted({*ID.findall(text)} - {*ID.findall(own)})
+    assert len(ids) > 10
     with client_of(places["work-2"]) as second:
-        own = set(ID.findall(json.dumps(list(everything(second).values()))))
-        ids = sorted(set(ID.findall(text)) - own)
-        assert len(ids) > 10
+        # The calls write, too: what they leave behind is there after the first of these.
+        list(_answers(second, f"{ids[0][:-6]}00dead"))
         for foreign in (ids[0], ids[-1]):
-            # The calls write, too: what they leave behind is there after the first of these.
-            never = [f"{foreign[:-6]}{end}" for end in ("00dead", "00beef")]
-            answers = [list(_answers(second, each)) for each in (never[0], foreign, never[1])][1:]
-            assert answers[0] == answers[1]
-            assert any(kind == "not_found" for _, kind, _ in answers[0])
-            denied = [(name, text) for name, kind, text in answers[0] if "denied" in kind]
+            became = list(_answers(second, foreign))
+            assert became == list(_answers(second, f"{foreign[:-6]}00beef"))
+            assert any(kind == "not_found" for _, kind, _ in became)
+            denied = [(name, text) for name, kind, text in became if "denied" in kind]
             assert [name for name, text in denied if "ID" in text] == []
 
 
