@@ -37,11 +37,12 @@ from memd.sleep.distil.language.replies import (
     is_denial,
     split_asked,
 )
+from memd.sleep.distil.language.words import SAYS_LITTLE
 from memd.sleep.distil.user.acts import BARE_CHARS, Act, approves, judge
 from memd.store.search.signs import SIGN
 from memd.text.alternations import Phrases
 from memd.text.languages import GOES_ON
-from memd.text.words import sentences
+from memd.text.words import content_stems, sentences
 
 CHARS_MAX = 440
 _SHORT_CHARS = 240
@@ -85,7 +86,6 @@ _NO_LINE = Phrases(
     0,
 )
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST, Act.APPROVAL})
-_SENTENCE_ENDS = (". ", "; ", "? ", "! ", "\u3002", "\uff1f", "\uff01")
 
 
 # "Na, I am fine": nothing more is wanted.
@@ -239,8 +239,11 @@ def _proposal(text: str) -> str:
 
 
 def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | None:
-    """Return the line that shares most words with *user*, at least two, the latest of equals."""
-    mine = long_words(user)
+    """Return the line that shares most words with *user*, at least two, the latest of equals.
+
+    That both "use" something does not make one speak of the other.
+    """
+    mine = frozenset(each for each in long_words(user) if not content_stems(each) <= SAYS_LITTLE)
     best, most = None, _SHARED_WORDS - 1
     for text in reversed(before):
         for line in _FENCED.sub("", text.text).splitlines():
@@ -322,15 +325,20 @@ def cut(text: str, room: int) -> str:
 
     Where words stand without spaces, or one fills the room, it is cut at a character.
 
+    >>> cut("The gate is shut when Mr. Hall has gone home.", 30)
+    'The gate is shut when Mr. …'
+
     >>> cut("Read the handbook", 12), cut("手引きを読んでください", 8)
     ('Read the …', '手引きを読ん …')
     """
     if len(text) <= room:
         return text
     short = text[:room]
-    whole = max(map(short.rfind, _SENTENCE_ENDS))
-    if whole > room / 2:
-        return short[: whole + 1]
+    begun = sentences(short)[-1:]
+    whole = short[: short.rfind(begun[0])].rstrip() if begun else ""
+    whole = max(whole, short[: short.rfind("; ") + 1], key=len)
+    if len(whole) > room / 2:
+        return whole
     end = short.rfind(" ")
     if end <= 0 or (end < room / 2 and SIGN.match(short, room - 1)):
         end = room - 2

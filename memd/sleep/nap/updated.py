@@ -17,6 +17,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
+from memd.sleep.distil.language.words import SAYS_LITTLE
 from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences
 
@@ -54,7 +55,6 @@ _ADDS = re.compile(
 _MARKS = re.compile(
     r"\b(?:from now on|now|please|pls|anymore|any more|instead|lol)\b", re.IGNORECASE
 )
-_SAYS_LITTLE = content_stems("use have get like love need want add make do see go")
 _CLAUSES = re.compile(
     r"[,;:.!?]+(?:\s+|$)|\s+[-\u2013\u2014]\s+|\s+(?:so|but|because|since)\s+", re.IGNORECASE
 )
@@ -153,7 +153,7 @@ def _updates(new: list[_Token], old: list[_Token], own: str) -> bool:
         return False
     rests = _stems(new_kept[alike + 1 :]), _stems(old_kept[alike + 1 :])
     about = _stems(old_kept[:alike]) | (rests[0] & rests[1])
-    if not about - _SAYS_LITTLE or old.index(old_kept[alike]) < _ALIKE_MIN:
+    if not about - SAYS_LITTLE or old.index(old_kept[alike]) < _ALIKE_MIN:
         return False
     values = new_kept[alike].text, old_kept[alike].text
     if any(map(_has_digits, values)):

@@ -158,6 +158,34 @@ def is_noise(read: Command) -> bool:
     return program in _NOISE or not program or _CMDLET.fullmatch(program) is not None
 
 
+# What shows what stands somewhere, a log for one: what it prints is not what became of it.
+_READS = Phrases(
+    r"(?:sudo |cd |export |echo )*(?:cat|bat|less|more|head|tail|z?grep|zcat|egrep|rg|ag|awk|cut"
+    r"|sort|uniq|wc|jq|find|ls|journalctl|dmesg|sed(?! -i)|(?:[\w-]+ ){1,4}logs?)(?!\S)"
+    r"|(?:cd|export|echo) ",
+    0,
+)
+_REMOTE = re.compile(r"""ssh (?:-[46AaCfGgKkMNnqsTtVvXxYy]+ |-\w ?\S+ )*[\w.@-]+ (["']?)(?=\S)""")
+_QUOTED_WORDS = re.compile(r"'[^']*'|\"[^\"]*\"")
+_NEXT_PROGRAM = re.compile(r"\s*(?:&&|\|\|?|;)\s*")
+
+
+def only_reads(read: Command) -> bool:
+    """Return whether a command only shows what stands somewhere, here or on another computer.
+
+    >>> log = "ssh -p 22 prod 'journalctl -u web | tail'"
+    >>> only_reads(Command(log, "ssh")), only_reads(Command("cd a && cat x.log", "cat"))
+    (True, True)
+    >>> only_reads(Command("pytest | tail", "pytest")), only_reads(Command("sed -i 1d x", "sed"))
+    (False, False)
+    """
+    line = read.line
+    if remote := _REMOTE.match(line):
+        line = line[remote.end() :].removesuffix(remote[1])
+    parts = _NEXT_PROGRAM.split(_QUOTED_WORDS.sub("''", line))
+    return all(_READS.match(part) for part in parts if part)
+
+
 def is_check(read: Command) -> bool:
     """Return whether a command checks style or types: what it finds is the code of the moment."""
     return _CHECKING.search(read.about) is not None

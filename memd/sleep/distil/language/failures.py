@@ -1,14 +1,15 @@
 """Whether a tool's run failed, and the line that says best what did. Pure.
 
 A result may be very long, and what a program prints is its own: the exit code decides
-where it is told, else what stands at the head and at the tail.
+where it is told, else what stands at the head and at the tail. What a log or a file says
+is no failure of the command that shows it.
 """
 
 from __future__ import annotations
 
 import re
 
-from memd.sleep.distil.agent.calls import command
+from memd.sleep.distil.agent.calls import command, only_reads
 from memd.sleep.distil.exchanges import Run
 from memd.text.alternations import Phrases
 
@@ -69,7 +70,10 @@ def has_failed(run: Run) -> bool:
             return code[1] != "0"
     if head.lstrip().startswith(("<tool_use_error>", "Error:", "error:")):
         return True
-    return command(run) is not None and any(map(_prints_failure, _lines(run.result)))
+    called = command(run)
+    if called is None or only_reads(called):
+        return False
+    return any(map(_prints_failure, _lines(run.result)))
 
 
 def error_line(result: str) -> str:

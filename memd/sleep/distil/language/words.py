@@ -21,7 +21,7 @@ from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
 from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS, PROSE_WORDS, has_english_word
 from memd.text.quotation import without_dictation
-from memd.text.words import sentences
+from memd.text.words import content_stems, sentences
 
 TEXT_CHARS_MAX = 200_000
 """What of one message is read: nobody writes more by hand."""
@@ -250,6 +250,10 @@ def words(text: str) -> Words:
         paragraphs, rules = paragraphs[:1], ()
     own_words = Words(tuple(paragraphs), pasted.strip(), plan=plan, is_brief=is_brief, rules=rules)
     return own_words._replace(is_answer=answer is not None)
+
+
+SAYS_LITTLE = content_stems("use have get like love need want add make do see go work")
+"""The stems of verbs that any two sentences may have: they say nothing of what either is about."""
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -271,3 +271,15 @@ def test_a_value_that_was_asked_for_is_how_something_is(
         assert any(
             each.text.startswith(f"User: {user}") for each in distil(ReadSession.of(messages))
         )
+
+
+def test_who_uses_something_answers_nothing_that_uses_another() -> None:
+    before = "The test compares paths as strings, and Windows uses backslashes."
+    assert text_of("drop it. nobody uses logsieve on windows arm", before) is None
+    assert text_of("the test of the strings can go", before) == before
+
+
+def test_a_text_is_not_cut_after_an_abbreviation() -> None:
+    assert cut("It is shut. It takes a while, compared vs. the other gate", 44) == (
+        "It is shut. It takes a while, compared vs. …"
+    )

@@ -79,3 +79,14 @@ def test_the_exit_code_alone_says_nothing_where_a_line_says_why() -> None:
     result = "Error: Exit code 1\nE   ModuleNotFoundError: No module named 'stripe'"
 
     assert error_line(result) == "E ModuleNotFoundError: No module named 'stripe'"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cat app.log", "ssh -p 22 prod 'journalctl -u web -n 20'", "docker compose logs web | tail"],
+)
+def test_what_a_log_says_is_no_failure_of_the_command_that_shows_it(line: str) -> None:
+    printed = "redis.exceptions.ConnectionError: Error while reading from localhost"
+    assert has_failed(_run("Bash", {"command": "make"}, printed))
+    assert not has_failed(_run("Bash", {"command": line}, printed))
+    assert has_failed(_run("Bash", {"command": line}, f"Exit code 1\n{printed}"))
