@@ -62,6 +62,12 @@ _REPORTS = Phrases(
     r"(?:implemented|replaced|added|removed|fixed|updated|renamed|moved|changed|created|rewr(?:ote|itten)"
     r"|pushed|committed|merged|deployed|reverted|cleaned|applied|formatted)\b"
 )
+_LEAVES_WORDS_MAX: Final = 10
+# Who goes says why, and that is of the moment: "gotta run, train leaves in 10".
+_LEAVES = Phrases(
+    r"\b(?:brb|ttyl|gtg|gotta (?:go|run|dash)(?! (?:to|the|an?|it|this|that|my|our|all|through|thru"
+    r"|with|for|on|over|back)\b))\b"
+)
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CLAUSE = re.compile(
     r"[,;:()\u3001\uff0c\uff1b\uff1a\u2026]+\s*|\.{3,}\s*|\s[-\u2013\u2014]+\s|\s(?=\u00bf)"
@@ -97,6 +103,8 @@ def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
         return None
     if _COMMAND.match(text):
         return Passing.REQUEST
+    if len(text.split()) <= _LEAVES_WORDS_MAX and _LEAVES.search(text) and "?" not in text:
+        return Passing.REMARK
     kinds: set[Passing] = set()
     for sentence in sentences(_FENCED.sub("\n", text).translate(_APOSTROPHES)):
         kind = _classify_sentence(sentence, by_assistant=by_assistant)

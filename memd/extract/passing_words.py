@@ -108,6 +108,7 @@ ASKS_UNMARKED = opening(
     r"|was|"
     r"were|would|will|about|come|many|much|long|often|far|else|kind of|happens?|happened|to)",
     r"(?:what|who|where|how)(?:'s|'re)(?! more)",
+    r"(?:what|which) \w+ (?:is (?:it|he|she)|(?:are|do|did|can|should|will) (?:i|we|you|they))",
     r"is there, are there, do we have, do you (?:know|have|think|see|remember|mean|want),"
     r" does (?:it|"
     r"this|that), did (?:you|it|we), should (?:i|we), have you, any idea, i wonder,"

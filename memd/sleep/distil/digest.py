@@ -27,6 +27,7 @@ from memd.sleep.distil.agent.outcomes import (
     trust_in_conclusion,
 )
 from memd.sleep.distil.agent.put_off import OpenPoint
+from memd.sleep.distil.agent.small_talk import without_small_talk
 from memd.sleep.distil.agent.unfinished import find_unfinished
 from memd.sleep.distil.agent.work import (
     addresses,
@@ -101,7 +102,9 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
     *memories* has, but how the first begins.
     At most DIGEST_TOKENS_MAX tokens, by four characters to a token and by word pieces.
     """
-    requests = list(_requests(exchanges))
+    memories = tuple(memories)
+    worked = without_small_talk(exchanges, memories)
+    requests = list(_requests(worked))
     if not requests:
         return ""
     first, between, last = _split_requests(requests, memories)
@@ -114,7 +117,7 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
         "Commands that worked": "; ".join(working_commands(ran)),
         "Addresses": ", ".join(addresses(exchanges, ran)),
         "Went wrong": last_failure(ran),
-        **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
+        **_ending_fields(_last_outcome(worked), find_unfinished(exchanges)),
         "Also asked": DIGEST_JOINT.join(_more_requests(between)),
     }
     is_known = any(text for name, text in fields.items() if name not in _OF_ANY_TALK)

@@ -468,3 +468,48 @@ def test_requests_that_all_are_memories_are_told() -> None:
     *_, last = distil(ReadSession.of(messages))
     assert last.kind is NapKind.DIGEST
     assert _fields(last.text)["Asked first"] == rule
+
+
+WORK = (
+    _exchange(0, "Let the importer wait for the queue.", "It waits.", runs=[_edit("a/run.py")]),
+    _exchange(2, "is the port of the queue read late?", "The port is read by `run.py` at the end."),
+)
+
+
+@pytest.mark.parametrize(
+    ("user", "answers"),
+    [
+        ("good. what's the weather like in oslo", ["Mild and rainy, as in most Novembers."]),
+        ("gotta run, train leaves in 10", []),
+        ("phew. weekend!", []),
+    ],
+)
+def test_small_talk_is_not_how_a_session_ended(user: str, answers: list[str]) -> None:
+    assert digest([*WORK, _exchange(4, user, *answers)]) == digest(WORK)
+
+
+@pytest.mark.parametrize(
+    ("user", "answers"),
+    [
+        ("and on windows?", ["There nothing waits."]),
+        ("build an installer for windows", []),
+        ("which is thursday evening as always", []),
+        ("how long does the importer wait?", ["One minute."]),
+        ("night mode for all pages", ["It is there."]),
+    ],
+)
+def test_what_goes_on_with_the_work_or_orders_some_is_no_small_talk(
+    user: str, answers: list[str]
+) -> None:
+    assert digest([*WORK, _exchange(4, user, *answers)]) != digest(WORK)
+
+
+def test_what_a_memory_was_made_of_is_no_small_talk() -> None:
+    told = _exchange(4, "who runs the mill?", "Heike has run the mill of the village since June.")
+    memory = NapMemory("Heike has run the mill.", NapKind.OUTCOME, (4,), "s", Origin.ASSISTANT)
+    assert digest([*WORK, told], [memory]) != digest([*WORK, told]) == digest(WORK)
+
+
+def test_a_talk_without_any_work_may_end_with_anything() -> None:
+    talk = [_exchange(0, "Who wrote the Iliad?", "Homer did."), _exchange(2, "And rain in Oslo?")]
+    assert "rain in Oslo" in digest(talk)
