@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
+from memd.sleep.distil.agent.reports import PAGE_SLOT
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import PLAN_SLOT, Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language import phrases
@@ -116,8 +117,8 @@ class JudgedSentences(NamedTuple):
 def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
     """Return whether a memory composed of *judged* sentences is worth keeping.
 
-    Always are commands, the user's words with what came of them, what they say plainly, and what
-    harms somebody.
+    Always are commands, the user's words with what came of them, what they say plainly, what harms
+    somebody, and the sections of a page: no sentence of theirs is judged, and they only fill.
     """
     memory, head = candidate.memory, sentence_head()
     if is_always_kept(memory):
@@ -137,7 +138,7 @@ def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
 
 def is_always_kept(memory: NapMemory) -> bool:
     """Return whether *memory* is kept whatever a model tells of its sentences."""
-    if OUTCOME_PART in memory.text or memory.slot.startswith(COMMANDS_SLOT):
+    if OUTCOME_PART in memory.text or memory.slot.startswith((COMMANDS_SLOT, PAGE_SLOT)):
         return True
     return memory.origin is Origin.PERSON and any(map(tells_harm, sentences(memory.text)))
 

@@ -33,7 +33,7 @@ STRETCH_TOKENS = 30_000
 STRETCH_MEMORIES, SURE_MEMORIES = 12, 24
 """So many of a stretch are kept, and so many where the user says in so many words that it lasts."""
 _STRETCH_CHARS = STRETCH_TOKENS * CHARS_PER_TOKEN
-_FILLED = 5  # of a stretch, up to which what only fills is kept
+_FILLED = 6  # of a stretch, up to which what only fills is kept
 ALIKE = 0.72
 """The share of words from which two memories say the same."""
 _REPEATED = 0.85  # of the words of a sentence of an outcome, and how many sentences back

@@ -34,7 +34,8 @@ from memd.text.alternations import Phrases
 
 ANSWER_CHARS_MIN = 900
 SECTION_CHARS_MAX = 700
-SECTION_SLOTS = ("report:", "page:", "plan")
+PAGE_SLOT = "page:"
+SECTION_SLOTS = ("report:", PAGE_SLOT, "plan")
 """The prefixes of the slots of sections."""
 _SAID_CHARS_MIN = 100  # a step or a header alone says nothing a week later
 _SECTIONS_MIN, _SECTIONS_MAX = 2, 5
@@ -42,6 +43,7 @@ _CHARS_A_SECTION = 700  # a text has a memory for each, of its best sections
 _SENTENCES_MAX = 5
 _LEAST = 1.0  # the score from which a sentence is told
 _TITLE_CHARS_MAX = 90
+_BOLD_LEVEL = 7
 _TEXTS_BACK = 3
 _RUNS_MIN = 8  # of an exchange in which the agent worked by itself
 _SCORES = {NapKind.DECISION: 0.55, NapKind.OUTCOME: 0.35}
@@ -89,7 +91,7 @@ def reports(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
                 candidates += _memories(plan, NapKind.DECISION, run.place, "plan", "Plan approved")
             elif page := written_page(run):
                 candidates += _memories(
-                    page, NapKind.OUTCOME, run.place, f"page:{edited_path(run)}", ""
+                    page, NapKind.OUTCOME, run.place, f"{PAGE_SLOT}{edited_path(run)}", ""
                 )
         if after is None or len(exchange.runs) >= _RUNS_MIN:
             candidates += _answer_memories(exchange, after.user if after else "")
@@ -183,7 +185,7 @@ def _memories(
         above = ": ".join(filter(None, (label, called)))
         _, heading, summary = parts[at]
         head = " \u2013 ".join(filter(None, (above, heading)))
-        score = _PAGE_SCORE if slot.startswith("page:") else _SCORES[kind]
+        score = _PAGE_SCORE if slot.startswith(PAGE_SLOT) else _SCORES[kind]
         memory = NapMemory(
             f"{head}: {summary}" if head else summary,
             kind,
@@ -226,28 +228,40 @@ def sections(text: str) -> tuple[str, list[TextSection]]:
     >>> title, [tuple(part) for part in parts]
     ('Ports', [('', 'Of the lab.'), ('Web', 'It is `80`.')])
     """
-    title, heading = "", ""
+    title = ""
     body: list[str] = []
-    result: list[TextSection] = []
+    result = [("", "", body)]
+    parents: list[tuple[int, str]] = []
     fenced = False
     for raw in text.splitlines():
         line = raw.strip()
         fenced ^= line.startswith(FENCES)
-        named = "" if fenced else _heading(line)
+        named, level = ("", 0) if fenced else _heading(line)
         if not named:
             body.append(raw)
             continue
         if line.startswith("# ") and not title:
             title, named = _PLAN.sub("", named), ""
-        result.append(TextSection(heading, "\n".join(body).strip()))
-        heading, body = named, []
-    result.append(TextSection(heading, "\n".join(body).strip()))
-    return title, [each for each in result if each.body]
+        parents = [each for each in parents if each[0] < level]
+        body = []
+        result.append((parents[-1][1] if parents else "", named, body))
+        parents.append((level, named))
+    return title, list(_as_sections(result))
 
 
-def _heading(line: str) -> str:
-    """Return the heading that *line* is, without its number; "" for any other line."""
+def _as_sections(parts: Sequence[tuple[str, str, Sequence[str]]]) -> Iterator[TextSection]:
+    """Yield the sections that say something, of the heading above each, its own, and its lines."""
+    count = Counter(named for _, named, _ in parts)
+    for above, named, body in parts:
+        if text := "\n".join(body).strip():
+            is_told_above = above and named and count[named] > 1
+            yield TextSection(f"{above}: {named}" if is_told_above else named, text)
+
+
+def _heading(line: str) -> tuple[str, int]:
+    """Return the heading that *line* is, without its number, and its level; "" for another line."""
     marked = HEADLINE.fullmatch(line)
     bold = _BOLD_LINE.fullmatch(line)
     named = marked[2] if marked else bold[1] if bold else ""
-    return _NUMBER.sub("", plain(named)).strip(" :.*")[:_TITLE_CHARS_MAX]
+    level = len(marked[1]) if marked else _BOLD_LEVEL
+    return _NUMBER.sub("", plain(named)).strip(" :.*")[:_TITLE_CHARS_MAX], level

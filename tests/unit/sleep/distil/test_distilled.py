@@ -527,7 +527,7 @@ def test_commands_take_the_room_of_one_memory() -> None:
     commands = [candidate(each, f"{COMMANDS_SLOT}{each}", fills=False) for each in purposes]
     sections = [candidate(each, each, fills=True) for each in names]
     kept = select_candidates([*commands, *sections], [user("x" * STRETCH_TOKENS)])
-    assert [each.text for each in kept] == [*purposes, *names[:4]]
+    assert [each.text for each in kept] == [*purposes, *names[:5]]
     more = ("thicket", "cellar", "ribbon", "anvil", "saddle", "copper", "tunnel", "velvet")
     facts = [candidate(each, each, fills=False) for each in (*names, *more)]
     kept = select_candidates([*commands, *facts], [user("x" * 4 * STRETCH_TOKENS)])

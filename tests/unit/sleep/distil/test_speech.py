@@ -10,6 +10,7 @@ from memd.domain.sleep.consolidation import OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.agent.outcomes import SHORT_ANSWER
 from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.agent.reports import PAGE_SLOT
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.words import letters, words
@@ -289,6 +290,7 @@ def candidate(text: str, kind: NapKind, slot: str = "slot") -> NapCandidate:
         candidate("No network in tests.", NapKind.CONSTRAINT)._replace(score=0.65),
         candidate(f"go{OUTCOME_PART}Done.", NapKind.DECISION),
         candidate("To run the tests here: npm test", NapKind.ENVIRONMENT, f"{COMMANDS_SLOT}test"),
+        candidate("Recommendation: store it in git notes.", NapKind.OUTCOME, f"{PAGE_SLOT}a.md:1"),
     ],
 )
 def test_wishes_commands_and_what_the_user_began_are_always_kept(kept_always: NapCandidate) -> None:

@@ -125,3 +125,9 @@ def test_a_heading_that_comes_again_has_a_slot_of_its_own() -> None:
     slots = [each.memory.slot for each in reports([worked(again)])]
     assert len(slots) == len(set(slots)) == 2
     assert slots[1] == f"{slots[0]}#2"
+
+
+def test_a_heading_that_comes_again_is_told_with_the_one_above_it() -> None:
+    page = "# Ports\n## 1. Web\n### Choice\nIt is 80.\n## 2. Mail\n### Choice\nIt is 25.\n### Price\nNo."
+    _, parts = sections(page)
+    assert [each.heading for each in parts] == ["Web: Choice", "Mail: Choice", "Price"]
