@@ -9,8 +9,8 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.agent.outcomes import SHORT_ANSWER
-from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.agent.reports import PAGE_SLOT
+from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.words import letters, words

@@ -128,6 +128,6 @@ def test_a_heading_that_comes_again_has_a_slot_of_its_own() -> None:
 
 
 def test_a_heading_that_comes_again_is_told_with_the_one_above_it() -> None:
-    page = "# Ports\n## 1. Web\n### Choice\nIt is 80.\n## 2. Mail\n### Choice\nIt is 25.\n### Price\nNo."
-    _, parts = sections(page)
+    web, mail = "## 1. Web\n### Choice\nIt is 80.", "## 2. Mail\n### Choice\nIt is 25."
+    _, parts = sections(f"# Ports\n{web}\n{mail}\n### Price\nNone.")
     assert [each.heading for each in parts] == ["Web: Choice", "Mail: Choice", "Price"]
