@@ -221,11 +221,24 @@ _GREETED = "|".join(
     )
 )
 _TABLES = ",".join((_ACKNOWLEDGEMENTS.rstrip(), _GERMAN.rstrip(), _ROMANCE.rstrip(), _DUTCH))
-# Atomic groups with the longest first prevent backtracking in long texts.
-ACKNOWLEDGES = Phrases(
-    rf"(?>\W*+(?:{longest_first(_TABLES)})(?![\w']))++"
-    rf"(?:(?:{_CALLED}),\s+[^\W\d_]+|(?:{_GREETED})\s+(?-i:[A-Z\u00c0-\u00de])[^\W\d_]+)?\W*"
+_ONE = Phrases(rf"(?:{longest_first(_TABLES)})(?![\w'])")
+_END = Phrases(
+    rf"(?:(?:{_CALLED}),\s+[^\W\d_]+|(?:{_GREETED})\s+(?-i:[A-Z\u00c0-\u00de])[^\W\d_]+)?\W*\Z"
 )
+
+
+def acknowledges(text: str) -> bool:
+    """Return whether *text* is one acknowledgement or several, and no more.
+
+    Of two that begin alike the longer one counts.
+
+    >>> acknowledges("Ok, thanks a lot!"), acknowledges("ok, port 80"), acknowledges("...")
+    (True, False, False)
+    """
+    at = _ONE.repeated(text)
+    return at > 0 and _END.match(text, at) is not None
+
+
 CJK_ACKNOWLEDGES = Phrases(
     r"(?>\W*+(?:OKです|好的?|嗯+|行|可以|谢谢你?|謝謝|多谢|明白了?|知道了|收到|对的?|對|是的?|没问题|沒問題|不用|不客气|继续|繼續|你好"
     r"|はい|うん|ええ|いいえ|ありがとう(?:ございます|ございました)?|どうも|了解(?:です|しました)?|わかった|わかりました|分かりました"

@@ -17,7 +17,7 @@ import re
 from typing import Final
 
 from memd.domain.enums import Passing
-from memd.extract.acknowledgements import ACKNOWLEDGES, CJK_ACKNOWLEDGES
+from memd.extract.acknowledgements import CJK_ACKNOWLEDGES, acknowledges
 from memd.extract.passing_words import (
     ASKS,
     ASKS_UNMARKED,
@@ -134,7 +134,7 @@ def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
     if not _WORD.search(bare):
         return Passing.ACKNOWLEDGEMENT
     is_asked = _ends_with_question_mark(sentence)
-    if not is_asked and ACKNOWLEDGES.fullmatch(bare):
+    if not is_asked and acknowledges(bare):
         return Passing.ACKNOWLEDGEMENT
     if len(bare) > _SENTENCE_CHARS_MAX or REASONS.search(bare) or INTRODUCES.search(bare):
         return None
@@ -189,7 +189,7 @@ def _strongest(kinds: set[Passing]) -> Passing | None:
 
 def _classify_clause(clause: str, *, is_asked: bool) -> Passing | None:
     """Return a clause's kind by its first words, None for one without a kind of its own."""
-    if ACKNOWLEDGES.fullmatch(clause):
+    if acknowledges(clause):
         return Passing.ACKNOWLEDGEMENT
     if _CHOOSES.match(clause):
         return None

@@ -34,6 +34,7 @@ _PART: Final = re.compile(
     rf"|{_REPEATS}|[^\\\[()|{{}}*+?.^$]+(?![*+?{{])|.",
     re.DOTALL,
 )
+_NO_WORD: Final = re.compile(r"\W*+")
 _LOOKS: Final = frozenset(("(?=", "(?!", "(?<=", "(?<!"))
 _REPEAT: Final = re.compile(_REPEATS)
 _OPTIONAL: Final = frozenset(("*", "?", "{0", "{,"))
@@ -93,6 +94,21 @@ class Phrases:
     def fullmatch(self, text: str) -> re.Match[str] | None:
         """Return the match of the whole *text*."""
         return self._whole.fullmatch(text) if self._known or self._near(text) else None
+
+    def repeated(self, text: str) -> int:
+        """Return where the phrases with which *text* begins end, with what is no word between them.
+
+        Of those at one place the first counts, and no other is tried.
+        """
+        near = [self._phrase(number) for number in self._near(text)]
+        end, at = -1, 0
+        while end < at:
+            end = at
+            gap = _NO_WORD.match(text, at)
+            begin = gap.end() if gap else at
+            match = next((one for phrase in near if (one := phrase.match(text, begin))), None)
+            at = match.end() if match else at
+        return at
 
     def findall(self, text: str) -> list[str]:
         """Return what all matches have, which is one text each."""

@@ -17,7 +17,7 @@ from memd.domain.sleep.consolidation import (
     USER_OPEN_FIELD,
     user_part,
 )
-from memd.extract.acknowledgements import ACKNOWLEDGES
+from memd.extract.acknowledgements import acknowledges
 from memd.sleep.distil.agent.calls import command, edited_path
 from memd.sleep.distil.agent.outcomes import (
     OUTCOME_CHARS_MAX,
@@ -286,7 +286,7 @@ def _is_empty(text: str) -> bool:
     """Return whether *text* only agrees ("ok commit"), thanks or takes leave."""
     rest = drop_farewells(text)
     is_step = approves(rest) and len(rest.split()) <= _AGREES_WORDS
-    return not rest or is_step or ACKNOWLEDGES.fullmatch(rest) is not None
+    return not rest or is_step or acknowledges(rest)
 
 
 def _first_line(text: str) -> str:

@@ -109,7 +109,7 @@ def _as_point(exchange: Exchange, text: str) -> OpenPoint:
 def _parting_lines(lines: Sequence[str], *, has_edits: bool) -> Iterator[str]:
     """Yield what the *lines* of a parting message say to be left, in so many words."""
     for line in lines:
-        label = USER_LABEL.match(line)
+        label = USER_LABEL.match(line) if ":" in line else None
         text = line[label.end() :] if label else line
         is_listed = label and not tells_of_nothing(text) and is_left(text)
         if _names_nothing(text) or defers(text):
@@ -173,7 +173,7 @@ def _split_list(text: str) -> tuple[list[str], str]:
     lines = text.splitlines()
     at = 0
     while at < len(lines):
-        begin = put_off_heading(lines[at])
+        begin = put_off_heading(lines[at]) if lines[at + 1 :] else -1
         listed = _list_below(lines, at) if begin >= 0 else []
         rest.append(lines[at][:begin] if listed else lines[at])
         items += [item for line in listed if (item := _own_item(line))]

@@ -135,6 +135,8 @@ _NEEDS = Phrases(
     r" [^.;]{2,60}?)`? (?:first|before|beforehand|zuerst|vorher|running)\b"
 )
 _FORMS = (_WE_MOVED, _MOVED, _FOUND, _VALUE, _NEEDS, _STATES, _SINCE_IS)
+# Without one of these a sentence names no place, and needs nothing: most have none.
+_MAY_NAME = re.compile(r"\d|[/\\]|\w\.\w|need|require|brauch|benötig", re.IGNORECASE)
 _NO_NAME = Phrases(
     r"^(?:it|this|that|these|those|there|here|he|she|they|i|we|you|who|which|what|where|how|why|when"
     r"|if|because|since|while|once|unless|es|er|sie|wir|ich|du|wenn|weil|dass?|il|elle|on|nous|je|si"
@@ -173,6 +175,8 @@ def find_place(sentence: str) -> NamedPlace | None:
     >>> find_place("the error is at /srv/app/main.py"), find_place("is it on port 8080?")
     (None, None)
     """
+    if not _MAY_NAME.search(sentence):
+        return None
     sentence = _SINCE.sub("", sentence).strip()
     if len(sentence) > _CHARS_MAX or _AT_FAULT.search(sentence) or FAILS.search(sentence):
         return None

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from memd.extract.acknowledgements import ACKNOWLEDGES
+from memd.extract.acknowledgements import acknowledges
 from memd.sleep.distil.environment.given_up import find_undone
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.lasting import (
@@ -297,7 +297,7 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
 def _only_acknowledges(text: str) -> bool:
     """Return whether a sentence thanks, agrees or takes leave, and neither asks nor orders."""
     is_other = text.endswith("?") or _IMPERATIVE.match(text) is not None
-    return not is_other and ACKNOWLEDGES.fullmatch(text) is not None
+    return not is_other and acknowledges(text)
 
 
 def _is_wish(spoken: str, *, is_asked: bool, foreign: bool) -> bool:
