@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
+from memd.extract.passing_words import FINITE
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.standing import only_tells_of_oneself, writes_rules
@@ -47,6 +48,7 @@ _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 RULES_CHARS_MAX = 600
 _TEMPLATE_SCORE, _PLANNED = 0.7, 0.65
 _POINTS_MIN = 3
+_TELLING_WORDS = 4  # fewer without a verb tell nothing
 _WHOLE_CHARS = 200  # of a line that is kept as it is, unless it tells a fact
 # What says little without the sentence before it, and what gives its reason.
 _LEANS = Phrases(
@@ -197,6 +199,8 @@ def _pieces(
             short = line
             if judged.act is Act.ENVIRONMENT:
                 short = trim(line, judge_part, whole_chars=0)
+                if short != line and _only_names(short):
+                    continue
             elif judged.by_model or (judged.act is Act.PREFERENCE and judged is not _RULE):
                 short = trim(line, judge_part)
             yield from (UserPassage(text, judged) for text in _split_line(short))
@@ -236,6 +240,11 @@ def trim(
         for kept, run in groupby(zip(keeps, parts, strict=True), key=itemgetter(0))
     ]
     return " ".join(runs) if any(keeps) else line
+
+
+def _only_names(short: str) -> bool:
+    """Return whether what is left of a line only names what the rest asks about: "release 0.6"."""
+    return len(short.strip(" \u2026").split()) < _TELLING_WORDS and not FINITE.search(short)
 
 
 def _tells(judged: Judgement) -> bool:

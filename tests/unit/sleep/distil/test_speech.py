@@ -451,6 +451,19 @@ def test_what_somebody_plainly_is_and_does_not_wish_is_a_fact(wish: float, act: 
     assert (passage.text, passage.judged) == (text, Judgement(act, STANDING))
 
 
+def test_what_only_names_what_the_rest_of_a_message_asks_about_is_no_fact() -> None:
+    fact = SentenceWorth(5.0, Act.ENVIRONMENT, PLAIN_KEPT, -9.0, 0.0, -30.0)
+
+    def texts(text: str) -> list[str]:
+        own = words(f"{text} What are the steps again?")
+        worths = {text: fact}
+        return [each.text for each in find_passages(own, worths, stopped=False, is_told=False)]
+
+    assert texts("Release 0.6.0.") == []
+    assert texts("Prod is eu-west-1.") == ["Prod is eu-west-1. \u2026"]
+    assert texts("Postgres 14.9 on prod.") == ["Postgres 14.9 on prod. \u2026"]
+
+
 OF_ONE_PLACE = (
     "please never rewrite my paragraphs, only comment in the margin with \\todo",
     "please never use em dashes, my supervisor hates them",
