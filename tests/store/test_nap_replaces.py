@@ -319,6 +319,17 @@ async def test_a_runner_that_is_gone_is_superseded_and_undoing_brings_it_back(be
     assert await bed.contents() == {UNIT, BROWSER}
 
 
+async def test_a_command_with_another_version_supersedes_it_whatever_for(bed: Bed) -> None:
+    before, now = "To check it: cargo +1.70 check", "To test it: cargo +1.80 check && cargo test"
+    old = Said(before, f"{COMMANDS_SLOT}check", NapKind.ENVIRONMENT)
+    new = Said(now, f"{COMMANDS_SLOT}test", NapKind.ENVIRONMENT)
+    await napped(bed, old, session_id="one", project_id="p")
+    await napped(bed, new, session_id="two", project_id="p")
+    assert await bed.contents() == {now}
+    await napped(bed, replace(new, text="To test it: make test"), session_id="2", project_id="q")
+    assert now in await bed.contents()
+
+
 async def test_without_a_project_a_command_of_two_sessions_is_stored_once(bed: Bed) -> None:
     lint = Said("To lint it: ruff check", f"{COMMANDS_SLOT}check", NapKind.ENVIRONMENT)
     await napped(bed, lint, session_id="one")

@@ -25,6 +25,7 @@ from memd.domain.sleep.consolidation import EVERYWHERE_TAG, LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
 from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory, without_private
 from memd.sleep.nap.source import NO_CONTEXT, SessionContext
 from memd.sleep.transcript.blocks import TOOL_ROLE, parse_turn
@@ -235,6 +236,11 @@ class NapDraft(NamedTuple):
     places: tuple[int, ...]
     slot: str | None = None
     gone: tuple[str, ...] = ()
+
+    @property
+    def is_command(self) -> bool:
+        """Whether it tells commands."""
+        return (self.slot or "").startswith(COMMANDS_SLOT)
 
     @property
     def sha256(self) -> bytes:

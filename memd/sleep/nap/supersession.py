@@ -9,8 +9,7 @@ whole project: there the newest counts, from whichever session, but a command th
 checks a part of it replaces none for the whole, and one of another runner none at all. A
 decision, correction or rule that a later session plainly takes back is superseded by it
 (``taken_back``). A text that another session of the project has, or a fix by a command that
-cured there, is not stored again. The run's ledger records everything, so that the nap can be
-undone.
+cured there, is not stored again. The run's ledger records everything, so that a nap is undone.
 
 What an assistant streamed to memd is memories already, and a nap composes its own from the
 same words. A turn that says nothing beyond what the nap's memories say is archived as
@@ -40,6 +39,7 @@ from memd.sleep.distil.environment.commands import (
     RUNNER_SLOTS,
     WHOLE_SLOTS,
     covers_a_part,
+    renumbers,
     runners,
 )
 from memd.sleep.distil.exchanges import NapKind
@@ -156,6 +156,8 @@ def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
     by_others = frozenset(row.memory_key for row in rows if row.origin != Origin.PERSON)
     yields = [each for each in every if origin is Origin.PERSON or each[0] in by_others]
     keys = find_updated(content, yields) if says_update(content) else []
+    if draft.is_command:
+        keys += [key for key, earlier in yields if renumbers(content, earlier)]
     keys += find_set_before(content, every) if origin in TALKS else []
     if takes_back(content):
         keys += find_taken_back(content, yields)
@@ -168,8 +170,8 @@ def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
 def _can_take_back(draft: NapDraft) -> bool:
     [first, *_] = draft.drafts.items
     is_decision = not _MOVED_KINDS.isdisjoint(draft.request.tags)
-    says_so = (one(first.content) for one in (takes_back, says_update, sets_anew))
-    return is_decision and not first.quarantined and any(says_so)
+    says_so = any(one(first.content) for one in (takes_back, says_update, sets_anew))
+    return is_decision and not first.quarantined and (says_so or draft.is_command)
 
 
 def _is_shareable(slot: str | None, target: NapTarget) -> bool:

@@ -132,6 +132,7 @@ _TARGETS = frozenset(
 _REMOVES = re.compile(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo)(?: -\S+)* (?:remove|rm|uninstall|un)\b([^;&|]*)"
 )
+_VERSION = re.compile(r"(?<![\w./-])[+@v]?\d+(?:\.\d+)+(?![\w./-])")
 _REMOVED_NAME = re.compile(r"[\w-]{3,}")
 _NO_RUNNERS = frozenset(("test", "tests", "build", "core", "types", "dev", "run", "start", "cli"))
 # What a shell or a package manager says of a command that there is not any more.
@@ -192,10 +193,8 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     ran = _passing_commands(exchanges)
     by_purpose: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for each in ran:
-        line = each.command.line
-        if _REMOVES.search(line) or any(map(_is_for_once, _PARTS.split(line))):
-            continue
-        by_purpose[_purpose(each.command)].append((each.line, each.place))
+        if left := _without_once(each):
+            by_purpose[_purpose(left.command)].append((left.line, left.place))
     by_hand = {
         name: (line, exchange.place)
         for exchange in exchanges
@@ -260,8 +259,31 @@ def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:
     return each.times >= _TIMES_MIN or _purpose(each.command) != "other"
 
 
-def _is_for_once(part: str) -> bool:
-    return (_SCAFFOLDS.match(part) or _MOVES_OVER.match(part)) is not None
+def _without_once(each: _PassingCommand) -> _PassingCommand | None:
+    """Return a command without what removed a package first; None where it is for once."""
+    line = each.command.line
+    if any(_SCAFFOLDS.match(part) or _MOVES_OVER.match(part) for part in _PARTS.split(line)):
+        return None
+    while (end := _PARTS.search(line)) and _REMOVES.match(line[: end.start()]):
+        line = line[end.end() :]
+    return None if _REMOVES.search(line) else each._replace(command=Command(line, about(line)))
+
+
+def renumbers(later: str, earlier: str) -> bool:
+    """Return whether a memory of commands has one of *earlier* with another version.
+
+    >>> renumbers("To build it: cargo +1.80 check && make", "To check it: cargo +1.70 check; make")
+    True
+    """
+    now, before = (
+        {
+            _VERSION.sub("#", part): part
+            for line in text.partition(": ")[2].split("; ")
+            for part in _PARTS.split(line)
+        }
+        for text in (later, earlier)
+    )
+    return any(now.get(name, part) != part for name, part in before.items())
 
 
 def _purpose(called: Command) -> str:

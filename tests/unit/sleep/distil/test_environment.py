@@ -151,6 +151,12 @@ def test_what_removes_a_package_and_what_saves_the_work_is_no_command_of_the_pro
     ]
 
 
+def test_what_follows_the_removal_of_a_package_is_a_command_of_the_project() -> None:
+    assert told_commands("cargo remove once_cell && cargo +1.80 check && cargo test") == [
+        "cargo +1.80 check && cargo test"
+    ]
+
+
 def test_a_command_of_another_folder_is_told_with_it() -> None:
     assert told_commands(
         "cd /srv/shop && go test ./...",
