@@ -32,7 +32,7 @@ from memd.sleep.distil.user.acts import STANDING
 from memd.sleep.distil.user.quoted import drop_quoted, fold_words
 from memd.text.alternations import Phrases
 
-ANSWER_CHARS_MIN = 900
+ANSWER_CHARS_MIN = 600
 SECTION_CHARS_MAX = 700
 PAGE_SLOT = "page:"
 SECTION_SLOTS = ("report:", PAGE_SLOT, "plan")
@@ -45,7 +45,7 @@ _LEAST = 1.0  # the score from which a sentence is told
 _TITLE_CHARS_MAX = 90
 _BOLD_LEVEL = 7
 _TEXTS_BACK = 3
-_RUNS_MIN = 8  # of an exchange in which the agent worked by itself
+_RUNS_MIN = 5  # of an exchange in which the agent worked by itself
 _SCORES = {NapKind.DECISION: 0.55, NapKind.OUTCOME: 0.35}
 _PAGE_SCORE = 0.3
 
