@@ -235,7 +235,7 @@ def acknowledges(text: str) -> bool:
     >>> acknowledges("Ok, thanks a lot!"), acknowledges("ok, port 80"), acknowledges("...")
     (True, False, False)
     """
-    at = _ONE.repeated(text)
+    at = _ONE.sequence_end(text)
     return at > 0 and _END.match(text, at) is not None
 
 

@@ -95,7 +95,7 @@ class Phrases:
         """Return the match of the whole *text*."""
         return self._whole.fullmatch(text) if self._known or self._near(text) else None
 
-    def repeated(self, text: str) -> int:
+    def sequence_end(self, text: str) -> int:
         """Return where the phrases with which *text* begins end, with what is no word between them.
 
         Of those at one place the first counts, and no other is tried.

@@ -65,7 +65,7 @@ def _is_apart(exchange: Exchange, before: Sequence[Exchange]) -> bool:
         return False
     if exchange.texts and not (passing_kind(own) is Passing.QUESTION and _stems([own])):
         return False
-    known = set().union(*(_known(stems, text) for text in _said_before(before))) if stems else ()
+    known = {stem for text in _said_before(before) if stems for stem in _find_stems(stems, text)}
     return len(known) <= _SHARE * len(stems)
 
 
@@ -74,11 +74,9 @@ def _stems(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(each for each in stems - PROSE_WORDS if len(each) >= _STEM_CHARS)
 
 
-def _known(stems: frozenset[str], text: str) -> set[str]:
-    found = re.findall(
-        rf"(?<![^\W_])(?:{'|'.join(map(re.escape, sorted(stems)))})", text.casefold()
-    )
-    return set(found)
+def _find_stems(stems: frozenset[str], text: str) -> set[str]:
+    any_stem = "|".join(map(re.escape, sorted(stems)))
+    return set(re.findall(rf"(?<![^\W_])(?:{any_stem})", text.casefold()))
 
 
 def _said_before(exchanges: Sequence[Exchange]) -> Iterator[str]:

@@ -505,9 +505,9 @@ def test_what_goes_on_with_the_work_or_orders_some_is_no_small_talk(
 
 
 def test_what_a_memory_was_made_of_is_no_small_talk() -> None:
-    told = _exchange(4, "who runs the mill?", "Heike has run the mill of the village since June.")
+    last = _exchange(4, "who runs the mill?", "Heike has run the mill of the village since June.")
     memory = NapMemory("Heike has run the mill.", NapKind.OUTCOME, (4,), "s", Origin.ASSISTANT)
-    assert digest([*WORK, told], [memory]) != digest([*WORK, told]) == digest(WORK)
+    assert digest([*WORK, last], [memory]) != digest([*WORK, last]) == digest(WORK)
 
 
 def test_a_talk_without_any_work_may_end_with_anything() -> None:
