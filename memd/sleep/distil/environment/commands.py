@@ -260,12 +260,14 @@ def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:
 
 
 def _without_once(each: _PassingCommand) -> _PassingCommand | None:
-    """Return a command without what removed a package first; None where it is for once."""
+    """Return a command without what changed packages first; None where it is for once."""
     line = each.command.line
     if any(_SCAFFOLDS.match(part) or _MOVES_OVER.match(part) for part in _PARTS.split(line)):
         return None
-    while (end := _PARTS.search(line)) and _REMOVES.match(line[: end.start()]):
-        line = line[end.end() :]
+    if _REMOVES.search(line):
+        changes = (_REMOVES.match, _INSTALLS.match)
+        while (end := _PARTS.search(line)) and any(one(line) for one in changes):
+            line = line[end.end() :]
     return None if _REMOVES.search(line) else each._replace(command=Command(line, about(line)))
 
 

@@ -155,6 +155,8 @@ def test_what_follows_the_removal_of_a_package_is_a_command_of_the_project() -> 
     assert told_commands("cargo remove once_cell && cargo +1.80 check && cargo test") == [
         "cargo +1.80 check && cargo test"
     ]
+    changing = "uv remove tags && uv add 'django==5.1.2' && python manage.py check"
+    assert told_commands(changing) == ["python manage.py check"]
 
 
 def test_a_command_of_another_folder_is_told_with_it() -> None:
