@@ -119,12 +119,10 @@ class Filings:
         ordinal = arrival.request.order
         if ordinal is None and filing.session_key is not None:
             ordinal = names.next_ordinal(self.conn, filing.session_key)
-        return replace(
-            filing,
-            source_key=arrival.source_key,
-            ordinal=ordinal,
-            model_key=_model(self.conn, arrival),
-        )
+        model_key = None  # of the live model, if that made the encodings
+        if arrival.encodings is not None:
+            model_key = vectors.live_model(self.conn, str(arrival.model)) or None
+        return replace(filing, source_key=arrival.source_key, ordinal=ordinal, model_key=model_key)
 
     def _new_filing(self, session_id: str | None, project_id: str | None) -> Filing:
         conn, now_us = self.conn, self.now_us
@@ -152,14 +150,6 @@ class Filings:
             ids=self.ids,
             is_known=self.caller.is_known,
         )
-
-
-def _model(conn: Writing, arrival: Arrival) -> int | None:
-    """Return the live model's key if that model made the encodings of *arrival*."""
-    live = None if arrival.encodings is None else vectors.current_cache(conn)
-    if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
-        return None
-    return live.model_key
 
 
 def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:

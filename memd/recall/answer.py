@@ -15,6 +15,7 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.recall import SET_ID, Explanation, MemoryChunk, RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
+from memd.domain.values import RESERVED_AGENT
 from memd.guard.redaction import redact, screen_ahead
 from memd.recall.candidates import RankedCandidates
 from memd.recall.question import name_candidates
@@ -81,7 +82,9 @@ def read_content(
 
 def read_rows(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
     """Return the rows of *keys*, screened together for what may not leave."""
-    by_key = shared.with_publishers(conn, memories.by_keys(conn, keys))
+    by_key = memories.by_keys(conn, keys)
+    if any(row.agent_id == RESERVED_AGENT for row in by_key.values()):
+        by_key = shared.with_publishers(conn, by_key)
     screen_ahead(row.content for row in by_key.values())
     return by_key
 

@@ -1,11 +1,19 @@
-"""Candidates become one ranked list: read, measured, scored, and summaries put in place."""
+"""Candidates: what the two retrievers bring, sparse and dense, becomes one ranked list.
+
+The sparse one goes by words (BM25), the dense one by vectors; both are filtered exactly. What they
+return is read, measured, scored, and summaries are put in place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
+from memd.base.limits import KNN_ROWS_MAX
 from memd.domain.enums import SearchMode
 from memd.recall.question import Question
 from memd.recall.ranking.features import (
@@ -18,6 +26,7 @@ from memd.recall.ranking.features import (
 )
 from memd.recall.ranking.newer import Kin, find_kin
 from memd.recall.ranking.rankings import (
+    RETRIEVED_ROWS,
     Ranked,
     put_digests_first,
     put_plans_first,
@@ -25,10 +34,16 @@ from memd.recall.ranking.rankings import (
     rank_with_gate,
 )
 from memd.recall.ranking.weights import Tuned, shipped_weights
-from memd.recall.scope import SearchScope
+from memd.recall.scope import SearchScope, SearchTarget
 from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.memory import memories
 from memd.store.search import caches, candidate_rows, fulltext, vectors
 from memd.store.search.candidate_rows import SearchCandidate
+
+PERSON_ROWS = 3 * RETRIEVED_ROWS  # among these, who is asked about comes first (decision 0233)
+REFETCH_FACTOR = 4  # how many more rows are fetched when too few of the first matched
+POSTINGS_MAX = 3_000  # memories that the terms looked up may hold in all: about 10 ms of BM25
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +65,8 @@ class SearchQuery:
     question: Question
     mode: SearchMode
     vector: bytes | None = None
+    model_key: int = 0
+    """The model of *vector*."""
     tokens: bytes = b""
     """Its token vectors; none of a model that gives none."""
     degraded: str | None = None
@@ -59,6 +76,144 @@ class SearchQuery:
     """A memory that is the question itself (``TuningTrial``)."""
     statistics: Statistics = NO_STATISTICS
     """What the index counts of the question's terms."""
+
+
+# The retrievers.
+#
+# Each returns the best of exactly the rows that a brute-force filter would keep (SPEC D6). The rows
+# of a filter that keeps few are listed and scored directly. Otherwise a retriever fetches more rows
+# than it needs, drops those that do not match, and fetches again until it has enough.
+
+
+def sparse_search(
+    conn: Reading,
+    targets: Sequence[SearchTarget],
+    written: Mapping[str, str],
+    rows: int,
+    counted: Sequence[str],
+) -> tuple[list[list[int]], Statistics]:
+    """Return up to *rows* keys per target, by BM25, and what the index counts of *counted*.
+
+    *written* has a word of the question for each term.
+    """
+    owners = [owner for target in targets for owner in target.scope.owners]
+    statistics = Statistics(*fulltext.statistics(conn, owners, counted))
+    words = [written[term] for term in rare_terms(list(written), statistics)]
+    if not words:
+        return [[] for _ in targets], statistics
+    return [sparse_keys(conn, target, words, rows) for target in targets], statistics
+
+
+def sparse_keys(conn: Reading, target: SearchTarget, words: Sequence[str], rows: int) -> list[int]:
+    """Return up to *rows* matching memories that hold any of *words*, by BM25."""
+    scope, listed = target
+    match = fulltext.match_query(words, scope.owners)
+    if listed is not None:
+        return fulltext.search_keys(conn, match, listed, rows)
+    limit = scope.first_limit * rows
+    while True:
+        hits = fulltext.search(conn, match, limit)
+        matching = memories.filter_keys(conn, scope.indexed, hits)
+        if len(matching) >= rows or len(hits) < limit:
+            return matching[:rows]
+        limit *= REFETCH_FACTOR
+
+
+def rare_terms(terms: Sequence[str], statistics: Statistics) -> Sequence[str]:
+    """Return the terms worth looking up: the rarest, within POSTINGS_MAX, but at least one.
+
+    Dense retrieval finds what a common term would; in the ranking every term counts.
+    """
+    if statistics.corpus.rows * len(terms) <= POSTINGS_MAX:
+        return terms
+    counts = statistics.frequencies
+    known = sorted((term for term in terms if counts[term]), key=counts.__getitem__)
+    totals = itertools.accumulate(counts[term] for term in known)
+    cheap = [term for term, total in zip(known, totals, strict=True) if total <= POSTINGS_MAX]
+    return cheap or known[:1] or list(terms)
+
+
+class DenseKeys(NamedTuple):
+    """The memories nearest to a vector; *fetched* is None where all of them match the filter."""
+
+    keys: list[int]
+    fetched: int | None = None
+
+
+async def dense_search(
+    db: Database, target: SearchTarget, vector: bytes, rows: int, factor: int = 1
+) -> DenseKeys:
+    """Return the nearest, still to be passed to :func:`matching_dense`; *factor* times as many.
+
+    The shards are scanned in parallel. Each scan may see another snapshot, but a memory never
+    changes its shard. With more than KNN_ROWS_MAX to fetch, the filter keeps many rows, all far
+    from the question: they are compared one by one.
+    """
+    (scope, listed), shards = target, range(vectors.SHARDS)
+    limit = scope.first_limit * rows * factor
+    is_exact = listed is not None or limit > KNN_ROWS_MAX
+    if listed is not None:
+        results = [await db.read(_among, vector, listed)]
+    elif not is_exact:
+        agent_key = scope.shown.agent_key
+        within = [vectors.partitions(agent_key, scope.parts, shard) for shard in shards]
+        scans = (db.scan(vectors.search, vector, each, limit) for each in within)
+        results = await asyncio.gather(*scans)
+    else:
+        results = await asyncio.gather(
+            *(db.scan(_scan_matching, scope, vector, shard) for shard in shards)
+        )
+    nearest = sorted(
+        itertools.chain(*results), key=lambda neighbour: (-neighbour.cosine, neighbour.memory_key)
+    )
+    keys = [neighbour.memory_key for neighbour in nearest[: rows if is_exact else limit]]
+    return DenseKeys(keys, None if is_exact else limit)
+
+
+def matching_dense(
+    conn: Reading, targets: Sequence[SearchTarget], dense: Sequence[DenseKeys], rows: int
+) -> list[list[int]] | None:
+    """Return up to *rows* matching keys per target; None if more might match than were fetched.
+
+    Part of the read that ranks them: a transaction of its own would cost as much again.
+    """
+    complete: list[list[int]] = []
+    for target, (keys, fetched) in zip(targets, dense, strict=True):
+        if fetched is None:
+            complete.append(keys)
+            continue
+        matching = memories.filter_keys(conn, target.scope.indexed, keys)
+        if len(matching) < rows and len(keys) >= fetched:
+            return None
+        complete.append(matching[:rows])
+    return complete
+
+
+def _scan_matching(
+    conn: Reading, scope: SearchScope, vector: bytes, shard: int
+) -> list[vectors.DenseMatch]:
+    keys = memories.find_keys(conn, scope.searched, -1)
+    return _among(conn, vector, [key for key in keys if vectors.shard(key) == shard])
+
+
+def _among(conn: Reading, vector: bytes, keys: Sequence[int]) -> list[vectors.DenseMatch]:
+    cache = vectors.current_cache(conn)
+    if cache is None:
+        return []
+    cosines = vectors.compare(conn, cache.model_key, vector, keys).cosines
+    return [vectors.DenseMatch(*pair) for pair in cosines.items()]
+
+
+def person_first(conn: Reading, keys: Sequence[int], person: str, rows: int) -> list[int]:
+    """Return *rows* of the nearest *keys*: what *person* (casefolded) says, then the others.
+
+    Everyone speaks of what a question is about; who is asked about answers it in most cases.
+    """
+    speakers = candidate_rows.read_speakers(conn, keys)
+    return sorted(keys, key=lambda key: speakers.get(key, "").casefold() != person)[:rows]
+
+
+# The ranking.
 
 
 def rank_candidates(
@@ -93,7 +248,7 @@ def rank_candidates(
         items, chance = put_digests_first(items, asked.last_digests), 1.0
     items = _show_summaries(conn, scopes[0], items)
     now = vector is not None and mode is SearchMode.HYBRID and not asked.times
-    kin = find_kin(items, partial(vectors.read, conn)) if now else {}
+    kin = find_kin(items, partial(vectors.read, conn, model_key=query.model_key)) if now else {}
     return RankedCandidates(items, chance, query.degraded, kin=kin)
 
 
@@ -114,12 +269,14 @@ def _nearness(
         for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
         if key is not None
     }
-    cosines = vectors.cosines_of(conn, query.vector, sorted(with_neighbours))
-    embedded = [each.memory_key for each in candidates if each.memory_key in cosines]
     compared = query.mode is SearchMode.HYBRID and query.tokens
-    tokens = vectors.tokens_of(conn, embedded) if compared else {}
+    keys = [each.memory_key for each in candidates]
+    cosines, tokens = vectors.compare(
+        conn, query.model_key, query.vector, sorted(with_neighbours), keys if compared else ()
+    )
+    embedded = [key for key in keys if key in cosines]
     near: dict[int, TokenMatch] = {}
-    if len(tokens) == len(set(embedded)):
+    if compared and len(tokens) == len(set(embedded)):
         with_tokens = {key: tokens[key] for key in embedded if tokens[key]}
         own = sum(each.memory_key in with_tokens for each in by_scope[0])
         near = maxsims(query.tokens, with_tokens, own)

@@ -19,19 +19,21 @@ from memd.domain.encoding import Embedder, Encoding, ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.domain.values import matched_part
 from memd.extract.times import find_periods
-from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidates
-from memd.recall.question import Question, name_candidates, question
-from memd.recall.ranking.weights import ActiveTuning, TuningTrial
-from memd.recall.retrievers import (
+from memd.recall.candidates import (
     PERSON_ROWS,
-    RETRIEVED_ROWS,
+    REFETCH_FACTOR,
     DenseKeys,
-    dense_first,
-    dense_keys,
+    RankedCandidates,
+    SearchQuery,
+    dense_search,
     matching_dense,
     person_first,
+    rank_candidates,
     sparse_search,
 )
+from memd.recall.question import Question, name_candidates, question
+from memd.recall.ranking.rankings import RETRIEVED_ROWS
+from memd.recall.ranking.weights import ActiveTuning, TuningTrial
 from memd.recall.scope import SearchScope, SearchTarget, search_targets
 from memd.recall.times import event_periods, find_last_digests, find_plans
 from memd.store.access import names
@@ -74,8 +76,8 @@ class ParsedSearch(NamedTuple):
     question: Question
     scopes: Sequence[SearchScope]
     targets: Sequence[SearchTarget]
-    vectors_match: bool | None
-    """Whether stored vectors are of the current model; None where there are none."""
+    model_key: int | None
+    """The current model; 0 where stored vectors are another's, None where there are none."""
     tuning: dict[str, Any] | None
     """The stored tuning, if it had not been loaded yet."""
 
@@ -84,17 +86,13 @@ class RetrievedKeys(NamedTuple):
     """What each retriever returned, per target."""
 
     targets: Sequence[SearchTarget]
+    nearest: int
+    """How many the dense one had to return: more where one person's turns come first."""
     dense: Sequence[DenseKeys]
-    sparse: Sequence[Sequence[int]]
+    sparse: Sequence[list[int]]
 
 
 EmbeddingTask = asyncio.Task[list[Encoding]]
-
-
-def _retrieve_error(task: EmbeddingTask) -> None:
-    """Retrieve the exception of a task that nobody awaited, so asyncio does not warn about it."""
-    if not task.cancelled():
-        task.exception()
 
 
 @dataclass
@@ -123,7 +121,8 @@ class RetrievalPipeline:
             embedding: EmbeddingTask | None = None
             if fingerprint is not None and self.embeds_ahead:
                 embedding = asyncio.create_task(self.embedder.encode([text]))
-                embedding.add_done_callback(_retrieve_error)
+                # Its error is retrieved also where nobody awaits it, or asyncio would warn.
+                embedding.add_done_callback(lambda task: task.cancelled() or task.exception())
             try:
                 parsed = await read(
                     parse_search, scopes, text, fingerprint, load_tuning=not self.tuning.loaded
@@ -134,14 +133,13 @@ class RetrievalPipeline:
             finally:
                 if embedding is not None:
                     embedding.cancel()
-            answer = await read(rank_and_finish, parsed.scopes, query, keys, search, finish)
-            if answer is None and (vector := query.vector) is not None:
-                # Too few of the nearest match the filter: search on, until enough do.
-                rows = nearest_rows(query, search)
-                each = (dense_keys(self.db, target, vector, rows) for target in keys.targets)
-                keys = keys._replace(dense=list(map(DenseKeys, await asyncio.gather(*each))))
+            factor = 1
+            while True:
                 answer = await read(rank_and_finish, parsed.scopes, query, keys, search, finish)
-            return answer
+                if answer is not None or all(each.fetched is None for each in keys.dense):
+                    return answer
+                factor *= REFETCH_FACTOR  # too few of the nearest match the filter: search on
+                keys = keys._replace(dense=await self._dense(query, keys, factor))
 
     async def _retrieve(
         self,
@@ -152,13 +150,17 @@ class RetrievalPipeline:
     ) -> tuple[SearchQuery, RetrievedKeys]:
         """Run both retrievers, the sparse one while the question is being embedded."""
         asked, targets, mode, trial = parsed.question, parsed.targets, search.mode, search.trial
-        self.tuning.load(parsed.tuning)
+        if not self.tuning.loaded:
+            self.tuning.load(parsed.tuning)
         query = SearchQuery(
             asked,
             mode,
             tuned=self.tuning.for_model(fingerprint) if trial is None else trial.tuned,
             excluded_key=None if trial is None else trial.excluded_key,
         )
+        rows = search.rows
+        if asked.person is not None and mode is SearchMode.HYBRID:
+            rows = max(rows, PERSON_ROWS)
         terms = {} if mode is SearchMode.DENSE else asked.written
         counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
         sparse_task = asyncio.ensure_future(
@@ -167,37 +169,42 @@ class RetrievalPipeline:
         search.on_retrieving()
         try:
             if mode is not SearchMode.WORDS:
-                query = await self._embed(
-                    query, fingerprint, embedding, vectors_match=parsed.vectors_match
-                )
-            dense: Sequence[DenseKeys] = [DenseKeys([]) for _ in targets]
-            if (vector := query.vector) is not None:
-                rows = nearest_rows(query, search)
-                dense = await asyncio.gather(
-                    *(dense_first(self.db, target, vector, rows) for target in targets)
-                )
+                query = await self._embed(query, fingerprint, embedding, parsed.model_key)
+            keys = RetrievedKeys(targets, rows, [DenseKeys([]) for _ in targets], [])
+            if query.vector is not None:
+                keys = keys._replace(dense=await self._dense(query, keys))
             sparse, statistics = await sparse_task
         finally:
             sparse_task.cancel()
-        return replace(query, statistics=statistics), RetrievedKeys(targets, dense, sparse)
+        return replace(query, statistics=statistics), keys._replace(sparse=sparse)
+
+    async def _dense(
+        self, query: SearchQuery, keys: RetrievedKeys, factor: int = 1
+    ) -> Sequence[DenseKeys]:
+        assert query.vector is not None
+        return await asyncio.gather(
+            *(
+                dense_search(self.db, target, query.vector, keys.nearest, factor)
+                for target in keys.targets
+            )
+        )
 
     async def _embed(
         self,
         query: SearchQuery,
         fingerprint: ModelFingerprint | None,
         embedding: EmbeddingTask | None,
-        *,
-        vectors_match: bool | None,
+        model_key: int | None,
     ) -> SearchQuery:
         """Return *query* with its vector, or with the reason why it has none."""
         text = query.question.dense
         unchanged = text == query.question.text
-        self.embeds_ahead = bool(vectors_match) and unchanged
+        self.embeds_ahead = bool(model_key) and unchanged
         if fingerprint is None:
             return replace(query, degraded=NO_MODEL)
-        if vectors_match is None:
+        if model_key is None:
             return query  # no memory has a vector yet
-        if not vectors_match:
+        if not model_key:
             return replace(query, degraded=OTHER_MODEL)
         if embedding is not None and not unchanged:
             embedding.cancel()  # the model's thread would finish it first
@@ -209,7 +216,7 @@ class RetrievalPipeline:
             return replace(query, degraded=why)
         vector, tokens = encoding
         vector = vector if query.tuned is None else query.tuned.vector(vector)
-        return replace(query, vector=vector, tokens=tokens)
+        return replace(query, vector=vector, model_key=model_key, tokens=tokens)
 
 
 # The reads, in order.
@@ -229,9 +236,7 @@ def parse_search(
         return None
     agent_keys = [scope.shown.agent_key for scope in resolved]
     speakers = names.find_speakers(conn, agent_keys, name_candidates(text))
-    vectors_match = (
-        None if fingerprint is None else vectors.is_current_model(conn, str(fingerprint))
-    )
+    model_key = None if fingerprint is None else vectors.live_model(conn, str(fingerprint))
     stem = fulltext.stemmer(conn)
     times = find_periods(text, resolved[0].shown.now_us) or event_periods(
         conn, resolved, text, stem
@@ -244,7 +249,7 @@ def parse_search(
     )
     tuning = tunings.read_active(conn) if load_tuning else None
     targets = search_targets(conn, resolved, asked)
-    return ParsedSearch(asked, resolved, targets, vectors_match, tuning)
+    return ParsedSearch(asked, resolved, targets, model_key, tuning)
 
 
 def rank_and_finish(
@@ -259,14 +264,16 @@ def rank_and_finish(
 
     All in one read: a round trip to a connection takes longer than most of the steps.
     """
-    rows = nearest_rows(query, search)
-    dense = matching_dense(conn, retrieved.targets, retrieved.dense, rows)
+    dense = matching_dense(conn, retrieved.targets, retrieved.dense, retrieved.nearest)
     if dense is None:
         return None
-    if (person := query.question.person) is not None and rows > search.rows:
+    if (person := query.question.person) is not None and retrieved.nearest > search.rows:
         dense = [person_first(conn, its_keys, person, search.rows) for its_keys in dense]
-    keys = [merge_keys(scope, retrieved.targets, dense, retrieved.sparse) for scope in scopes]
-    keys[0] = list(dict.fromkeys([*keys[0], *query.question.last_digests, *query.question.plans]))
+    results = [*zip(retrieved.targets, dense, strict=True)]
+    results += zip(retrieved.targets, retrieved.sparse, strict=True)
+    by_scope = [[keys for target, keys in results if target.scope is scope] for scope in scopes]
+    by_scope[0].append([*query.question.last_digests, *query.question.plans])
+    keys = [list(dict.fromkeys(itertools.chain(*its))) for its in by_scope]
     candidates = rank_candidates(conn, scopes, query, keys)
     if len(candidates.items) < search.minimum:  # counted as shown: a summary may stand for many
         fill = [memories.find_keys(conn, scope.visible, search.minimum) for scope in scopes]
@@ -274,26 +281,6 @@ def rank_and_finish(
         if more != keys:
             candidates = rank_candidates(conn, scopes, query, more)
     return finish(conn, scopes, candidates)
-
-
-def nearest_rows(query: SearchQuery, search: Search) -> int:
-    """Return how many of the nearest to fetch: more where one person's turns come first."""
-    if query.question.person is None or query.mode is not SearchMode.HYBRID:
-        return search.rows
-    return max(search.rows, PERSON_ROWS)
-
-
-def merge_keys(
-    scope: SearchScope, targets: Sequence[SearchTarget], *retrieved: Sequence[Sequence[int]]
-) -> list[int]:
-    """Return the keys retrieved for *scope*, each once; results are in the order of *targets*."""
-    matching = (
-        keys
-        for results in retrieved
-        for target, keys in zip(targets, results, strict=True)
-        if target.scope is scope
-    )
-    return list(dict.fromkeys(itertools.chain.from_iterable(matching)))
 
 
 def return_candidates(

@@ -26,9 +26,9 @@ from memd.recall.answer import AnswerContent
 from memd.recall.candidates import RankedCandidates
 from memd.recall.listing import PageRequest
 from memd.recall.pipeline import RetrievalPipeline, ScopeResolver, Search, return_candidates
+from memd.recall.ranking.rankings import RETRIEVED_ROWS
 from memd.recall.ranking.weights import ActiveTuning, Tuned, TuningTrial
 from memd.recall.rerank import rerank
-from memd.recall.retrievers import RETRIEVED_ROWS
 from memd.recall.scope import (
     RecallFilter,
     SearchScope,

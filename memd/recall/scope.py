@@ -18,7 +18,7 @@ from memd.extract.time_words import Grain
 from memd.recall.question import Question
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading
-from memd.store.memory import memories, shared
+from memd.store.memory import memories
 from memd.store.memory.filters import (
     BoundFilter,
     bind,
@@ -26,7 +26,6 @@ from memd.store.memory.filters import (
     by_other_publishers,
     without_passing,
 )
-from memd.store.search import vectors
 from memd.store.search.fulltext import CachePart, owner_token
 
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
@@ -58,6 +57,8 @@ class SearchScope:
     """*searched* for rows that come from *parts*, which leaves less to check."""
     parts: Sequence[CachePart]
     """The parts of the full-text and vector indexes that hold all of *searched*."""
+    owners: Sequence[str]
+    """Names of *parts* in the full-text index."""
     include_hidden: bool
     active: Caller | None
     """Whose session and project hide the memories of others."""
@@ -65,18 +66,14 @@ class SearchScope:
     """Whether the sources of a summary are shown, in its stead."""
 
     @property
+    def first_limit(self) -> int:
+        """How many times as many rows to fetch first as are needed: a filter drops some."""
+        return 2 if self.searched.is_selective else 1
+
+    @property
     def visible(self) -> BoundFilter:
         """The filter over what may stand in an answer."""
         return self.searched if self.include_hidden else self.shown
-
-    @property
-    def owners(self) -> list[str]:
-        """Names of *parts* in the full-text index."""
-        return [owner_token(self.shown.agent_key, part) for part in self.parts]
-
-    def partitions(self, shard: int) -> list[int]:
-        """Return the partitions of *parts* in one shard of the vector index."""
-        return [vectors.partition(self.shown.agent_key, part, shard) for part in self.parts]
 
 
 class SearchTarget(NamedTuple):
@@ -99,9 +96,9 @@ def caller_scopes(
     Empty for an unknown agent when nothing is shared. With *level*, that of agents that have none
     of their own, also for an agent of level none (SPEC 7.13).
     """
-    if level is not None and (agents.level_of(conn, caller.agent_id) or level) is MemoryLevel.NONE:
+    agent_key, own_level = agents.key_and_level(conn, caller.agent_id)
+    if level is not None and (own_level or level) is MemoryLevel.NONE:
         return []
-    agent_key = names.find_agent(conn, caller.agent_id)
     others = shared_scope(conn, agent_key, where, caller) if also_shared else None
     if agent_key is None and others is None:
         return []
@@ -116,11 +113,11 @@ def shared_scope(
 
     The project of *active* hides what was shared for another one alone.
     """
-    agent_key = shared.find_shared_agent(conn, reader_key)
+    agent_key = names.find_shared_agent(conn, reader_key)
     if agent_key is None:
         return None
     active = None if active is None else replace(active, session_id=None)
-    is_publisher = reader_key is not None and shared.has_published(conn, reader_key)
+    is_publisher = reader_key is not None and names.has_published(conn, reader_key)
     return agent_scope(agent_key, where, active, publisher_key=reader_key if is_publisher else None)
 
 
@@ -146,14 +143,18 @@ def agent_scope(
         parts.append(CachePart.PASSING)
     searched = bind_search(shown, hidden=hidden)
     indexed = bind_search(shown, hidden=hidden, indexed=True)
-    return SearchScope(shown, searched, indexed, parts, hidden, active, where.shows_sources)
+    owners = [owner_token(agent_key, part) for part in parts]
+    return SearchScope(shown, searched, indexed, parts, owners, hidden, active, where.shows_sources)
 
 
 def search_targets(
     conn: Reading, scopes: Sequence[SearchScope], question: Question
 ) -> list[SearchTarget]:
     """Return each scope, and each a second time for its rows in the times of *question*."""
-    targets = [SearchTarget(scope, narrow_keys(conn, scope)) for scope in scopes]
+    targets = [
+        SearchTarget(scope, narrow_keys(conn, scope) if scope.searched.is_selective else None)
+        for scope in scopes
+    ]
     if not question.times:
         return targets
     timed = [SearchTarget(scope, _keys_in_times(conn, scope, question)) for scope in scopes]
@@ -161,9 +162,7 @@ def search_targets(
 
 
 def narrow_keys(conn: Reading, scope: SearchScope) -> list[int] | None:
-    """Return the rows of a filter that keeps few; None without a filter, or if it keeps many."""
-    if not scope.searched.is_selective:
-        return None
+    """Return the rows of a scope that keeps few; None if it keeps many."""
     keys = memories.find_keys(conn, scope.searched, LISTED_ROWS_MAX + 1)
     return keys if len(keys) <= LISTED_ROWS_MAX else None
 

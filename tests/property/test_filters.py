@@ -23,11 +23,12 @@ from support.store import ADA, a_house
 
 from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
+from memd.base.limits import KNN_ROWS_MAX
 from memd.domain.caller import Caller
 from memd.domain.encoding import Encoding
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
 from memd.domain.memory import MemoryQuery
-from memd.recall import retrievers
+from memd.recall import candidates
 from memd.recall.ranking.features import Statistics
 from memd.recall.scope import RecallFilter, SearchScope, SearchTarget, agent_scope, narrow_keys
 from memd.store.access import names
@@ -266,6 +267,10 @@ def scope_of(conditions: dict[str, Any], caller: Caller) -> SearchScope:
     return agent_scope(1, where, caller)
 
 
+def target_of(conn: Reading, scope: SearchScope) -> SearchTarget:
+    return SearchTarget(scope, narrow_keys(conn, scope) if scope.searched.is_selective else None)
+
+
 @SOME
 @given(
     conditions=FILTERS,
@@ -285,12 +290,13 @@ def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
 
     async def near() -> list[int]:
         db = world.house.db
-        target = SearchTarget(scope, await db.read(narrow_keys, scope))
-        every = await retrievers.dense_keys(db, target, packed, rows)
-        first = await retrievers.dense_first(db, target, packed, rows)
-        fit = await db.read(retrievers.matching_dense, [target], [first], rows)
-        assert fit is None or fit == [every]
-        return every
+        target = await db.read(target_of, scope)
+        exact = await candidates.dense_search(db, target, packed, rows, KNN_ROWS_MAX + 1)
+        assert exact.fetched is None
+        first = await candidates.dense_search(db, target, packed, rows)
+        fit = await db.read(candidates.matching_dense, [target], [first], rows)
+        assert fit is None or fit == [exact.keys]
+        return exact.keys
 
     keys = world.run(near())
     nearness = {
@@ -315,16 +321,14 @@ def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
 
     def both(conn: Reading) -> tuple[list[int], dict[int, float]]:
         written = {stem: word for word in terms for stem in fulltext.stemmer(conn)(word)}
-        frequencies = fulltext.frequencies(conn, list(written))
-        statistics = Statistics(fulltext.corpus(conn, scope.owners), frequencies)
-        looked_up = [written[stem] for stem in retrievers.rare_terms(list(written), statistics)]
+        statistics = Statistics(*fulltext.statistics(conn, scope.owners, list(written)))
+        looked_up = [written[stem] for stem in candidates.rare_terms(list(written), statistics)]
         match = fulltext.match_query(looked_up, scope.owners)
         table = f"fts_{fulltext.generation(conn)}"
         every = dict(
             conn.execute(f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ?", (match,))
         )
-        target = SearchTarget(scope, narrow_keys(conn, scope))
-        return retrievers.sparse_keys(conn, target, written, 100, statistics), every
+        return candidates.sparse_keys(conn, target_of(conn, scope), looked_up, 100), every
 
     keys, score = world.run(world.house.db.read(both))
     may = {known.key for known in expected(world, MemoryQuery(**conditions, text="any"), caller)}

@@ -31,8 +31,9 @@ from memd.domain.memory import (
 from memd.domain.recall import Provenance, RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.settings.settings import DaemonSettings, Settings
+from memd.store.access import names
 from memd.store.file.connect import Reading
-from memd.store.memory import groups, shared
+from memd.store.memory import groups
 
 EVE = Caller(agent_id="eve", method="test")
 WORD = "Xylophanes"
@@ -363,12 +364,12 @@ async def test_a_file_that_is_held_is_busy_and_what_is_shared_is_still_found(hou
 
 
 async def test_where_nobody_else_published_there_is_nothing_to_look_through(house: Rooms) -> None:
-    assert await house.db.read(shared.find_shared_agent, None) is None
+    assert await house.db.read(names.find_shared_agent, None) is None
     await published(house, "Bees sleep.")
     ada = {agent_id: key for key, agent_id in await house.db.read(groups.list_agents, 0)}["ada"]
-    assert await house.db.read(shared.find_shared_agent, ada) is None
-    assert await house.db.read(shared.find_shared_agent, None) is not None
-    assert await house.db.read(shared.find_shared_agent, ada + 1000) is not None
+    assert await house.db.read(names.find_shared_agent, ada) is None
+    assert await house.db.read(names.find_shared_agent, None) is not None
+    assert await house.db.read(names.find_shared_agent, ada + 1000) is not None
 
 
 async def test_categories_stay_as_they_were_published(house: Rooms) -> None:

@@ -66,10 +66,10 @@ def test_a_unit_vector_is_stored_and_found(conn: Writing) -> None:
     rounded = struct.pack(f"<{DIMENSION}f", *(n * 1.0004 for n in numbers(GOOD)))
     vectors.store(conn, 1, [(1, Encoding(rounded))])
     vectors.index(conn, [1])
-    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, CachePart.SEARCHED, 0)], 10)
+    (near,) = vectors.search(conn, GOOD, vectors.partitions(1, [CachePart.SEARCHED], 0), 10)
     assert near.memory_key == 1
     assert near.cosine == pytest.approx(1.0, abs=1e-3)
-    assert vectors.search(conn, GOOD, [vectors.partition(1, CachePart.HIDDEN, 0)], 10) == []
+    assert vectors.search(conn, GOOD, vectors.partitions(1, [CachePart.HIDDEN], 0), 10) == []
 
 
 SAME = "we went home"

@@ -14,14 +14,12 @@ from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.recall.question import Question
 from memd.recall.ranking.features import Measured
 from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
-from memd.recall.retrievers import RETRIEVED_ROWS
 from memd.recall.times import contain_moment, names_time
 from memd.store.search.candidate_rows import SearchCandidate
 
 GATE_TOP = 10
-MANY = (
-    RETRIEVED_ROWS  # candidates: either retriever returns as many from any store that is not small
-)
+RETRIEVED_ROWS = 64  # by each retriever; 100 find no more and cost a third more (decision 0164)
+MANY = RETRIEVED_ROWS  # candidates: either brings as many from any store that is not small
 
 
 @dataclass(frozen=True, slots=True)

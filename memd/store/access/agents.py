@@ -32,6 +32,13 @@ def _agent_row(row: tuple[str, str | None, int | None, str]) -> AgentRow:
     )
 
 
+def key_and_level(conn: Reading, agent_id: str) -> tuple[int | None, MemoryLevel | None]:
+    """Return the key of an agent, None for an unknown one, and what :func:`level_of` does."""
+    row = conn.execute("SELECT agent_key, level FROM agent WHERE agent_id = ?", (agent_id,)).get
+    key, own = row or (None, None)
+    return key, None if own is None else MemoryLevel(own)
+
+
 def level_of(conn: Reading, agent_id: str) -> MemoryLevel | None:
     """Return the agent's own level, None when the configuration decides."""
     own = conn.get_text("SELECT level FROM agent WHERE agent_id = ?", (agent_id,))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from memd.base.errors import cursor_error
 from memd.base.ids import is_id
+from memd.domain.values import RESERVED_AGENT
 from memd.store.file.connect import Reading, Writing
 
 # Names of tables in the statements are constants of this module.
@@ -19,12 +20,34 @@ from memd.store.file.connect import Reading, Writing
 
 def find_agent(conn: Reading, agent_id: str) -> int | None:
     """Return the agent's key, None for an unknown agent."""
-    return _find(conn, "agent", agent_id)
+    return conn.get_int("SELECT agent_key FROM agent WHERE agent_id = ?", (agent_id,))
 
 
 def agent_key(conn: Reading, agent_id: str) -> int:
     """Return the key by which the agent's rows are read: for an unknown agent 0, which none has."""
     return find_agent(conn, agent_id) or 0
+
+
+def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
+    """Return the reserved agent's key when others than *reader_key* have published, else None.
+
+    None means that shared memories need not be read at all. *reader_key* None reads everything.
+    """
+    return conn.get_int(
+        """
+        SELECT agent_key
+          FROM agent
+         WHERE agent_id = :reserved
+           AND (EXISTS (SELECT 1 FROM shared WHERE publisher_key < :reader_key)
+                OR EXISTS (SELECT 1 FROM shared WHERE publisher_key > :reader_key))
+        """,
+        {"reserved": RESERVED_AGENT, "reader_key": reader_key or 0},
+    )
+
+
+def has_published(conn: Reading, agent_key: int) -> bool:
+    """Return whether a memory that the agent published exists."""
+    return conn.exists("SELECT 1 FROM shared WHERE publisher_key = ?", (agent_key,))
 
 
 def ensure_agent(conn: Writing, agent_id: str, now_us: int) -> int:
@@ -39,7 +62,7 @@ def ensure_client(conn: Writing, client_id: str, now_us: int) -> int:
 
 def find_project(conn: Reading, project_id: str) -> int | None:
     """Return the project's key, None for an unknown project."""
-    return _find(conn, "project", project_id)
+    return conn.get_int("SELECT project_key FROM project WHERE project_id = ?", (project_id,))
 
 
 def ensure_project(conn: Writing, project_id: str | None, now_us: int) -> int | None:
@@ -47,12 +70,8 @@ def ensure_project(conn: Writing, project_id: str | None, now_us: int) -> int | 
     return None if project_id is None else _ensure(conn, "project", project_id, now_us)
 
 
-def _find(conn: Reading, table: str, name: str) -> int | None:
-    return conn.get_int(f"SELECT {table}_key FROM {table} WHERE {table}_id = ?", (name,))
-
-
 def _ensure(conn: Writing, table: str, name: str, now_us: int) -> int:
-    key = _find(conn, table, name)
+    key = conn.get_int(f"SELECT {table}_key FROM {table} WHERE {table}_id = ?", (name,))
     if key is not None:
         return key
     conn.insert(table, {f"{table}_id": name, "created_at_us": now_us})

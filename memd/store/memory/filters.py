@@ -7,7 +7,6 @@ each. Every reader uses the same one, so that their filters cannot diverge (SPEC
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memd.base.clock import to_us
@@ -65,6 +64,37 @@ _IS_SOURCE = "EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_ke
 _EVENT = "coalesce(m.occurred_at_us, m.created_at_us)"
 
 
+_GIVEN = {
+    "namespaces": "m.namespace IN (SELECT value FROM json_each(:namespaces))",
+    "categories": "m.category IN (SELECT value FROM json_each(:categories))",
+    "levels": f"{LEVEL} IN (SELECT value FROM json_each(:levels))",  # noqa: S608  # a constant
+    "since_us": "m.created_at_us >= :since_us",
+    "until_us": "m.created_at_us < :until_us",
+    "occurred_since_us": f"{_EVENT} >= :occurred_since_us",
+    "occurred_until_us": f"{_EVENT} < :occurred_until_us",
+    "tags": f"m.memory_key IN {_TAGGED}",
+    "session_id": f"m.session_key = {_SESSION.format(name='session_id')}",
+    "project_id": f"m.project_key = {_PROJECT.format(name='project_id')}",
+}  # constants
+"""Each condition, by the name of its parameter."""
+_LISTED = _GIVEN | {
+    "tags": f"m.memory_key IN {_LISTED_BY_TAG}",
+    "session_id": f"m.memory_key IN {_LISTED_BY_SESSION.format(name='session_id')}",
+}
+"""The same for a listing: a summary has the tags and sessions of its sources, too."""
+# A working memory of no session belongs to no other session either.
+_UNBOUND = "m.level <> 'session' AND (m.category <> 'working' OR m.session_key IS NULL)"
+_ACTIVE = {
+    "active_project_id": (
+        f"(m.level <> 'project' OR m.project_key = {_PROJECT.format(name='active_project_id')})"
+    ),
+    "active_session_id": (
+        f"(({_UNBOUND}) OR m.session_key = {_SESSION.format(name='active_session_id')})"
+    ),
+}
+"""What excludes memories of other projects and sessions."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
     """The conditions over ``memory AS m`` and their parameters.
@@ -103,15 +133,16 @@ def bind(
     *hidden* includes compressed and archived memories, *only_hidden* returns only those. With
     neither, a summary also matches by the tags and sessions of its sources.
     """
-    own, levels = _conditions(filters), _level_conditions(active)
-    conditions = own + levels
-    params: Parameters = {"agent_key": agent_key, "now_us": now_us}
-    for _, parameters in conditions:
-        params |= parameters
-    condition = _join(conditions)
-    listing = condition
-    if not hidden and not only_hidden:
-        listing = _join(_conditions(filters, for_listing=True) + levels)
+    given = _given(filters)
+    of_active: Parameters = {}
+    if active is not None:
+        ids = {"active_project_id": active.project_id, "active_session_id": active.session_id}
+        of_active = {name: value for name, value in ids.items() if value is not None}
+    levels = [_ACTIVE[name] for name in of_active]
+    condition, listing = (
+        " AND ".join(["m.agent_key = :agent_key", *(table[name] for name in given), *levels])
+        for table in (_GIVEN, _GIVEN if hidden or only_hidden else _LISTED)
+    )
     states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
     if hidden and not only_hidden:
         states += ", 'compressed', 'archived'"
@@ -124,8 +155,14 @@ def bind(
         condition=condition,
         listing=listing,
         where=listing + is_visible,
-        params=params,
-        is_selective=bool(own),
+        params={
+            "agent_key": agent_key,
+            "now_us": now_us,
+            "tag_count": len(filters.tags),
+            **given,
+            **of_active,
+        },
+        is_selective=bool(given),
         splits_summaries=bool(
             filters.categories
             or filters.tags
@@ -198,69 +235,28 @@ def by_other_publishers(filters: BoundFilter, publisher_key: int) -> BoundFilter
     )
 
 
-def _join(conditions: Sequence[tuple[str, Parameters]]) -> str:
-    """Join the conditions, and that of the agent, by AND."""
-    return " AND ".join(("m.agent_key = :agent_key", *(sql for sql, _ in conditions)))
-
-
-def _conditions(
-    filters: MemoryFilter, *, for_listing: bool = False
-) -> list[tuple[str, Parameters]]:
-    """Return each condition that was given; an empty set is none (SPEC 7.5).
-
-    With *for_listing* a summary has the tags and sessions of its sources, too.
-    """
-    conditions: list[tuple[str, Parameters]] = []
-    for name, column, values in (
-        ("namespaces", "m.namespace", filters.namespaces),
-        ("categories", "m.category", filters.categories),
-        ("levels", LEVEL, filters.levels),
-    ):
-        if values:
-            is_member = f"{column} IN (SELECT value FROM json_each(:{name}))"  # noqa: S608  # three names
-            conditions.append((is_member, {name: json.dumps(sorted(values))}))
-    for comparison, name, moment in (
-        ("m.created_at_us >=", "since_us", filters.since),
-        ("m.created_at_us <", "until_us", filters.until),
-        (f"{_EVENT} >=", "occurred_since_us", filters.occurred_since),
-        (f"{_EVENT} <", "occurred_until_us", filters.occurred_until),
-    ):
-        if moment is not None:
-            conditions.append((f"{comparison} :{name}", {name: to_us(moment)}))
-    return conditions + _reference_conditions(filters, for_listing=for_listing)
-
-
-def _reference_conditions(
-    filters: MemoryFilter, *, for_listing: bool
-) -> list[tuple[str, Parameters]]:
-    conditions: list[tuple[str, Parameters]] = []
+def _given(filters: MemoryFilter) -> Parameters:
+    """Return the parameter of each condition that was given; an empty set is none (SPEC 7.5)."""
+    sets = (
+        ("namespaces", filters.namespaces),
+        ("categories", filters.categories),
+        ("levels", filters.levels),
+    )
+    times = (
+        ("since_us", filters.since),
+        ("until_us", filters.until),
+        ("occurred_since_us", filters.occurred_since),
+        ("occurred_until_us", filters.occurred_until),
+    )
+    given: Parameters = {
+        **{
+            name: json.dumps(sorted(each))
+            for name, each in (*sets, ("levels", filters.levels))
+            if each
+        },
+        **{name: to_us(moment) for name, moment in times if moment is not None},
+    }
     if filters.tags:
-        tags: Parameters = {"tags": json.dumps(filters.tags), "tag_count": len(filters.tags)}
-        conditions.append((f"m.memory_key IN {_LISTED_BY_TAG if for_listing else _TAGGED}", tags))
-    if filters.session_id is not None:
-        of_session = f"m.session_key = {_SESSION}"
-        if for_listing:
-            of_session = f"m.memory_key IN {_LISTED_BY_SESSION}"
-        conditions.append(
-            (of_session.format(name="session_id"), {"session_id": filters.session_id})
-        )
-    if filters.project_id is not None:
-        of_project = f"m.project_key = {_PROJECT.format(name='project_id')}"
-        conditions.append((of_project, {"project_id": filters.project_id}))
-    return conditions
-
-
-def _level_conditions(active: Caller | None) -> list[tuple[str, Parameters]]:
-    """Return the conditions that exclude other projects' and sessions' memories."""
-    conditions: list[tuple[str, Parameters]] = []
-    if active is not None and active.project_id is not None:
-        mine = _PROJECT.format(name="active_project_id")
-        level = f"(m.level <> 'project' OR m.project_key = {mine})"
-        conditions.append((level, {"active_project_id": active.project_id}))
-    if active is not None and active.session_id is not None:
-        mine = _SESSION.format(name="active_session_id")
-        # A working memory of no session belongs to no other session either.
-        unbound = "m.level <> 'session' AND (m.category <> 'working' OR m.session_key IS NULL)"
-        level = f"(({unbound}) OR m.session_key = {mine})"
-        conditions.append((level, {"active_session_id": active.session_id}))
-    return conditions
+        given["tags"] = json.dumps(filters.tags)
+    references = {"session_id": filters.session_id, "project_id": filters.project_id}
+    return given | {name: value for name, value in references.items() if value is not None}

@@ -130,9 +130,9 @@ def find_in_any_state(conn: Reading, condition: BoundFilter) -> list[int]:
     )
 
 
-def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> frozenset[int]:
-    """Return those of *keys* that match."""
-    rows = conn.execute(
+def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that match, in their order."""
+    return conn.list_ints(
         f"""
         SELECT m.memory_key
           FROM carray(:keys) AS k
@@ -141,7 +141,6 @@ def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> f
         """,
         {**condition.params, "keys": keys_array(keys)},
     )
-    return frozenset(key for (key,) in rows)
 
 
 def list_page(

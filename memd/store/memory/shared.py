@@ -33,32 +33,6 @@ def publisher(conn: Reading, memory_key: int) -> int | None:
     )
 
 
-def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
-    """Return the reserved agent's key when others than *reader_key* have published, else None.
-
-    None means that shared memories need not be read at all. *reader_key* None reads everything.
-    """
-    agent_key = names.find_agent(conn, RESERVED_AGENT)
-    if agent_key is None:
-        return None
-    exists = conn.exists(
-        """
-        SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key < :reader_key)
-               OR EXISTS (SELECT 1 FROM shared WHERE publisher_key > :reader_key)
-        """,
-        {"reader_key": reader_key or 0},
-    )
-    return agent_key if exists else None
-
-
-def has_published(conn: Reading, publisher_key: int) -> bool:
-    """Return whether a memory that the agent published exists."""
-    return conn.exists(
-        "SELECT 1 FROM shared WHERE publisher_key = :publisher_key",
-        {"publisher_key": publisher_key},
-    )
-
-
 def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> list[int]:
     """Return those of *keys* that the agent published, in order of arrival."""
     return conn.list_ints(

@@ -42,6 +42,19 @@ def join_signs(text: str) -> str:
     return _PAIRS.sub(_join, text)
 
 
+def quote(word: str) -> str:
+    """Return *word* for an FTS5 query: quoted, its syntax is words like any other (H26).
+
+    Several signs of Chinese, Japanese or Korean are a phrase of pairs, a single one begins a pair.
+
+    >>> quote('a"b'), quote("名前は"), quote("猫")
+    ('"a""b"', '"名前 は"', '"猫"*')
+    """
+    if SIGN.fullmatch(word):
+        return f'"{word}"*'
+    return '"' + split_signs(word).replace('"', '""') + '"'
+
+
 def _split(run: re.Match[str]) -> str:
     signs, text = run.group(), run.string
     before = " " if run.start() and _LETTER.match(text, run.start() - 1) else ""

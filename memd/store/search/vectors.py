@@ -3,7 +3,7 @@
 Beside each vector stand the token vectors of its text, which are read for candidates and never
 indexed.
 
-Distances are L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The owner
+Distances are L2 on unit vectors (cos = 1 - d * d / 2): vec0's own cosine is slower. The owner
 and the part of the cache are the partition key, so the cost of a search grows with the owner's
 vectors, not with the file's, and excludes parts that the search would drop. Each partition is cut
 into shards, so that one search can use two cores.
@@ -18,8 +18,8 @@ import hashlib
 import operator
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
@@ -60,11 +60,14 @@ class VectorCache(NamedTuple):
         return f"vec_{self.model_key}_{self.generation}"
 
 
-def partition(agent_key: int, part: CachePart, shard: int) -> int:
-    """Return the partition of a *shard* (below SHARDS) of an agent's vectors of one part."""
-    if part is CachePart.PASSING:
-        return -1 - (agent_key * SHARDS + shard)
-    return (agent_key * len(_PARTS) + _PARTS.index(part)) * SHARDS + shard
+def partitions(agent_key: int, parts: Sequence[CachePart], shard: int) -> list[int]:
+    """Return the partitions of a *shard* (below SHARDS) of an agent's vectors of some *parts*."""
+    return [
+        -1 - (agent_key * SHARDS + shard)
+        if part is CachePart.PASSING
+        else (agent_key * len(_PARTS) + _PARTS.index(part)) * SHARDS + shard
+        for part in parts
+    ]
 
 
 def shard(memory_key: int) -> int:
@@ -106,10 +109,13 @@ def current_cache(conn: Reading) -> VectorCache | None:
     return None if value is None else VectorCache(*map(int, value.split()))
 
 
-def is_current_model(conn: Reading, fingerprint: str) -> bool | None:
-    """Return whether the live cache is of the model *fingerprint*, None without a cache."""
+def live_model(conn: Reading, fingerprint: str) -> int | None:
+    """Return the key of the live cache's model: 0 if it is not *fingerprint*, None without one."""
     cache = current_cache(conn)
-    return None if cache is None else find_model(conn, fingerprint) == cache.model_key
+    if cache is None:
+        return None
+    of_model = "SELECT fingerprint = ? FROM embedding_model WHERE model_key = ?"
+    return cache.model_key if conn.exists(of_model, (fingerprint, cache.model_key)) else 0
 
 
 def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
@@ -257,41 +263,74 @@ def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) 
             """,
             {"vector": vector, "limit": limit, "owner": owner},
         )
-        nearest.extend(DenseMatch(key, cosine(distance)) for key, distance in rows)
+        nearest.extend(DenseMatch(key, 1.0 - distance * distance / 2.0) for key, distance in rows)
     nearest.sort(key=lambda near: (-near.cosine, near.memory_key))
     return nearest[:limit]
 
 
-def cosine(distance: float) -> float:
-    """Return the cosine of two unit vectors at Euclidean *distance*.
+class Stored(NamedTuple):
+    """What is stored of memories, by their keys."""
 
-    >>> cosine(0.0)
-    1.0
-    """
-    return 1.0 - distance * distance / 2.0
-
-
-def cosines_of(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]:
-    """Return the cosine of each of *keys* that has a vector of the live model."""
-    distances = _of_live_model(
-        conn, keys, "SELECT memory_key, vec_distance_L2(vector, :vector)", {"vector": vector}
-    )
-    return {key: cosine(distance) for key, distance in distances}
-
-
-def read(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
-    """Return the vector of the live model of each of *keys* that has one."""
-    return dict(_of_live_model(conn, keys, "SELECT memory_key, vector"))
-
-
-def tokens_of(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
-    """Return the token vectors of each of *keys* for which the live model has made them.
+    cosines: dict[int, float]
+    """Of the vector of each that has one, with the vector asked for."""
+    tokens: dict[int, bytes]
+    """The token vectors of each for which they were made and asked for.
 
     They are empty for a text without a token, and where half a token's are left of a damaged page.
     """
-    select = "SELECT memory_key, iif(length(tokens) % :size, x'', tokens)"
-    rows = _of_live_model(conn, keys, select, {"size": TOKEN_BYTES})
-    return {key: tokens for key, tokens in rows if tokens is not None}
+
+
+def compare(
+    conn: Reading,
+    model_key: int,
+    vector: bytes,
+    keys: Sequence[int],
+    with_tokens: Sequence[int] = (),
+) -> Stored:
+    """Compare *vector* with those of *keys*, and read the token vectors of those *with_tokens*.
+
+    Those that the model has made are compared, and no other.
+    """
+    rows = conn.execute(
+        """
+        SELECT memory_key, vec_distance_L2(vector, :vector),
+               iif(memory_key IN (SELECT value FROM carray(:with_tokens)),
+                   iif(length(tokens) % :size, x'', tokens), NULL)
+          FROM carray(:keys)
+               CROSS JOIN embedding
+                  ON memory_key = value AND model_key = :model_key AND kind = 'own'
+        """,
+        {
+            "vector": vector,
+            "with_tokens": keys_array(with_tokens),
+            "size": TOKEN_BYTES,
+            "keys": keys_array(keys),
+            "model_key": model_key,
+        },
+    )
+    stored = Stored({}, {})
+    for key, distance, tokens in rows:
+        stored.cosines[key] = 1.0 - distance * distance / 2.0
+        if tokens is not None:
+            stored.tokens[key] = tokens
+    return stored
+
+
+def read(conn: Reading, keys: Sequence[int], model_key: int | None = None) -> dict[int, bytes]:
+    """Return the vector of each of *keys* for which a model has made one, by default the live."""
+    if model_key is None:
+        cache = current_cache(conn)
+        model_key = None if cache is None else cache.model_key
+    rows = conn.execute(
+        """
+        SELECT memory_key, vector
+          FROM carray(:keys)
+               CROSS JOIN embedding
+                  ON memory_key = value AND model_key = :model_key AND kind = 'own'
+        """,
+        {"keys": keys_array(keys), "model_key": model_key},
+    )
+    return dict(rows)
 
 
 def has_tokens(conn: Reading) -> bool:
@@ -302,31 +341,14 @@ def has_tokens(conn: Reading) -> bool:
     )
 
 
-def _of_live_model(
-    conn: Reading, keys: Sequence[int], select: str, params: Mapping[str, bytes | int] | None = None
-) -> Iterable[Any]:
-    """Yield the key and what *select* makes of the vector of each of *keys*."""
-    cache = current_cache(conn)
-    if cache is None or not keys:
-        return ()
-    return conn.execute(
-        f"""
-        {select}
-          FROM carray(:keys)
-               CROSS JOIN embedding
-                  ON memory_key = value AND model_key = :model_key AND kind = 'own'
-        """,
-        {"keys": keys_array(keys), "model_key": cache.model_key, **(params or {})},
-    )
-
-
 def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:
     """Return the cosine of *vector* with each of *others*, which need not be in the file."""
     cursors = (
         conn.execute("SELECT vec_distance_L2(:other, :vector)", {"other": other, "vector": vector})
         for other in others
     )
-    return [cosine(rows.get) for rows in cursors]
+    distances: Iterable[float] = [rows.get for rows in cursors]
+    return [1.0 - distance * distance / 2.0 for distance in distances]
 
 
 # Rebuilding beside the live cache.

@@ -10,10 +10,10 @@ from support.builders import a_row, an_id_source, inserted
 from support.store import a_writer
 
 from memd.domain.memory import MemoryFilter
-from memd.recall import retrievers
+from memd.recall import candidates
+from memd.recall.candidates import person_first, rare_terms, sparse_search
 from memd.recall.question import question
 from memd.recall.ranking.features import Statistics
-from memd.recall.retrievers import person_first, rare_terms, sparse_keys
 from memd.recall.scope import RecallFilter, SearchScope, SearchTarget, agent_scope
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
@@ -37,8 +37,7 @@ def _scope() -> SearchScope:
 
 
 def _statistics(conn: Reading, terms: Sequence[str]) -> Statistics:
-    corpus = fulltext.corpus(conn, _scope().owners)
-    return Statistics(corpus, fulltext.frequencies(conn, terms))
+    return Statistics(*fulltext.statistics(conn, _scope().owners, terms))
 
 
 def _rare(conn: Reading, terms: list[str]) -> list[str]:
@@ -46,8 +45,8 @@ def _rare(conn: Reading, terms: list[str]) -> list[str]:
 
 
 def _sparse_keys(conn: Reading, written: Mapping[str, str]) -> list[int]:
-    statistics = _statistics(conn, list(written))
-    return sparse_keys(conn, SearchTarget(_scope(), None), written, 10, statistics)
+    (keys,), _ = sparse_search(conn, [SearchTarget(_scope(), None)], written, 10, list(written))
+    return keys
 
 
 def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:
@@ -57,7 +56,7 @@ def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:
 def test_in_a_large_store_the_rarest_are_as_long_as_they_hold_few_memories(
     conn: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retrievers, "POSTINGS_MAX", 2)
+    monkeypatch.setattr(candidates, "POSTINGS_MAX", 2)
 
     assert _rare(conn, ["common", "kite", "rare", "seldom"]) == [
         "kite",
@@ -68,7 +67,7 @@ def test_in_a_large_store_the_rarest_are_as_long_as_they_hold_few_memories(
 def test_a_question_of_common_terms_only_looks_up_the_rarest(
     conn: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retrievers, "POSTINGS_MAX", 2)
+    monkeypatch.setattr(candidates, "POSTINGS_MAX", 2)
 
     assert _rare(conn, ["unknown", "common"]) == ["common"]
 
