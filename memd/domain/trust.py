@@ -9,6 +9,7 @@ H59), only flagged.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import Final, Literal, NamedTuple, NewType
 
 from memd.domain.enums import MemoryCategory, MemoryState, Origin, Trust
@@ -76,6 +77,7 @@ TALKS: Final = frozenset({Origin.PERSON, Origin.ASSISTANT})
 """Origins whose turns may be in passing; a page's or a tool's text never is."""
 
 
+@cache
 def mark(origin: Origin, trust: Trust) -> str:
     """Return the mark before an entry by its origin, "" for the owner's own.
 
@@ -89,6 +91,7 @@ def mark(origin: Origin, trust: Trust) -> str:
     return "[imported] " if origin is Origin.IMPORT else ASSISTED_MARK
 
 
+@cache
 def mark_of_shared(origin: Origin, trust: Trust) -> str:
     """Return the mark before a shared memory, which is never the owner's own.
 

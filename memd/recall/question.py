@@ -134,12 +134,12 @@ def question(
         ),
         proper=_proper_terms(text, words, stem).intersection(content),
         names=names,
-        dense=without_names(text, names),
+        dense=without_names(text, names) if names else text,
         times=times,
         asks_when=_ASKS_WHEN.search(text) is not None,
         asks_now=_ASKS_NOW.search(text) is not None,
-        only_time=_is_only_time(times, text, ASKS_FOR_ALL),
-        asks_planned=_asks_planned(times, text, now_us),
+        only_time=bool(times) and _is_only_time(times, text, ASKS_FOR_ALL),
+        asks_planned=bool(times) and _asks_planned(times, text, now_us),
         asks_decided=not DECIDED.isdisjoint(word.casefold() for word in words),
     )
 
@@ -151,7 +151,7 @@ def _words(text: str) -> list[str]:
 
 def _is_only_time(times: Sequence[Period], text: str, others: frozenset[str]) -> bool:
     """Return whether *text* has nothing but *times* and *others*, such as "what happened"."""
-    if not times or any(one.from_us is None for one in times):
+    if any(one.from_us is None for one in times):
         return False
     for one in reversed(times):
         text = f"{text[: one.start]} {text[one.end :]}"

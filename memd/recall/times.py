@@ -150,8 +150,6 @@ class Fit(NamedTuple):
 
 def fit_times(asked: Sequence[Period], candidates: Sequence[SearchCandidate]) -> list[Fit]:
     """Return how well each of *candidates* fits the times *asked* about."""
-    if not asked:
-        return [Fit()] * len(candidates)
     asked = _decisive(asked)
     return [_fit(asked, candidate) for candidate in candidates]
 

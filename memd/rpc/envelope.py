@@ -159,44 +159,40 @@ def outcome(answer: dict[str, Any]) -> Any:
 class Splitter:
     """Splits a stream of bytes into frames.
 
-    Blank lines are skipped, a carriage return before the line end is dropped. *waiting* is
-    whether part of a frame has arrived. *overflow* is set when a frame, complete or not, is
+    Blank lines are skipped, a carriage return before the line end is dropped. *pending* has the
+    part of a frame that has arrived. *overflow* is set when a frame, complete or not, is
     over the limit; nothing after it may be read.
     """
 
     def __init__(self, bytes_max: int = FRAME_BYTES_MAX) -> None:
         self._bytes_max = bytes_max
-        self._pending = bytearray()
+        self.pending = bytearray()
         self._searched = 0
         self.overflow: TooLargeError | None = None
-
-    @property
-    def waiting(self) -> bool:
-        return bool(self._pending)
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the frames that *chunk* completes, in order, up to one over the limit."""
         if self.overflow is not None:
             return []
-        self._pending += chunk
+        self.pending += chunk
         frames: list[bytes] = []
         start = 0
-        while (end := self._pending.find(b"\n", max(start, self._searched))) >= 0:
+        while (end := self.pending.find(b"\n", max(start, self._searched))) >= 0:
             if end - start > self._bytes_max:
                 self._refuse()
                 return frames
-            frame = bytes(self._pending[start:end]).strip(b" \t\r")
+            frame = bytes(self.pending[start:end]).strip(b" \t\r")
             if frame:
                 frames.append(frame)
             start = end + 1
-        del self._pending[:start]
-        self._searched = len(self._pending)
+        del self.pending[:start]
+        self._searched = len(self.pending)
         if self._searched > self._bytes_max:
             self._refuse()
         return frames
 
     def _refuse(self) -> None:
-        self._pending.clear()
+        self.pending.clear()
         self.overflow = TooLargeError(
             f"a frame may have {self._bytes_max} bytes at most",
             hint="send a long history in pieces: memory.ingest_many, or the newest messages",

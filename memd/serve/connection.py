@@ -146,7 +146,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
             return
         self._transport.resume_reading()
-        if self._splitter.waiting:
+        if self._splitter.pending:
             self._arm("arrival", limits.FRAME_ARRIVAL_MS_MAX, lambda: self._drop("slow frame"))
         elif not (self._frame_tasks or self.listener or self.link):
             self._arm("idle", limits.CONNECTION_IDLE_MS_MAX, lambda: self._drop("idle"))

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,7 @@ from pydantic_core import to_json, to_jsonable_python
 
 from memd.base import log
 from memd.base.clock import Clock
-from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
+from memd.base.errors import DeniedError, InvalidError, MemdError, TooLargeError, UnknownMethodError
 from memd.base.lazy import lazy
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
 from memd.base.work import LARGE_WEIGHT_A_BYTE, Work, is_large
@@ -132,8 +131,7 @@ class Dispatch:
                 else error_frame(request.id, _unknown_method(request.method))
             )
         try:
-            with self._mark_in_use(route.name):
-                body = {"result": await self._call_method(route, call, request.params)}
+            body = {"result": await self._call_method(route, call, request.params)}
         except MemdError as error:
             body = {"error": faults.to_error(error)}
         try:
@@ -158,8 +156,7 @@ class Dispatch:
             route = find(name)
             if route is None:
                 raise _unknown_method(name)
-            with self._mark_in_use(name):
-                return await self._call_method(route, call, raw)
+            return await self._call_method(route, call, raw)
 
         try:
             body = await self._mcp.answer(request.method, request.params, ask)
@@ -181,40 +178,12 @@ class Dispatch:
             return 0.0
         return (self._clock.monotonic_us() - self._used_us) / 1e6
 
-    @contextmanager
-    def _mark_in_use(self, method: str) -> Iterator[None]:
-        counts = not method.startswith(_OBSERVING)
-        self._in_use += counts
-        try:
-            yield
-        finally:
-            if counts:
-                self._in_use -= 1
-                self._used_us = self._clock.monotonic_us()
-
     async def _call_method(self, route: Route, call: ActiveRequest, raw: dict[str, Any]) -> Any:
         """Return the method's result. Raises only MemdErrors that a caller may see."""
+        counts = not route.name.startswith(_OBSERVING)
+        self._in_use += counts
         try:
-            # Checked now, not when the frame arrived: an earlier hello or revocation counts.
-            self._authority.check(call.credentials.identity, route)
-            params, request_hash = await self.large_work.run_large(
-                raw, _validate_params, route, raw, self._secrets
-            )
-            if isinstance(params, HelloParams) and params.client_key is not None:
-                self._authority.authenticate(call.credentials, params.client_key)
-            caller = self._build_caller(route, params, request_hash, call.credentials.identity)
-            WORKING_FOR.set(caller.agent_id)
-            ERASURES_SEEN.set(self._rooms.db.files.erasure_count)  # its reads begin now
-            token = getattr(params, "progress_token", None)
-            progress = None if token is None else _progress_reporter(token, call)
-            call.writing = route.writes
-            if route.short_id is not None and getattr(params, route.short_id.field) is not None:
-                params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
-            context = Context(self._rooms, self._system, caller, progress, call.peer)
-            # Again: the key may have been revoked while the params were read.
-            self._authority.check(call.credentials.identity, route)
-            result = await self._run(route, context, params)
-            self._metrics.count_result(result)
+            result = await self._run(route, call, raw)
         except MemdError as error:
             if isinstance(error, DeniedError):
                 await self._authority.note(call.credentials.identity.client, route.name)
@@ -223,6 +192,37 @@ class Dispatch:
             raise
         except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
             raise self._bug(route.name, error) from None
+        finally:
+            if counts:
+                self._in_use -= 1
+                self._used_us = self._clock.monotonic_us()
+        return result
+
+    async def _run(self, route: Route, call: ActiveRequest, raw: dict[str, Any]) -> Any:
+        """Return the method's result for valid params of a caller that may call it."""
+        # Checked now, not when the frame arrived: an earlier hello or revocation counts.
+        self._authority.check(call.credentials.identity, route)
+        params, request_hash = await self.large_work.run_large(
+            raw, _validate_params, route, raw, self._secrets
+        )
+        if isinstance(params, HelloParams) and params.client_key is not None:
+            self._authority.authenticate(call.credentials, params.client_key)
+        caller = self._build_caller(route, params, request_hash, call.credentials.identity)
+        WORKING_FOR.set(caller.agent_id)
+        ERASURES_SEEN.set(self._rooms.db.files.erasure_count)  # its reads begin now
+        token = getattr(params, "progress_token", None)
+        progress = None if token is None else _progress_reporter(token, call)
+        call.writing = route.writes
+        if route.short_id is not None and getattr(params, route.short_id.field) is not None:
+            params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
+        context = Context(self._rooms, self._system, caller, progress, call.peer)
+        # Again: the key may have been revoked while the params were read.
+        self._authority.check(call.credentials.identity, route)
+        if route.repeats == "in one transaction":
+            result = await route.call(context, params)
+        else:
+            result = await self._repeat(route, context, params)
+        self._metrics.count_result(result)
         return result
 
     def _build_caller(
@@ -252,12 +252,10 @@ class Dispatch:
             bound=identity.agent_id is not None,
             closed=self._authority.closed_agents(identity),
         )
-        return caller.acting_for(agent_id)
+        return caller.acting_for(agent_id) if caller.closed else caller
 
-    async def _run(self, route: Route, context: Context, params: Params) -> Any:
+    async def _repeat(self, route: Route, context: Context, params: Params) -> Any:
         """Return the method's answer, or the one stored for the caller's idempotency key."""
-        if route.repeats == "in one transaction":
-            return await route.call(context, params)
         if route.repeats == "anew":
             caller = replace(context.caller, idempotency_key=None)
             return await route.call(replace(context, caller=caller), params)
@@ -297,8 +295,11 @@ def _validate_params(
     if route.writes:
         refuse_secrets(raw, secrets)
     raw = redact_params(raw)
-    refuse_claims(route, raw)
-    params = validate(route.params, raw)
+    try:
+        params = validate(route.params, raw)
+    except InvalidError:
+        refuse_claims(route, raw)  # no method has such a param unless it is one of its own
+        raise
     return params, _hash_request(route, raw) if route.writes else b""
 
 

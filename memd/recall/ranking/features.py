@@ -197,8 +197,9 @@ def measure(
     sessions = _covers(weighed, places, words)
     near = _nearness(candidates, places, nearness.cosines)
     person = question.person
-    same = {"strange": _strange(question, texts), "now": float(question.asks_now)}
-    dates = fit_times(question.times, candidates)
+    strange = _strange(question, texts) if question.proper else 0.0
+    same = {"strange": strange, "now": float(question.asks_now)}
+    dates = fit_times(question.times, candidates) if question.times else None
     count = len(candidates) if own_count is None else own_count
     own_share, all_share = _speaker_share(candidates[:count]), _speaker_share(candidates)
     measured = []
@@ -214,8 +215,8 @@ def measure(
             "cos": cos,
             "nlift": near_best - cos,
             "name": float((candidate.speaker or "").casefold() == person),
-            "date": dates[at].date,
-            "period": dates[at].period,
+            "date": dates[at].date if dates else 0.0,
+            "period": dates[at].period if dates else 0.0,
             "isq": float(candidate.own.rstrip().endswith("?")),
             "when": float(text.tells_when),
             "cov": its.cover,
@@ -276,8 +277,6 @@ def _tells_when(text: str, words: Sequence[str], times: frozenset[str]) -> bool:
 
 def _strange(question: Question, texts: Sequence[_Texts]) -> float:
     """Return which share of the names that are asked about no candidate holds."""
-    if not question.proper:
-        return 0.0
     held = {term for text in texts for term in (*text.own, *text.context)}
     return len(question.proper - held) / len(question.proper)
 

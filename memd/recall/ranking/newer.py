@@ -97,7 +97,11 @@ def find_kin(
     leaders = (its for its in worth if its.kind != DIGEST_TAG and _is_of_one_thing(its))
     first = [its.memory_key for its in itertools.islice(leaders, LEADERS)]
     near = (item.measured.candidate for item in items[:COMPARED])
-    stated = [its.memory_key for its in near if _is_statement(its)]
+    stated = [
+        its.memory_key
+        for its in near
+        if its.origin == Origin.PERSON and its.trust == Trust.OWNER and _is_of_one_thing(its)
+    ]
     if not first or not stated:
         return {}
     import numpy as np  # the model that made the question's vector has loaded it
@@ -128,13 +132,18 @@ def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranke
     It gets the relevance and the bar of that one, where it had a lower one. Where *query* asks for
     what was before, only corrections move.
     """
-    near = items[:COMPARED]
-    corrections = [item for item in near if _is_correction(item.measured.candidate)]
+    near = [(item.measured.candidate, item) for item in items[:COMPARED]]
+    corrections = [
+        item
+        for its, item in near
+        if its.trust != Trust.UNTRUSTED and _is_of_one_thing(its) and corrects(its.own)
+    ]
     if asks_before(query):
         kin = {}
     if not kin and not corrections:
         return list(items)
-    stated = [item for item in near if _is_statement(item.measured.candidate)]
+    compared = frozenset().union(*kin.values())
+    stated = [item for its, item in near if its.memory_key in compared]
     later = _Later(stated, corrections, kin, content_stems(query))
     ordered: list[Ranked] = []
     for item in items:
@@ -281,15 +290,6 @@ def _is_answered(item: Ranked, leader: SearchCandidate) -> bool:
 
 def _is_worth(item: Ranked) -> bool:
     return item.passes and item.relevance >= item.bar
-
-
-def _is_statement(its: SearchCandidate) -> bool:
-    is_person = its.origin == Origin.PERSON and its.trust == Trust.OWNER
-    return is_person and _is_of_one_thing(its)
-
-
-def _is_correction(its: SearchCandidate) -> bool:
-    return its.trust != Trust.UNTRUSTED and _is_of_one_thing(its) and corrects(its.own)
 
 
 def _is_of_one_thing(its: SearchCandidate) -> bool:

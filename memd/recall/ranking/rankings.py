@@ -243,7 +243,9 @@ def _calibrate(
     gate_signals = _signals(scored, project_id, count)
     chance = logistic(weights.gate_logit(gate_signals))
     passes, bar = chance >= weights.gate_min, answer_bar(weights, chance)
-    note_bar = _note_bar(weights, bar)
+    note_bar = bar
+    if not math.isinf(bar) and weights is not COMPOSED and weights is not WITHOUT_VECTORS:
+        note_bar = NOTE_BAR * weights.bar / HYBRID.bar  # a tuning moves both alike
     if timed and any(item.features["period"] for _, item in scored):
         date = weights.features["date"]
         scored = _sort([(score + date * item.features["period"], item) for score, item in scored])
@@ -262,13 +264,6 @@ def _calibrate(
         for (score, item), relevance in zip(scored, relevances, strict=True)
     ]
     return items, chance
-
-
-def _note_bar(weights: Weights, bar: float) -> float:
-    """Return the bar of notes where turns need *bar*; a tuning moves both alike."""
-    if math.isinf(bar) or weights is COMPOSED or weights is WITHOUT_VECTORS:
-        return bar
-    return NOTE_BAR * weights.bar / HYBRID.bar
 
 
 def _newer_first(scored: Sequence[Scored]) -> list[Scored]:

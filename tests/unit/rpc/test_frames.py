@@ -144,7 +144,7 @@ def test_a_stream_is_cut_at_its_line_ends_however_it_arrives(
         frames += splitter.feed(stream[:size])
         stream = stream[size:]
     assert frames == [line.strip(b" \t\r") for line in lines if line.strip(b" \t\r")]
-    assert not splitter.waiting
+    assert not splitter.pending
     assert splitter.overflow is None
 
 
