@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 from pydantic import Field, model_validator
@@ -18,7 +19,7 @@ from memd.domain.settings.consolidation import warn
 from memd.domain.values import Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelFingerprint:
     """What makes vectors comparable: weights, window and pooling, not a name."""
 
@@ -28,8 +29,13 @@ class ModelFingerprint:
     pooling: str
     dimension: int
 
-    def __str__(self) -> str:
+    @cached_property
+    def text(self) -> str:
+        """It in one text, as the store has it."""
         return f"{self.weights_sha256[:16]}/{self.window_tokens}/{self.pooling}/{self.dimension}"
+
+    def __str__(self) -> str:
+        return self.text
 
 
 TOKEN_BYTES = 64

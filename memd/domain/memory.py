@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Self
 
-from pydantic import AliasChoices, Field, field_validator, model_validator
+from pydantic import AliasChoices, Field, ValidationInfo, field_validator, model_validator
 
 from memd.base.limits import PAGE_ITEMS_MAX, TAGS_MAX
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing, Trust
@@ -117,14 +118,14 @@ class MemoryFilter(Value):
 
     _distinct = field_validator("tags")(distinct)
 
-    @model_validator(mode="after")
-    def _check_order(self) -> Self:
-        if self.since is not None and self.until is not None and self.since >= self.until:
-            raise ValueError("since must be before until")
-        low, high = self.occurred_since, self.occurred_until
-        if low is not None and high is not None and low >= high:
-            raise ValueError("occurred_since must be before occurred_until")
-        return self
+    @field_validator("until", "occurred_until")
+    @classmethod
+    def _check_order(cls, until: datetime | None, info: ValidationInfo) -> datetime | None:
+        begin = str(info.field_name).replace("until", "since")
+        since = info.data.get(begin)
+        if since is not None and until is not None and since >= until:
+            raise ValueError(f"{begin} must be before {info.field_name}")
+        return until
 
 
 class MemoryQuery(MemoryFilter):

@@ -120,8 +120,8 @@ class Filings:
         if ordinal is None and filing.session_key is not None:
             ordinal = names.next_ordinal(self.conn, filing.session_key)
         model_key = None  # of the live model, if that made the encodings
-        if arrival.encodings is not None:
-            model_key = vectors.live_model(self.conn, str(arrival.model)) or None
+        if arrival.encodings is not None and arrival.model is not None:
+            model_key = vectors.live_model(self.conn, arrival.model.text) or None
         return replace(filing, source_key=arrival.source_key, ordinal=ordinal, model_key=model_key)
 
     def _new_filing(self, session_id: str | None, project_id: str | None) -> Filing:

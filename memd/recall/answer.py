@@ -69,13 +69,6 @@ def select_content(
     entries = choose(
         selection.items, rows, config, budget=request.token_budget, most=selection.most
     )
-    return read_content(conn, selection, entries, candidates)
-
-
-def read_content(
-    conn: Reading, selection: Selection, entries: AnswerEntries, candidates: RankedCandidates
-) -> AnswerContent:
-    """Return *entries* with their rows, and what they were selected from."""
     keys = [item.measured.candidate.memory_key for item in entries.items]
     return AnswerContent(entries, read_rows(conn, keys), candidates, selection)
 

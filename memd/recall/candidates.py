@@ -309,11 +309,11 @@ def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) 
     Where the scope shows sources, those that a visible summary supersedes stand for themselves, and
     for the summary, which a filter may have found, too.
     """
-    if scope.include_hidden:
-        return list(items)
     hidden = [
         item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden
     ]
+    if scope.include_hidden or not hidden:
+        return list(items)
     summaries = candidate_rows.find_summaries(conn, scope.shown, hidden)
     replaced = {each.memory_key for each in summaries.values()} if scope.shows_sources else set()
     shown: dict[int, Ranked] = {}

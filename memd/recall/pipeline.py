@@ -236,7 +236,7 @@ def parse_search(
         return None
     agent_keys = [scope.shown.agent_key for scope in resolved]
     speakers = names.find_speakers(conn, agent_keys, name_candidates(text))
-    model_key = None if fingerprint is None else vectors.live_model(conn, str(fingerprint))
+    model_key = None if fingerprint is None else vectors.live_model(conn, fingerprint.text)
     stem = fulltext.stemmer(conn)
     times = find_periods(text, resolved[0].shown.now_us) or event_periods(
         conn, resolved, text, stem

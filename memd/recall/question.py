@@ -59,6 +59,10 @@ class Question:
     pairs: frozenset[tuple[str, str]]
     proper: frozenset[str]
     names: frozenset[str]
+    person: str | None
+    """The one known speaker whom it names, casefolded; None where it names none or several."""
+    is_request: bool
+    """Whether it is an instruction rather than a question."""
     dense: str
     times: tuple[Period, ...]
     asks_when: bool
@@ -74,17 +78,6 @@ class Question:
     """For a question about where the work stopped, the digests that tell it (``times``)."""
     plans: tuple[int, ...] = ()
     """For one about what is planned, the memories that name that time, the soonest first."""
-
-    @property
-    def person(self) -> str | None:
-        """The one known speaker whom it names, casefolded; None where it names none or several."""
-        (only,) = self.names if len(self.names) == 1 else (None,)
-        return only
-
-    @property
-    def is_request(self) -> bool:
-        """Whether it is an instruction rather than a question."""
-        return MARKS.isdisjoint(self.text)
 
 
 def name_candidates(text: str) -> list[str]:
@@ -134,6 +127,8 @@ def question(
         ),
         proper=_proper_terms(text, words, stem).intersection(content),
         names=names,
+        person=next(iter(names)) if len(names) == 1 else None,
+        is_request=MARKS.isdisjoint(text),
         dense=without_names(text, names) if names else text,
         times=times,
         asks_when=_ASKS_WHEN.search(text) is not None,

@@ -85,17 +85,17 @@ class Recall:
         """
         caller = replace(caller, project_id=request.project_id or caller.project_id)
         request = request.model_copy(update={"project_id": caller.project_id})
-        where = self._filter(
-            caller,
+        where = RecallFilter(
             request.model_copy(update={"project_id": None}),
-            include_hidden=request.include_compressed,
-            include_passing=request.include_passing,
+            self.clock.now_us(),
+            request.include_compressed,
+            request.include_passing,
+            request.show_sources,
         )
-        where = replace(where, shows_sources=request.show_sources)
-        shared_too = self.config.include_shared
+        also_shared = self.config.include_shared
         if request.include_shared is not None:
-            shared_too = request.include_shared
-        scopes = self._scopes(caller, where, also_shared=shared_too)
+            also_shared = request.include_shared
+        scopes = self._scopes(caller, where, also_shared=also_shared)
         search = Search(
             request.query,
             request.search_mode,
@@ -124,12 +124,8 @@ class Recall:
         (``select.py``); in mode words only rows that hold one of the words. Nothing for an agent
         of level none (SPEC 7.13).
         """
-        where = self._filter(
-            caller,
-            query,
-            include_hidden=query.include_compressed,
-            include_passing=query.include_passing or query.text is None,
-        )
+        passing = query.include_passing or query.text is None
+        where = RecallFilter(query, self.clock.now_us(), query.include_compressed, passing)
         scopes = self._scopes(caller, where, also_shared=query.include_shared)
         return await self._retrieve(scopes, query, mode)
 
@@ -164,7 +160,7 @@ class Recall:
 
     async def evaluate(self, caller: Caller, text: str, trial: TuningTrial) -> RankedCandidates:
         """Return what a recall of *text* would select from if *trial* were in use."""
-        where = self._filter(caller, MemoryFilter(), include_hidden=False, include_passing=False)
+        where = RecallFilter(MemoryFilter(), self.clock.now_us())
         scopes = self._scopes(caller, where, also_shared=False)
         candidates = await self.pipeline.run(scopes, Search(text, trial=trial), return_candidates)
         return RankedCandidates([], 0.0, None) if candidates is None else candidates
@@ -219,9 +215,8 @@ class Recall:
     async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
         """Return how many visible memories the agent has, of one category or of all."""
         categories = None if category is None else frozenset({category})
-        where = self._filter(
-            caller, MemoryFilter(categories=categories), include_hidden=False, include_passing=True
-        )
+        of_category = MemoryFilter(categories=categories)
+        where = RecallFilter(of_category, self.clock.now_us(), include_passing=True)
         scopes = await self.db.read(caller_scopes, caller, where, also_shared=False)
         return await self.db.read(memories.count, scopes[0].shown) if scopes else 0
 
@@ -230,13 +225,6 @@ class Recall:
         return await self.db.read(listing.list_preferences, caller, self.clock.now_us())
 
     # The steps.
-
-    def _filter(
-        self, caller: Caller, where: MemoryFilter, *, include_hidden: bool, include_passing: bool
-    ) -> RecallFilter:
-        if caller.agent_id == RESERVED_AGENT:
-            raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
-        return RecallFilter(where, self.clock.now_us(), include_hidden, include_passing)
 
     def _scopes(self, caller: Caller, where: RecallFilter, *, also_shared: bool) -> ScopeResolver:
         return partial(
@@ -289,7 +277,9 @@ class Recall:
         entries = answer.choose(
             items, prefers, self.config, budget=request.token_budget, most=selection.most
         )
-        return await self.db.read(answer.read_content, selection, entries, candidates)
+        keys = [item.measured.candidate.memory_key for item in entries.items]
+        by_key = await self.db.read(answer.read_rows, keys)
+        return AnswerContent(entries, by_key, candidates, selection)
 
     async def _matching_preferences(
         self, rows: Sequence[PreferenceRow], request: RecallRequest

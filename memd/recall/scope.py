@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from memd.base.errors import MemoryRetrievalError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel
 from memd.domain.memory import MemoryFilter
+from memd.domain.values import RESERVED_AGENT
 from memd.extract.time_words import Grain
 from memd.recall.question import Question
 from memd.store.access import agents, names
@@ -59,16 +61,13 @@ class SearchScope:
     """The parts of the full-text and vector indexes that hold all of *searched*."""
     owners: Sequence[str]
     """Names of *parts* in the full-text index."""
+    first_limit: int
+    """How many times as many rows to fetch first as are needed: a filter drops some."""
     include_hidden: bool
     active: Caller | None
     """Whose session and project hide the memories of others."""
     shows_sources: bool = False
     """Whether the sources of a summary are shown, in its stead."""
-
-    @property
-    def first_limit(self) -> int:
-        """How many times as many rows to fetch first as are needed: a filter drops some."""
-        return 2 if self.searched.is_selective else 1
 
     @property
     def visible(self) -> BoundFilter:
@@ -94,8 +93,11 @@ def caller_scopes(
     """Return the caller's own scope, then that of shared memories if there are any.
 
     Empty for an unknown agent when nothing is shared. With *level*, that of agents that have none
-    of their own, also for an agent of level none (SPEC 7.13).
+    of their own, also for an agent of level none (SPEC 7.13). Raises MemoryRetrievalError for the
+    reserved agent.
     """
+    if caller.agent_id == RESERVED_AGENT:
+        raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="agent_id")
     agent_key, own_level = agents.key_and_level(conn, caller.agent_id)
     if level is not None and (own_level or level) is MemoryLevel.NONE:
         return []
@@ -144,7 +146,17 @@ def agent_scope(
     searched = bind_search(shown, hidden=hidden)
     indexed = bind_search(shown, hidden=hidden, indexed=True)
     owners = [owner_token(agent_key, part) for part in parts]
-    return SearchScope(shown, searched, indexed, parts, owners, hidden, active, where.shows_sources)
+    return SearchScope(
+        shown=shown,
+        searched=searched,
+        indexed=indexed,
+        parts=parts,
+        owners=owners,
+        first_limit=2 if searched.is_selective else 1,
+        include_hidden=hidden,
+        active=active,
+        shows_sources=where.shows_sources,
+    )
 
 
 def search_targets(

@@ -28,9 +28,9 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
+from typing import NamedTuple
 
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import DIGEST_TAG
@@ -144,15 +144,20 @@ def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranke
         return list(items)
     compared = frozenset().union(*kin.values())
     stated = [item for its, item in near if its.memory_key in compared]
-    later = _Later(stated, corrections, kin, content_stems(query))
+    corrections.sort(key=lambda item: -item.measured.candidate.moment_us)
+    topics = [(item, _topic(item.measured.candidate.own)) for item in corrections]
+    later = _Later(stated, topics, kin, content_stems(query))
     ordered: list[Ranked] = []
     for item in items:
         its = item.measured.candidate
         if its.memory_key in later.placed:
             continue
         later.placed.add(its.memory_key)
-        older = _Older(its)
-        for find in (later.find_newer, later.find_correction) if _is_worth(item) else ():
+        if not _is_worth(item):
+            ordered.append(item)
+            continue
+        older = _Older(its, content_stems(its.own), _stem_names(its.own))
+        for find in (later.find_newer, later.find_correction):
             first = find(older)
             if first is not None:
                 later.placed.add(first.measured.candidate.memory_key)
@@ -162,47 +167,36 @@ def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranke
     return ordered
 
 
-@dataclass(frozen=True)
-class _Older:
+class _Older(NamedTuple):
     """A memory before which something else may be told, with what that is compared with."""
 
     its: SearchCandidate
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        return content_stems(self.its.own)
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return _stem_names(self.its.own)
+    stems: frozenset[str]
+    names: frozenset[str]
 
 
+@dataclass(frozen=True)
 class _Later:
     """What may be told before an older memory, and what has its place already."""
 
-    def __init__(
-        self,
-        stated: Sequence[Ranked],
-        corrections: Sequence[Ranked],
-        kin: Kin,
-        asked: frozenset[str],
-    ) -> None:
-        self._stated, self._kin, self._asked = stated, kin, asked
-        newest = sorted(corrections, key=lambda item: -item.measured.candidate.moment_us)
-        self._corrections = [(item, _topic(item.measured.candidate.own)) for item in newest]
-        self.placed: set[int] = set()
+    stated: Sequence[Ranked]
+    corrections: Sequence[tuple[Ranked, frozenset[str]]]
+    """The newest first, each with what it is about."""
+    kin: Kin
+    asked: frozenset[str]
+    placed: set[int] = field(default_factory=set)
 
     def find_newer(self, older: _Older) -> Ranked | None:
         """Return the statement to tell before *older*: the surest of the newer, or what it says.
 
         An assistant's sentence comes after the statement that it answers, if nothing newer leads.
         """
-        cosines = self._kin.get(older.its.memory_key)
+        cosines = self.kin.get(older.its.memory_key)
         if not cosines:
             return None
         newer: list[tuple[float, Ranked]] = []
         answers: list[tuple[float, Ranked]] = []
-        for item in self._stated:
+        for item in self.stated:
             its = item.measured.candidate
             cosine = cosines.get(its.memory_key, _SAME)
             if cosine >= _SAME or not self._may_lead(its, older.its):
@@ -212,24 +206,24 @@ class _Later:
                     answers.append((cosine, item))
                 continue
             is_soon = its.moment_us < older.its.moment_us + _SOON_US
-            evidence = _evidence(item, older, cosine, self._asked)
+            evidence = _evidence(item, older, cosine, self.asked)
             if evidence >= _ENOUGH + (_SOON if is_soon else 0.0):
                 newer.append((evidence, item))
         return max(newer or answers, key=itemgetter(0), default=(0.0, None))[1]
 
     def find_correction(self, older: _Older) -> Ranked | None:
         """Return the newest correction that is later than *older*, and of the same subject."""
-        if not self._corrections or len(older.its.own) > CHARS_MAX:
+        if not self.corrections or len(older.its.own) > CHARS_MAX:
             return None
         left_side = _left_side(older.its.own)
-        for item, subject in self._corrections:
+        for item, subject in self.corrections:
             its = item.measured.candidate
             if its.moment_us <= older.its.moment_us or not self._may_lead(its, older.its):
                 continue
             is_shared = len(older.stems & subject) >= max(1, _SHARED * len(subject))
             if not is_shared and not (left_side and left_side == _left_side(its.own)):
                 continue
-            if not _has_other_subject(its.own, older.stems, self._asked):
+            if not _has_other_subject(its.own, older.stems, self.asked):
                 return item
         return None
 

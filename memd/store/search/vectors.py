@@ -88,13 +88,13 @@ def find_model(conn: Reading, fingerprint: str) -> int | None:
 
 
 def ensure_model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
-    model_key = find_model(conn, str(fingerprint))
+    model_key = find_model(conn, fingerprint.text)
     if model_key is not None:
         return model_key
     conn.insert(
         "embedding_model",
         {
-            "fingerprint": str(fingerprint),
+            "fingerprint": fingerprint.text,
             "name": fingerprint.name,
             "dimension": fingerprint.dimension,
             "created_at_us": now_us,
