@@ -24,7 +24,7 @@ from memd.domain.memory import MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.isolation import Failed, isolate
-from memd.inject.pipeline import Entries, MemoryFilterStrategy, Pools, rank, rerank, select
+from memd.inject.pipeline import Entries, MemoryFilterStrategy, Pools, rank, rerank_and_select
 from memd.text.tokens import DefaultTokenEstimator
 
 Scored = tuple[ScoredMemory, ...]
@@ -102,22 +102,17 @@ class ContextInjectionStrategy:
             scored = await self._retriever.retrieve_scored(
                 agent_id, query_text, limit=self._config.pool_size, categories=categories
             )
-            return await self._rerank_and_select(scored, query_text, failed)
-        pools = await self._fetch_pools(agent_id, query_text, categories, failed)
-        return await self.rank_and_select(pools, query_text, failed)
-
-    async def rank_and_select(
-        self, pools: Pools, query_text: str, failed: Failed | None = None
-    ) -> Scored:
-        """Return the memories of *pools* for the prompt, best first."""
-        now = from_us(self._clock.now_us())
-        return await self._rerank_and_select(rank(pools, self._config, now), query_text, failed)
-
-    async def _rerank_and_select(
-        self, scored: Scored, query_text: str, failed: Failed | None
-    ) -> Scored:
-        ordered = await rerank(scored, query_text, self._reranker, failed)
-        return select(ordered, self._config, self._filter, by_rank=ordered is not scored)
+        else:
+            pools = await self._fetch_pools(agent_id, query_text, categories, failed)
+            scored = rank(pools, self._config, from_us(self._clock.now_us()))
+        return await rerank_and_select(
+            scored,
+            query_text,
+            self._config,
+            reranker=self._reranker,
+            memory_filter=self._filter,
+            failed=failed,
+        )
 
     async def _prepare(
         self,

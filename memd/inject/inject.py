@@ -88,7 +88,8 @@ class Inject:
             if request.token_budget > 0:
                 with load_timeout(request.patience_ms):
                     await builder.compose()
-            builder.window.note(builder.prompt.ids)
+            if request.session_id is not None:
+                builder.window.note(builder.prompt.ids)
         return builder.finish()
 
     def tools(self, strategy: InjectionStrategy | None = None) -> tuple[ToolDefinition, ...]:

@@ -190,13 +190,13 @@ def without_preferences(result: RecallResult) -> list[MemoryChunk]:
 
 def entry_of(chunk: MemoryChunk) -> MemoryEntry:
     """Return a recalled chunk as the entry that the pipeline takes."""
-    return MemoryEntry(
+    return MemoryEntry.model_construct(
         id=chunk.id,
         agent_id=chunk.user_id,
         namespace=chunk.namespace,
         category=chunk.memory_type,
         content=chunk.content,
-        metadata=MemoryMetadata(source=chunk.source, tags=chunk.tags),
+        metadata=MemoryMetadata.model_construct(source=chunk.source, tags=chunk.tags),
         created_at=chunk.created_at,
         updated_at=chunk.updated_at,
         occurred_at=chunk.occurred_at,

@@ -70,6 +70,20 @@ def uses_fusion(pools: Pools, config: MemoryRetrievalConfig) -> bool:
     return config.fusion_strategy is FusionStrategy.RRF and bool(pools.sparse)
 
 
+async def rerank_and_select(  # the parts of a strategy
+    scored: tuple[ScoredMemory, ...],
+    query: str,
+    config: MemoryRetrievalConfig,
+    *,
+    reranker: Reranker | None,
+    memory_filter: MemoryFilterStrategy | None,
+    failed: Failed | None,
+) -> tuple[ScoredMemory, ...]:
+    """Return of the ranked memories those that a prompt may have, best first."""
+    ordered = scored if reranker is None else await rerank(scored, query, reranker, failed)
+    return select(ordered, config, memory_filter, by_rank=ordered is not scored)
+
+
 async def rerank(
     scored: tuple[ScoredMemory, ...],
     query: str,
@@ -100,9 +114,11 @@ def select(
     *by_rank*: the order is a re-ranker's, so diversity goes by rank and not by the earlier
     scores (SPEC 8.5.6), which stay as they are.
     """
-    selected = filter_for_injection(
-        scored, memory_filter, non_inferable_only=config.non_inferable_only
-    )
+    selected = scored
+    if memory_filter is not None or config.non_inferable_only:
+        selected = filter_for_injection(
+            scored, memory_filter, non_inferable_only=config.non_inferable_only
+        )
     if config.diversity_penalty_enabled:
         worth = score_by_rank(selected) if by_rank else selected
         order = diverse_order(

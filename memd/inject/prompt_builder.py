@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from memd.base.clock import from_us
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import InjectionStrategy, Passing, Trust
@@ -15,9 +16,10 @@ from memd.domain.inject import (
     MessageRole,
     PreparedPrompt,
     PrepareRequest,
+    Retriever,
 )
 from memd.domain.recall import MemoryChunk, RecallResult
-from memd.domain.settings.retrieval import NON_INFERABLE_TAG, ScoredMemory
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
 from memd.domain.trust import mark_of_preference
 from memd.extract.passing import passing_kind
 from memd.guard.redaction import redact
@@ -34,9 +36,10 @@ from memd.inject.own_memories import (
     without_preferences,
 )
 from memd.inject.pipeline import (
-    Pools,
     disable_unavailable,
     exclude,
+    rank,
+    rerank_and_select,
     uses_fusion,
     with_relevance,
     without_threshold,
@@ -96,7 +99,8 @@ class PromptBuilder:
             _run_after(free, lambda: isolate(self._policies(), (), "policies", self.failed)),
             _run_after(free, self._find_knowledge),
         )
-        self.result = await isolate(self.window.drop_own(self.result), self.result, "window")
+        if self.request.session_id is not None:
+            self.result = await isolate(self.window.drop_own(self.result), self.result, "window")
         await self._offload(policies, self.prompt.add_policies, policies)
         shown = await self._add_preferences(preferences)
         if self.strategy is InjectionStrategy.SELF_EDITING:
@@ -139,11 +143,13 @@ class PromptBuilder:
     async def _add_content(self, candidates: KnowledgeCandidates, shown: Sequence[str]) -> None:
         """Add the memories and the knowledge that fit the question, without those *shown*."""
         scored = await isolate(self._rank_memories(), (), "ranking", self.failed)
-        scored = exclude(scored, shown)
+        if shown:
+            scored = exclude(scored, shown)
         knowledge = await self._select_knowledge(candidates)
-        scored, knowledge = await isolate(
-            self.window.drop_seen(scored, knowledge), (scored, knowledge), "window"
-        )
+        if self.request.session_id is not None:
+            scored, knowledge = await isolate(
+                self.window.drop_seen(scored, knowledge), (scored, knowledge), "window"
+            )
         if self.room.config.non_inferable_only:
             instruction = ChatMessage(role=MessageRole.SYSTEM, content=TAGGED_ONLY)
             self.prompt.add_instructions([instruction])
@@ -226,16 +232,31 @@ class PromptBuilder:
     async def _rank_memories(self) -> tuple[ScoredMemory, ...]:
         if not without_preferences(self.result):
             return ()
+        room, request = self.room, self.request
+        if room.retriever is not None and room.config.retriever == "hierarchical":
+            return await self._search_by_workers(room.retriever)
+        pools = await fetch_pools(self.result, room.rooms, self.caller, request, room.config)
+        is_fused = uses_fusion(pools, room.config)
+        config = room.config if is_fused else without_threshold(room.config)
+        scored = await rerank_and_select(
+            rank(pools, config, from_us(room.clock.now_us())),
+            request.query,
+            config,
+            reranker=room.reranker if config.query_specific_rerank_enabled else None,
+            memory_filter=room.memory_filter,
+            failed=self.failed,
+        )
+        return scored if is_fused else with_relevance(scored)
+
+    async def _search_by_workers(
+        self, make_retriever: Callable[[OwnMemories, MemoryRetrievalConfig], Retriever]
+    ) -> tuple[ScoredMemory, ...]:
+        """Return what a hierarchical retriever finds, which searches by itself."""
         room, own, request = self.room, self._memories, self.request
-        retriever, pools = None, Pools()
-        hierarchical = room.retriever if room.config.retriever == "hierarchical" else None
-        if hierarchical is None:
-            pools = await fetch_pools(self.result, room.rooms, self.caller, request, room.config)
-        config = room.config if uses_fusion(pools, room.config) else without_threshold(room.config)
+        config = without_threshold(room.config)
         if request.include_shared is not None:
             config = config.model_copy(update={"include_shared": request.include_shared})
-        if hierarchical is not None:
-            retriever = hierarchical(own, config)
+        retriever = make_retriever(own, config)
         strategy = ContextInjectionStrategy(
             backend=own,
             config=disable_unavailable(config, retriever, room.reranker),
@@ -245,12 +266,9 @@ class PromptBuilder:
             reranker=room.reranker,
             clock=room.clock,
         )
-        if retriever is not None:
-            return await strategy.select_memories(
-                self.caller.agent_id, request.query, request.categories, self.failed
-            )
-        scored = await strategy.rank_and_select(pools, request.query, self.failed)
-        return scored if uses_fusion(pools, room.config) else with_relevance(scored)
+        return await strategy.select_memories(
+            self.caller.agent_id, request.query, request.categories, self.failed
+        )
 
     async def _add_core(self) -> None:
         """Add the core memory and, before it, the instruction how to edit it, if it fits.
