@@ -27,8 +27,8 @@ from memd.domain.enums import (
     Trust,
 )
 from memd.domain.ingest import Receipt, ReceiptItem
-from memd.domain.trust import BURSTING, Flag
-from memd.ingest.draft import Draft
+from memd.domain.trust import BURSTING, Flag, Screened
+from memd.ingest.draft import Draft, StatedPreference
 from memd.ingest.filing import Arrival, Filing, Filings, new_row
 from memd.ingest.withdrawn import takes_back
 from memd.store.file.connect import Writing
@@ -172,12 +172,9 @@ class _ArrivalWriter:
             return
         encoding = None if arrival.encodings is None else arrival.encodings[draft.part]
         vector = None if encoding is None else encoding.vector
-        row = self._with_importance(row, draft, vector)
-        stays = (
-            row.importance is None
-            or not arrival.may_turn_away(draft, self.filing)
-            or is_kept(row.importance)
-        )
+        is_gated = arrival.has_gate and row.passing is None
+        row = self._with_importance(row, draft, vector, is_gated=is_gated)
+        stays = row.importance is None or not is_gated or is_kept(row.importance)
         key = self._insert(row, draft)
         if encoding is not None and filing.model_key is not None:
             vectors.store(self.conn, filing.model_key, [(key, encoding)])
@@ -186,8 +183,10 @@ class _ArrivalWriter:
                 self.changes.new_vectors.append(new)
         if not stays:
             self.changes.turned_away_keys.append(key)
-        self._take_back_preferences(draft, row)
-        self._set_preference(draft, row, key)
+        if draft.takes_back:
+            self._take_back_preferences(draft, row)
+        if draft.preference is not None:
+            self._set_preference(draft.preference, row, key)
         self._add_outcome(row, draft, stays=stays)
 
     def _quarantine(self, draft: Draft) -> None:
@@ -210,8 +209,9 @@ class _ArrivalWriter:
         The source is stored with the first row, so a text that is merged whole leaves none.
         """
         filing = self.filing
-        if filing.source_key is None:
-            filing.source_key = _source(self.conn, self.arrival, filing)
+        source_text = self.arrival.drafts.source
+        if filing.source_key is None and source_text is not None:
+            filing.source_key = _put_source(self.conn, source_text, filing)
         row = row._replace(source_key=filing.source_key)
         (key,) = memories.insert_bare(self.conn, [row], filing.now_us)
         self.changes.row_keys.append(key)
@@ -254,13 +254,16 @@ class _ArrivalWriter:
         if known.state in VISIBLE:
             level, importance = MemoryLevel(known.level), known.importance
             known_row = row._replace(level=level, importance=importance)
-            self._set_preference(draft, known_row, known.memory_key)
+            if draft.preference is not None:
+                self._set_preference(draft.preference, known_row, known.memory_key)
 
-    def _with_importance(self, row: MemoryRow, draft: Draft, vector: bytes | None) -> MemoryRow:
+    def _with_importance(
+        self, row: MemoryRow, draft: Draft, vector: bytes | None, *, is_gated: bool
+    ) -> MemoryRow:
         """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""
         filing = self.filing
         if vector is None or filing.model_key is None:
-            if self.arrival.may_turn_away(draft, self.filing):
+            if is_gated:
                 return row
             # Without a gate the importance needs no vector: the chunk counts as new.
             return row._replace(importance=importance(novelty(None), draft.salience))
@@ -269,16 +272,14 @@ class _ArrivalWriter:
         score = importance(novelty(near), draft.salience)
         return row._replace(importance=score, state=MemoryState.ACTIVE)
 
-    def _set_preference(self, draft: Draft, row: MemoryRow, key: int) -> None:
-        """Set the preference that the chunk states, if any; another value's memory is superseded.
+    def _set_preference(self, stated: StatedPreference, row: MemoryRow, key: int) -> None:
+        """Set the preference that a chunk states; another value's memory is superseded.
 
         One that was said later stays, and supersedes this one's memory; but what a program without
         a key said does not stand against the owner. The owner's stays where such a program states
         another value, which is stored as a memory.
         """
-        if draft.preference is None:
-            return
-        filing, (name, value, token_count) = self.filing, draft.preference
+        filing, (name, value, token_count) = self.filing, stated
         if row.level is MemoryLevel.PROJECT and filing.project_id is not None:
             name = project_preference_name(value, filing.project_id)
         said_us = self._said_us(row)
@@ -313,11 +314,7 @@ class _ArrivalWriter:
         does a program without a key one that the owner said or confirmed, nor a nap: undoing it
         could not bring the row back.
         """
-        if (
-            not draft.takes_back
-            or self.arrival.distilled
-            or row.level is not MemoryLevel.PERSISTENT
-        ):
+        if self.arrival.distilled or row.level is not MemoryLevel.PERSISTENT:
             return
         conn, agent_key, is_known = self.conn, self.filing.agent_key, self.filing.is_known
         said_us = self._said_us(row)
@@ -344,10 +341,7 @@ class _ArrivalWriter:
             self.outcomes.stored.append(item)
 
 
-def _source(conn: Writing, arrival: Arrival, filing: Filing) -> int | None:
-    source_text = arrival.drafts.source
-    if source_text is None:
-        return None
+def _put_source(conn: Writing, source_text: Screened, filing: Filing) -> int:
     raw = source_text.encode()
     return sources.put(
         conn,

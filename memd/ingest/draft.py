@@ -122,28 +122,28 @@ def draft_text(
     pieces = [screening.text] if whole else _split(screening.text, heading, counter, chunking)
     texts = [Screened(piece if heading is None else f"{heading.text}\n{piece}") for piece in pieces]
     categories = [route(piece, request.category, by_owner=by_owner) for piece in pieces]
-    hinted = _is_hinted(request, pieces, counter, chunking)
-    prefers = partial(preference_of, counter=counter, hinted=hinted, by_owner=by_owner)
+    is_hinted = by_owner and _is_hinted(request, pieces, counter, chunking)
     fields = (caption_text, speaker, request.namespace, request.source, *request.tags)
     field_suspicion = suspicion_of_fields(fields)
     parts = zip(pieces, texts, categories, suspicion_of_pieces(texts), strict=True)
-    items = tuple(
-        _add_flags(
-            Draft(
-                part=part,
-                content=text,
-                own=text_to_embed(text, speaker, caption_text),
-                category=category,
-                salience=salience(text, counter),
-                token_count=max(1, counter.count(text)),
-                preference=prefers(text, piece, category),
-                takes_back=by_owner and may_take_back(piece),
-            ),
-            suspicion.merge(field_suspicion),
-            origin,
+    drafts: list[Draft] = []
+    for part, (piece, text, category, suspicion) in enumerate(parts):
+        may_prefer = by_owner and category is MemoryCategory.PROCEDURAL
+        draft = Draft(
+            part=part,
+            content=text,
+            own=text_to_embed(text, speaker, caption_text),
+            category=category,
+            salience=salience(text, counter),
+            token_count=max(1, counter.count(text)),
+            preference=preference_of(text, piece, counter, is_hinted=is_hinted)
+            if may_prefer
+            else None,
+            takes_back=by_owner and may_take_back(piece),
         )
-        for part, (piece, text, category, suspicion) in enumerate(parts)
-    )
+        signs = suspicion.merge(field_suspicion)
+        drafts.append(_add_flags(draft, signs, origin) if signs.flags else draft)
+    items = tuple(drafts)
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
     if caption is None and (by_owner or by_assistant):
         items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
@@ -180,24 +180,17 @@ def _is_hinted(
 
 
 def preference_of(
-    text: Screened,
-    piece: str,
-    category: MemoryCategory,
-    *,
-    counter: TokenCounter,
-    hinted: bool = False,
-    by_owner: bool = True,
+    text: Screened, piece: str, counter: TokenCounter, *, is_hinted: bool = False
 ) -> StatedPreference | None:
-    """Return the preference that *text* states, in its own *piece* or by the hint.
+    """Return the preference that the owner's procedural *text* states, in its own *piece*.
 
     By the hint it is the whole text. Otherwise it is what the piece states, below its heading:
     every prompt of every project begins with it, and a task that it stood in is of that day.
     """
-    is_stated = by_owner and category is MemoryCategory.PROCEDURAL
-    if not is_stated or not (hinted or is_preference(piece)):
+    if not is_hinted and not is_preference(piece):
         return None
     heading = text[: len(text) - len(piece)]
-    value = text if hinted else Screened(f"{heading}{stated_part(piece)}")
+    value = text if is_hinted else Screened(f"{heading}{stated_part(piece)}")
     return StatedPreference(preference_name(value), value, max(1, counter.count(value)))
 
 
@@ -243,8 +236,6 @@ def _split(
 
 def _add_flags(draft: Draft, suspicion: Suspicion, origin: Origin) -> Draft:
     """Return *draft* with the flags of *suspicion*; a quarantined draft states no preference."""
-    if not suspicion.flags:
-        return draft
     quarantined = is_quarantined(suspicion, origin)
     return replace(
         draft,

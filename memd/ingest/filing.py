@@ -58,10 +58,6 @@ class Arrival:
         """Whether the importance gate may turn its chunks away: only a stream's."""
         return not self.deliberate and self.drafts.origin in STREAMS
 
-    def may_turn_away(self, draft: Draft, filing: Filing) -> bool:
-        """Whether the gate may turn *draft* away; it ignores turns in passing."""
-        return self.has_gate and self.passing(draft, filing) is None
-
     def passing(self, draft: Draft, filing: Filing) -> Passing | None:
         """Return the kind of a chunk in passing: one of a conversation that states nothing.
 

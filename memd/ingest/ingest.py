@@ -324,7 +324,7 @@ class Ingest:
 
         def work(conn: Writing) -> R:
             now_us = self.clock.now_us()
-            if fingerprint is not None:
+            if fingerprint is not None and not vectors.live_model(conn, fingerprint.text):
                 vectors.ensure_cache(conn, fingerprint, now_us)
             receipts = store_arrivals(conn, caller, arrivals, self.ids, now_us)
             if on_store is not None:

@@ -9,7 +9,7 @@ from memd.base.clock import to_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.domain.caller import Caller
 from memd.domain.encoding import TokenCounter
-from memd.domain.enums import VISIBLE, MemoryCategory, Origin, Trust
+from memd.domain.enums import VISIBLE, Origin, Trust
 from memd.domain.memory import MemoryUpdate, distinct
 from memd.domain.trust import NOTHING, TRUST, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.guard.secrets import admit, screen_name
@@ -52,7 +52,7 @@ def admit_update(
         max(1, counter.count(content)),
         suspicion(content),
         now_us if update.origin is Origin.ASSISTANT else None,
-        preference=preference_of(content, content, MemoryCategory.PROCEDURAL, counter=counter),
+        preference=preference_of(content, content, counter),
     )
 
 

@@ -21,6 +21,8 @@ _WHAT = r"(?P<what>[\w+#./' -]{2,60}?)"
 _WANTS = r"(?:prefer|want|use|like|love|drink|eat)"
 _HATE = r"(?:hate|dislike|can't stand)"
 _NO_MORE = r" (?:any ?more|any longer)"
+_BEGINS = re.compile(rf"{_SO}(?:actually,? )?i ")
+"""How all that takes something back begins."""
 _WANTED = re.compile(rf"{_I}{_WANTS} {_WHAT}[.!]*")
 _HATED = re.compile(rf"{_I}{_HATE} {_WHAT}[.!]*")
 _UNWANTED = (
@@ -53,7 +55,8 @@ _QUALIFIED = re.compile(
 def may_take_back(text: str) -> bool:
     """Return whether *text* may take a preference of its owner back."""
     plain = _plain(text)
-    return bool(plain) and bool(_list_withdrawn(plain) or _unwanted_words(plain))
+    is_of_owner = _BEGINS.match(plain) is not None
+    return is_of_owner and bool(_list_withdrawn(plain) or _unwanted_words(plain))
 
 
 def takes_back(text: str, value: str) -> bool:

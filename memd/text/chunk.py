@@ -52,12 +52,14 @@ def clean(text: str) -> str:
     >>> clean("  Cafe\u0301\r\n\r\n\r\nLine two  ")
     'Café\n\nLine two'
     """
-    text = _to_nfc(text).replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not text.isascii():
+        text = _to_nfc(text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     return _MANY_NEWLINES.sub("\n\n", text)
 
 
 def _to_nfc(text: str) -> str:
-    if len(text) <= _MARKS_MAX or text.isascii():
+    if len(text) <= _MARKS_MAX:
         return unicodedata.normalize("NFC", text)
     classes = bytes(map(unicodedata.combining, text))
     cuts = [0]
@@ -86,6 +88,10 @@ def chunk(
     if tokens_min > tokens_max:
         raise ValueError("tokens_min must not be above tokens_max")
     bounds = ChunkBounds(counter, tokens_min, tokens_max)
+    if _BLANK_LINE.search(text) is None:  # one paragraph, which mostly fits
+        whole = text.strip()
+        if not whole or bounds.tokens(whole) <= tokens_max:
+            return [whole] if whole else []
     pieces = [piece for paragraph in _paragraphs(text) for piece in _fit(paragraph, bounds)]
     return [
         final.text for piece in _merge_short(pieces, bounds) for final in _recount(piece, bounds)
