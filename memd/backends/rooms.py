@@ -17,8 +17,7 @@ from memd.base import log
 from memd.base.clock import Clock, from_us
 from memd.base.errors import DamagedError, MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
-from memd.base.shared_lock import SharedLock
-from memd.base.work import Work
+from memd.base.work import SharedLock, Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, PairScorer, SentenceClassifier
 from memd.domain.enums import MemoryCategory

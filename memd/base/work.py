@@ -1,4 +1,4 @@
-"""A worker thread for pure functions that would block the event loop too long.
+"""What work of one event loop needs: a thread for what would block it, and a shared lock.
 
 A frame of a megabyte takes up to half a second to read, to screen and to answer, which would block
 every client. Small ones are done in the loop, because a thread switch costs more than the work.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading  # noqa: TID251  # the work threads (docs/architecture.md)
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -141,3 +141,44 @@ def is_large(value: Any, most: int = LARGE_CHARS) -> bool:
         if left < 0:
             return True
     return False
+
+
+class SharedLock:
+    """A lock that many may hold together, or one alone, within one event loop.
+
+    Requests hold it shared while they use the embedding model; a change of model holds it
+    exclusively, so no request sees a change half made.
+    """
+
+    def __init__(self) -> None:
+        self._holders = 0
+        self._unshared = asyncio.Event()
+        self._unshared.set()
+        self._unlocked = asyncio.Event()
+        self._unlocked.set()
+
+    @asynccontextmanager
+    async def shared(self) -> AsyncIterator[None]:
+        """Hold the lock together with others; waits while somebody holds it exclusively."""
+        while not self._unlocked.is_set():
+            await self._unlocked.wait()
+        self._holders += 1
+        self._unshared.clear()
+        try:
+            yield
+        finally:
+            self._holders -= 1
+            if not self._holders:
+                self._unshared.set()
+
+    @asynccontextmanager
+    async def exclusive(self) -> AsyncIterator[None]:
+        """Hold the lock alone; waits for a moment without holders. Never from within ``shared``."""
+        while self._holders or not self._unlocked.is_set():
+            await self._unshared.wait()
+            await self._unlocked.wait()
+        self._unlocked.clear()
+        try:
+            yield
+        finally:
+            self._unlocked.set()

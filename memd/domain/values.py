@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Protocol
 
@@ -79,20 +80,16 @@ def matched_part(query: str) -> str:
     return f"{beginning}\n\n{end}"
 
 
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be blank")
-    return text
-
-
-def _storable(text: str) -> str:
-    """Refuse NUL and lone surrogates, which SQLite and UTF-8 cannot store."""
+def _storable(text: str, *, may_be_blank: bool = True) -> str:
+    """Refuse NUL and lone surrogates, which SQLite and UTF-8 cannot store, and a blank text."""
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
     try:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError("must not contain a lone surrogate") from None
+    if not may_be_blank and not text.strip():
+        raise ValueError("must not be blank")
     return text
 
 
@@ -119,7 +116,7 @@ def _in_calendar(moment: datetime) -> datetime:
     return moment
 
 
-NotBlankStr = Annotated[str, AfterValidator(_storable), AfterValidator(_not_blank)]
+NotBlankStr = Annotated[str, AfterValidator(partial(_storable, may_be_blank=False))]
 """A string with at least one character that is not white space."""
 
 PlainText = Annotated[str, AfterValidator(_storable)]

@@ -188,7 +188,7 @@ class EmbedderThread(ModelThread[Encoder]):
     @property
     def has_states(self) -> bool:
         """Whether the installed model judges sentences."""
-        manifest = self._manifest()
+        manifest = self.manifest
         return manifest is not None and manifest.has_states
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
@@ -253,7 +253,7 @@ class EmbedderThread(ModelThread[Encoder]):
 
     def warm(self) -> None:
         """Start to load the model for the next caller, without waiting."""
-        if not self.loaded and self._warming is None and self._manifest() is not None:
+        if not self.loaded and self._warming is None and self.manifest is not None:
             self._warming = asyncio.create_task(self._warm_up())
 
     async def _warm_up(self) -> None:
@@ -299,7 +299,8 @@ class SwitchableEmbedder:
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
-        return self._in_use.fingerprint
+        manifest = self._in_use.manifest
+        return manifest.fingerprint if manifest else None
 
     @property
     def loaded(self) -> bool:

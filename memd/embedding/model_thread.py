@@ -154,20 +154,21 @@ class ModelThread(Generic[Model]):
                 self._condition.notify()
 
     @property
-    def fingerprint(self) -> ModelFingerprint | None:
-        """The identity of the installed model; None without an intact one."""
-        manifest = self._manifest()
-        return manifest.fingerprint if manifest else None
-
-    # For subclasses.
-
-    def _manifest(self) -> Manifest | None:
-        """Return the installed manifest; None without an intact one. Compares no hashes."""
+    def manifest(self) -> Manifest | None:
+        """The installed manifest; None without an intact one. Compares no hashes."""
         try:
             installed = self._folder.read()
         except ModelError:
             return None
         return installed[0] if installed else None
+
+    @property
+    def fingerprint(self) -> ModelFingerprint | None:
+        """The identity of the installed model; None without an intact one."""
+        manifest = self.manifest
+        return manifest.fingerprint if manifest else None
+
+    # For subclasses.
 
     def _read_manifest(self) -> tuple[Manifest, Stamp]:
         """Return the installed manifest; DegradedError without one, ModelError if damaged."""

@@ -20,7 +20,7 @@ from memd.base.clock import Clock
 from memd.base.errors import DegradedError, EmbeddingError, MemdError, UnavailableError
 from memd.base.ids import Ids
 from memd.base.limits import EVENT_IDS_MAX
-from memd.base.shared_lock import SharedLock
+from memd.base.work import SharedLock
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, Encoding, ModelFingerprint, TokenCounter
 from memd.domain.enums import ArchiveReason

@@ -20,8 +20,7 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import AlreadyRunningError, InvalidStateError, MemdError, ModelError
 from memd.base.finish import finish
 from memd.base.ids import Ids
-from memd.base.shared_lock import SharedLock
-from memd.base.work import Work
+from memd.base.work import SharedLock, Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Encoding, ModelFingerprint, TokenCounter
 from memd.domain.values import EVERYBODY, Emit, EventName, unheard

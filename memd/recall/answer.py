@@ -246,7 +246,7 @@ def _preference_chunk(row: PreferenceRow, agent_id: str) -> MemoryChunk:
 
 def _memory_chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) -> MemoryChunk:
     state = MemoryState(row.state)
-    return MemoryChunk(
+    return MemoryChunk.model_construct(  # a row that matches its hash is valid
         id=row.memory_id,
         user_id=row.agent_id,
         session_id=row.session_id,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.errors import ModelError, UnavailableError
-from memd.base.shared_lock import SharedLock
+from memd.base.work import SharedLock
 from memd.domain.encoding import Embedder, Encoding, ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.domain.values import matched_part
@@ -35,7 +35,12 @@ from memd.recall.question import Question, name_candidates, question
 from memd.recall.ranking.rankings import RETRIEVED_ROWS
 from memd.recall.ranking.weights import ActiveTuning, TuningTrial
 from memd.recall.scope import SearchScope, SearchTarget, search_targets
-from memd.recall.times import event_periods, find_last_digests, find_plans
+from memd.recall.times import (
+    asks_for_last_session,
+    event_periods,
+    find_plans,
+    list_last_digests,
+)
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -242,11 +247,10 @@ def parse_search(
         conn, resolved, text, stem
     )
     asked = question(text, speakers, stem, times, resolved[0].shown.now_us)
-    asked = replace(
-        asked,
-        last_digests=find_last_digests(conn, resolved[0], text),
-        plans=find_plans(conn, resolved[0], times) if asked.asks_planned else (),
-    )
+    if asks_for_last_session(text):
+        asked = replace(asked, last_digests=list_last_digests(conn, resolved[0]))
+    if asked.asks_planned:
+        asked = replace(asked, plans=find_plans(conn, resolved[0], times))
     tuning = tunings.read_active(conn) if load_tuning else None
     targets = search_targets(conn, resolved, asked)
     return ParsedSearch(asked, resolved, targets, model_key, tuning)

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError
-from memd.base.shared_lock import SharedLock
+from memd.base.work import SharedLock
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, PairScorer
 from memd.domain.enums import MemoryCategory, MemoryLevel, SearchMode

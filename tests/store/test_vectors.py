@@ -21,7 +21,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal
 from memd.store.search import vectors
-from memd.store.search.compaction import compact
+from memd.store.search.caches import compact
 from memd.store.search.fulltext import CachePart
 
 GOOD = hash_vector("a cat")
@@ -103,7 +103,7 @@ async def test_a_cache_that_is_mostly_empty_is_written_anew(
     house: Rooms, monkeypatch: pytest.MonkeyPatch, *, was_killed: bool
 ) -> None:
     monkeypatch.setattr("memd.store.search.vectors.CHUNK_ROWS", 8)
-    monkeypatch.setattr("memd.store.search.compaction._BUILD_ROWS", 2)
+    monkeypatch.setattr("memd.store.search.caches._BUILD_ROWS", 2)
     ids = await stored(house, *(f"Hive {number} is green." for number in range(120)))
     await house.queue.drain()
     await compact(house.db, ADA)

@@ -34,7 +34,7 @@ from memd.store.memory import groups
 from memd.store.memory.transitions import RunStep
 from memd.store.run import runs, undo
 from memd.store.run.runs import RunRow
-from memd.store.search.compaction import compact
+from memd.store.search.caches import compact
 
 STEP_MS = 50.0
 ROWS_MIN, ROWS_FIRST, ROWS_MAX = 8, 32, 512

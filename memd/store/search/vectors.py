@@ -115,7 +115,7 @@ def live_model(conn: Reading, fingerprint: str) -> int | None:
     if cache is None:
         return None
     of_model = "SELECT fingerprint = ? FROM embedding_model WHERE model_key = ?"
-    return cache.model_key if conn.exists(of_model, (fingerprint, cache.model_key)) else 0
+    return cache.model_key if conn.get_int(of_model, (fingerprint, cache.model_key)) else 0
 
 
 def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
