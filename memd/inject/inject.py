@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -84,11 +85,12 @@ class Inject:
         strategy = request.strategy or self.config.strategy
         nonce = self.chance(NONCE_BYTES).hex() if request.nonce else None
         builder = PromptBuilder(self, caller, request, strategy, nonce, synthesize=synthesize)
-        async with builder.window.exclusive():
+        in_session = request.session_id is not None
+        async with builder.window.exclusive() if in_session else nullcontext():
             if request.token_budget > 0:
                 with load_timeout(request.patience_ms):
                     await builder.compose()
-            if request.session_id is not None:
+            if in_session:
                 builder.window.note(builder.prompt.ids)
         return builder.finish()
 

@@ -192,7 +192,8 @@ def with_relevance(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
     a search.
     """
     return tuple(
-        memory.model_copy(update={"combined_score": relevance(memory.entry)}) for memory in scored
+        memory.model_copy(update={"combined_score": memory.entry.relevance_score or 0.0})
+        for memory in scored
     )
 
 

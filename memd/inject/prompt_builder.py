@@ -115,7 +115,7 @@ class PromptBuilder:
     def finish(self) -> PreparedPrompt:
         """Return the composed prompt."""
         prompt = self.prompt.finish(self.strategy, self.nonce, self.window.left_out)
-        failures = describe_failures(self.failed)
+        failures = describe_failures(self.failed) if self.failed else None
         degraded = "; ".join(filter(None, (self.result.degraded, failures))) or None
         return prompt.model_copy(update={"gate": self.result.gate, "degraded": degraded})
 
@@ -198,7 +198,7 @@ class PromptBuilder:
     async def _select_knowledge(self, candidates: KnowledgeCandidates) -> RelevantKnowledge:
         """Return what fits. Call it after the recall, when the question has its vector."""
         knowledge, query = self.room.knowledge, self.request.query
-        if knowledge is None:
+        if knowledge is None or candidates == KnowledgeCandidates():
             return RelevantKnowledge()
         return await knowledge.select_relevant(query, candidates, self.failed)
 

@@ -157,10 +157,11 @@ class RetrievalPipeline:
         asked, targets, mode, trial = parsed.question, parsed.targets, search.mode, search.trial
         if not self.tuning.loaded:
             self.tuning.load(parsed.tuning)
+        tuned = None if self.tuning.tuned is None else self.tuning.for_model(fingerprint)
         query = SearchQuery(
             asked,
             mode,
-            tuned=self.tuning.for_model(fingerprint) if trial is None else trial.tuned,
+            tuned=tuned if trial is None else trial.tuned,
             excluded_key=None if trial is None else trial.excluded_key,
         )
         rows = search.rows

@@ -78,7 +78,7 @@ def _score_entries(
             relevance = min(1.0, relevance + config.personal_boost)
         moment = entry.occurred_at or entry.created_at
         recency = compute_recency_score(moment, now, config.recency_decay_rate)
-        yield ScoredMemory(
+        yield ScoredMemory.model_construct(
             entry=entry,
             relevance_score=relevance,
             recency_score=recency,

@@ -346,7 +346,8 @@ class ActiveTuning:
     """The tuning in use; loaded from the file by the first recall, then changed by ``activate``."""
 
     def __init__(self) -> None:
-        self._tuned: Tuned | None = None
+        self.tuned: Tuned | None = None
+        """The one in use, of whichever model it is."""
         self.loaded = False
 
     def load(self, body: Mapping[str, Any] | None) -> None:
@@ -356,9 +357,9 @@ class ActiveTuning:
 
     def for_model(self, fingerprint: ModelFingerprint | None) -> Tuned | None:
         """Return the tuning in use for the model *fingerprint*, if there is one."""
-        matches = self._tuned is not None and self._tuned.fingerprint == str(fingerprint)
-        return self._tuned if matches else None
+        matches = self.tuned is not None and self.tuned.fingerprint == str(fingerprint)
+        return self.tuned if matches else None
 
     def activate(self, tuned: Tuned | None) -> None:
         """Use *tuned* from the next question on; None is the shipped weights."""
-        self._tuned, self.loaded = tuned, True
+        self.tuned, self.loaded = tuned, True
