@@ -299,8 +299,7 @@ class SwitchableEmbedder:
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
-        manifest = self._in_use.manifest
-        return manifest.fingerprint if manifest else None
+        return self._in_use.fingerprint
 
     @property
     def loaded(self) -> bool:

@@ -125,7 +125,9 @@ def question(
         pairs=frozenset(
             pair for pair in itertools.pairwise(stem(text)) if not of_terms.isdisjoint(pair)
         ),
-        proper=_proper_terms(text, words, stem).intersection(content),
+        proper=frozenset()
+        if text[1:].islower()
+        else _proper_terms(text, words, stem).intersection(content),
         names=names,
         person=next(iter(names)) if len(names) == 1 else None,
         is_request=MARKS.isdisjoint(text),
