@@ -200,7 +200,7 @@ def _among(conn: Reading, vector: bytes, keys: Sequence[int]) -> list[vectors.De
     cache = vectors.current_cache(conn)
     if cache is None:
         return []
-    cosines = vectors.compare(conn, cache.model_key, vector, keys).cosines
+    cosines, _ = vectors.compare(conn, cache.model_key, vector, keys)
     return [vectors.DenseMatch(*pair) for pair in cosines.items()]
 
 

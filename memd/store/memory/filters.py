@@ -133,7 +133,7 @@ def bind(
     *hidden* includes compressed and archived memories, *only_hidden* returns only those. With
     neither, a summary also matches by the tags and sessions of its sources.
     """
-    given = _given(filters)
+    given = _parameters(filters)
     of_active: Parameters = {}
     if active is not None:
         ids = {"active_project_id": active.project_id, "active_session_id": active.session_id}
@@ -235,7 +235,7 @@ def by_other_publishers(filters: BoundFilter, publisher_key: int) -> BoundFilter
     )
 
 
-def _given(filters: MemoryFilter) -> Parameters:
+def _parameters(filters: MemoryFilter) -> Parameters:
     """Return the parameter of each condition that was given; an empty set is none (SPEC 7.5)."""
     sets = (
         ("namespaces", filters.namespaces),

@@ -18,8 +18,8 @@ import hashlib
 import operator
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
@@ -268,30 +268,19 @@ def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) 
     return nearest[:limit]
 
 
-class Stored(NamedTuple):
-    """What is stored of memories, by their keys."""
-
-    cosines: dict[int, float]
-    """Of the vector of each that has one, with the vector asked for."""
-    tokens: dict[int, bytes]
-    """The token vectors of each for which they were made and asked for.
-
-    They are empty for a text without a token, and where half a token's are left of a damaged page.
-    """
-
-
 def compare(
     conn: Reading,
     model_key: int,
     vector: bytes,
     keys: Sequence[int],
     with_tokens: Sequence[int] = (),
-) -> Stored:
-    """Compare *vector* with those of *keys*, and read the token vectors of those *with_tokens*.
+) -> tuple[dict[int, float], dict[int, bytes]]:
+    """Return the cosine of each of *keys* that has a vector of the model, and token vectors.
 
-    Those that the model has made are compared, and no other.
+    These are of each of *with_tokens* for which they were made: empty for a text without a token,
+    and where half a token's are left of a damaged page.
     """
-    rows = conn.execute(
+    rows: list[Any] = conn.execute(
         """
         SELECT memory_key, vec_distance_L2(vector, :vector),
                iif(memory_key IN (SELECT value FROM carray(:with_tokens)),
@@ -307,20 +296,15 @@ def compare(
             "keys": keys_array(keys),
             "model_key": model_key,
         },
-    )
-    stored = Stored({}, {})
-    for key, distance, tokens in rows:
-        stored.cosines[key] = 1.0 - distance * distance / 2.0
-        if tokens is not None:
-            stored.tokens[key] = tokens
-    return stored
+    ).fetchall()
+    cosines = {key: 1.0 - distance * distance / 2.0 for key, distance, _ in rows}
+    return cosines, {key: tokens for key, _, tokens in rows if tokens is not None}
 
 
 def read(conn: Reading, keys: Sequence[int], model_key: int | None = None) -> dict[int, bytes]:
     """Return the vector of each of *keys* for which a model has made one, by default the live."""
-    if model_key is None:
-        cache = current_cache(conn)
-        model_key = None if cache is None else cache.model_key
+    if model_key is None and (cache := current_cache(conn)) is not None:
+        model_key = cache.model_key
     rows = conn.execute(
         """
         SELECT memory_key, vector
@@ -343,11 +327,9 @@ def has_tokens(conn: Reading) -> bool:
 
 def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:
     """Return the cosine of *vector* with each of *others*, which need not be in the file."""
-    cursors = (
-        conn.execute("SELECT vec_distance_L2(:other, :vector)", {"other": other, "vector": vector})
-        for other in others
-    )
-    distances: Iterable[float] = [rows.get for rows in cursors]
+    select = "SELECT vec_distance_L2(:other, :vector)"
+    both = ({"other": other, "vector": vector} for other in others)
+    distances: list[Any] = [conn.execute(select, values).get for values in both]
     return [1.0 - distance * distance / 2.0 for distance in distances]
 
 
