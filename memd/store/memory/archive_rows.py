@@ -131,7 +131,6 @@ def _search_rows(
         return []
     owners = [owner_token(filters.agent_key, part) for part in CachePart]
     hits = fulltext.search(conn, fulltext.match_query(terms, owners), -1)
-    matching = memories.filter_keys(conn, filters, hits)
-    best = [key for key in hits if key in matching][:limit]
+    best = memories.filter_keys(conn, filters, hits)[:limit]
     rows = memories.by_keys(conn, best)
     return [rows[key] for key in best if key in rows]
