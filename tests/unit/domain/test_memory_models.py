@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pydantic import ValidationError
 
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryUpdate
@@ -30,6 +31,12 @@ def test_a_filter_spans_some_time() -> None:
     assert MemoryFilter(since=EARLIER, until=NOW).until == NOW
     with pytest.raises(ValueError, match="since must be before until"):
         MemoryFilter(since=NOW, until=NOW)
+
+
+def test_a_range_of_times_is_refused_at_its_end() -> None:
+    with pytest.raises(ValidationError) as caught:
+        MemoryFilter(occurred_since=NOW, occurred_until=EARLIER)
+    assert [error["loc"] for error in caught.value.errors()] == [("occurred_until",)]
 
 
 def test_an_update_changes_something() -> None:
