@@ -302,10 +302,10 @@ def test_the_named_client_presents_its_key_and_acts_for_its_agent(daemon: Spawne
 
 def test_a_client_without_its_key_is_nobody_rather_than_anybody(daemon: Spawned) -> None:
     with pumped(daemon.home, "--client", "nokey") as pump:
-        error = pump.ask("tools/call", {"name": "memory_status"})["error"]
-        assert 'memd client add nokey"' in error["message"]
-        assert "nokey.key does not exist" in error["message"]
-        assert (error["code"], error["data"]) == (-32000, {"kind": "not_found", "retry": False})
+        refused = pump.tool("memory_status")
+        assert refused["isError"]
+        assert 'memd client add nokey"' in text(refused)
+        assert "nokey.key does not exist" in text(refused)
     forged = daemon.home / "forged.key"
     forged.write_text("memd-key-" + "0" * 64)
     forged.chmod(0o600)

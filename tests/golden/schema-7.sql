@@ -267,7 +267,7 @@ CREATE INDEX memory_turn_by_source ON memory_turn (source_key) WHERE source_key 
 -- The content of the full-text index of messages (message_index.py): the text of every stored
 -- message once, however often it was said. unpacked() is memd's own function (connect.py).
 CREATE VIEW session_words (source_key, content, owner) AS
-SELECT o.source_key, split_signs(unpacked(o.zlib)), 'a' || o.agent_key
+SELECT o.source_key, split_signs(CAST(unpacked(o.zlib) AS BLOB)), 'a' || o.agent_key
   FROM source AS o
  WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
 
@@ -494,7 +494,7 @@ CREATE INDEX org_fact_by_operation ON org_fact (operation_key) WHERE retracted_a
 
 -- The content of the full-text index of facts (fact_index.py): the current ones.
 CREATE VIEW org_fact_words (fact_key, content, category) AS
-SELECT fact_key, split_signs(content), category
+SELECT fact_key, split_signs(CAST(content AS BLOB)), category
   FROM org_fact
  WHERE retracted_at_us IS NULL;
 
@@ -669,9 +669,9 @@ SELECT m.memory_key,
 -- encodes agent and part (a12). split_signs() is memd's own function (connect.py).
 CREATE VIEW memory_words (memory_key, own, context, owner) AS
 SELECT m.memory_key,
-       split_signs(iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
-           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']')),
-       split_signs(coalesce(c.context, '')),
+       split_signs(CAST(iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
+           || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']') AS BLOB)),
+       split_signs(CAST(coalesce(c.context, '') AS BLOB)),
        p.part || m.agent_key
   FROM memory AS m
        JOIN cache_part AS p ON p.memory_key = m.memory_key

@@ -255,7 +255,7 @@ async def test_too_few_pairs_are_an_error_that_says_how_many_there_are(house: Ro
 
     assert run.stage is TuneStage.FAILED
     assert "too few pairs to tune on" in str(run.error)
-    assert f"{stages.PAIRS_MIN} are needed" in str(run.error)
+    assert f"{stages.PAIRS_MIN} questions with an answer are needed" in str(run.error)
     await room.close()
 
 

@@ -48,7 +48,7 @@ _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 RULES_CHARS_MAX = 600
 _TEMPLATE_SCORE, _PLANNED = 0.7, 0.65
 _POINTS_MIN = 3
-_TELLING_WORDS = 4  # fewer without a verb tell nothing
+_TELLING_WORDS = 3  # fewer without a verb tell nothing; "squash merges only" does
 _WHOLE_CHARS = 200  # of a line that is kept as it is, unless it tells a fact
 # What says little without the sentence before it, and what gives its reason.
 _LEANS = Phrases(

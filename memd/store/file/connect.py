@@ -196,9 +196,11 @@ def _unpack(*packed_text: apsw.SQLiteValue) -> str:
         return ""
 
 
-def _split_signs(*texts: apsw.SQLiteValue) -> apsw.SQLiteValue:
+def _split_signs(*texts: apsw.SQLiteValue) -> str:
+    """Split the signs of a text, given as a blob: SQLite gives out no text that is damaged."""
     (text,) = texts
-    return split_signs(text) if isinstance(text, str) else text
+    assert isinstance(text, bytes)
+    return split_signs(text.decode("utf-8", "replace"))
 
 
 def hash_columns(*columns: apsw.SQLiteValue) -> bytes:

@@ -67,6 +67,7 @@ SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level, 
        m.origin, m.trust, {text_of("m")}, m.ordinal, m.part, m.importance, m.created_at_us,
        m.occurred_at_us, m.state, m.reference
   FROM memory AS m
+       JOIN cache_part AS p ON p.memory_key = m.memory_key
 """
 
 

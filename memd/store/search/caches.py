@@ -74,7 +74,7 @@ def index_signs(conn: Writing) -> None:
 
 
 def _has_signs(conn: Reading, table: str, text: str) -> bool:
-    return conn.exists(f"SELECT 1 FROM {table} WHERE split_signs({text}) <> {text}")
+    return conn.exists(f"SELECT 1 FROM {table} WHERE split_signs(CAST({text} AS BLOB)) <> {text}")
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:

@@ -48,6 +48,7 @@ _COLUMNS = f"""
 SELECT m.memory_key, m.agent_key, m.state, m.importance, {text_of("m")}, m.content, m.speaker,
        m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
   FROM memory AS m
+       JOIN cache_part AS p ON p.memory_key = m.memory_key
        JOIN agent AS a ON a.agent_key = m.agent_key
 """
 
@@ -116,6 +117,7 @@ def find_unchanged(conn: Reading, rows: Sequence[PendingRow]) -> frozenset[int]:
         SELECT m.memory_key, m.state = 'pending', {text_of("m")}
           FROM carray(:keys) AS k
                CROSS JOIN memory AS m ON m.memory_key = k.value
+               JOIN cache_part AS p ON p.memory_key = m.memory_key
         """,
         {"keys": keys_array([row.memory_key for row in rows])},
     )
