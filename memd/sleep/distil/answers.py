@@ -39,7 +39,7 @@ from memd.sleep.distil.language.replies import (
 )
 from memd.sleep.distil.language.words import SAYS_LITTLE
 from memd.sleep.distil.user.acts import BARE_CHARS, Act, approves, judge
-from memd.store.search.signs import SIGN
+from memd.store.search.signs import has_sign_at
 from memd.text.alternations import Phrases
 from memd.text.languages import GOES_ON
 from memd.text.words import content_stems, sentences
@@ -340,6 +340,6 @@ def cut(text: str, room: int) -> str:
     if len(whole) > room / 2:
         return whole
     end = short.rfind(" ")
-    if end <= 0 or (end < room / 2 and SIGN.match(short, room - 1)):
+    if end <= 0 or (end < room / 2 and has_sign_at(short, room - 1)):
         end = room - 2
     return short[:end] + " …"

@@ -9,19 +9,46 @@ of pairs. A sign alone in its script, as many a Japanese noun, is a word (decisi
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 _HANGUL = "\uac00-\ud7af"
 _KANA = "\u3040-\u30ff\uff66-\uff9f"
 _IDEOGRAPHS = "\u3005\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 SIGNS = f"{_KANA}{_IDEOGRAPHS}{_HANGUL}"
 """A class of characters: ideographs, kana and hangul, each of which is a token, about."""
-SIGN = re.compile(f"[{SIGNS}]")
-_RUN = re.compile(f"[{_IDEOGRAPHS}]+|[\u3040-\u309f]+|[\u30a0-\u30ff\uff66-\uff9f]+|[{_HANGUL}]+")
-_LETTER = re.compile(r"\w")
-_PAIRS = re.compile(f"[{SIGNS}]{{1,2}}(?: [{SIGNS}]{{1,2}})+")
-_IS_HANGUL = re.compile(f"[{_HANGUL}]")
 _PAIR = 2
+_LETTER = re.compile(r"\w")
+
+
+class _Patterns(NamedTuple):
+    """Patterns of signs: it takes 5 ms to compile one, more than a start should wait for."""
+
+    sign: re.Pattern[str]
+    run: re.Pattern[str]
+    pairs: re.Pattern[str]
+    hangul: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    katakana = "\u30a0-\u30ff\uff66-\uff9f"
+    return _Patterns(
+        sign=re.compile(f"[{SIGNS}]"),
+        run=re.compile(f"[{_IDEOGRAPHS}]+|[\u3040-\u309f]+|[{katakana}]+|[{_HANGUL}]+"),
+        pairs=re.compile(f"[{SIGNS}]{{1,2}}(?: [{SIGNS}]{{1,2}})+"),
+        hangul=re.compile(f"[{_HANGUL}]"),
+    )
+
+
+def has_sign_at(text: str, place: int) -> bool:
+    """Return whether the character at *place*, if there is one, is a sign.
+
+    >>> has_sign_at("a猫", 1), has_sign_at("a猫", 2)
+    (True, False)
+    """
+    return not text.isascii() and _patterns().sign.match(text, place) is not None
 
 
 def split_signs(text: str) -> str:
@@ -30,7 +57,9 @@ def split_signs(text: str) -> str:
     >>> split_signs("猫の名前: 東京都5区, mike")
     '猫 の 名前: 東京 京都 5 区, mike'
     """
-    return _RUN.sub(_split, text) if not text.isascii() and SIGN.search(text) else text
+    if text.isascii() or _patterns().sign.search(text) is None:
+        return text
+    return _patterns().run.sub(_split, text)
 
 
 def join_signs(text: str) -> str:
@@ -39,7 +68,7 @@ def join_signs(text: str) -> str:
     >>> join_signs("猫 の 名前: 東京 京都 5 区, mike"), join_signs("회의 의는 매주 화요 요일")
     ('猫の名前: 東京都 5 区, mike', '회의는 매주 화요일')
     """
-    return _PAIRS.sub(_join, text)
+    return text if text.isascii() else _patterns().pairs.sub(_join, text)
 
 
 def quote(word: str) -> str:
@@ -50,7 +79,7 @@ def quote(word: str) -> str:
     >>> quote('a"b'), quote("名前は"), quote("猫")
     ('"a""b"', '"名前 は"', '"猫"*')
     """
-    if SIGN.fullmatch(word):
+    if len(word) == 1 and has_sign_at(word, 0):
         return f'"{word}"*'
     return '"' + split_signs(word).replace('"', '""') + '"'
 
@@ -58,7 +87,7 @@ def quote(word: str) -> str:
 def _split(run: re.Match[str]) -> str:
     signs, text = run.group(), run.string
     before = " " if run.start() and _LETTER.match(text, run.start() - 1) else ""
-    after = " " if _LETTER.match(text, run.end()) and not SIGN.match(text, run.end()) else ""
+    after = " " if _LETTER.match(text, run.end()) and not has_sign_at(text, run.end()) else ""
     pairs = [first + second for first, second in pairwise(signs)] or [signs]
     return f"{before}{' '.join(pairs)}{after}"
 
@@ -69,6 +98,6 @@ def _join(pairs: re.Match[str]) -> str:
         if len(before) == _PAIR and before[-1] == pair[0]:
             joined += pair[1:]
         else:
-            joined += f" {pair}" if before and _IS_HANGUL.match(pair) else pair
+            joined += f" {pair}" if before and _patterns().hangul.match(pair) else pair
         before = pair
     return joined
