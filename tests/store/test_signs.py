@@ -103,3 +103,16 @@ async def test_a_file_of_before_is_indexed_anew_where_it_has_signs(tmp_path: Pat
     with tampering(path) as conn:
         assert message_index.is_intact(conn)
         assert fact_index.TABLE.is_intact(conn)
+
+
+async def test_a_file_without_an_index_of_sessions_gets_one_with_pairs(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        await stored(house, *MEMORIES)
+        await nap_over(house, MESSAGES, "s", ADA, last=True)
+    with tampering(path) as conn:
+        to_version_6(conn)
+        conn.execute("DROP TABLE fts_session")  # as schema 1 had none
+    async with a_house(path) as house:
+        assert (await house.upkeep.check(ADA)).problems == ()
+        assert await house.sessions.search(ADA, SessionQuery(query="脚本在"))

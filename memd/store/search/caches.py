@@ -69,7 +69,7 @@ def index_signs(conn: Writing) -> None:
         fulltext.rebuild(conn)
     if _has_signs(conn, "org_fact", "content"):
         fact_index.rebuild(conn)
-    if _has_signs(conn, "source", "unpacked(zlib)"):
+    if message_index.exists(conn) and _has_signs(conn, "source", "unpacked(zlib)"):
         message_index.start_build(conn)
 
 

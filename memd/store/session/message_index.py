@@ -54,9 +54,14 @@ class MessageFilter(NamedTuple):
     until_us: int | None = None
 
 
+def exists(conn: Reading) -> bool:
+    """Return whether the file has the index; those of schema 1 have none."""
+    return conn.exists("SELECT 1 FROM sqlite_schema WHERE name = 'fts_session'")
+
+
 def ensure(conn: Writing) -> None:
     """Create the index of a file that has none, or continue an interrupted build."""
-    if not conn.exists("SELECT 1 FROM sqlite_schema WHERE name = 'fts_session'"):
+    if not exists(conn):
         conn.execute(_CREATE)
         conn.set_meta(_FILLED, 0)
     while step_build(conn, _ENSURE_ROWS):
