@@ -15,7 +15,7 @@ from memd.domain.ingest import SessionQuery
 from memd.domain.recall import RecallRequest
 from memd.store.file.connect import Writing
 from memd.store.org import fact_index
-from memd.store.search.fulltext import FtsTable
+from memd.store.search.fts import FtsTable
 from memd.store.session import message_index
 
 GOLDEN = Path(__file__).parents[1] / "golden"

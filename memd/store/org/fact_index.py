@@ -18,8 +18,8 @@ from collections.abc import Collection, Sequence
 from memd.domain.enums import OrgFactCategory
 from memd.store.file.connect import Reading, Writing
 from memd.store.org.org_facts import count
-from memd.store.search.fulltext import FtsTable, stemmer
-from memd.store.search.signs import quote
+from memd.store.search.fts import FtsTable, quote
+from memd.store.search.fulltext import stemmer
 
 TABLE = FtsTable("fts_org", "org_fact_words", "fact_key", "content, category")
 

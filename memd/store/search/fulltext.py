@@ -20,8 +20,9 @@ from typing import NamedTuple, cast
 
 import apsw
 
-from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.search.signs import quote, split_signs
+from memd.store.file.connect import Reading, Writing
+from memd.store.search.fts import FtsTable, quote
+from memd.store.search.signs import split_signs
 
 # Table names carry a generation, a number from meta; nothing else is ever put into the SQL.
 # ruff: noqa: S608
@@ -31,90 +32,6 @@ CONTEXT_WEIGHT = 0.3
 SEGMENTS_MAX = 4  # so many are not merged
 MERGE_PAGES = 400  # of 4 KB, in one step: about 20 ms
 _BUILD = "words_build"  # in meta: the generation being built, and the last key in it
-
-
-class FtsTable(NamedTuple):
-    """An FTS5 table, the *view* with its content, and that view's *key* and *columns*.
-
-    So are the indexes of memories, facts and sessions. A view has the rows as they are to be
-    indexed, so an integrity check compares word for word, and a row is removed with the words that
-    it was given.
-    """
-
-    name: str
-    view: str
-    key: str
-    columns: str
-
-    def add(self, conn: Writing, keys: Sequence[int]) -> None:
-        """Add rows as they are now."""
-        conn.execute(
-            f"""
-            INSERT INTO {self.name} (rowid, {self.columns})
-            SELECT {self.key}, {self.columns}
-              FROM {self.view}
-             WHERE {self.key} IN (SELECT value FROM carray(:keys))
-            """,
-            {"keys": keys_array(keys)},
-        )
-
-    def remove(self, conn: Writing, keys: Sequence[int]) -> None:
-        """Remove rows, before they change: FTS5 needs the words it was given."""
-        conn.execute(
-            f"""
-            INSERT INTO {self.name} ({self.name}, rowid, {self.columns})
-            SELECT 'delete', {self.key}, {self.columns}
-              FROM {self.view}
-             WHERE {self.key} IN (SELECT value FROM carray(:keys))
-            """,
-            {"keys": keys_array(keys)},
-        )
-
-    def fill(self, conn: Writing, source: str, after: int, rows: int) -> int | None:
-        """Add the next *rows* keys of the table *source* after *after*; returns the last, if any.
-
-        They are added in order, without a list of keys: so a segment is written once.
-        """
-        last = conn.get_int(
-            f"""
-            SELECT max({self.key})
-              FROM (SELECT DISTINCT {self.key}
-                      FROM {source}
-                     WHERE {self.key} > :after
-                     ORDER BY {self.key}
-                     LIMIT :rows)
-            """,
-            {"after": after, "rows": rows},
-        )
-        conn.execute(
-            f"""
-            INSERT INTO {self.name} (rowid, {self.columns})
-            SELECT {self.key}, {self.columns}
-              FROM {self.view}
-             WHERE {self.key} > :after AND {self.key} <= :last
-            """,
-            {"after": after, "last": last},
-        )
-        return last
-
-    def refresh(self, conn: Reading) -> None:
-        """Query the index, so that FTS5 notices what other connections wrote.
-
-        Any query does, SQLite's integrity check does not: without this ``PRAGMA integrity_check``
-        reads segments that were merged since this connection last searched, and calls a sound file
-        corrupt.
-        """
-        conn.execute(f"SELECT rowid FROM {self.name} WHERE rowid = 0").fetchall()
-
-    def is_intact(self, conn: Writing) -> bool:
-        """Return whether the index agrees with its content, word for word."""
-        try:
-            conn.execute(
-                f"INSERT INTO {self.name} ({self.name}, rank) VALUES ('integrity-check', 1)"
-            )
-        except apsw.CorruptError:
-            return False
-        return True
 
 
 class CachePart(StrEnum):

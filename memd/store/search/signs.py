@@ -71,19 +71,6 @@ def join_signs(text: str) -> str:
     return text if text.isascii() else _patterns().pairs.sub(_join, text)
 
 
-def quote(word: str) -> str:
-    """Return *word* for an FTS5 query: quoted, its syntax is words like any other (H26).
-
-    Several signs of Chinese, Japanese or Korean are a phrase of pairs, a single one begins a pair.
-
-    >>> quote('a"b'), quote("名前は"), quote("猫")
-    ('"a""b"', '"名前 は"', '"猫"*')
-    """
-    if len(word) == 1 and has_sign_at(word, 0):
-        return f'"{word}"*'
-    return '"' + split_signs(word).replace('"', '""') + '"'
-
-
 def _split(run: re.Match[str]) -> str:
     signs, text = run.group(), run.string
     before = " " if run.start() and _LETTER.match(text, run.start() - 1) else ""

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.search.fulltext import FtsTable
-from memd.store.search.signs import join_signs, quote
+from memd.store.search.fts import FtsTable, quote
+from memd.store.search.signs import join_signs
 
 SNIPPET_WORDS = 32
 _FILLED = "session_words_filled"  # in meta while the index is being filled: the last key in it
