@@ -90,7 +90,7 @@ def chunk(
     bounds = ChunkBounds(counter, tokens_min, tokens_max)
     if _BLANK_LINE.search(text) is None:  # one paragraph, which mostly fits
         whole = text.strip()
-        if not whole or bounds.tokens(whole) <= tokens_max:
+        if not whole or bounds.block(whole).tokens <= tokens_max:
             return [whole] if whole else []
     pieces = [piece for paragraph in _paragraphs(text) for piece in _fit(paragraph, bounds)]
     return [
@@ -140,7 +140,7 @@ def _fences(text: str) -> list[tuple[int, int]]:
 
 def _fit(paragraph: str, bounds: ChunkBounds) -> Iterator[Piece]:
     """Yield *paragraph* in pieces that fit: itself, or its code and prose separately."""
-    whole = bounds.piece(paragraph)
+    whole = bounds.block(paragraph)
     if whole.tokens <= bounds.tokens_max:
         yield whole
         return
@@ -154,17 +154,17 @@ def _fit(paragraph: str, bounds: ChunkBounds) -> Iterator[Piece]:
 
 def _code(block: str, bounds: ChunkBounds) -> Iterator[Piece]:
     """Yield a fenced block whole, or, where it is too large, in runs of whole lines."""
-    whole = bounds.piece(block)
+    whole = bounds.block(block)
     if whole.tokens <= bounds.tokens_max:
         yield whole
         return
-    lines = [bounds.piece(line) for line in block.split("\n") if line.strip()]
+    lines = [bounds.block(line) for line in block.split("\n") if line.strip()]
     yield from _balance(_pack(lines, "\n", bounds), _LINES, bounds)
 
 
 def _prose(text: str, bounds: ChunkBounds) -> Iterator[Piece]:
     if text:
-        sentences = [bounds.piece(sentence) for sentence in _sentences(text)]
+        sentences = [bounds.block(sentence) for sentence in _sentences(text)]
         yield from _balance(_pack(sentences, " ", bounds), _WORDS, bounds)
 
 

@@ -46,6 +46,14 @@ class ChunkBounds:
     def piece(self, text: str) -> Piece:
         return Piece(text, self.tokens(text))
 
+    def block(self, text: str) -> Piece:
+        """Return *text* as a piece; one of more words than tokens fit is split, so not counted.
+
+        A block may have megabytes, and the tokenizer takes half a second for each.
+        """
+        words = len(text.split())
+        return Piece(text, words, estimated=True) if words > self.tokens_max else self.piece(text)
+
     def tokens(self, text: str) -> int:
         tokens = self.counter.count(text)
         # Two checks cheaper than the pattern: most parts are short, and most words.
