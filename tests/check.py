@@ -2,7 +2,7 @@
 
     python -m tests.check            # what a build server runs
     python -m tests.check --long     # with the long versions of the tests; before a release
-    python -m tests.check quick      # while you work: the static checks, house and unit
+    python -m tests.check quick      # while you work: the static checks and unit
     python -m tests.check unit       # some steps by name
     python -m tests.check --long fences   # the fence and secret suites alone, in full
     python -m tests.check --long clients  # real assistants, fetched with npm, against a fake model
@@ -40,13 +40,15 @@ BIN = Path(sys.executable).parent
 SHORT = ("-m", "not long")
 LONG = ("--hypothesis-profile=long",)
 PURE = ("house", "unit")
+"""No store and no daemon: nothing in them waits."""
 INTEGRATION = ("property", "poison", "examples", "store", "crash", "e2e")
 """The folders of one step of the gate; by name each is a step of its own."""
 BESIDE = "types"
 """It computes on one core: beside the steps after it, and told when it is done."""
-QUICK = ("format", "lint", "imports", "types", *PURE)
+QUICK = ("format", "lint", "imports", "types", "unit")
 """What ``quick`` stands for: no daemon and no store, so that it fits between two edits."""
 SUITES = {
+    "house": ("tests/house",),
     "fences": (
         "tests/unit/view",
         "tests/unit/guard/test_secrets.py",
@@ -92,8 +94,7 @@ def steps(*, long: bool) -> Iterator[Step]:
     yield Step("imports", "import-linter", (str(BIN / "lint-imports"),))
     yield Step("types", "mypy, strict", (str(BIN / "mypy"),))
     chosen = LONG if long else SHORT
-    yield _pytest("house", ["tests/house"], chosen)
-    yield _pytest("unit", ["tests/unit", "memd"], chosen)
+    yield _pytest("unit", ["tests/house", "tests/unit", "memd"], chosen)
     yield _pytest("integration", [f"tests/{folder}" for folder in INTEGRATION], chosen)
 
 
