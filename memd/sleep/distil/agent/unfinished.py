@@ -56,6 +56,12 @@ _PROPOSES = re.compile(r"create_?plan|exit_?plan", re.IGNORECASE)
 _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))
 _NUMBER = re.compile(r"\b\d{1,4}\b")
+# "Rename `err` (observation 7)", "one name for the field (findings 12, 14)": the numbers by which
+# the user picks what a review also sums up in a shorter list.
+_CITED = re.compile(
+    r"\b(?:comment|finding|issue|item|observation|point)s?\s+(#?\d{1,4}(?:(?:,|/|\s?&|\sand)\s?#?\d{1,4})*)",
+    re.IGNORECASE,
+)
 _QUOTES = ('"', "\u201c", "\u201e", "\u00ab", "'")
 
 
@@ -125,8 +131,12 @@ def _find_ordered(answered: Sequence[Exchange]) -> list[str]:
 
 
 def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str]:
-    """Return those of *titles* that nobody took up later: all, by number or in their words."""
+    """Return those of *titles* that nobody took up later: all, by number or in their words.
+
+    A number above their count is of the longer list that they sum up, and may stand in a title.
+    """
     picked: set[int] = set()
+    cited: set[int] = set()
     texts: list[frozenset[str]] = []
     for exchange in later:
         if TAKES_ALL.search(exchange.user[:_PICK_CHARS]):
@@ -134,6 +144,8 @@ def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str
         numbers = set(map(int, _NUMBER.findall(exchange.user[:_PICK_CHARS])))
         if numbers and max(numbers) <= len(titles):
             picked |= numbers
+        else:
+            cited |= numbers
         texts += [
             content_stems(exchange.user[:_REQUEST_CHARS]),
             content_stems(outcome(exchange, by_rule=True)),
@@ -141,8 +153,14 @@ def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str
     return [
         title
         for number, title in enumerate(titles, 1)
-        if number not in picked and not _is_taken_up(content_stems(title), texts)
+        if number not in picked
+        and not (_cited(title) & cited)
+        and not _is_taken_up(content_stems(title), texts)
     ]
+
+
+def _cited(title: str) -> set[int]:
+    return {int(number) for match in _CITED.finditer(title) for number in _NUMBER.findall(match[1])}
 
 
 def _is_taken_up(title: frozenset[str], texts: Sequence[frozenset[str]]) -> bool:

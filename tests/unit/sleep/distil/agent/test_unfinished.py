@@ -285,6 +285,22 @@ def test_what_a_review_put_in_order_is_open_until_it_is_taken_up() -> None:
     assert open_texts([review, _exchange("please fix all of them", "Done.")]) == []
 
 
+def test_what_a_review_sums_up_is_taken_up_by_the_numbers_that_it_cites() -> None:
+    summary = (
+        "## Top 3 issues\n\n"
+        "1. **The shadowed error is hard to read (observation 7)**: rename it\n"
+        "2. **One name for the field everywhere (observations 12, 14)**: three have another\n"
+        "3. **No test covers the empty basket**: add one\n"
+    )
+    review = _exchange("review the shop", summary)
+    every = open_texts([review])
+    assert len(every) == 3
+    picked = _exchange("address 12/14, and remove it from all stores\n\naddress 7", "Done.")
+    assert open_texts([review, picked]) == every[2:]
+    assert open_texts([review, _exchange("address 9 and 12", "Done.")]) == [every[0], every[2]]
+    assert open_texts([review, _exchange("it listens on port 8070", "I see.")]) == every
+
+
 def test_what_is_done_at_the_screen_is_not_open() -> None:
     steps = "## Next steps\n\n1. Refresh the browser once\n2. Sign the release files\n"
     assert open_texts([_exchange("go on", steps)]) == ["Sign the release files"]
