@@ -44,17 +44,18 @@ _FINE = re.compile(
 
 
 class TitleList(NamedTuple):
-    """A heading and the titles of what it lists, in their order."""
+    """A heading and the titles of what it lists, in their order, each with its place from 1 on."""
 
     heading: str
     titles: tuple[str, ...]
+    places: tuple[int, ...]
 
 
 def find_lists(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
     r"""Return the lists of *text* whose heading *is_heading* accepts, in their order.
 
     >>> find_lists("**Rest:**\n- Sign the release files\n", lambda text: text.startswith("Rest"))
-    [TitleList(heading='Rest', titles=('Sign the release files',))]
+    [TitleList(heading='Rest', titles=('Sign the release files',), places=(1,))]
     """
     return [each for each in _sections(text, is_heading) if each.titles]
 
@@ -62,8 +63,8 @@ def find_lists(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
 def find_list(text: str) -> TitleList | None:
     r"""Return the list of *text* that is most worth keeping, None without one.
 
-    >>> find_list("## Next steps\n1. **Cache the index** for a fast start\n2. Drop the `v1` routes")
-    TitleList(heading='Next steps', titles=('Cache the index', 'Drop the v1 routes'))
+    >>> find_list("## Next steps\n1. **Cache the index** first\n2. Good\n3. Drop the `v1` routes")
+    TitleList(heading='Next steps', titles=('Cache the index', 'Drop the v1 routes'), places=(1, 3))
     """
     sections = [each for each in _sections(text, _is_ranked) if len(each.titles) >= _TITLES_MIN]
     ranked = [(rank, at) for at, each in enumerate(sections) if (rank := _rank(each.heading)) >= 0]
@@ -82,7 +83,8 @@ def _sections(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
     """Return each heading that *is_heading* accepts with the titles below it."""
     lists: list[TitleList] = []
     heading, depth, style = "", 0, ""
-    titles: list[str] = []
+    titles: dict[int, str] = {}
+    items = 0
     fenced = False
     for raw in read_end(text).splitlines():
         line = raw.strip()
@@ -97,16 +99,18 @@ def _sections(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
         marked, level = _heading(line)
         numbered = bool(_NUMBERED.match(marked)) and bool(heading)
         if marked and not numbered and (level <= depth or is_heading(marked) or not heading):
-            lists.append(TitleList(heading, tuple(titles)))
+            lists.append(TitleList(heading, tuple(titles.values()), tuple(titles)))
             heading = plain(marked).rstrip(" :.") if is_heading(marked) else ""
-            depth, style, titles = level, "", []
+            depth, style, titles, items = level, "", {}, 0
             continue
         its = "heading" if numbered else _style(raw)
         # The first title says what the others look like: what looks otherwise explains one.
         style = style or its
         if heading and its and its == style and len(titles) < _TITLES_MAX:
-            titles += _title(marked or line)
-    lists.append(TitleList(heading, tuple(titles)))
+            items += 1
+            if title := _title(marked or line):
+                titles[items] = title
+    lists.append(TitleList(heading, tuple(titles.values()), tuple(titles)))
     return [each for each in lists if each.heading]
 
 
@@ -129,21 +133,22 @@ def _style(raw: str) -> str:
     return "number" if _NUMBERED.match(raw) else "bullet"
 
 
-def _title(line: str) -> list[str]:
-    """Return the title that a heading or an item is, none where it says that all is well."""
+def _title(line: str) -> str:
+    """Return the title that a heading or an item is, "" where it says that all is well."""
     numbered = _NUMBERED.match(line)
     item = numbered or _ITEM.match(line)
     text = line[item.end() :] if item else line
     if numbered and numbered[0].endswith("**"):
         text = f"**{text}"
-    if _FINE.match(text) or PRINTED.search(text[:_PRINTED_CHARS]):
-        return []
     bold = _BOLD_LEAD.match(text)
-    title = plain(bold[1] if bold else text).rstrip(" .:;,*")
+    named = bold[1] if bold else text
+    if _FINE.match(text) or PRINTED.search(named[:_PRINTED_CHARS]):
+        return ""
+    title = plain(named).rstrip(" .:;,*")
     if bold and len(title.split()) < _TITLE_WORDS_MIN:
         title = plain(text)
     if len(title) > _TITLE_CHARS_MAX:
         clause = _CLAUSE.search(title, 20, _TITLE_CHARS_MAX)
         title = title[: clause.start()] if clause else title[:_TITLE_CHARS_MAX].rpartition(" ")[0]
     title = title.rstrip(" .:;,*")
-    return [title] if len(title.split()) >= _TITLE_WORDS_MIN else []
+    return title if len(title.split()) >= _TITLE_WORDS_MIN else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from memd.sleep.distil.agent.findings import find_list, find_lists
+from memd.sleep.distil.agent.findings import TitleList, find_list, find_lists
 from memd.sleep.distil.agent.outcomes import outcome
 from memd.sleep.distil.agent.put_off import OpenPoint, find_put_off
 from memd.sleep.distil.answers import cut
@@ -125,13 +125,13 @@ def _find_ordered(answered: Sequence[Exchange]) -> list[str]:
         for text in reversed(answered[at].texts[-_LATEST:]):
             made = find_list(text.text)
             if made is not None and ORDERED.search(made.heading):
-                left = _drop_taken_up(made.titles, answered[at + 1 :])
+                left = _drop_taken_up(made, answered[at + 1 :])
                 return [cut(title, OPEN_CHARS) for title in left]
     return []
 
 
-def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str]:
-    """Return those of *titles* that nobody took up later: all, by number or in their words.
+def _drop_taken_up(made: TitleList, later: Sequence[Exchange]) -> list[str]:
+    """Return the titles that nobody took up later: all, by number or in their words.
 
     A number above their count is of the longer list that they sum up, and may stand in a title.
     """
@@ -142,7 +142,7 @@ def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str
         if TAKES_ALL.search(exchange.user[:_PICK_CHARS]):
             return []
         numbers = set(map(int, _NUMBER.findall(exchange.user[:_PICK_CHARS])))
-        if numbers and max(numbers) <= len(titles):
+        if numbers and max(numbers) <= made.places[-1]:
             picked |= numbers
         else:
             cited |= numbers
@@ -152,14 +152,14 @@ def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str
         ]
     return [
         title
-        for number, title in enumerate(titles, 1)
+        for number, title in zip(made.places, made.titles, strict=True)
         if number not in picked
-        and not (_cited(title) & cited)
+        and not (_cited_numbers(title) & cited)
         and not _is_taken_up(content_stems(title), texts)
     ]
 
 
-def _cited(title: str) -> set[int]:
+def _cited_numbers(title: str) -> set[int]:
     return {int(number) for match in _CITED.finditer(title) for number in _NUMBER.findall(match[1])}
 
 

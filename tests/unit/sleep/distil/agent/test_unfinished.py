@@ -278,6 +278,9 @@ def test_what_a_review_put_in_order_is_open_until_it_is_taken_up() -> None:
     every = open_texts([review])
     assert len(every) == 3
     assert open_texts([review, _exchange("fix 2", "Done.")]) == [every[0], every[2]]
+    one_is_fine = LIST.replace("What is left", "Top 3 issues").replace("1. **The", "1. ✅ **The")
+    review_2 = _exchange("review the shop", one_is_fine)
+    assert open_texts([review_2, _exchange("address top 3: 3", "Done.")]) == every[1:2]
     named = _exchange("please let the cache expire, it never expires", "Done.")
     assert open_texts([review, named]) == every[1:]
     built = _exchange("go on", "Added `basket.test.ts`: a test covers the empty basket now.")
