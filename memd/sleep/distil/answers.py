@@ -33,6 +33,7 @@ from memd.sleep.distil.language.prose import things
 from memd.sleep.distil.language.replies import (
     COMPLAINS,
     asks_leave,
+    beyond_yes,
     chooses,
     is_denial,
     split_asked,
@@ -77,6 +78,7 @@ _NARRATES = re.compile(
 _LOOKS = re.compile(r"\blet me\b|^(?:now|good|great)\b", re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
+_WHICH_ONE = re.compile(r"\bwhich (?:one|of (?:these|those|them))\b", re.IGNORECASE)
 _RULE = re.compile(r"[\s|:=_*-]*$")
 _TABLE_HEAD = re.compile(r"^[^\n|]*\|[^\n]*\n(?=[ \t|:]*-[-|: \t]*$)", re.MULTILINE)
 # No line that somebody answers: tags, tasks, calls, results of tests, ends of code.
@@ -99,7 +101,8 @@ class AnsweredLines(NamedTuple):
     """What a message answers: the agent's *text* and its *place*.
 
     *is_marked* says that a mark led there, *is_asked* that the agent had asked, *is_fact* that it
-    asked how something is for good, *is_denied* that the user says it is otherwise.
+    asked how something is for good, *is_denied* that the user says it is otherwise. *asked_at* is
+    the place of the user's own question that *text* begins with, if it does.
     """
 
     text: str
@@ -108,6 +111,7 @@ class AnsweredLines(NamedTuple):
     is_asked: bool = False
     is_denied: bool = False
     is_fact: bool = False
+    asked_at: int | None = None
 
 
 def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
@@ -135,7 +139,11 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
 def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:
     """Return what the *last* text of the agent asks or proposes, if *user* answers that."""
     question = last_question(last.text)
-    if (asks_fact(question) and tells_fact(user)) or gives_value(question, user):
+    is_which = _WHICH_ONE.search(question) is not None
+    if is_which and approves(user) and not beyond_yes(user):
+        return None  # which one, it does not say
+    is_told = not is_which and asks_fact(question) and tells_fact(user)
+    if is_told or gives_value(question, user):
         return AnsweredLines(cut(question, _LINE_CHARS), last.place, is_asked=True, is_fact=True)
     is_asked = may_answer(question, last.text, user)
     is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)
@@ -178,7 +186,7 @@ def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     """Return the *last* text of the agent if it is a line or two of prose that *user* denies."""
     if COMPLAINS.search(user) or not denies(user, last.text):
         return None
-    lines = [_strip_markdown(line) for line in last.text.splitlines() if line.strip()]
+    lines = [strip_markdown(line) for line in last.text.splitlines() if line.strip()]
     statement = " ".join(lines)
     is_prose = all(_is_line(line) and not line.endswith(":") for line in lines)
     is_stated = len(statement.split()) >= _STATEMENT_WORDS or bool(things(statement))
@@ -207,7 +215,7 @@ def _find_marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
         whole = re.compile(rf"(?<![\w-]){re.escape(mark)}(?![\w-])")
         heads = [line for line in lines if whole.search(line)][:1]
     if heads:
-        yield _strip_markdown(heads[-1 if is_last else 0])
+        yield strip_markdown(heads[-1 if is_last else 0])
 
 
 def _heads(mark: str, line: str) -> bool:
@@ -218,7 +226,7 @@ def _heads(mark: str, line: str) -> bool:
 def _proposal(text: str) -> str:
     """Return the last question of *text* with what it recommends, "" where it asks nothing."""
     written = _TABLE_HEAD.sub("", _FENCED.sub("", text)).splitlines()
-    lines = [_strip_markdown(line) for line in written if _is_line(line)]
+    lines = [strip_markdown(line) for line in written if _is_line(line)]
     asked = next(
         (one for line in reversed(lines) for one in reversed(split_asked(line)) if "?" in one), ""
     )
@@ -247,7 +255,7 @@ def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | Non
     best, most = None, _SHARED_WORDS - 1
     for text in reversed(before):
         for line in _FENCED.sub("", text.text).splitlines():
-            plain = _strip_markdown(line)
+            plain = strip_markdown(line)
             if line.rstrip().endswith((":", "}")) or _NARRATES.search(plain) or not _is_line(line):
                 continue
             if "|" in line and all(len(cell.split()) <= _CELL_WORDS for cell in plain.split(" | ")):
@@ -316,7 +324,8 @@ def _join_lines(lines: Sequence[str], count: int) -> str:
     return cut("\n".join(each), max(CHARS_MAX, _MARK_CHARS * min(count, MARKS_MAX // 2)))
 
 
-def _strip_markdown(line: str) -> str:
+def strip_markdown(line: str) -> str:
+    """Return *line* without the marks of a list, a heading, a quotation, and emphasis."""
     return " ".join(_MARKDOWN.sub("", line.strip()).replace("**", "").split())
 
 

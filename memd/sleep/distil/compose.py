@@ -57,6 +57,7 @@ from memd.sleep.distil.passages import (
     rules,
     without_asking,
 )
+from memd.sleep.distil.picks import find_pick
 from memd.sleep.distil.speech import SentenceWorth, answers_nothing
 from memd.sleep.distil.user.acts import STANDING, Act, Judgement, approves, judge, kind_of
 from memd.sleep.distil.user.quoted import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
@@ -86,6 +87,7 @@ _DECLINES = re.compile(
 # An order of its own, which says nothing of what was asked.
 _ADDS = re.compile(r"(?:also |and )?(?:add|create|write|run|commit|push|test|check)\b", re.I)
 _PICKED = Judgement(Act.DECISION, _ANSWERED)
+_PICKED_OPTION = Judgement(Act.DECISION, STANDING)
 
 
 class OwnExchange(NamedTuple):
@@ -209,6 +211,9 @@ def _memories(
     """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
     own = turn.fresh
     whole = "\n".join(turn.own.paragraphs)
+    if texts and (picked := find_pick(whole, turn.exchange.previous, texts[-1])):
+        yield from _passage_memories(turn, [UserPassage(whole, _PICKED_OPTION)], picked, ended)
+        return
     asked = _find_answered(turn.own, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)
     statement = (own if asked else own.without_lead()).without_rules()
@@ -301,6 +306,7 @@ def _memory(
         text = f"{lead}: {asked.text}"
     elif asked:
         question, asked_at = question_before(turn.exchange, asked)
+        asked_at += [asked.asked_at] if asked.asked_at is not None else []
         text = f"{USER_PREFIX}{text}{ANSWER_PART}{question}{asked.text}"
     room = CHARS_MAX - len(text) - len(OUTCOME_PART)
     if ended and room > _OUTCOME_CHARS_MIN:

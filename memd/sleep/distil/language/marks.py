@@ -1,4 +1,4 @@
-"""Which of several things somebody names: "D4", "2", "1, but not persisted", "Variante B". Pure."""
+"""Which of several things somebody names: "D4", "1, but not persisted", "the second one". Pure."""
 
 from __future__ import annotations
 
@@ -38,6 +38,45 @@ _PICKS = Phrases(
     r"|just|yes|go|with|add|not|but|no|for|on|the|\d{1,3})\b[\s,:./&+!#()]*)+$"
 )
 _LETTER = re.compile(r"\W*([a-eA-E])\W*$")
+
+_ORDINALS = (
+    r"first|1st|erste[nrs]?|primer[oa]?|premi(?:er|ère)|prim[oa]|primeir[oa]|eerste",
+    r"second|2nd|zweite[nrs]?|segund[oa]|deuxi[eè]me|second[oa]|tweede",
+    r"third|3rd|dritte[nrs]?|tercer[oa]?|troisi[eè]me|terz[oa]|terceir[oa]|derde",
+    r"fourth|4th|vierte[nrs]?|cuart[oa]|quatri[eè]me|quart[oa]|vierde",
+    r"last|letzte[nrs]?|[uú]ltim[oa]|derni(?:er|ère)|laatste",
+)
+_LAST = -1
+# "Ooh first one", "the second, please", "die letzte nehmen": with an article or a noun, because
+# "first, run the tests" picks nothing, and not what says how the second one fails.
+_ORDINAL_PICK = Phrases(
+    r"\W*(?:(?:o+h|ah|ok(?:ay)?|yes|yeah|yep|ja|oui|sí|hm+|then|i'?d say"
+    r"|i (?:like|love|prefer|think)"
+    r"|(?:i'?(?:ll|d) |i will |let'?s )?(?:go (?:with|for)|take|pick|do)"
+    r"|ich nehme|nimm|wir nehmen|je prends|on prend|prendo|tomo)\W+)*"
+    r"(?P<article>(?:the|die|der|das|den|la|le|el|il|lo|de|het|o)\s+)?"
+    rf"(?:{'|'.join(rf'(?P<n{place}>{names})' for place, names in enumerate(_ORDINALS))})"
+    r"(?P<noun>\s+(?:one|option|idea|suggestion|version|draft|variante?|idee|idée|opción|opção"
+    r"|opzione|optie|proposition|vorschlag))?"
+    r"(?=\s*(?:$|[,.!;:)\u2013\u2014])|\s+(?:please|pls|bitte|por favor|per favore|alsjeblieft"
+    r"|looks|sounds|is (?:great|good|nice|lovely|perfect|better|best|fine|it)|it is|then|thanks"
+    r"|with|but|and|klingt|passt|nehmen|me gusta)\b)"
+)
+
+
+def find_ordinal(user: str) -> int | None:
+    """Return the place, from 0 on and -1 for the last, of what *user* picks by its order.
+
+    >>> find_ordinal("ooh first one. yes get that on the list"), find_ordinal("die letzte, bitte")
+    (0, -1)
+    >>> find_ordinal("First, run the tests"), find_ordinal("the second one is broken")
+    (None, None)
+    """
+    pick = _ORDINAL_PICK.match(user)
+    if pick is None or not (pick["article"] or pick["noun"]):
+        return None
+    place = next(at for at in range(len(_ORDINALS)) if pick[f"n{at}"])
+    return _LAST if place == len(_ORDINALS) - 1 else place
 
 
 def only_picks(user: str) -> bool:

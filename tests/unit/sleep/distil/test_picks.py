@@ -1,0 +1,102 @@
+"""A pick of one of several options is a decision, if options were asked for."""
+
+from __future__ import annotations
+
+import pytest
+from bench.classified import distilled
+
+from memd.sleep.distil.exchanges import AgentText
+from memd.sleep.distil.picks import find_pick
+
+QUESTION = "hi. any ideas for mum's 70th?"
+BULLETS = "- A window nest-box\n- Good binoculars\n- A gin day in Sheffield"
+NUMBERS = "1. **Nest-box**: with a camera\n2. **Binoculars**: light ones\n3. A gin day in Sheffield"
+HEADINGS = (
+    "### Option A: SQLite\n\nOne file.\n\n- no server\n- one writer\n\n### Option B: Postgres\n\n"
+    "A server.\n\nWhich one would you like?"
+)
+
+
+def picked(user: str, listed: str = BULLETS, asked: str = QUESTION) -> str | None:
+    pick = find_pick(user, (0, asked), AgentText(1, listed))
+    return pick and pick.text
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "ooh first one. yes get that on the list",
+        "The first, please",
+        "1st one looks lovely",
+        "I like the first one",
+        "das erste bitte",
+        "la première",
+        "nest-box it is!",
+        "let's go with the nest-box",
+        "the window nest-box please",
+    ],
+)
+def test_an_option_is_picked_by_its_order_or_its_name(user: str) -> None:
+    assert picked(user) == "any ideas for mum's 70th? A window nest-box"
+
+
+@pytest.mark.parametrize("user", ["2", "option 2 please", "let's go with 2", "2 looks good", "#2"])
+def test_an_option_is_picked_by_its_number(user: str) -> None:
+    assert picked(user, NUMBERS) == "any ideas for mum's 70th? Binoculars: light ones"
+    assert picked(user) is None
+
+
+def test_the_agent_may_ask_which_option_it_should_be() -> None:
+    assert picked("B", HEADINGS, "the store is slow") == "Postgres"
+    assert picked("the last one", HEADINGS, "the store is slow") == "Postgres"
+    assert picked("B", HEADINGS.rpartition("\n\n")[0], "the store is slow") is None
+
+
+def test_several_options_are_picked_together_and_all_of_them_are_no_choice() -> None:
+    assert picked("1 and 3", NUMBERS) == (
+        "any ideas for mum's 70th? Nest-box: with a camera; A gin day in Sheffield"
+    )
+    assert picked("1, 2 and 3", NUMBERS) is None
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "First, run the tests",
+        "the second one is broken",
+        "is the first one any good?",
+        "tell me more about the second one",
+        "fix 2",
+        "the fourth one",
+        "gin makes her sick",
+        "thanks, that's great",
+        "the last time we did that she was bored",
+    ],
+)
+def test_what_picks_nothing_is_no_pick(user: str) -> None:
+    assert picked(user) is None
+    assert picked(user, NUMBERS) is None
+
+
+def test_a_finding_or_a_step_is_no_option() -> None:
+    issues = "## Issues\n\n1. The cache never expires\n2. No index on mail\n3. No test covers it"
+    assert picked("2", issues, "anything wrong with it?") is None
+    assert picked("2", NUMBERS, "add the new page") is None
+
+
+def test_a_nap_keeps_a_pick_with_what_was_asked_and_where() -> None:
+    messages = [
+        {"role": "user", "content": QUESTION},
+        {"role": "assistant", "content": BULLETS},
+        {"role": "user", "content": "ooh first one. yes get that on the list"},
+        {"role": "assistant", "content": "On the list."},
+    ]
+    [memory] = [each for each in distilled(messages) if each.kind == "decision"]
+    assert memory.text == (
+        "User: ooh first one. yes get that on the list\n"
+        "In answer to: any ideas for mum's 70th? A window nest-box"
+    )
+    assert set(memory.places) == {0, 1, 2}
+    messages[2]["content"] = "yes"
+    messages[1]["content"] = f"{BULLETS}\n\nWhich one do you like?"
+    assert [each for each in distilled(messages) if each.kind != "digest"] == []
