@@ -29,7 +29,7 @@ _NAME_WORDS_MAX = 6
 
 # "2. Merge", "**B) Rebase**", "### Option A: merge", and a bullet.
 _LABELLED = re.compile(
-    r"(?:#{1,5}\s+|[-*+\u2022]\s+)?\*{0,2}(?:(?:option|variante?|choice|approach|plan|idea)\s+)?"
+    r"(?:#{1,5}\s+|[-*+\u2022]\s+)?\*{0,2}(?P<word>(?:option|variante?|choice|approach|plan|idea)\s+)?"
     r"\(?(?P<label>[1-9]\d?|[a-f])[.):]\*{0,2}\s+(?=\S)",
     re.IGNORECASE,
 )
@@ -77,15 +77,15 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
     >>> find_pick("gin day it is", (0, "any ideas for mum's 70th?"), last).text
     "any ideas for mum's 70th? A gin day in Sheffield"
     """
-    if len(user) > PICK_CHARS or user.rstrip().endswith("?") or _ORDERS.search(user):
+    if len(user) > PICK_CHARS or "?" in user or _ORDERS.search(user):
         return None
-    question = _options_question(previous[1])
-    if not (question or _agent_asks(last.text)) or reports(spoken_form(user)):
+    question, is_asked = _options_question(previous[1]), _agent_asks(last.text)
+    if not (question or is_asked) or reports(spoken_form(user)):
         return None
     options = _options(last.text)
     if not _OPTIONS_MIN <= len(options) <= _OPTIONS_MAX:
         return None
-    picked = list(_match_options(user, options))
+    picked = list(_match_options(user, options, is_asked=is_asked))
     if not picked or len(picked) == len(options) or _are_findings(picked, last.text):
         return None
     text = cut("; ".join(picked), _OPTION_CHARS)
@@ -123,8 +123,12 @@ def _agent_asks(text: str) -> bool:
 
 
 def _options(text: str) -> list[_Option]:
-    """Return the options of the last list in *text*; numbers or letters count before bullets."""
-    labelled: list[_Option] = []
+    """Return the options of the last list in *text*.
+
+    "Option 2" counts before "2.", which may tell what speaks for it, and that before a bullet.
+    """
+    called: list[_Option] = []
+    numbered: list[_Option] = []
     bullets: list[_Option] = []
     is_over = False
     for line in text.splitlines():
@@ -132,12 +136,21 @@ def _options(text: str) -> list[_Option]:
         bullet = None if match else _BULLET.match(line)
         if match:
             option = _Option(match["label"].casefold(), line[match.end() :])
-            labelled = [*(labelled if _follows(labelled, option.label) else []), option]
+            if match["word"]:
+                called = _append(called, option)
+            else:
+                numbered = _append(numbered, option)
         elif bullet:
             bullets = [*([] if is_over else bullets), _Option("", line[bullet.end() :])]
         is_over = not bullet and bool(line.strip()) and not line[0].isspace()
-    options = labelled if len(labelled) >= _OPTIONS_MIN else bullets
+    listed = (each for each in (called, numbered) if len(each) >= _OPTIONS_MIN)
+    options = next(listed, bullets)
     return [option._replace(text=strip_markdown(option.text)) for option in options]
+
+
+def _append(options: list[_Option], option: _Option) -> list[_Option]:
+    """Return *options* with one more, or that one alone where it does not follow the last."""
+    return [*(options if _follows(options, option.label) else []), option]
 
 
 def _follows(options: list[_Option], label: str) -> bool:
@@ -149,8 +162,11 @@ def _follows(options: list[_Option], label: str) -> bool:
     return len(last) == len(label) == 1 and ord(label) == ord(last) + 1
 
 
-def _match_options(user: str, options: list[_Option]) -> Iterator[str]:
-    """Yield the texts of the options that *user* names: by order, label, or their words."""
+def _match_options(user: str, options: list[_Option], *, is_asked: bool) -> Iterator[str]:
+    """Yield the texts of the options that *user* names: by order, label, or their words.
+
+    A few words alone are a name where the agent asked which one.
+    """
     place = find_ordinal(user)
     if place is not None:
         if place < len(options):
@@ -163,7 +179,7 @@ def _match_options(user: str, options: list[_Option]) -> Iterator[str]:
         yield from (by_label[mark] for mark in marked if mark in by_label)
         return
     named = _NAMED.match(user)
-    name = (named["after"] or named["before"]) if named else ""
+    name = (named["after"] or named["before"]) if named else user * is_asked
     stems = content_stems(name)
     if stems and len(name.split()) <= _NAME_WORDS_MAX:
         fitting = [

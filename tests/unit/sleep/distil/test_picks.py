@@ -49,7 +49,15 @@ def test_an_option_is_picked_by_its_number(user: str) -> None:
 def test_the_agent_may_ask_which_option_it_should_be() -> None:
     assert picked("B", HEADINGS, "the store is slow") == "Postgres"
     assert picked("the last one", HEADINGS, "the store is slow") == "Postgres"
+    assert picked("sqlite", HEADINGS, "the store is slow") == "SQLite"
+    assert picked("neither of them", HEADINGS, "the store is slow") is None
     assert picked("B", HEADINGS.rpartition("\n\n")[0], "the store is slow") is None
+
+
+def test_what_speaks_for_an_option_is_none() -> None:
+    reasons = "I lean toward Option B:\n\n1. **Simple**: one line\n2. **Robust**: no cache\n"
+    listed = HEADINGS.replace("Which one", f"{reasons}\nWhich one")
+    assert picked("option B", listed, "the store is slow") == "Postgres"
 
 
 def test_several_options_are_picked_together_and_all_of_them_are_no_choice() -> None:
