@@ -167,6 +167,19 @@ _DECIDED = Phrases(
     r"|decidimos\b|abbiamo (?:deciso|scelto)\b|we hebben (?:[\w-]+ ){0,8}(?:besloten|afgesproken)\b"
     r"|мы (?:решили|договорились|выбрали)\b)"
 )
+# "So tunnel it is", "blue it is for the hall", but not "wow, how late it is", "bedtime it is".
+_IT_IS = Phrases(
+    r"\W*(?:(?:so|ok(?:ay)?|right|alright|fine|well|then|yes|yeah|yep|and|cool|great|i guess)\W+)*"
+    r"(?:the |an? )?(?!(?:\w*time|strange|weird|odd|sad|funny|hard|true|late|early) it\b)"
+    r"(?:(?!(?:what|whatever|how|that|this|which|where|when|who|why|if|as|like|because|think|know"
+    r"|see|say|says|tell|sure|it|is|bed|night|break|now|here|there|for|of|with"
+    r"|about|to|in|on|at|by|from)\b)[\w'-]+ ){1,4}"
+    r"it is(?: then)?(?=\W*$|[.,;!]| (?:for|from|on|in) )"
+    r"|\W*(?:(?:i|we)(?:'ve| have)? )?changed (?:my|our) minds?[,:;]\W*(?:we|i|it|he|she|they"
+    r"|the|no|all|both|not)\b(?:\W+\w+){2}"
+    r"|\W*in the end,? (?:we|i)(?:'ve| have)? (?:took|taken|chose|picked|went with|kept|bought"
+    r"|booked)\b"
+)
 
 
 def states_decision(plain: str) -> bool:
@@ -174,8 +187,10 @@ def states_decision(plain: str) -> bool:
 
     >>> states_decision("We agreed to drop Python 3.9."), states_decision("I decided to try it")
     (True, False)
+    >>> states_decision("so tunnel it is"), states_decision("what a day it is")
+    (True, False)
     """
-    return _DECIDED.match(plain) is not None
+    return _DECIDED.match(plain) is not None or _IT_IS.match(plain) is not None
 
 
 # Wishes that are put as questions: "could you always ...?", "kannst du künftig ...?". The word that

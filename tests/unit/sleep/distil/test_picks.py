@@ -6,7 +6,9 @@ import pytest
 from bench.classified import distilled
 
 from memd.sleep.distil.exchanges import AgentText
+from memd.sleep.distil.language.lasting import states_decision
 from memd.sleep.distil.picks import find_pick
+from memd.text.words import sentences
 
 QUESTION = "hi. any ideas for mum's 70th?"
 BULLETS = "- A window nest-box\n- Good binoculars\n- A gin day in Sheffield"
@@ -108,3 +110,23 @@ def test_a_nap_keeps_a_pick_with_what_was_asked_and_where() -> None:
     messages[2]["content"] = "yes"
     messages[1]["content"] = f"{BULLETS}\n\nWhich one do you like?"
     assert [each for each in distilled(messages) if each.kind != "digest"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_decision"),
+    [
+        ("NINE HUNDRED for a ferry. so tunnel it is", True),
+        ("ok blue it is then for the hallway", True),
+        ("Postgres it is.", True),
+        ("changed my mind, we do the party at ours", True),
+        ("in the end we took the red bike", True),
+        ("what time it is in tokyo", False),
+        ("wow how late it is", False),
+        ("strange it is", False),
+        ("here it is", False),
+        ("bedtime it is", False),
+        ("that's how it is, I changed my mind", False),
+    ],
+)
+def test_what_is_settled_in_a_few_words_is_a_decision(text: str, is_decision: bool) -> None:
+    assert any(states_decision(sentence) for sentence in sentences(text)) is is_decision
