@@ -1,17 +1,19 @@
-"""Which memories say the same: an answer tells each thing once. Pure.
+"""Remove repetitions from an answer, so that it tells each thing once. Pure.
 
-Of memories that say the same, one is told: what is trusted most, and of these the newest. A name, a
-number or a negation that differs makes it another thing; what only leads to it ("No,", "Noted:",
-"Remember that") does not. Of two of which one holds all that the other says, that one is told
-(decision 0306):
+Two texts repeat each other if they share nearly all word pairs, and all names, numbers and
+negations. An introduction ("No,", "Noted:", "Remember that") does not count. The memory with the
+higher trust stays, and among equals the newer one.
 
-- a longer text holds one of some length whole, unless it is trusted less;
-- what a nap composed holds the turns of its session of which it quotes all that they state, whoever
-  said them, and a turn holds what a nap made of some of its sentences alone;
-- what the owner said, and what a nap composed, holds what their assistant in the same session
-  repeats of it to acknowledge it ("Got it, I'll use port 9443").
+Two texts also repeat each other if one contains all that the other says (decision 0306). Then the
+one that contains more stays:
 
-No word stands for another one: who says that the front door's key is under the pot says nothing of
+- a longer text contains a shorter one as a whole, and is trusted at least as much;
+- a memory of a nap quotes all statements of a turn of its session, or consists of sentences of one
+  turn (then the turn stays);
+- in one session, the assistant's acknowledgement ("Got it, I'll use port 9443") says nothing beyond
+  the owner's statement or a memory of a nap.
+
+Synonyms are never treated as equal: that the front door's key is under the pot says nothing about
 the back door's.
 """
 
@@ -33,10 +35,10 @@ from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import longest_first
 from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD, sentences
 
-ALIKE = 0.8  # of their word pairs in common: the same thing said again
-WITHIN_WORDS_MIN = 8  # a shorter text means something else where it is a part of a longer one
-ECHOED_WORDS_MAX = 60  # of what is acknowledged: a longer text has many words by chance
-LEFT_OUT = "\u2026"  # where a nap left out sentences
+ALIKE = 0.8  # share of common word pairs at which two texts are the same
+WITHIN_WORDS_MIN = 8  # a shorter text can mean something else as a part of a longer one
+ECHOED_WORDS_MAX = 60  # longest text that is acknowledged: a longer one has many words by chance
+LEFT_OUT = "\u2026"  # marks where a nap left out sentences
 BEGIN_CHARS_MIN = 3  # of a word that another one begins with: "tag", "tagged"
 
 _NOT = frozenset({"no", "not", "never", "nor", "none", "without", "t"})
@@ -66,16 +68,16 @@ _LEADING = frozenset(
     WORD.findall(phrase)[0]
     for phrase in f"{_ACKNOWLEDGEMENTS.strip()}, {_REMINDERS.strip()}, please, bitte".split(",")
 )
-"""The first words of all that leads to a statement: most texts begin with none of them."""
+"""First words of all introductions, a cheap first check: most texts begin with none of them."""
 _TAKES_UP = frozenset(
     """use using used keep remember note noted make sure stick set
     ich wir es nutze benutze verwende nehme merke mir ab jetzt für""".split()  # noqa: SIM905
 )
-"""Words with which an assistant takes up what it is told, besides function words."""
+"""Words, besides function words, of an assistant that confirms a statement: "I'll use ..."."""
 
 
 class Repetition(NamedTuple):
-    """A memory that is not told, and the one that is told in its place."""
+    """A memory that is left out, and the one that stays in its place."""
 
     item: Ranked
     of: Ranked
@@ -83,16 +85,17 @@ class Repetition(NamedTuple):
 
 @dataclass(frozen=True)
 class Saying:
-    """A text as it is compared: its words, without what only leads to them.
+    """A text in the form that is compared: without its introduction, in lower case."""
 
-    *telling* are those of its words that may not differ.
-    """
-
-    its: SearchCandidate
+    candidate: SearchCandidate
     acknowledges: bool
+    """Whether the introduction is an acknowledgement: "Got it, ..."."""
     folded: tuple[str, ...]
+    """Its words."""
     line: str
+    """Its words joined by spaces, with one at each end, to search for whole words."""
     telling: frozenset[str]
+    """Its names, numbers and negations, in which texts that say the same must agree."""
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
@@ -100,32 +103,39 @@ class Saying:
 
     @cached_property
     def quoted(self) -> frozenset[tuple[str, ...]]:
-        """The words of each of the texts that a nap composed it of."""
-        parts = composed_parts(self.its.own) if self.its.is_composed else ()
+        """The words of each text that a nap composed this memory of; empty for other memories."""
+        parts = composed_parts(self.candidate.own) if self.candidate.is_composed else ()
         return frozenset(_fold(_split_lead(part)[1]) for part in parts)
 
     @cached_property
     def sentences(self) -> dict[tuple[str, ...], str]:
         """Its sentences by their words."""
-        parts = composed_parts(self.its.own) if self.its.is_composed else [self.its.own]
-        every = (
-            each for part in parts for text in part.split(LEFT_OUT) for each in sentences(text)
+        parts = (
+            composed_parts(self.candidate.own)
+            if self.candidate.is_composed
+            else [self.candidate.own]
         )
-        return {words: each for each in every if (words := _fold(_split_lead(each)[1]))}
+        every = (
+            sentence
+            for part in parts
+            for text in part.split(LEFT_OUT)
+            for sentence in sentences(text)
+        )
+        return {words: text for text in every if (words := _fold(_split_lead(text)[1]))}
 
     @cached_property
     def stated(self) -> Collection[tuple[str, ...]]:
-        """The words of those sentences that state something, of all where none does."""
-        if self.its.is_composed:
+        """The words of its sentences that state something, or of all sentences if none does."""
+        if self.candidate.is_composed:
             return self.sentences.keys()
-        stating = [words for words, each in self.sentences.items() if passing_kind(each) is None]
+        stating = [words for words, text in self.sentences.items() if passing_kind(text) is None]
         return stating or self.sentences.keys()
 
 
 def tell_once(items: Iterable[Ranked]) -> tuple[list[Ranked], list[Repetition]]:
-    """Return *items*, best first, for each thing the one that stands for it; and the others.
+    """Return *items*, best first, without repetitions, and the repetitions.
 
-    It stands where the best of its likes stood, with that one's relevance.
+    The memory that stays takes the place and the relevance of the best one that it replaces.
     """
     once: list[Ranked] = []
     sayings: list[Saying] = []
@@ -151,11 +161,12 @@ def tell_once(items: Iterable[Ranked]) -> tuple[list[Ranked], list[Repetition]]:
     return once, cut
 
 
-def read_saying(its: SearchCandidate) -> Saying:
-    words = WORD.findall(its.own)
+def read_saying(candidate: SearchCandidate) -> Saying:
+    """Return the text of *candidate* in the form that is compared."""
+    words = WORD.findall(candidate.own)
     acknowledges = False
     if words and words[0].casefold() in _LEADING:
-        acknowledges, text = _split_lead(its.own)
+        acknowledges, text = _split_lead(candidate.own)
         words = WORD.findall(text)
     folded = tuple(map(str.casefold, words))
     telling = {
@@ -165,11 +176,11 @@ def read_saying(its: SearchCandidate) -> Saying:
         or (not word.isalpha() and any(map(str.isdigit, word)))
     }
     line = f" {' '.join(folded)} "
-    return Saying(its, acknowledges, folded, line, _NOT.intersection(folded) | telling)
+    return Saying(candidate, acknowledges, folded, line, _NOT.intersection(folded) | telling)
 
 
 def _split_lead(text: str) -> tuple[bool, str]:
-    """Return whether *text* begins with an acknowledgement, and what follows all that leads to it.
+    """Return whether *text* begins with an acknowledgement, and the text after its introduction.
 
     >>> _split_lead("Got it: remember that staging is down."), _split_lead("No deployments today.")
     ((True, 'staging is down.'), (False, 'No deployments today.'))
@@ -187,10 +198,9 @@ def _fold(text: str) -> tuple[str, ...]:
 
 
 def repeat(one: Saying, other: Saying) -> bool:
-    """Return whether two texts say the same, or one of them holds all that the other says."""
+    """Return whether two texts say the same, or one contains all that the other says."""
     if one.folded == other.folded:
         return True
-    # Hardly a word differs, and no name, number or negation.
     if one.telling == other.telling and jaccard(one.pairs, other.pairs) >= ALIKE:
         return True
     longer, shorter = (one, other) if len(one.folded) > len(other.folded) else (other, one)
@@ -198,22 +208,22 @@ def repeat(one: Saying, other: Saying) -> bool:
 
 
 def stands_for(one: Saying, other: Saying) -> bool:
-    """Return whether *one* is told rather than *other*, which it repeats."""
+    """Return whether *one* stays rather than *other*, which it repeats."""
     holds = _holds(one, other)
     if holds != _holds(other, one):
         return holds
-    return _precedence(one.its) > _precedence(other.its)
+    return _precedence(one.candidate) > _precedence(other.candidate)
 
 
-def _precedence(its: SearchCandidate) -> tuple[int, int]:
-    """Return what decides between two that say the same: the trust, then the time."""
-    return int(its.trust), its.moment_us
+def _precedence(candidate: SearchCandidate) -> tuple[int, int]:
+    """Return the key by which one of two equal texts is chosen: trust, then time."""
+    return int(candidate.trust), candidate.moment_us
 
 
 def _holds(whole: Saying, part: Saying) -> bool:
-    """Return whether *whole* says all that *part* says, and may be told in its place."""
+    """Return whether *whole* contains all that *part* says, and may replace it."""
     is_shorter = WITHIN_WORDS_MIN <= len(part.folded) < len(whole.folded)
-    if is_shorter and whole.its.trust >= part.its.trust and part.line in whole.line:
+    if is_shorter and whole.candidate.trust >= part.candidate.trust and part.line in whole.line:
         return True
     if _quotes(whole, part) or _is_made_of(part, whole):
         return True
@@ -221,12 +231,12 @@ def _holds(whole: Saying, part: Saying) -> bool:
 
 
 def _quotes(whole: Saying, part: Saying) -> bool:
-    """Return whether a nap composed *whole* of *part* and of more.
+    """Return whether *whole* is a nap's memory that quotes *part*, of the same session.
 
-    Though it is trusted less than what a person said, it tells what that answers. What is foreign
-    stands for nobody's word.
+    It may replace a person's statement, although it is trusted less, because it also has the
+    question that the statement answers. Untrusted memories replace nothing.
     """
-    if not whole.its.is_composed or whole.its.trust == Trust.UNTRUSTED:
+    if not whole.candidate.is_composed or whole.candidate.trust == Trust.UNTRUSTED:
         return False
     if not _are_of_one_session(whole, part):
         return False
@@ -235,21 +245,29 @@ def _quotes(whole: Saying, part: Saying) -> bool:
 
 
 def _states_all(whole: Saying, part: Saying) -> bool:
-    """Return whether each sentence with which *part* states something is one of *whole*."""
+    """Return whether *whole* has every sentence in which *part* states something."""
     return bool(part.stated) and all(words in whole.sentences for words in part.stated)
 
 
 def _is_made_of(part: Saying, whole: Saying) -> bool:
-    """Return whether a nap composed *part* of sentences of the turn *whole* alone."""
-    if not part.its.is_composed or whole.its.is_composed or whole.its.trust < part.its.trust:
+    """Return whether a nap composed *part* only of sentences of the turn *whole*."""
+    if (
+        not part.candidate.is_composed
+        or whole.candidate.is_composed
+        or whole.candidate.trust < part.candidate.trust
+    ):
         return False
     return _are_of_one_session(whole, part) and _states_all(whole, part)
 
 
 def _is_echo(part: Saying, whole: Saying) -> bool:
-    """Return whether an assistant acknowledges with *part* and says nothing beyond *whole*."""
-    is_fact = whole.its.is_composed or whole.its.origin == Origin.PERSON
-    if not is_fact or part.its.origin != Origin.ASSISTANT or whole.its.trust < part.its.trust:
+    """Return whether *part* is an assistant's acknowledgement that adds nothing to *whole*."""
+    is_fact = whole.candidate.is_composed or whole.candidate.origin == Origin.PERSON
+    if (
+        not is_fact
+        or part.candidate.origin != Origin.ASSISTANT
+        or whole.candidate.trust < part.candidate.trust
+    ):
         return False
     if not _are_of_one_session(whole, part) or len(whole.folded) > ECHOED_WORDS_MAX:
         return False
@@ -257,7 +275,10 @@ def _is_echo(part: Saying, whole: Saying) -> bool:
 
 
 def _are_of_one_session(one: Saying, other: Saying) -> bool:
-    return one.its.session_key is not None and one.its.session_key == other.its.session_key
+    return (
+        one.candidate.session_key is not None
+        and one.candidate.session_key == other.candidate.session_key
+    )
 
 
 def _says_something(word: str) -> bool:
@@ -265,7 +286,7 @@ def _says_something(word: str) -> bool:
 
 
 def _is_said(word: str, words: Sequence[str]) -> bool:
-    """Return whether *words* have *word*, in any form that only its ending tells apart."""
+    """Return whether *words* contain *word*, or a form of it with another ending."""
     if word in words:
         return True
     bare = word.removesuffix("s")

@@ -1,22 +1,26 @@
-"""How many memories a question gets: those that are worth their place, each thing once. Pure.
+"""Select the memories of an answer: those likely enough to be worth reading. Pure.
 
-An entry costs whoever reads it, and pays by how likely it answers. So the rule is one
-comparison: its relevance against the bar of its kind (``weights.py``), which stands higher
-where the gate doubts that anything answers (``rankings.answer_bar``). What else a rule could
-look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
-What belongs to another project than the one that asks stands under a higher bar in a prompt
-(decision 0260), nobody asked for it; a note of no project (0255) and the digest of a talk in none
-(0330) under a somewhat higher one, and so does what holds one part of the question and another part
-not (``weigh_evenness``), an assistant's turn (0363), and all beside a prompt that asks nothing
-(0357).
-Of memories that say the same, one is told (``repeats.py``), and what is newer or corrects another
-one (``newer.py``) stands before it.
+Each memory in an answer costs the reader something, and pays off with its relevance, the calibrated
+probability that it answers. So a memory is selected if its relevance reaches its bar. The bar
+depends on the kind of the memory (``weights.py``), and rises when the gate doubts that anything
+answers (``rankings.answer_bar``). Rank, ratio to the best and size of the store are already part of
+the relevance.
 
-``spread`` caps how much of an answer one foreign source may fill. An attacker who controls a tool's
-output or a web page can state the same thing many times in different words (PROMISES H49-H51, H60).
-So of memories from outside an answer holds a few of one source, fewer that say the same, one of a
-burst, and a few of one client. The client counts because memd knows it, whereas sessions and
-sources are names that a client chooses. What the owner or their assistant wrote is not capped.
+In a prompt some memories have a higher bar, because nobody asked for them:
+
+- memories of another project (decision 0260), notes of no project (0255), digests of talks in no
+  project (0330), and turns of an assistant (0363);
+- memories that match one part of the question and not another (``weigh_evenness``, 0349);
+- all memories, if the prompt asks nothing (0357).
+
+Of memories that say the same only one is selected (``repeats.py``). A memory that is newer than
+another one, or corrects it, comes before it (``newer.py``).
+
+``spread`` limits how much of an answer one foreign source can fill. An attacker who controls a web
+page or the output of a tool can state one thing many times in different words (PROMISES H49-H51,
+H60). So an answer has only a few foreign memories of one source or client, fewer that say the same,
+and one of a burst. Clients are counted because memd knows who they are, whereas they choose the
+names of sessions and sources themselves. Memories of the owner and their assistant are not limited.
 """
 
 from __future__ import annotations
@@ -50,50 +54,50 @@ from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.languages import is_english
 
 ENTRIES_MAX = 20  # of one answer
-NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many
+NAMED_MODE_ENTRIES = 5  # of a request that names a search mode and no number
 REQUEST_BARS = 2.0
-"""How many times its bar a memory needs beside what asks nothing: an order, or something told."""
+"""Factor of all bars if the prompt asks nothing: an order, or a statement."""
 ELSEWHERE_BARS = 4.0
-"""How many times its bar a memory of another project needs in a prompt."""
+"""Factor of the bar of a memory of another project, in a prompt."""
 NOTE_BARS = 2.5
-"""The same for a note, which is of no session and of no project."""
+"""Factor of the bar of a note, which belongs to no session and no project."""
 TALK_BARS = 2.0
-"""The same for the digest of a talk in no project: it tells what was asked, and little was done."""
+"""Factor of the bar of a digest of a talk in no project: it has questions, and few results."""
 ASSISTANT_BARS = 2.0
-"""The same for a turn of an assistant, which a nap has not made a memory of."""
+"""Factor of the bar of an assistant's turn that no nap made a memory of."""
 _LOOKUP_WORDS_MAX = 4  # "the nginx port"
-COMPARED_SHARE = 0.5  # of its bar: what is less likely is not looked at for saying something again
-TWINS_ALIKE = 0.5  # of their word pairs in common: foreign texts that say the same in other words
+COMPARED_SHARE = 0.5  # of its bar, from which a memory is compared with others that say the same
+TWINS_ALIKE = 0.5  # share of common word pairs at which two foreign texts say the same
 CUTS_TOLD_MAX = 20
 EVEN_BARS = 0.6
-"""How many times its bar the nearest needs where it is matched evenly."""
+"""Factor of the bar of the best match, if all of the question's tokens match it evenly."""
 UNEVEN = 0.22
-"""The standard deviation of the tokens' cosines up to which a memory is matched evenly."""
-_UNEVEN_ODDS = 25.0  # of log odds, for each 1 of that deviation above it
-_FARTHER_ODDS = 5.0  # the same, for each 1 that the mean cosine lacks to that of the nearest
-_BAR_MAX = 0.3  # what is as likely as that is told, however it is matched
+"""Standard deviation of the tokens' cosines up to which a match is even."""
+_UNEVEN_ODDS = 25.0  # log odds added to the bar for each 1.0 of deviation above UNEVEN
+_FARTHER_ODDS = 5.0  # log odds added for each 1.0 of mean cosine below the best match
+_BAR_MAX = 0.3  # an uneven match raises a bar no higher than this
 UNREAD_SHARE = 0.5
-"""Of the best relevance: what a memory needs for a question that the model does not read."""
+"""Minimum share of the best relevance, for questions in a language the model cannot read."""
 
 
 class Cut(NamedTuple):
-    """A memory that is not told, and why; of the many, few are shown."""
+    """A candidate that is not in the answer, and the reason."""
 
     item: Ranked
     by: Literal["gate", "bar", "repeats", "room"]
     of: Ranked | None = None
-    """The one that says the same."""
+    """The memory that says the same, for ``repeats``."""
 
 
 class Selection(NamedTuple):
-    """What may be told, best first, how many of it at most, and what is not among it and why."""
+    """The selected memories, best first, how many of them to return, and the best of the others."""
 
     items: list[Ranked]
     most: int
     cut: list[Cut]
 
     def all_cut(self, answer: Sequence[Ranked]) -> tuple[ExcludedMemory, ...]:
-        """Return what was cut with what was worth its place and is not in *answer* after all."""
+        """Return what was cut, and selected memories that had no room in *answer*."""
         keys = {item.measured.candidate.memory_key for item in answer}
         worth = self.items[: self.most]
         left = [
@@ -111,9 +115,10 @@ class Selection(NamedTuple):
 
 
 def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: bool) -> Selection:
-    """Return what of *candidates* answers *request*: as many as it says, or by the rule.
+    """Return the candidates that answer *request*: as many as it names, else those above their bar.
 
-    *reordered*: somebody who looks at the texts decides which; the rule says how many.
+    *reordered* says that a re-ranker orders the result: it gets more candidates to choose from, and
+    the bars say only how many to return.
     """
     items, least = candidates.items, request.min_relevance
     if request.search_mode is SearchMode.HYBRID:
@@ -138,7 +143,7 @@ def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: b
 
 
 def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
-    """Return *items* in their order, for each thing the one memory that stands for it."""
+    """Return *items* in their order without those that repeat another one, and the repetitions."""
     compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
     others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
     once, repetitions = tell_once(compared)
@@ -146,7 +151,7 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
 
 
 def _asks(query: str) -> bool:
-    """Return whether *query* asks something, with or without its mark, or in a few words.
+    """Return whether *query* is a question, with or without its mark, or a lookup of a few words.
 
     >>> _asks("which port does redis use"), _asks("Tom wants a crane for Christmas")
     (True, False)
@@ -156,28 +161,29 @@ def _asks(query: str) -> bool:
 
 
 def _raise_bar(item: Ranked, weighed: Ranked, request: RecallRequest, *, asks: bool) -> Ranked:
-    """Return *weighed*, *item* with its own bar, with a higher one for what nobody asks about.
+    """Return *weighed* with a higher bar, if it is of a kind that a prompt did not ask for.
 
-    That is anything beside an order or a statement, a memory of a project that neither asks nor is
-    named, a note beside a project's memories, and the digest of a talk.
+    *item* is the same memory with its original bar, of which the result's is a multiple. *asks* is
+    whether the prompt asks anything. The kinds are listed in the module's docstring.
     """
-    its, project_id = item.measured.candidate, request.project_id
+    candidate, project_id = item.measured.candidate, request.project_id
     times = 1.0 if asks else REQUEST_BARS
-    if its.project_id is None and its.kind == DIGEST_TAG:
+    if candidate.project_id is None and candidate.kind == DIGEST_TAG:
         times *= TALK_BARS
-    elif its.project_id is None:
-        times *= NOTE_BARS if project_id is not None and its.session_key is None else 1.0
-    elif its.project_id != project_id and not _is_named(its.project_id, request.query):
+    elif candidate.project_id is None:
+        times *= NOTE_BARS if project_id is not None and candidate.session_key is None else 1.0
+    elif candidate.project_id != project_id and not _is_named(candidate.project_id, request.query):
         times *= ELSEWHERE_BARS if project_id is not None or not asks else 1.0
-    if _is_assistants_turn(its):
+    if _is_assistants_turn(candidate):
         times *= ASSISTANT_BARS
     return weighed if times == 1.0 else replace(item, bar=max(times * item.bar, weighed.bar))
 
 
-def _is_assistants_turn(its: SearchCandidate) -> bool:
-    """Return whether *its* is what an assistant said in a session, in no memory of a nap."""
-    is_turn = its.session_key is not None and its.speaker is None and its.reference is None
-    return is_turn and its.origin == Origin.ASSISTANT and not its.is_composed
+def _is_assistants_turn(candidate: SearchCandidate) -> bool:
+    """Return whether *candidate* is a turn of an assistant, not a memory that a nap made of it."""
+    has_session = candidate.session_key is not None
+    is_turn = has_session and candidate.speaker is None and candidate.reference is None
+    return is_turn and candidate.origin == Origin.ASSISTANT and not candidate.is_composed
 
 
 def _is_named(project_id: str, query: str) -> bool:
@@ -190,36 +196,35 @@ def _is_named(project_id: str, query: str) -> bool:
     return bool(name) and bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE))
 
 
-# A statement that holds one part of a question, and another part not, has to be surer.
+# Near misses (decision 0349): a statement that matches only a part of the question needs more.
 #
-# "When is Jannik's birthday?" finds what is known of Jannik, and whose birthday is known. Each
-# matches a part of the question as well as an answer does, so the ranker is as sure of it. What
-# tells them from an answer is that the parts are matched unevenly: of an answer in other words all
-# are matched, none of them well (decision 0349).
+# "When is Jannik's birthday?" retrieves other facts about Jannik, and other people's birthdays.
+# Each of them matches one part of the question as well as an answer would, so the ranker is as sure
+# of it. But the match is uneven: an answer in other words matches every part to some degree.
 
 
 def weigh_evenness(items: Sequence[Ranked], query: str) -> list[Ranked]:
-    """Return *items* in their order, what a person stated with a bar of its own.
+    """Return *items* in their order, with adjusted bars for statements of a person.
 
-    The bar rises, in log odds, by how unevenly the question's tokens are matched, and by how much
-    nearer they come to another memory that is worth its place; the nearest needs less than its bar
-    where it is matched evenly. Turns of a dialogue are read with others, and what naps composed
-    holds more than one thing: these stay as they are, and so does all where a question asks for
-    what was before. Tokens are those of English; for other languages see ``_raise_unread_bars``.
+    A bar rises (in log odds) with the unevenness of the match, and with its distance to the best
+    match. The best match itself has a lower bar if it is even. Memories with a speaker are read
+    together with their neighbours, and those of naps hold several things, so their bars stay. All
+    bars stay if the question asks for earlier values. For questions that are not English, see
+    ``_raise_unread_bars``.
     """
     if not is_english(query):
         return _raise_unread_bars(items)
     if asks_before(query):
         return list(items)
-    near = (item.measured.match.mean for item in items if _is_near_bar(item))
-    nearest = max(near, default=0.0)
-    return [_with_bar(item, nearest) if _is_weighed(item) else item for item in items]
+    matches = (item.measured.match.mean for item in items if _is_near_bar(item))
+    best = max(matches, default=0.0)
+    return [_with_bar(item, best) if _is_weighed(item) else item for item in items]
 
 
 def _is_near_bar(item: Ranked) -> bool:
-    """Return whether a memory that stands alone is worth its place at the least bar it can get."""
-    its = item.measured.candidate
-    stands_alone = its.speaker is None and not its.is_composed
+    """Return whether a self-contained memory reaches the lowest bar that it can get."""
+    candidate = item.measured.candidate
+    stands_alone = candidate.speaker is None and not candidate.is_composed
     return stands_alone and item.passes and item.relevance >= EVEN_BARS * item.bar
 
 
@@ -228,19 +233,19 @@ def _is_weighed(item: Ranked) -> bool:
     return is_stated and 0 < item.bar < 1 and _is_near_bar(item)
 
 
-def _with_bar(item: Ranked, nearest: float) -> Ranked:
+def _with_bar(item: Ranked, best: float) -> Ranked:
     match, bar = item.measured.match, EVEN_BARS * item.bar
     doubt = _UNEVEN_ODDS * max(0.0, match.spread - UNEVEN)
-    doubt += _FARTHER_ODDS * max(0.0, nearest - match.mean)
+    doubt += _FARTHER_ODDS * max(0.0, best - match.mean)
     odds = bar / (1 - bar) * math.exp(doubt)
     return replace(item, bar=min(odds / (1 + odds), max(_BAR_MAX, item.bar)))
 
 
 def _raise_unread_bars(items: Sequence[Ranked]) -> list[Ranked]:
-    """Return *items* with bars of at least a half of the best relevance.
+    """Return *items* with bars of at least ``UNREAD_SHARE`` of the best relevance.
 
-    That is of those that are compared by tokens, which the default model does alone: it reads
-    English, and takes all texts of another language for alike (decision 0380).
+    The default model reads English, and gives texts of any other language similar vectors (decision
+    0380). Only that model makes token vectors, so memories without a token match are left alone.
     """
     best = max((item.relevance for item in items if item.passes), default=0.0)
     least = UNREAD_SHARE * best
@@ -254,7 +259,7 @@ def _raise_unread_bars(items: Sequence[Ranked]) -> list[Ranked]:
 
 
 def spread(items: Sequence[Ranked]) -> list[Ranked]:
-    """Return *items* in their order, without the foreign ones that exceed a cap."""
+    """Return *items* in their order, without foreign memories beyond a limit."""
     counts: Counter[Hashable] = Counter()
     remaining: list[Ranked] = []
     foreign = _WordPairs()
@@ -285,9 +290,9 @@ class _WordPairs:
         self.all |= pairs
 
     def count_alike(self, pairs: Bigrams) -> int:
-        """Return how many of the texts say the same as a text of *pairs*."""
+        """Return the number of texts that share ``TWINS_ALIKE`` of their pairs with *pairs*."""
         if len(self.all & pairs) < TWINS_ALIKE * len(pairs):
-            return 0  # no single text can hold enough of them
+            return 0  # then no single text can share enough of them
         return sum(jaccard(pairs, each) >= TWINS_ALIKE for each in self.each)
 
 
@@ -297,7 +302,7 @@ def is_foreign(candidate: SearchCandidate) -> bool:
 
 
 def _groups(candidate: SearchCandidate) -> Iterator[tuple[Hashable, int]]:
-    """Yield each group that a memory counts for, with the cap of that group."""
+    """Yield the groups that a foreign memory belongs to, each with its limit."""
     if candidate.is_burst:
         yield ("burst", candidate.client_key), RECALL_BURST_ITEMS_MAX
     if candidate.reference is not None:

@@ -1,7 +1,7 @@
-"""What the ranker knows of each candidate (decision 0020). Pure: values in, numbers out.
+"""The ranker's features of each candidate (decision 0020). Pure: values in, numbers out.
 
-Absolute features, not ranks or per-query min-max: so that one score orders and
-can also say that nothing fits.
+Features are absolute values, not ranks and not scaled per query. So one score can both order the
+candidates and say that none of them fits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memd.store.search.fulltext import CONTEXT_WEIGHT, Corpus
 
 K1 = 1.2
 B = 0.75
-HALF_BM25 = 6.0  # the BM25 at which its share of 1 is one half
+HALF_BM25 = 6.0  # the BM25 score that is mapped to 0.5
 TERMS_FULL = 5
 BEST_OF_SESSION = 3
 
@@ -34,14 +34,14 @@ _TIME_WORDS = (
 _TIME = re.compile(rf"\b(?:{'|'.join(_TIME_WORDS.split())}|\d{{4}})\b", re.IGNORECASE)
 _YEAR = re.compile(r"\d{4}")
 
-_ASKED_MAX = 64  # tokens of a question; the rest of a pasted one is compared by its vector alone
-_SQUARE = 127.0**2  # of a token vector's length
+_ASKED_MAX = 64  # tokens of a question; the rest of a pasted text is compared by its vector alone
+_SQUARE = 127.0**2  # token vectors are unit vectors scaled to int8: their squared length
 _COMMON = 0.75
-"""The quantile of memories by which a token is common. A mean would move with each text on
-everything that somebody puts in, and the order of near-ties with it."""
+"""Quantile of the candidates' similarities that says how common a token is. The mean would shift
+with every text that touches on everything, and reorder near-ties."""
 _USUAL = 0.35
-"""How near an average token comes to a memory about something else, and its weight below: among few
-memories nobody knows which of the question's tokens is rare."""
+"""Prior of that quantile: the similarity of an average token to an unrelated memory. The
+quantile of few candidates is unreliable, so the prior counts as ``_USUAL_MEMORIES`` of them."""
 _USUAL_MEMORIES = 10
 
 NAMES = (
@@ -61,22 +61,26 @@ NAMES = (
     "pair",
     "maxsim",
 )
-"""The ranker's features, in the order of its weights. Words count as a share of what the question
-asks for, or of what the best candidate holds, so that a long question weighs as a short one; what
-the neighbours and the session of a memory say counts as far as it is more than the memory's own,
-so that it is 0 without them (decision 0108); the words of its session (``smlift``, ``slift``) also
-only as far as candidates have a speaker, because where nobody is named a session is no talk about
-one thing (decision 0254). ``maxsim`` is of late interaction (0322). ``strange``, the same for all
-candidates, and ``nterm`` are for the gate, ``bmx`` is for mode words, ``period`` and ``now``, the
-same for all, move what the gate let pass."""
+"""The ranker's features, in the order of its weights.
+
+Word features are shares: of the question's terms, or of the best candidate's score. So a long
+question weighs as much as a short one. Features of the neighbours and of the session are
+differences to the memory's own value, and 0 without neighbours (decision 0108). The session's words
+(``smlift``, ``slift``) count in proportion to the candidates that have a speaker, because without
+speakers a session is rarely about one thing (decision 0254). ``maxsim`` is the late interaction
+(decision 0322).
+
+``strange`` (equal for all candidates) and ``nterm`` are for the gate, ``bmx`` is for searches
+by words alone. ``period`` and ``now`` (equal for all) adjust the order after the gate.
+"""
 
 
 class TokenMatch(NamedTuple):
-    """How near the tokens of a question come to a memory, each by its greatest cosine in it."""
+    """Statistics over the question's tokens of the highest cosine that each has in a memory."""
 
     mean: float
     spread: float
-    """Their standard deviation: high where a part of the question stands there, a part does not."""
+    """Standard deviation: high if the memory has one part of the question and lacks another."""
 
 
 UNMATCHED = TokenMatch(0.0, 0.0)
@@ -84,7 +88,7 @@ UNMATCHED = TokenMatch(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One candidate with its features."""
+    """A candidate with its features."""
 
     candidate: SearchCandidate
     features: dict[str, float]
@@ -96,13 +100,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The store's size and, for each query term, how many memories hold it."""
+    """The size of the store and, for each query term, the number of memories that contain it."""
 
     corpus: Corpus
     frequencies: Mapping[str, int]
 
     def idf(self, term: str) -> float:
-        """Return how rare *term* is; above 0 even in a store of one memory, unlike FTS5's own."""
+        """Return the inverse document frequency, above 0 even for one memory (FTS5's is not)."""
         n = self.frequencies.get(term, 0)
         return math.log(1 + (self.corpus.rows - n + 0.5) / (n + 0.5))
 
@@ -111,16 +115,16 @@ NO_STATISTICS = Statistics(Corpus(0, 0, 0), {})
 
 
 class Nearness(NamedTuple):
-    """How near the question comes to memories, by their keys."""
+    """Similarities of the question to memories, by memory key."""
 
     cosines: Mapping[int, float]
-    """Of every candidate and neighbour that has a vector."""
+    """Of each candidate and neighbour that has a vector."""
     maxsims: Mapping[int, TokenMatch]
-    """Of every candidate with a vector and a token; empty where one waits for token vectors."""
+    """Of each candidate with token vectors; empty if any candidate still waits for its own."""
 
 
 class _Texts(NamedTuple):
-    """How often the query's terms stand in a candidate and beside it, and how long both are."""
+    """Counts of the query's terms in a candidate and in its context, and the lengths of both."""
 
     own: dict[str, int]
     context: dict[str, int]
@@ -131,9 +135,9 @@ class _Texts(NamedTuple):
 
 
 class _Weighed:
-    """The question's terms as this store weighs them, worked out once for all candidates.
+    """The weights of the question's terms in this store, computed once for all candidates.
 
-    Sums are made in the order of the question's terms, so that they are always the same.
+    Sums follow the order of the question's terms, so that floating-point results repeat exactly.
     """
 
     __slots__ = ("both_norm", "own_norm", "terms", "top")
@@ -150,8 +154,8 @@ class _Weighed:
             )
             for term in question.terms
         ]
-        """Each with its weight in BM25, which is 0 of one that no memory holds, and, if it names
-        nobody, its share of the question."""
+        """Each term with its BM25 weight (0 if no memory contains it) and its share of the
+        question (0 if it is a person's name)."""
         self.top = sum(weight for _, weight, _ in self.terms) * (K1 + 1)
         rows, own_tokens, context_tokens = statistics.corpus
         self.own_norm = K1 * B / max(own_tokens / max(rows, 1), 1.0)
@@ -159,17 +163,18 @@ class _Weighed:
 
 
 class _Words(NamedTuple):
-    """What a candidate holds of the question's words."""
+    """The question's words in a candidate."""
 
     b0: float = 0.0
-    """BM25 of its own words; ``b1`` with its neighbours'."""
+    """BM25 of the candidate's own words; ``b1`` includes its neighbours'."""
     b1: float = 0.0
     cover: float = 0.0
-    """The share of the question that it holds by itself, by weight; ``covx`` with neighbours."""
+    """Weighted share of the question's words in the candidate; ``covx`` includes neighbours."""
     covx: float = 0.0
     named: int = 0
-    """How many terms it holds that name nobody."""
+    """Number of the question's terms in the candidate that are no person's name."""
     held: tuple[str, ...] = ()
+    """The question's terms in the candidate."""
 
 
 _NO_WORDS = _Words()
@@ -183,16 +188,16 @@ def measure(
     stem: Callable[[str], list[str]],
     own_count: int | None = None,
 ) -> list[Measured]:
-    """Return the candidates, in their order, with their features.
+    """Return the candidates with their features, in the given order.
 
-    The first *own_count* are compared among themselves only: what others share changes nothing
-    among them.
+    The first *own_count* are the agent's own memories. Features that compare candidates use only
+    these for them, so memories that other agents share never change the order of one's own.
     """
     texts = _texts(question, candidates, stem)
     weighed = _Weighed(question, statistics)
     content = frozenset(question.content)
     words = [_words(weighed, content, text) for text in texts]
-    # Without a session a candidate is a place of its own.
+    # A candidate without a session is a place of its own.
     places = [-c.memory_key if c.session_key is None else c.session_key for c in candidates]
     sessions = _covers(weighed, places, words)
     near = _nearness(candidates, places, nearness.cosines)
@@ -238,9 +243,9 @@ def measure(
 
 
 def _speaker_share(candidates: Sequence[SearchCandidate]) -> float:
-    """Return which share has a named speaker, of all but what naps composed, which tells nothing.
+    """Return the share of the candidates with a named speaker, not counting memories of naps.
 
-    One share for all: a share for each candidate would lift those with a speaker over the others.
+    It is one number for all candidates: one for each would favour candidates with a speaker.
     """
     others = [candidate for candidate in candidates if not candidate.is_composed]
     return sum(each.speaker is not None for each in others) / len(others) if others else 0.0
@@ -269,14 +274,14 @@ def _texts(
 
 
 def _tells_when(text: str, words: Sequence[str], times: frozenset[str]) -> bool:
-    """Return whether *text*, of the stems *words*, names a time; most hold none of *times*."""
+    """Return whether *text* names a time. Its stems *words* are checked first, as it is cheaper."""
     if times.isdisjoint(words) and _YEAR.search(text) is None:
         return False
     return _TIME.search(text) is not None
 
 
 def _strange(question: Question, texts: Sequence[_Texts]) -> float:
-    """Return which share of the names that are asked about no candidate holds."""
+    """Return the share of the question's names that no candidate contains."""
     held = {term for text in texts for term in (*text.own, *text.context)}
     return len(question.proper - held) / len(question.proper)
 
@@ -304,7 +309,7 @@ def _words(weighed: _Weighed, content: frozenset[str], text: _Texts) -> _Words:
 def _covers(
     weighed: _Weighed, places: Sequence[int], words: Sequence[_Words]
 ) -> dict[int, tuple[float, float]]:
-    """Return of each session what the best of it covers of the question, and all of it together."""
+    """Return for each place the cover of its best candidate, and of all its candidates together."""
     best: dict[int, float] = defaultdict(float)
     held: dict[int, set[str]] = defaultdict(set)
     for place, its in zip(places, words, strict=True):
@@ -319,9 +324,10 @@ def _covers(
 def _nearness(
     candidates: Sequence[SearchCandidate], places: Sequence[int], cosines: Mapping[int, float]
 ) -> list[tuple[float, float, float]]:
-    """Return of each candidate its cosine, the best of it and its neighbours, and the session's.
+    """Return for each candidate its cosine, the highest of it and its neighbours, and its place's.
 
-    The last is the mean of the best in its place, neighbours included; 0 is for what has no vector.
+    The place's value is the mean of the best ``BEST_OF_SESSION`` cosines there, with neighbours. A
+    missing vector counts as 0.
     """
     near: list[tuple[float, float]] = []
     by_place: dict[int, dict[int, float]] = defaultdict(dict)
@@ -338,18 +344,18 @@ def _nearness(
     return [(own, best, means[place]) for place, (own, best) in zip(places, near, strict=True)]
 
 
-# Late interaction: the vectors of two texts say whether they are about the same, their tokens
-# whether what the question asks for stands in the memory, in whatever form (decision 0322).
+# Late interaction (decision 0322): the vectors of two texts tell whether their topic is the same,
+# their token vectors whether the memory contains what the question asks for, in whatever form.
 
 
 def maxsims(
     asked: bytes, memories: Mapping[int, bytes], own: int | None = None
 ) -> dict[int, TokenMatch]:
-    """Return of each memory how near the question's tokens come to it.
+    """Return for each memory how well it matches the question's tokens.
 
-    *asked* and each of *memories* are token vectors (``Encoding.tokens``), none of them empty. In
-    the mean a token weighs more the fewer memories come near it: by the square of what the nearest
-    quarter of the first *own* of them, by default of all, lacks to 1.
+    *asked* and each of *memories* are token vectors (``Encoding.tokens``), none of them empty. The
+    mean weighs rare tokens more: by ``(1 - q) ** 2``, where q is the upper quartile of the token's
+    similarities to the first *own* memories (by default to all).
     """
     if not memories:
         return {}

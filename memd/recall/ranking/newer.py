@@ -1,25 +1,24 @@
-"""What is newer stands before what it outdates, and a correction before what it corrects. Pure.
+"""Place newer memories before those that they outdate or correct. Pure.
 
-"The staging host is heron" answers "what is the staging host?" in its words. What ended it says so
-in others: "the pi under my desk died, staging is plover now". The ranker compares each with the
-question alone, and has the first as sure, the second as unlikely. So the best of an answer are
-compared with what comes later; what is later and about the same thing takes the place of the older
-one, as likely as that, and the older one follows. There are two ways to know it:
+"The staging host is heron" answers "what is the staging host?" in the words of the question. The
+statement that outdates it uses others: "the pi under my desk died, staging is plover now". The
+ranker compares each memory with the question alone, so it ranks the old one high and the new one
+low. Therefore the best memories of an answer are compared with later ones. A later memory about
+the same thing is placed before the older one, with at least its relevance. It is recognised in two
+ways:
 
-- What a person stated is known by evidence, summed as log odds (decision 0340): how near the two
-  vectors are, how likely it answers by itself, whether it tells of a change, and whether it names
-  what only the older one names ("Ronja moved out" after "my flatmate is Ronja").
-- A correction says that it is one (decision 0314), shares its subject with the older one, and needs
-  no vector. "My manager is now Tom" names its subject before its verb, as "My manager is Priya"
-  does.
+- A person's statement, by evidence that is summed as log odds (decision 0340): the similarity of
+  both vectors, its own relevance, words that tell of a change, and names that it shares with the
+  older memory but not with the question ("Ronja moved out" after "my flatmate is Ronja").
+- A correction, by its words ("correction: ...", "... now") and a shared subject (decision 0314).
+  It needs no vector. "My manager is now Tom" has the subject of "My manager is Priya".
 
-Neither is about the same thing where it has a subject of its own, and lacks what the question
-shares with the older one: how wide the tyres of the winter bike are says nothing of the road
-bike's. What an assistant says of a statement of the same conversation comes after it, however well
-put.
+A memory with a subject of its own is about another thing, unless it also has the words that the
+question shares with the older memory: the tyres of the winter bike do not outdate the road bike's.
+An assistant's comment on a statement of the same session is placed after that statement.
 
-Nothing is hidden, since a wrong match costs one entry, not a memory. Turns of a dialogue between
-people lead nothing, they stand beside what they change; nor does what is trusted less.
+Nothing is hidden: a wrong match costs one entry of the answer, not a memory. Turns of dialogues
+between people are not moved, and a memory is never placed before one that is trusted more.
 """
 
 from __future__ import annotations
@@ -41,22 +40,22 @@ from memd.text.languages import capitals_name
 from memd.text.words import ENGLISH_FUNCTION_WORDS, content_stems
 
 Kin = Mapping[int, Mapping[int, float]]
-"""The cosine of each of the best memories with each statement that may be newer; by key."""
+"""By key of one of the best memories: its cosines with the statements that may be newer, by key."""
 
-LEADERS = 3  # of an answer are compared by their vectors
-COMPARED = 40  # so many of the candidates, best first, are looked through for what is newer
-CHARS_MAX = 300  # a longer text is about more than one thing
+LEADERS = 3  # best memories of an answer whose vectors are compared with later statements
+COMPARED = 40  # best candidates among which newer memories are searched
+CHARS_MAX = 300  # a longer text is about several things
 
 _NEAR, _LIKELY, _CHANGE, _NAME = 10.0, 0.6, 1.5, 3.0
-"""What each piece of evidence weighs: the cosine, the log odds of the relevance, a word of change,
-and the share of the older one's names that it names."""
-_ENOUGH = 3.0
+"""Weights of the evidence: the cosine, the log odds of the relevance, words of change, and the
+share of the older memory's names that it has."""
+_ENOUGH = 3.0  # evidence from which a statement counts as newer
 _SOON, _SOON_US = 1.5, 3_600_000_000
-"""How much more there has to be where both were said in one sitting: that is mostly two things."""
-_SAME = 0.97  # a cosine of what says it again
-_ANSWERS = 0.4  # the cosine of an assistant's sentence with the statement that it speaks of
-_SURE = 1e-4
-_SHARED = 0.4  # of a correction's words: they say the subject, the others what is new of it
+"""Additional evidence needed within an hour: statements of one sitting are mostly two things."""
+_SAME = 0.97  # cosine from which a statement repeats the older one
+_ANSWERS = 0.4  # minimum cosine of an assistant's comment with the statement that it is about
+_SURE = 1e-4  # keeps the log odds finite
+_SHARED = 0.4  # minimum share of a correction's words in the older text: they name the subject
 _WORD_CHARS_MIN = 3
 
 _ASKS_BEFORE = re.compile(
@@ -80,27 +79,30 @@ _ARTICLES = frozenset(("the", "a", "an", "der", "die", "das"))
 _ASKING = frozenset(
     "use get need take want go come keep make call live work tell say give put like".split()  # noqa: SIM905
 )
-"""Verbs of questions: they are not what is asked about."""
+"""Verbs that are common in questions, and say nothing of their subject."""
 _RULES = re.compile(r"(?:nobody|no one|everybody|everyone|anybody|anyone)\b", re.IGNORECASE)
-"""Who says what nobody or everybody does gives a rule, and no new value."""
+"""Begins a rule, which is no new value: "nobody may change the port"."""
 _NAMED = re.compile(r"(?<=[\w,;)] )[A-Z][^\W_]{2,}|\b(?=\w*\d)(?=\w*[^\W\d_])[^\W_]+\b")
 
 
 def find_kin(
     items: Sequence[Ranked], read_vectors: Callable[[Sequence[int]], Mapping[int, bytes]]
 ) -> Kin:
-    """Return how near each of the best of *items*, best first, comes to what a person stated.
+    """Return the cosines of the best ``LEADERS`` memories with the statements of a person.
 
-    *read_vectors* returns the vectors, of length 1, of those keys that have one.
+    *items* are ranked, best first. *read_vectors* returns the unit vectors of the keys that have
+    one.
     """
     worth = (item.measured.candidate for item in items if _is_worth(item))
-    leaders = (its for its in worth if its.kind != DIGEST_TAG and _is_of_one_thing(its))
-    first = [its.memory_key for its in itertools.islice(leaders, LEADERS)]
-    near = (item.measured.candidate for item in items[:COMPARED])
+    leaders = (each for each in worth if each.kind != DIGEST_TAG and _is_of_one_thing(each))
+    first = [leader.memory_key for leader in itertools.islice(leaders, LEADERS)]
+    compared = (item.measured.candidate for item in items[:COMPARED])
     stated = [
-        its.memory_key
-        for its in near
-        if its.origin == Origin.PERSON and its.trust == Trust.OWNER and _is_of_one_thing(its)
+        candidate.memory_key
+        for candidate in compared
+        if candidate.origin == Origin.PERSON
+        and candidate.trust == Trust.OWNER
+        and _is_of_one_thing(candidate)
     ]
     if not first or not stated:
         return {}
@@ -122,41 +124,43 @@ def find_kin(
 
 
 def asks_before(query: str) -> bool:
-    """Return whether *query* asks for what was before."""
+    """Return whether *query* asks for an earlier value: "what did we use before?"."""
     return _ASKS_BEFORE.search(query) is not None
 
 
 def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranked]:
-    """Return *items*, best first, with what is newer before what it outdates or corrects.
+    """Return *items*, best first, with newer memories moved before those that they outdate.
 
-    It gets the relevance and the bar of that one, where it had a lower one. Where *query* asks for
-    what was before, only corrections move.
+    A moved memory gets the higher relevance and the lower bar of the two. If *query* asks for an
+    earlier value, only corrections are moved.
     """
-    near = [(item.measured.candidate, item) for item in items[:COMPARED]]
+    compared = [(item.measured.candidate, item) for item in items[:COMPARED]]
     corrections = [
         item
-        for its, item in near
-        if its.trust != Trust.UNTRUSTED and _is_of_one_thing(its) and corrects(its.own)
+        for candidate, item in compared
+        if candidate.trust != Trust.UNTRUSTED
+        and _is_of_one_thing(candidate)
+        and corrects(candidate.own)
     ]
     if asks_before(query):
         kin = {}
     if not kin and not corrections:
         return list(items)
-    compared = frozenset().union(*kin.values())
-    stated = [item for its, item in near if its.memory_key in compared]
+    known = frozenset().union(*kin.values())
+    stated = [item for candidate, item in compared if candidate.memory_key in known]
     corrections.sort(key=lambda item: -item.measured.candidate.moment_us)
     topics = [(item, _topic(item.measured.candidate.own)) for item in corrections]
     later = _Later(stated, topics, kin, content_stems(query))
     ordered: list[Ranked] = []
     for item in items:
-        its = item.measured.candidate
-        if its.memory_key in later.placed:
+        candidate = item.measured.candidate
+        if candidate.memory_key in later.placed:
             continue
-        later.placed.add(its.memory_key)
+        later.placed.add(candidate.memory_key)
         if not _is_worth(item):
             ordered.append(item)
             continue
-        older = _Older(its, content_stems(its.own), _stem_names(its.own))
+        older = _Older(candidate, content_stems(candidate.own), _stem_names(candidate.own))
         for find in (later.find_newer, later.find_correction):
             first = find(older)
             if first is not None:
@@ -168,89 +172,93 @@ def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranke
 
 
 class _Older(NamedTuple):
-    """A memory before which something else may be told, with what that is compared with."""
+    """A memory before which a newer one may be placed."""
 
-    its: SearchCandidate
+    candidate: SearchCandidate
     stems: frozenset[str]
     names: frozenset[str]
 
 
 @dataclass(frozen=True)
 class _Later:
-    """What may be told before an older memory, and what has its place already."""
+    """The memories that may be moved before an older one, and those that are placed already."""
 
     stated: Sequence[Ranked]
     corrections: Sequence[tuple[Ranked, frozenset[str]]]
-    """The newest first, each with what it is about."""
+    """The newest first, each with the stems of its topic."""
     kin: Kin
     asked: frozenset[str]
+    """The stems of the question."""
     placed: set[int] = field(default_factory=set)
+    """Keys of the memories that have their place."""
 
     def find_newer(self, older: _Older) -> Ranked | None:
-        """Return the statement to tell before *older*: the surest of the newer, or what it says.
+        """Return the newer statement with the most evidence, or None.
 
-        An assistant's sentence comes after the statement that it answers, if nothing newer leads.
+        If *older* is an assistant's comment and there is no newer statement, return the statement
+        that it is about.
         """
-        cosines = self.kin.get(older.its.memory_key)
+        cosines = self.kin.get(older.candidate.memory_key)
         if not cosines:
             return None
         newer: list[tuple[float, Ranked]] = []
         answers: list[tuple[float, Ranked]] = []
         for item in self.stated:
-            its = item.measured.candidate
-            cosine = cosines.get(its.memory_key, _SAME)
-            if cosine >= _SAME or not self._may_lead(its, older.its):
+            candidate = item.measured.candidate
+            cosine = cosines.get(candidate.memory_key, _SAME)
+            if cosine >= _SAME or not self._may_lead(candidate, older.candidate):
                 continue
-            if its.moment_us <= older.its.moment_us:
-                if cosine >= _ANSWERS and _is_answered(item, older.its):
+            if candidate.moment_us <= older.candidate.moment_us:
+                if cosine >= _ANSWERS and _is_answered(item, older.candidate):
                     answers.append((cosine, item))
                 continue
-            is_soon = its.moment_us < older.its.moment_us + _SOON_US
+            is_soon = candidate.moment_us < older.candidate.moment_us + _SOON_US
             evidence = _evidence(item, older, cosine, self.asked)
             if evidence >= _ENOUGH + (_SOON if is_soon else 0.0):
                 newer.append((evidence, item))
         return max(newer or answers, key=itemgetter(0), default=(0.0, None))[1]
 
     def find_correction(self, older: _Older) -> Ranked | None:
-        """Return the newest correction that is later than *older*, and of the same subject."""
-        if not self.corrections or len(older.its.own) > CHARS_MAX:
+        """Return the newest correction of *older*: later, and with the same subject; or None."""
+        if not self.corrections or len(older.candidate.own) > CHARS_MAX:
             return None
-        left_side = _left_side(older.its.own)
-        for item, subject in self.corrections:
-            its = item.measured.candidate
-            if its.moment_us <= older.its.moment_us or not self._may_lead(its, older.its):
+        left_side = _left_side(older.candidate.own)
+        for item, topic in self.corrections:
+            candidate = item.measured.candidate
+            is_later = candidate.moment_us > older.candidate.moment_us
+            if not is_later or not self._may_lead(candidate, older.candidate):
                 continue
-            is_shared = len(older.stems & subject) >= max(1, _SHARED * len(subject))
-            if not is_shared and not (left_side and left_side == _left_side(its.own)):
+            is_shared = len(older.stems & topic) >= max(1, _SHARED * len(topic))
+            if not is_shared and not (left_side and left_side == _left_side(candidate.own)):
                 continue
-            if not _has_other_subject(its.own, older.stems, self.asked):
+            if not _has_other_subject(candidate.own, older.stems, self.asked):
                 return item
         return None
 
-    def _may_lead(self, its: SearchCandidate, older: SearchCandidate) -> bool:
-        if its.memory_key in self.placed or its.trust < older.trust:
+    def _may_lead(self, candidate: SearchCandidate, older: SearchCandidate) -> bool:
+        if candidate.memory_key in self.placed or candidate.trust < older.trust:
             return False
-        return its.project_id in {None, older.project_id}
+        return candidate.project_id in {None, older.project_id}
 
 
 def _evidence(item: Ranked, older: _Older, cosine: float, asked: frozenset[str]) -> float:
-    """Return how much says that *item* is about the same thing as *older*, as log odds.
+    """Return the log odds that *item* outdates *older*.
 
-    Nothing does where it is about one case of that: "the nginx port of the old host is 80" leaves
-    what the nginx port is, and so does "nobody may change the nginx port".
+    They are -inf for a special case ("the nginx port of the old host is 80"), a rule ("nobody may
+    change the nginx port") and another subject.
     """
     own = item.measured.candidate.own
     chance = min(max(item.relevance, _SURE), 1 - _SURE)
     evidence = _NEAR * cosine + _LIKELY * math.log(chance / (1 - chance))
     if evidence + _CHANGE + _NAME < _ENOUGH:
-        return evidence  # whatever it says
+        return evidence  # the rest, which costs more, could not make it enough
     if unasked := older.names - asked:
         evidence += _NAME * len(unasked & content_stems(own)) / len(older.names)
     if evidence + _CHANGE < _ENOUGH:
         return evidence
     changes = tells_change(own)
     if not changes:
-        is_case = _subject(own) > _subject(older.its.own) > frozenset()
+        is_case = _subject(own) > _subject(older.candidate.own) > frozenset()
         if is_case or _RULES.match(without_lead(own)):
             return -math.inf
     if _has_other_subject(own, older.stems, asked):
@@ -259,9 +267,9 @@ def _evidence(item: Ranked, older: _Older, cosine: float, asked: frozenset[str])
 
 
 def _has_other_subject(newer: str, older: frozenset[str], asked: frozenset[str]) -> bool:
-    """Return whether *newer* states another subject than the one that is asked about.
+    """Return whether the text *newer* is about another thing than the older text.
 
-    *older* and *asked* are stems (``content_stems``) of an older text and of the question.
+    *older* and *asked* are the stems (``content_stems``) of the older text and of the question.
 
     >>> tyres, asked = content_stems("the road bike has 28 mm tyres"), content_stems("road bike")
     >>> _has_other_subject("the winter bike has 35 mm tyres now", tyres, asked)
@@ -275,25 +283,26 @@ def _has_other_subject(newer: str, older: frozenset[str], asked: frozenset[str])
 
 
 def _is_answered(item: Ranked, leader: SearchCandidate) -> bool:
-    """Return whether *leader* is what an assistant said after the statement *item* was told."""
-    its = item.measured.candidate
-    if leader.origin != Origin.ASSISTANT or leader.is_composed or its.session_key is None:
+    """Return whether *leader* is an assistant's comment on the statement *item*, in its session."""
+    statement = item.measured.candidate
+    if leader.origin != Origin.ASSISTANT or leader.is_composed or statement.session_key is None:
         return False
-    return its.session_key == leader.session_key and _is_worth(item) and "?" not in its.own
+    is_of_session = statement.session_key == leader.session_key
+    return is_of_session and _is_worth(item) and "?" not in statement.own
 
 
 def _is_worth(item: Ranked) -> bool:
     return item.passes and item.relevance >= item.bar
 
 
-def _is_of_one_thing(its: SearchCandidate) -> bool:
-    """Return whether *its* text is short, and no turn of a dialogue, which is read with others."""
-    is_turn = its.speaker is not None and not its.is_composed
-    return not is_turn and len(its.own) <= CHARS_MAX
+def _is_of_one_thing(candidate: SearchCandidate) -> bool:
+    """Return whether *candidate* is a short text, and not a turn of a dialogue between people."""
+    is_turn = candidate.speaker is not None and not candidate.is_composed
+    return not is_turn and len(candidate.own) <= CHARS_MAX
 
 
 def _subject(text: str) -> frozenset[str]:
-    """Return the stems of what *text* begins to speak of; none where that is not plain.
+    """Return the stems of the grammatical subject at the beginning of *text*, or none.
 
     >>> sorted(_subject("the winter bike has 35 mm tyres")), _subject("we no longer use Redis")
     (['bike', 'winter'], frozenset())
@@ -305,7 +314,7 @@ def _subject(text: str) -> frozenset[str]:
 
 
 def _left_side(text: str) -> tuple[str, ...]:
-    """Return the words of what *text* says that it is something; none where that is not plain.
+    """Return the words before "is" at the beginning of *text*, without articles, or none.
 
     >>> _left_side("My manager is now Tom Fischer"), _left_side("There is a key")
     (('my', 'manager'), ())
@@ -317,7 +326,7 @@ def _left_side(text: str) -> tuple[str, ...]:
 
 
 def _topic(text: str) -> frozenset[str]:
-    """Return the stems of what a correction is about: no sign of one, no number, no short word.
+    """Return the stems of a correction's topic: without words of change, numbers, short words.
 
     >>> sorted(_topic("Actually the console is at 921600 now"))
     ['consol']
@@ -330,7 +339,9 @@ def _topic(text: str) -> frozenset[str]:
 
 
 def _stem_names(text: str) -> frozenset[str]:
-    """Return the stems of names; of codes alone in German, which has every noun in capitals.
+    """Return the stems of the names and codes in *text*; of codes only if it is German.
+
+    German writes every noun with a capital.
 
     >>> sorted(_stem_names("my flatmate is Ronja, code X77"))
     ['ronja', 'x77']
