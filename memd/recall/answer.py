@@ -1,6 +1,7 @@
-"""From ranked candidates to the answer: select, fit to the budget, read the rows, render the block.
+"""Make the answer of ranked candidates: select, fit to the budget, read rows, render the block.
 
-Preferences come first (SPEC 2.9-2.13, D5). Reads happen in the snapshot that ranked the candidates.
+Preferences come first (SPEC 2.9-2.13, D5). Rows are read in the snapshot that ranked the
+candidates.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import StoredMemory
 from memd.view.labels import memory_block, name_value
 
-PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
+PREFERENCES_SHARE = 2  # preferences take at most 1/2 of the budget (SPEC D5)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerEntries:
-    """What fits: preferences, then memories."""
+    """The preferences and memories that fit the budget."""
 
     preferences: list[PreferenceRow]
     items: list[Ranked]
     preferences_left_out: int
     minimum: int | None
-    """The least budget in which something would fit; None where something does."""
+    """The smallest budget in which something would fit; None if something fits."""
 
 
 class AnswerContent(NamedTuple):
@@ -53,7 +54,7 @@ class AnswerContent(NamedTuple):
     selection: Selection
 
 
-# Read, in the transaction that ranked.
+# Reads, in the transaction that ranked the candidates.
 
 
 def select_content(
@@ -63,7 +64,7 @@ def select_content(
     scopes: Sequence[SearchScope],
     candidates: RankedCandidates,
 ) -> AnswerContent:
-    """Return the content by rule alone: every preference, then the best memories."""
+    """Return the content without a re-ranker: all preferences, then the best memories."""
     selection = select(candidates, request, reordered=config.diversity_penalty_enabled)
     rows = applicable_preferences(conn, scopes[0], request)
     entries = choose(
@@ -74,7 +75,7 @@ def select_content(
 
 
 def read_rows(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
-    """Return the rows of *keys*, screened together for what may not leave."""
+    """Return the rows of *keys*, with their texts screened for secrets in one batch."""
     by_key = memories.by_keys(conn, keys)
     if any(row.agent_id == RESERVED_AGENT for row in by_key.values()):
         by_key = shared.with_publishers(conn, by_key)
@@ -95,9 +96,9 @@ def with_preferences(
 def applicable_preferences(
     conn: Reading, scope: SearchScope, request: RecallRequest
 ) -> list[PreferenceRow]:
-    """Return the preferences that every recall has, whatever its filter; the related ones first.
+    """Return the preferences that apply to every recall, whatever its filter; related ones first.
 
-    Those of another project or session are not among them, nor one project's where none is known.
+    Preferences of a project or session apply only there.
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
@@ -130,10 +131,10 @@ def choose(
     budget: int,
     most: int,
 ) -> AnswerEntries:
-    """Fit to *budget*, and *most* memories: preferences use no slot and at most half of the budget.
+    """Return what fits *budget*, with at most *most* memories.
 
-    What is in as a preference, be it the same memory or another one that says the same, is not
-    in again as a memory, unless it says more.
+    Preferences take at most half of the budget and do not count as memories. A memory that is also
+    among the preferences, or has the text of one, is left out.
     """
     first = pack(
         [row.token_count for row in prefers],
@@ -158,7 +159,7 @@ def choose(
         others = [pool[place] for place in diverse_order(texts, scores, config.diversity_lambda)]
     costs = [item.measured.candidate.token_count for item in others]
     packed = pack(costs, budget - first.tokens, most)
-    # A preference that takes half of the budget needs one twice its size.
+    # Preferences may use half of the budget, so one needs a budget of twice its size.
     needs = [packed.minimum, first.minimum and first.minimum * PREFERENCES_SHARE]
     nothing_fits = not packed.places and not chosen
     return AnswerEntries(
@@ -172,7 +173,7 @@ def choose(
 
 
 class PackedItems(NamedTuple):
-    """Which items fit, by place, what they cost, and what the smallest would have cost."""
+    """The places of the items that fit, their total cost, and the cost of the smallest item."""
 
     places: list[int]
     tokens: int
@@ -180,7 +181,7 @@ class PackedItems(NamedTuple):
 
 
 def pack(costs: Sequence[int], budget: int, most: int) -> PackedItems:
-    """Take items in order while they fit; one that does not is skipped, smaller ones still tried.
+    """Take up to *most* items in order, skipping those that do not fit in the rest of *budget*.
 
     >>> pack([900, 1500, 1000, 100, 50], 2000, 5)
     PackedItems(places=[0, 2, 3], tokens=2000, minimum=50)
@@ -274,7 +275,7 @@ def _memory_chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) 
 
 
 def mark_of_chunk(chunk: MemoryChunk) -> str:
-    """Return the mark before a line that is not the owner's own word."""
+    """Return the mark of a line that says where it comes from, "" for the owner's own words."""
     if chunk.preference:
         return mark_of_preference(chunk.origin, confirmed=chunk.trust is Trust.OWNER)
     mark_of = mark_of_shared if chunk.is_shared else mark

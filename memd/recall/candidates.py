@@ -1,7 +1,7 @@
-"""Candidates: what the two retrievers bring, sparse and dense, becomes one ranked list.
+"""Retrieve candidates by words and by vectors, and turn them into one ranked list.
 
-The sparse one goes by words (BM25), the dense one by vectors; both are filtered exactly. What they
-return is read, measured, scored, and summaries are put in place.
+Sparse retrieval (BM25) and dense retrieval (vectors) are both filtered exactly. The rows that they
+return are read, measured and scored, and summaries replace their sources.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from memd.store.memory import memories
 from memd.store.search import caches, candidate_rows, fulltext, vectors
 from memd.store.search.candidate_rows import SearchCandidate
 
-PERSON_ROWS = 3 * RETRIEVED_ROWS  # among these, who is asked about comes first (decision 0233)
+PERSON_ROWS = 3 * RETRIEVED_ROWS  # rows among which a named speaker comes first (decision 0233)
 REFETCH_FACTOR = 4  # how many more rows are fetched when too few of the first matched
-POSTINGS_MAX = 3_000  # memories that the terms looked up may hold in all: about 10 ms of BM25
+POSTINGS_MAX = 3_000  # index entries of all searched terms together: about 10 ms of BM25
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RankedCandidates:
     degraded: str | None
     """Why only words were searched, if so."""
     kin: Kin = field(default_factory=dict)
-    """How near the best come to what a person stated; none where a time is asked about."""
+    """Cosines of the best memories with statements; empty for a question about a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +68,21 @@ class SearchQuery:
     model_key: int = 0
     """The model of *vector*."""
     tokens: bytes = b""
-    """Its token vectors; none of a model that gives none."""
+    """Its token vectors; empty for a model without them."""
     degraded: str | None = None
     tuned: Tuned | None = None
-    """The tuning that replaces the shipped weights, where the question has a vector."""
+    """The tuning that replaces the shipped weights, if the question has a vector."""
     excluded_key: int | None = None
-    """A memory that is the question itself (``TuningTrial``)."""
+    """The memory that the question was taken from (``TuningTrial``)."""
     statistics: Statistics = NO_STATISTICS
-    """What the index counts of the question's terms."""
+    """The frequencies of the question's terms."""
 
 
 # The retrievers.
 #
-# Each returns the best of exactly the rows that a brute-force filter would keep (SPEC D6). The rows
-# of a filter that keeps few are listed and scored directly. Otherwise a retriever fetches more rows
-# than it needs, drops those that do not match, and fetches again until it has enough.
+# Each returns the best of exactly the rows that match the filter (SPEC D6). If few rows match, they
+# are listed and scored directly. Otherwise a retriever fetches more rows than it needs, drops those
+# that do not match, and fetches again until it has enough.
 
 
 def sparse_search(
@@ -92,9 +92,9 @@ def sparse_search(
     rows: int,
     counted: Sequence[str],
 ) -> tuple[list[list[int]], Statistics]:
-    """Return up to *rows* keys per target, by BM25, and what the index counts of *counted*.
+    """Return up to *rows* keys per target, by BM25, and the statistics of the terms *counted*.
 
-    *written* has a word of the question for each term.
+    *written* maps each term to a word of the question.
     """
     owners = [owner for target in targets for owner in target.scope.owners]
     statistics = Statistics(*fulltext.statistics(conn, owners, counted))
@@ -105,7 +105,7 @@ def sparse_search(
 
 
 def sparse_keys(conn: Reading, target: SearchTarget, words: Sequence[str], rows: int) -> list[int]:
-    """Return up to *rows* matching memories that hold any of *words*, by BM25."""
+    """Return up to *rows* matching memories that contain any of *words*, by BM25."""
     scope, listed = target
     match = fulltext.match_query(words, scope.owners)
     if listed is not None:
@@ -120,9 +120,9 @@ def sparse_keys(conn: Reading, target: SearchTarget, words: Sequence[str], rows:
 
 
 def rare_terms(terms: Sequence[str], statistics: Statistics) -> Sequence[str]:
-    """Return the terms worth looking up: the rarest, within POSTINGS_MAX, but at least one.
+    """Return the terms to search for: the rarest, within POSTINGS_MAX, but at least one.
 
-    Dense retrieval finds what a common term would; in the ranking every term counts.
+    Common terms add little that dense retrieval does not find. The ranking uses all terms.
     """
     if statistics.corpus.rows * len(terms) <= POSTINGS_MAX:
         return terms
@@ -134,7 +134,7 @@ def rare_terms(terms: Sequence[str], statistics: Statistics) -> Sequence[str]:
 
 
 class DenseKeys(NamedTuple):
-    """The memories nearest to a vector; *fetched* is None where all of them match the filter."""
+    """The memories nearest to a vector; *fetched* is None if all of them match the filter."""
 
     keys: list[int]
     fetched: int | None = None
@@ -143,11 +143,11 @@ class DenseKeys(NamedTuple):
 async def dense_search(
     db: Database, target: SearchTarget, vector: bytes, rows: int, factor: int = 1
 ) -> DenseKeys:
-    """Return the nearest, still to be passed to :func:`matching_dense`; *factor* times as many.
+    """Return the memories nearest to *vector*, to be filtered by :func:`matching_dense`.
 
-    The shards are scanned in parallel. Each scan may see another snapshot, but a memory never
-    changes its shard. With more than KNN_ROWS_MAX to fetch, the filter keeps many rows, all far
-    from the question: they are compared one by one.
+    *factor* multiplies how many are fetched. The shards are scanned in parallel. Each scan may see
+    another snapshot, but a memory never changes its shard. If more than KNN_ROWS_MAX would have to
+    be fetched, all matching rows are compared one by one instead.
     """
     (scope, listed), shards = target, range(vectors.SHARDS)
     limit = scope.first_limit * rows * factor
@@ -175,7 +175,7 @@ def matching_dense(
 ) -> list[list[int]] | None:
     """Return up to *rows* matching keys per target; None if more might match than were fetched.
 
-    Part of the read that ranks them: a transaction of its own would cost as much again.
+    It runs in the read that ranks them: a transaction of its own would double the cost.
     """
     complete: list[list[int]] = []
     for target, (keys, fetched) in zip(targets, dense, strict=True):
@@ -205,9 +205,9 @@ def _among(conn: Reading, vector: bytes, keys: Sequence[int]) -> list[vectors.De
 
 
 def person_first(conn: Reading, keys: Sequence[int], person: str, rows: int) -> list[int]:
-    """Return *rows* of the nearest *keys*: what *person* (casefolded) says, then the others.
+    """Return *rows* of the nearest *keys*: first those that *person* (casefolded) said.
 
-    Everyone speaks of what a question is about; who is asked about answers it in most cases.
+    Many people talk about a topic, but a question about a person is mostly answered by that person.
     """
     speakers = candidate_rows.read_speakers(conn, keys)
     return sorted(keys, key=lambda key: speakers.get(key, "").casefold() != person)[:rows]
@@ -221,12 +221,12 @@ def rank_candidates(
 ) -> RankedCandidates:
     """Measure and order the candidates of all *scopes* together, and ask the gate.
 
-    The first scope is the caller's own: its summaries and its project count.
+    The first scope is the caller's own; only its summaries and its project are used.
     """
     asked, vector, mode = query.question, query.vector, query.mode
     by_scope = [
-        candidate_rows.read_candidates(conn, scope.indexed, its_keys)
-        for scope, its_keys in zip(scopes, keys, strict=True)
+        candidate_rows.read_candidates(conn, scope.indexed, scope_keys)
+        for scope, scope_keys in zip(scopes, keys, strict=True)
     ]
     if (excluded_key := query.excluded_key) is not None:
         by_scope = [_exclude(conn, excluded_key, scoped) for scoped in by_scope]
@@ -247,18 +247,19 @@ def rank_candidates(
     if asked.last_digests and mode is SearchMode.HYBRID:
         items, chance = put_digests_first(items, asked.last_digests), 1.0
     items = _show_summaries(conn, scopes[0], items)
-    now = vector is not None and mode is SearchMode.HYBRID and not asked.times
-    kin = find_kin(items, partial(vectors.read, conn, model_key=query.model_key)) if now else {}
+    compares = vector is not None and mode is SearchMode.HYBRID and not asked.times
+    read_vectors = partial(vectors.read, conn, model_key=query.model_key)
+    kin = find_kin(items, read_vectors) if compares else {}
     return RankedCandidates(items, chance, query.degraded, kin=kin)
 
 
 def _nearness(
     conn: Reading, query: SearchQuery, by_scope: Sequence[Sequence[SearchCandidate]]
 ) -> Nearness:
-    """Return how near the question comes to the candidates of each scope, the own ones first.
+    """Return the similarities of the question to the candidates of all scopes.
 
-    Its tokens are compared only where none of the candidates with a vector waits for token vectors,
-    so that all are measured alike.
+    Token vectors are compared only if every candidate with a vector has them, so that all
+    candidates have the same features.
     """
     if query.vector is None:
         return Nearness({}, {})
@@ -275,18 +276,18 @@ def _nearness(
         conn, query.model_key, query.vector, sorted(with_neighbours), keys if compared else ()
     )
     embedded = [key for key in keys if key in cosines]
-    near: dict[int, TokenMatch] = {}
+    matches: dict[int, TokenMatch] = {}
     if compared and len(tokens) == len(set(embedded)):
         with_tokens = {key: tokens[key] for key in embedded if tokens[key]}
         own = sum(each.memory_key in with_tokens for each in by_scope[0])
-        near = maxsims(query.tokens, with_tokens, own)
-    return Nearness(cosines if query.tuned is None else query.tuned.cosines(cosines), near)
+        matches = maxsims(query.tokens, with_tokens, own)
+    return Nearness(cosines if query.tuned is None else query.tuned.cosines(cosines), matches)
 
 
 def _exclude(
     conn: Reading, excluded_key: int, candidates: list[SearchCandidate]
 ) -> list[SearchCandidate]:
-    """Return *candidates* without one memory, and without its words in its neighbours' contexts."""
+    """Return *candidates* without one memory, and without its words in neighbours' contexts."""
     to_next, to_last = caches.context_parts(conn, excluded_key)
     remaining = []
     for candidate in candidates:
@@ -306,8 +307,7 @@ def _exclude(
 def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:
     """Return *items* with each summary, once, in place of the sources that it supersedes.
 
-    Where the scope shows sources, those that a visible summary supersedes stand for themselves, and
-    for the summary, which a filter may have found, too.
+    If the scope shows sources, they stay, and summaries that they belong to are left out.
     """
     hidden = [
         item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden

@@ -1,15 +1,18 @@
-"""The times of a question and of memories: date its event, fit memories, find where work stopped.
+"""Times of questions and memories: events as dates, matching, plans, and where work stopped.
 
-``event_periods``: "before the release" is dated by the memory that tells of the release. A memory
-tells of an event if it holds every word of it. One that asks, or that itself only dates something
-by the event ("frozen until the release"), does not. Where no memory tells of it, the question is
-treated as naming no time (decision 0209).
+``event_periods`` dates an event that a question names. For "before the release" it looks for a
+memory about the release: one that has every word of the event, and that neither asks nor only
+mentions it as a date ("frozen until the release"). If there is none, the question is treated as one
+without a time (decision 0209).
 
-``fit_times``: a memory's time is when it happened, else when it was stored. A calendar date ("in
-May 2023") is matched as ``date``, which the ranker and its gate were fitted with. Any other period
-("last week", "since then"), and times named in the memory's own text, are matched as ``period``,
-which reorders what the gate lets pass and does not open it. A period without candidates has no
-effect.
+``fit_times`` matches memories to the times of a question. A memory's time is when it happened, or
+else when it was stored. Calendar dates ("in May 2023") become the feature ``date``, with which the
+ranker and its gate were fitted. Other periods ("last week", "since then") and times in the memory's
+own text become ``period``, which reorders memories after the gate and never opens it. A period
+without candidates has no effect.
+
+``find_plans`` answers "what is planned this week?", and ``asks_for_last_session`` recognises "where
+did we leave off?".
 """
 
 from __future__ import annotations
@@ -41,14 +44,14 @@ Stem = Callable[[str], list[str]]
 def event_periods(
     conn: Reading, scopes: Sequence[SearchScope], text: str, stem: Stem
 ) -> tuple[Period, ...]:
-    """Return the periods beside the events that the question *text* names, where they are known."""
+    """Return the periods before, after or at the events of the question *text* that are known."""
     if "?" not in text or len(text) > QUESTION_CHARS_MAX:
         return ()
     named = find_events(text)
     if not named or asks_ahead(text):
         return ()
-    found_periods = (_event_period(conn, scopes, event, stem) for event in named)
-    return tuple(period for period in found_periods if period is not None)
+    periods = (_event_period(conn, scopes, event, stem) for event in named)
+    return tuple(period for period in periods if period is not None)
 
 
 def _event_period(
@@ -72,7 +75,7 @@ def _event_period(
 
 
 def tells_of(own: str, terms: frozenset[str], stem: Stem) -> bool:
-    """Return whether a memory of the text *own* tells of what *terms* name."""
+    """Return whether a memory of the text *own* is about the event named by the stems *terms*."""
     if own.rstrip().endswith("?") or not terms <= frozenset(stem(own)):
         return False
     dating = (
@@ -82,7 +85,7 @@ def tells_of(own: str, terms: frozenset[str], stem: Stem) -> bool:
 
 
 class EventTime(NamedTuple):
-    """When an event was: the period that its memory names, or else the moment of the memory."""
+    """The time of an event: the period that its memory names, or else the memory's own time."""
 
     begin_us: int
     end_us: int
@@ -90,7 +93,7 @@ class EventTime(NamedTuple):
 
 
 def event_time(candidate: SearchCandidate) -> EventTime:
-    """Return when the event of *candidate* was: as its text says, if that names one time."""
+    """Return the time of the event in *candidate*: the one that its text names, if exactly one."""
     moment_us = candidate.moment_us
     times = [
         period
@@ -103,7 +106,7 @@ def event_time(candidate: SearchCandidate) -> EventTime:
 
 
 def _period_beside(side: Side, times: Sequence[EventTime]) -> Period | None:
-    """Return the period on *side* of the event; None where *times* are those of several events."""
+    """Return the period on *side* of the event; None if *times* are of several events."""
     begins = [time.begin_us for time in times]
     if max(begins) - min(begins) > SAME_EVENT_US:
         return None
@@ -122,7 +125,7 @@ def _period_beside(side: Side, times: Sequence[EventTime]) -> Period | None:
     return Period(0, 0, low_us, high_us, grain, begin_us, bounds=True, by_event=True)
 
 
-# How well a memory's time fits. Pure.
+# Matching the times of memories to those of a question. Pure.
 
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -135,10 +138,10 @@ EDGE_US = {
     Grain.QUARTER: 14 * DAY_US,
     Grain.YEAR: 14 * DAY_US,
 }
-"""How far outside a period a memory still half fits: words of time are seldom exact."""
+"""Distance outside a period within which a memory still fits by half: people are seldom exact."""
 NEAR_FIT = 0.5
-WIDE_FIT = 0.5  # an open period, a whole year or the day of an event tells less
-LATEST_YEAR_FIT = 0.3  # for a month of the latest year, where no year is named
+WIDE_FIT = 0.5  # of an open period, a whole year, or the day of an event, which say less
+LATEST_YEAR_FIT = 0.3  # of a month that is named without its year
 
 
 class Fit(NamedTuple):
@@ -155,7 +158,7 @@ def fit_times(asked: Sequence[Period], candidates: Sequence[SearchCandidate]) ->
 
 
 def _decisive(asked: Sequence[Period]) -> Sequence[Period]:
-    """Return the periods to match: in "last week, on 8 May 2023" the date decides."""
+    """Return the periods to match: only the dates, if there are any ("last week, on 8 May")."""
     dated = [period for period in asked if _is_dated(period)]
     return dated or asked
 
@@ -184,15 +187,12 @@ def contain_moment(asked: Sequence[Period], moment_us: int) -> bool:
 
 
 def names_time(asked: Sequence[Period], fit: float) -> bool:
-    """Return whether a memory whose period fits so well lies in a time *asked*, not just near it.
-
-    It tells of that time where it did not happen then.
-    """
+    """Return whether the value *fit* of ``period`` means within a time *asked*, not just near."""
     return fit > NEAR_FIT * max(map(_full_fit, asked), default=math.inf)
 
 
 def _inside(asked: Period, begin_us: int, end_us: int) -> float:
-    """Return how well a span of time lies within *asked*; a moment has no length."""
+    """Return how well the span lies within *asked*, from 0 to 1; a moment begins where it ends."""
     full = _full_fit(asked)
     if _contains(asked.from_us, asked.to_us, begin_us, end_us):
         return full
@@ -216,9 +216,9 @@ def _contains(low: int | None, high: int | None, begin_us: int, end_us: int) -> 
 
 
 def _overlap(asked: Period, period: Period) -> float:
-    """Return how well a time named in a memory fits: a day within the month that is asked about.
+    """Return how well a time named in a memory fits *asked*: a day fits within its month.
 
-    A date with a year is matched by such dates only: "last Friday" in a memory misled.
+    A question with a year is matched only by dates with a year: others ("last Friday") misled.
     """
     if _is_dated(asked) and not _is_dated(period):
         return 0.0
@@ -233,11 +233,10 @@ def _overlap(asked: Period, period: Period) -> float:
     )
 
 
-# What is planned: "what is on this week?".
+# Plans: "what is on this week?" (decision 0367).
 #
-# It has hardly a word of what answers it, and this was said at any time before ("the dentist is
-# next Friday"). So the latest memories that name a time are read, as meant on the day that they
-# are of (decision 0367).
+# The question shares hardly a word with its answers, which can be of any earlier day ("the dentist
+# is next Friday"). So the latest memories that name a time are read, relative to their own day.
 
 
 PLAN_ROWS = 128  # of the latest that name a time; as many as other questions have candidates
@@ -254,7 +253,7 @@ _DAYS_MAX = 31  # of a period whose days are looked for as "2026-12-04"
 
 
 def find_plans(conn: Reading, scope: SearchScope, asked: Sequence[Period]) -> tuple[int, ...]:
-    """Return the memories that name a time within one *asked* about, the soonest first."""
+    """Return the keys of memories that name a time within one of *asked*, the soonest first."""
     days = [day for period in asked for day in _list_days(period)]
     match = fulltext.match_query([*_PLAN_WORDS, *days], scope.owners)
     keys = fulltext.search_latest(conn, match, PLAN_ROWS)
@@ -273,7 +272,7 @@ def find_plans(conn: Reading, scope: SearchScope, asked: Sequence[Period]) -> tu
 
 
 def _list_days(period: Period) -> list[str]:
-    """Return the days of *period* as they are written by number; none of a long one."""
+    """Return the days of *period* as ISO dates to search for; none if it is longer than a month."""
     low_us, high_us = period.from_us, period.to_us
     if low_us is None or high_us is None or high_us - low_us > _DAYS_MAX * DAY_US:
         return []
@@ -281,10 +280,11 @@ def _list_days(period: Period) -> list[str]:
 
 
 def _begins_within(asked: Period, time: Period, moment_us: int) -> list[int]:
-    """Return when *time*, named at a moment, begins in *asked*: once for each reading of it.
+    """Return the begins of *time* within *asked*, one for each reading of an ambiguous time.
 
-    What was over at that moment was no plan. Of a longer time that is asked about, neither is what
-    was said of that day: "I fixed it today".
+    *moment_us* is the time of the memory that names *time*. What was over then is no plan. If
+    *asked* is longer than a day, neither is what the memory says of its own day ("I fixed it
+    today").
     """
     if time.bounds:
         return []
@@ -301,16 +301,16 @@ def _begins_within(asked: Period, time: Period, moment_us: int) -> list[int]:
     ]
 
 
-# Where the work stopped: "where did we leave off?", "what is still to do?".
+# The last session: "where did we leave off?", "what is still to do?".
 #
-# Such a question has hardly a word of what answers it, and one memory does: the digest of the last
-# session, which tells how it ended and what it left open. What else answers by its words comes
-# after it, for "where were we?" may be asked of a holiday. In a project that is its own last
-# session; outside of any the last ones of all.
+# The question shares hardly a word with its answer, the digest of the last session, which says how
+# it ended and what is open. So that digest comes first. Others that match by their words follow,
+# because "where were we?" may be about a holiday. A project has its own last session; without a
+# project the last sessions of all count.
 
 
 SESSIONS_MAX = 3
-"""So many digests answer where nobody says of which project."""
+"""Number of digests that answer outside of a project."""
 _ASKING_CHARS_MAX = 120  # a longer text asks for more than that
 
 _WE = r"(?:we|i|you|you and i)"

@@ -32,23 +32,23 @@ class Ranked:
     passes: bool = True
     """Whether the gate lets its kind answer."""
     bar: float = 0.0
-    """The least relevance for which its kind is worth a place in this answer."""
+    """The lowest relevance with which a memory of its kind is selected for this answer."""
 
 
 NOW_BOOST = 1.0  # added to the score of the newest of the best, for a question about now
-IN_TIME = 0.5  # relevance of what lies within a time when the question names nothing else
+IN_TIME = 0.5  # relevance of a memory within the time of a question that names nothing else
 IN_TIME_ENTRIES = 8
-DIGEST_RELEVANCE = 0.9  # of the digests that tell where the work stopped, where that is asked
-_THEN, _NAMED = 3.0, 2.0  # fits above any other: it happened then, its text names that time
+DIGEST_RELEVANCE = 0.9  # of the digests that answer "where did we leave off?"
+_THEN, _NAMED = 3.0, 2.0  # fits above any other: it happened at that time, its text names that time
 DECIDES = frozenset(("decision", "correction", "constraint", "preference"))
 PROJECT_BOOST = 0.5  # added to the score of memories of the active project (SPEC D1)
-LATELY_BOOST = 1.5  # added for a request, to what a nap composed just now in that project
+LATELY_BOOST = 1.5  # added for a request to a memory of a nap of that project, as of now
 LATELY_US = 3 * DAY_US  # half-life of that boost
-OTHERS_MIN = 0.02  # of the share that the others have, in a relevance
+OTHERS_MIN = 0.02  # lower bound of the other candidates' share, in the calibration
 NOTE_BAR = 0.055
-"""The bar of notes, which belong to no session, however sure the gate is.
+"""The bar of notes, which belong to no session. It does not depend on the gate.
 
-A note holds its answer whole; a turn is one of several that do (decisions 0196, 0322).
+A note contains its answer as a whole, while several turns share theirs (decisions 0196, 0322).
 """
 
 
@@ -61,11 +61,10 @@ def rank(
     mode: SearchMode = SearchMode.HYBRID,
     project_id: str | None = None,
 ) -> list[Ranked]:
-    """Return the candidates best first; ties by time, newest first, then by id.
+    """Return the candidates best first; ties are ordered by time, newest first, then by id.
 
-    Memories of *project_id* are lifted.
-    In mode dense the score is the cosine (S1), in mode words the saturated BM25, and candidates
-    without any of the words are left out.
+    Memories of *project_id* get ``PROJECT_BOOST``. In mode dense the score is the cosine (S1). In
+    mode words it is the saturated BM25, without candidates that have none of the words.
     """
     scored = _score_all(measured, weights, mode, project_id)
     if mode is not SearchMode.HYBRID:
@@ -80,12 +79,11 @@ def rank_with_gate(
     project_id: str | None = None,
     request_us: int | None = None,
 ) -> tuple[list[Ranked], float]:
-    """Return the candidates best first, each judged by its gate, and the larger gate probability.
+    """Return the candidates best first, each judged by its gate, and the highest gate probability.
 
-    With vectors, memories that naps composed have weights, a calibration and a gate of their own,
-    and those that are not embedded yet those of words; all are merged by relevance (decisions 0099,
-    0100, 0242). *request_us* is the time of a request, None for a question. Modes that name a
-    retriever have no gate.
+    Memories of naps, and memories without a vector yet, have their own weights, calibration and
+    gate. All kinds are merged by relevance (decisions 0099, 0100, 0242). *request_us* is the time
+    of a request, None for a question. Modes other than hybrid have no gate.
     """
     if mode is not SearchMode.HYBRID:
         return rank(measured, weights, mode, project_id), 1.0
@@ -101,8 +99,8 @@ def rank_with_gate(
     for candidates, table in kinds:
         moment_us = request_us if table is COMPOSED else None
         scored = _score_all(candidates, table, mode, project_id, moment_us)
-        # A few notes, or a few that wait for their vectors, are no small store; what naps composed
-        # may be few beside what was told.
+        # The gate is stricter in a small store. A few notes or pending memories do not make the
+        # store small; memories of naps are counted by themselves.
         count = None if table is COMPOSED else len(measured)
         of_kind, chance = _calibrate(scored, table, project_id, timed=True, count=count)
         items += of_kind
@@ -114,13 +112,15 @@ def rank_with_gate(
 def rank_by_time(
     items: Sequence[Ranked], asked: Question, project_id: str | None = None
 ) -> list[Ranked]:
-    """Rank *items* for a question that names only a time: what lies within it answers.
+    """Rank *items* for a question that names only a time: memories within that time answer.
 
-    First what happened then, after it what names that time. What lies beside it answers where
-    nothing lies in it, and what is not of *project_id* where nothing of that project does; so does
-    what decides nothing where decisions are asked for. Of each session the first, then the second,
-    and so on: its digest first, then what naps composed, then the important, then the newest.
-    Nothing else tells them apart, so each of the few gets the same relevance.
+    Memories of that time come first, then those whose text names it. Memories near it answer only
+    if there are none within it. Memories of other projects answer only if *project_id* has none,
+    and for a question about decisions, others only if there are no decisions.
+
+    The first memory of each session is followed by the second of each, and so on. Within a session
+    the digest comes first, then memories of naps, then by importance and time. All get the same
+    relevance, since nothing else tells them apart.
     """
     fits = [(_time_fit(item, asked), item) for item in items]
     inside = [(fit, item) for fit, item in fits if fit >= IN_TIME]
@@ -144,13 +144,13 @@ def rank_by_time(
 
 
 def put_digests_first(items: Sequence[Ranked], digests: Sequence[int]) -> list[Ranked]:
-    """Return *items* with the *digests* first, in their order: they answer in any case."""
+    """Return *items* with the *digests* first, in their order; they pass the gate in any case."""
     answers, others = _split(items, digests, DIGEST_RELEVANCE)
     return [*answers, *others]
 
 
 def put_plans_first(items: Sequence[Ranked], plans: Sequence[int]) -> list[Ranked]:
-    """Return *items* with the *plans* first, in their order: they answer, and nothing else does."""
+    """Return *items* with the *plans* first, in their order; no other memory passes the gate."""
     answers, others = _split(items, plans, IN_TIME)
     return [*answers, *(replace(item, passes=False) for item in others)]
 
@@ -158,7 +158,7 @@ def put_plans_first(items: Sequence[Ranked], plans: Sequence[int]) -> list[Ranke
 def _split(
     items: Sequence[Ranked], keys: Sequence[int], relevance: float
 ) -> tuple[list[Ranked], list[Ranked]]:
-    """Return those of *keys*, which answer in any case with *relevance*, and the less likely."""
+    """Return the items of *keys* with *relevance* and no bar, and the others with at most it."""
     by_key = {item.measured.candidate.memory_key: item for item in items}
     answers = [by_key[key] for key in keys if key in by_key]
     others = [item for item in items if item.measured.candidate.memory_key not in keys]
@@ -169,7 +169,7 @@ def _split(
 
 
 def _time_fit(item: Ranked, asked: Question) -> float:
-    """Return _THEN for what happened in a time *asked* about, _NAMED for what names it."""
+    """Return _THEN if the memory is of a time of the question, _NAMED if its text names one."""
     features = item.measured.features
     if contain_moment(asked.times, item.measured.candidate.moment_us):
         return _THEN
@@ -183,8 +183,9 @@ def _session_by_session(items: Sequence[Ranked]) -> list[Ranked]:
     counts: Counter[int] = Counter()
     places = []
     for item in items:
-        its = item.measured.candidate
-        session = -its.memory_key if its.session_key is None else its.session_key
+        candidate = item.measured.candidate
+        own_place = -candidate.memory_key  # a memory without a session is a session of its own
+        session = own_place if candidate.session_key is None else candidate.session_key
         places.append(counts[session])
         counts[session] += 1
     return [item for _, item in sorted(zip(places, items, strict=True), key=itemgetter(0))]
@@ -231,12 +232,12 @@ def _calibrate(
     timed: bool = False,
     count: int | None = None,
 ) -> tuple[list[Ranked], float]:
-    """Return the candidates of one kind with their probabilities, and the gate's probability.
+    """Return the candidates of one kind with their relevance, and the gate's probability.
 
-    *count* is how many candidates the store brought, if not only these.
-    With *timed*, memories within a period that is asked about are lifted as by a date, and for a
-    question about now the newer of the best. Only after the gate, which was fitted without it: a
-    period that fits many memories does not answer.
+    *count* is the number of all candidates, if there are others than these. With *timed*, memories
+    within a period of the question get the weight of a date, and for a question about now newer
+    memories are lifted. This happens after the gate, which was fitted without it: a period that
+    fits many memories says nothing about whether one of them answers.
     """
     if not scored:
         return [], 0.0
@@ -267,7 +268,7 @@ def _calibrate(
 
 
 def _newer_first(scored: Sequence[Scored]) -> list[Scored]:
-    """Return *scored* with the best lifted, the newer the more, by the rank of their days."""
+    """Return *scored* with the best raised by up to NOW_BOOST, by the rank of their days."""
     best = scored[:GATE_TOP]
     days = [item.candidate.moment_us // DAY_US for _, item in best]
     order = {day: at for at, day in enumerate(sorted(set(days)))}
@@ -280,9 +281,9 @@ def _newer_first(scored: Sequence[Scored]) -> list[Scored]:
 
 
 def answer_bar(weights: Weights, chance: float) -> float:
-    """Return the relevance that an entry needs when the gate's probability is *chance*.
+    """Return the relevance that a memory needs if the gate's probability is *chance*.
 
-    Infinite below ``quiet``: a request without ``top_k`` gets nothing rather than something.
+    It is infinite below ``quiet``: a request without ``top_k`` then gets no memories.
     """
     if chance < weights.quiet:
         return math.inf
@@ -292,10 +293,7 @@ def answer_bar(weights: Weights, chance: float) -> float:
 def calibration(
     scores: Sequence[float], gate_signals: Mapping[str, float], weights: Weights
 ) -> tuple[dict[str, float], list[dict[str, float]]]:
-    """Return the features of ``CALIBRATION`` that all *scores* share, and those of each.
-
-    *scores* begin with the best.
-    """
+    """Return the features of ``CALIBRATION`` that all *scores*, best first, share, and each's."""
     best = scores[0]
     total = math.log(sum(math.exp(score - best) for score in scores))
     chance = weights.gate_logit(gate_signals)
@@ -325,17 +323,17 @@ def _lift(candidate: SearchCandidate, project_id: str, request_us: int | None) -
 
 
 def gate(items: Sequence[Ranked], weights: Weights, project_id: str | None = None) -> float:
-    """Return the probability that the ten best hold an answer; 0 when there is no candidate."""
+    """Return the probability that one of the ten best answers; 0 without candidates."""
     return logistic(weights.gate_logit(signals(items, project_id))) if items else 0.0
 
 
 def signals(items: Sequence[Ranked], project_id: str | None = None) -> dict[str, float]:
-    """Return the gate's features, of *items* best first.
+    """Return the gate's features of *items*, best first.
 
-    The best cosine and cover of all, features of the best candidate, the spread of the ten best,
-    and whether the question has names that no candidate holds. In a small store the best is less
-    near by chance and hardly holds a word of the question: ``few`` is 1 for a store of one memory,
-    0 from MANY on. ``project`` is 1 if the nearest by cosine is of *project_id*;
+    They are the highest cosine and cover, features of the best candidate, the spread of the ten
+    best scores, and the share of the question's names that no candidate has. ``few`` corrects them
+    for small stores, where the best match by chance is worse: it is 1 for one memory and 0 from
+    MANY on. ``project`` is 1 if the candidate with the highest cosine is of *project_id*.
     ``unsaid``, for the calibration, is the share of the ten best without a speaker.
     """
     return _signals([(item.score, item.measured) for item in items], project_id)
