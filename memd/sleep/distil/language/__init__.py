@@ -1,1 +1,1 @@
-"""Words and signs by which it is told what a sentence does, in several languages."""
+"""Patterns and word lists that classify sentences, in several languages."""

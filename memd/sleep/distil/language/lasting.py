@@ -1,9 +1,8 @@
-"""Wishes by their make: a word that says how long or where they hold, and one that instructs.
+"""Recognise standing wishes by their form: a scope in time or place, plus an instruction.
 
-"In future", "whenever", "in this repo" hold beyond the day; an order, "should", "no X" or
-"we do" instructs. Each alone is in many sentences of the moment; both in one are a wish,
-whatever it is about. What points at the hour ("yet", "this time", "tomorrow") is none.
-Pure.
+The scope is a phrase like "in future", "whenever" or "in this repo". The instruction is an order,
+"should", "no X" or "we do". One of them alone is common in ordinary requests; both together are a
+standing wish. Sentences about the current moment ("yet", "this time", "tomorrow") are none. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from memd.sleep.distil.language.signs import words
 from memd.text.alternations import Phrases
 
-# "We never exceed 80 columns" is no past.
+# Present tense verbs in "-ed": "we never exceed 80 columns".
 _PRESENT_ED = r"(?:(?:ex|pro|suc)ceed|embed|feed|heed|need|seed|shed|speed|bleed|breed|wed|weed)\b"
 _PAST = (
     rf"(?:(?!{_PRESENT_ED})\w+ed|got|had|did|was|were|saw|came|went|made|said|thought|knew|found|took"
@@ -19,30 +18,34 @@ _PAST = (
     r"|grew|held|learnt|taught|understood|told|meant|wore|broke|began|sent|sold|fell|became)"
 )
 NOT_PAST = rf"(?! {_PAST}\b)"
-"""Behind "we never": what somebody did is told, what they do is how they work."""
+"""Follows "we never": a past tense verb reports an event, a present one states a rule."""
+# Words that may open a sentence: "and", "ok please".
 LEAD = r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|then|oh|yes|note|fyi)\W+)*"
-# Verbs of how something is done; those of one task ("fix", "move") are orders of the day.
+# Verbs of manner ("use", "name"); verbs of a single task ("fix", "move") are excluded.
 _MANNER = (
     r"(?:use|keep|prefer|avoid|treat|call|name|write|phrase|spell|format|quote|cite|answer|reply"
     r"|leave|follow|stick|stay|respect|honou?r|assume|expect|favou?r|limit|target|round|sort"
     r"|put|store|give|say|ask|tell|mention|include|mark|tag|label)"
 )
+# Marks an instruction: "should", "don't", "no", "make sure".
 _INSTRUCTS = (
     r"(?:must|should|shall|ought to|needs? to|ha(?:s|ve) to|don't|do not|never|always|no"
     r"|please|make sure|ensure|(?:is|are) (?:to be|not to)|(?:goes|go|gets?|belongs?) )"
 )
+# A scope in time: "in future", "from now on".
 SPAN = (
     r"(?:in (?:the )?future|for the future|from (?:now|here|today|this point) on(?:wards?)?"
     r"|from here on(?: out)?|henceforth|(?:going|moving) forwards?|at all times"
     r"|under no circumstances|as a (?:general )?rule|by convention|on principle|in general"
     r"|generally|no matter what|whatever you do)"
 )
+# A scope in place: "everywhere", "in this repo", "in our tests".
 HELD = (
     r"(?:throughout|everywhere|across the (?:board|project|repo\w*|code ?base)"
     r"|in (?:this|our|my|all|all of our|any of our) (?:repo\w*|projects?|code ?base|team|company"
     r"|house|shop|files?|texts?|docs?|documents?|documentation|tables?|reports?|e?mails?|tests?))"
 )
-_MADE = (
+_WISH_FORMS = (
     # "In future, leave the generated files alone"; "dates should be ISO going forward"
     rf"{LEAD}{SPAN}[,:]? (?!(?:it|that|this|is|are|was|i'll|we'll|will|there|speaking|perhaps"
     r"|maybe|might|(?:we|i|you|they) (?:will|can|could|may|might|would|was|were)"
@@ -71,7 +74,7 @@ _MADE = (
     r"|(?:prefer|favou?r|choose|value) (?!(?:this|that|it)\b)[^.?]{3,80} over \w+"
     r"|(?:stay|keep) (?:away|out|off)(?: (?:from|of))? (?!(?:this|that|it|me)\b)\w+"
     r"|(?:our|my) \w+(?: team)? insists? on\b)",
-    # Whose way it is
+    # "That's our convention", "our style", "we stick to"
     r"\b(?:it'?s|this is|that'?s|as) (?:our|my|the team's|a|the) (?:\w+ )?(?:convention|policy|rule"
     r"|practice|habit|standard|custom|guideline|way)\b",
     r"\bthat(?:'s| is) how (?:we|i) (?:work|do|like|want)\b",
@@ -80,21 +83,22 @@ _MADE = (
     r"\b(?:we|i) (?:\w+ly )?(?:stick to|tend to|stand by|insist on|only ever)\b",
     r"\bwhen (?:i|we) (?:say|write|ask for|mention)\b[^?]{0,200},"
     r" (?:i|we|it|that) (?:means?|want|expect)",
-    # How somebody wants to be dealt with
+    # "Be patient with me", "not a fan of emojis", "clarity beats speed"
     rf"{LEAD}(?:please )?be (?:\w+ ){{1,3}}(?:with|to|about|in|when|towards?)\b",
     r"\bnot (?:a|much of a|really a) (?:\w+ )?(?:fan|believer|friend) (?:of|in)\b",
     r"\bi(?:'m| am) (?:allergic to|a (?:big |great )?(?:fan|believer|friend) (?:of|in))\b",
     r"\b\w+ (?:beats|trumps|wins over|comes before) \w+(?=\W*$)",
 )
-_MAKES = Phrases("|".join(f"(?:{one})" for one in _MADE))
+_WISH_FORM = Phrases("|".join(f"(?:{form})" for form in _WISH_FORMS))
+# Only about the current moment or one thing at hand: "right now", "this time", "on this page".
 _MOMENT = words(
-    # "Nothing is rolled out yet" is a state, and the reason of much.
+    # "Nothing is rolled out yet" is a lasting state, and the reason for many decisions.
     r"(?<!rolled out )(?<!released )(?<!in production )(?<!launched )(?<!users )yet(?=\W*$|,)",
     r"(?:right|just|not|until) now",
-    # "Since today" begins what lasts.
+    # "Since today" starts something that lasts.
     r"(?<!since )(?<!as of )(?<!from )(?<!starting )today(?! and (?:always|every))",
     r"tonight|tomorrow",
-    # The hour, in other languages
+    # The current moment, in other languages
     r"(?<!ab )(?<!seit )heute|gerade|grad|diesmal|dieses mal|vorhin"
     r"|ich schau erst|nicht (?:vergessen|lange)"
     r"|(?:zeig|gib|schick) mir bitte nur",
@@ -115,17 +119,17 @@ _MOMENT = words(
 )
 
 
-def lasts(spoken: str) -> bool:
-    """Return whether a sentence that asks nothing is a wish by its make, as it is *spoken*.
+def has_wish_form(spoken: str) -> bool:
+    """Return whether a statement, in its spoken form, has the form of a standing wish.
 
-    >>> lasts("in future, leave the lock file alone"), lasts("leave the lock file alone")
+    >>> has_wish_form("in future, leave the lock alone"), has_wish_form("leave the lock alone")
     (True, False)
     """
-    return _MAKES.search(spoken) is not None
+    return _WISH_FORM.search(spoken) is not None
 
 
 def is_of_the_moment(spoken: str) -> bool:
-    """Return whether a sentence points at the hour, or at one of the things at hand.
+    """Return whether a sentence is only about the current moment or one thing at hand.
 
     >>> is_of_the_moment("please don't commit yet"), is_of_the_moment("please don't commit")
     (True, False)
@@ -133,7 +137,7 @@ def is_of_the_moment(spoken: str) -> bool:
     return _MOMENT.search(spoken) is not None
 
 
-# Not what holds as long as the work does: "in this repo", "this kind of file".
+# "In that loop", "line 3", "option B"; but not what lasts as long as the work: "in this repo".
 _AT_HAND = Phrases(
     r"\b(?:(?:in|for|on|of|with|at|over|to|from|about|into|by|under) (?:this|that|these|those)"
     r" (?!(?:repo\w*|projects?|code ?bases?|teams?|company|house\w*|apps?|workspaces?|machines?"
@@ -145,7 +149,7 @@ _AT_HAND = Phrases(
 
 
 def points_at_hand(spoken: str) -> bool:
-    """Return whether a sentence names one of the things at hand.
+    """Return whether a sentence points to one of the things at hand.
 
     >>> points_at_hand("no logging in that loop"), points_at_hand("no logging in this project")
     (True, False)
@@ -153,8 +157,8 @@ def points_at_hand(spoken: str) -> bool:
     return _AT_HAND.search(spoken) is not None
 
 
-# "In May we decided", "the team has agreed", but no case ("if we decided") and no step of the
-# day ("I decided to try it").
+# "In May we decided", "the team has agreed"; but not a condition ("if we decided") or a step of
+# the current work ("I decided to try it").
 _DECIDED = Phrases(
     r"^\W*(?:(?!(?:if|when|once|unless|whether|why|what|which|because|since|had)\b)"
     r"[\w']+\W+){0,4}?"
@@ -183,7 +187,7 @@ _IT_IS = Phrases(
 
 
 def states_decision(plain: str) -> bool:
-    """Return whether a sentence says in so many words that something was decided.
+    """Return whether a sentence says explicitly that something was decided.
 
     >>> states_decision("We agreed to drop Python 3.9."), states_decision("I decided to try it")
     (True, False)
@@ -193,16 +197,17 @@ def states_decision(plain: str) -> bool:
     return _DECIDED.match(plain) is not None or _IT_IS.match(plain) is not None
 
 
-# Wishes that are put as questions: "could you always ...?", "kannst du künftig ...?". The word that
-# makes it a rule has to belong to what the assistant is to do. Behind "why" or "that" it belongs to
-# what is asked about, behind a thing to what is to be built ("make the dialog always stay open").
+# Standing wishes in the form of a question: "could you always ...?", "kannst du künftig ...?". The
+# word that makes it a rule must apply to the assistant. After "why" or "that" it belongs to the
+# subject of the question, after a noun to what is to be built ("make the dialog always stay open").
 _YOU = (
     r"(?:(?:can|could|will|would) (?:you|u|ya)(?: be so kind as to)?"
     r"|(?:would it be|is it) possible (?:for you )?to|(?:any chance|do you think) you (?:can|could)"
     r"|(?:might|may|can|could) i ask (?:you to|that you))"
     r"(?: (?:please|pls|plz|just|also|maybe|kindly))*"
 )
-_REST = (
+# Up to 200 characters without a word that would move the rule to another clause.
+_REQUEST_REST = (
     r"(?:(?!\b(?:why|whether|if|how|what|where|which|who|that|so|until|fix|find|look|see"
     r"|explain)\b)"
     r"[^?]){0,200}"
@@ -217,18 +222,18 @@ _ASKS_ENGLISH = (
     rf"{_YOU} (?:mind )?(?:always|never|not|quit|avoid(?:ing)?|refrain|no longer"
     r"|stop(?:ping)? (?:it )?(?:\w+ly )?(?:\w+ing|with))",
     rf"{LEAD}{_YOU}\b(?:(?!\b(?:why|whether)\b)[^?]){{0,200}}\b{SPAN}",
-    rf"{LEAD}{_YOU}\b{_REST}\b(?:{_EACH_TIME}|(?:always|every ?time|each time)(?=\W*$))",
-    rf"{LEAD}{_YOU}\b{_REST}, (?:please )?(?:always|never)",
+    rf"{LEAD}{_YOU}\b{_REQUEST_REST}\b(?:{_EACH_TIME}|(?:always|every ?time|each time)(?=\W*$))",
+    rf"{LEAD}{_YOU}\b{_REQUEST_REST}, (?:please )?(?:always|never)",
     rf"{LEAD}(?:{_YOU}|(?:can|could) we)\b"
     r"(?:(?!\b(?:why|whether|if|how|what)\b)[^?]){0,200}\b(?:to|we|you|i)"
     rf" (?:always|never){NOT_PAST}",
     rf"{LEAD}{_YOU} (?:mind )?(?:\w+ly )?ask(?:ing)?(?: me| us)?(?: first)? before",
     rf"{LEAD}{_YOU} remember (?:that|i|i'm|we|my|our)",
     rf"{LEAD}(?:can|could) we (?:please )?(?:(?:make sure|agree)\b[^?]{{0,200}}"
-    rf"\b(?:{SPAN}|{_EACH_TIME})|(?:have|keep|use)\b{_REST}\b(?:{SPAN}|{_EACH_TIME}))",
+    rf"\b(?:{SPAN}|{_EACH_TIME})|(?:have|keep|use)\b{_REQUEST_REST}\b(?:{SPAN}|{_EACH_TIME}))",
 )
-# Of each language: how "you" are asked, what a rule is told by, and behind which words it belongs
-# to something else.
+# For each language: the polite form ("kannst du"), the words that make a rule, and the words after
+# which a rule word belongs to something else.
 _ASKS_OTHERS = (
     (
         r"(?:kannst|könntest|würdest|magst) du|können wir|könnten sie",
@@ -280,28 +285,28 @@ _ASKS_OTHERS = (
 )
 
 
-def _polite(you: str, rule: str, other: str) -> str:
-    """Return the pattern of a wish of *you* in which a *rule* stands behind none of *other*."""
+def _polite_wish(you: str, rule: str, other: str) -> str:
+    """Return the pattern of *you* and *rule* in either order, without *other* between them."""
     rest = rf"(?:(?!\b(?:{other})\b)[^?]){{0,200}}"
     return rf"(?:{rule}),? (?:\w+ ){{0,2}}(?:{you})|(?:{you})\b{rest}\b(?:{rule})"
 
 
-_ASKED = words(*_ASKS_ENGLISH, *(_polite(*parts) for parts in _ASKS_OTHERS))
+_ASKED = words(*_ASKS_ENGLISH, *(_polite_wish(*parts) for parts in _ASKS_OTHERS))
 
 
-def asks_to_last(spoken: str) -> bool:
-    """Return whether a question is a polite wish for all times to come, as it is *spoken*.
+def asks_for_rule(spoken: str) -> bool:
+    """Return whether a question, in its spoken form, is a polite standing wish.
 
-    >>> asks_to_last("could you always give the units?"), asks_to_last("is it always metres?")
+    >>> asks_for_rule("could you always give the units?"), asks_for_rule("is it always metres?")
     (True, False)
-    >>> asks_to_last("can you see why it always gives metres?")
+    >>> asks_for_rule("can you see why it always gives metres?")
     False
     """
     return _ASKED.search(spoken) is not None
 
 
-# "Always" and "never" make a wish of what somebody wants, and a report of what happens to them.
-_BEFALLS_ENGLISH = (
+# "Always" and "never" with a verb of an event make a report, not a wish: "it always fails".
+_REPEATED_ENGLISH = (
     r"(?<!you )(?:always|never|constantly|every ?time|each time)(?: \w+ly)?"
     r" (?:gets? (?:an?|the|this|that|these|no|\d|stuck)|(?:sees?|hits?) (?:an?|the|this|that|no|\d)"
     r"|receives?|ends? up|runs? into|loses?|fails?|crash(?:es)?|hangs?|freez\w+|times? out"
@@ -310,7 +315,7 @@ _BEFALLS_ENGLISH = (
     # "I never looked", but not "I never liked tabs"
     rf"(?:i|we) never (?!(?:liked|loved|wanted|enjoyed|cared|needed)\b){_PAST}",
 )
-_VERBS = (
+_EVENT_VERBS = (
     # German, Dutch
     r"bekomm\w+|krieg\w*|funktionier\w+|lädt|stürzt|hängt|kommt|erscheint|passiert|crasht|bricht"
     r"|scheitert|dauer(?:t|n)|zeigt|geht(?:'s| es| das)|gehts|kommen|werkt|laadt|verschijnt|komt",
@@ -327,57 +332,64 @@ _OFTEN = (
     r"immer|ab jetzt|nie(?:mals)?|toujours|jamais|siempre|nunca|sempre|mai|altijd|nooit|всегда"
     r"|никогда"
 )
-_BEFALLS_OTHERS = (
-    rf"(?:{'|'.join(_VERBS)})\b[^.,?!]{{0,40}}\b(?:{_OFTEN})",
-    rf"(?:{_OFTEN})\b[^.,?!]{{0,25}}\b(?:{'|'.join(_VERBS)})",
+_REPEATED_OTHERS = (
+    rf"(?:{'|'.join(_EVENT_VERBS)})\b[^.,?!]{{0,40}}\b(?:{_OFTEN})",
+    rf"(?:{_OFTEN})\b[^.,?!]{{0,25}}\b(?:{'|'.join(_EVENT_VERBS)})",
 )
-_BEFALLS = words(*_BEFALLS_ENGLISH, *_BEFALLS_OTHERS)
-_IS_TO = words(
+_REPEATED = words(*_REPEATED_ENGLISH, *_REPEATED_OTHERS)
+_OBLIGATION = words(
     r"must|should|shall|(?:has|have|needs?) to|muss|müssen|soll(?:en)?|darf|dürfen|doit|doivent"
     r"|debe|deben|deve|devono|devem|moet|moeten|должн\w+"
 )
 
 
-def befalls(spoken: str) -> bool:
-    """Return whether a sentence reports what happens each time, and not what is to be done.
+def reports_repeated_event(spoken: str) -> bool:
+    """Return whether a sentence reports what happens again and again, and sets no rule.
 
-    >>> befalls("we always get a 401 from it"), befalls("we always ask Ann first")
-    (True, False)
-    >>> befalls("we never deploy on Fridays"), befalls("der Login funktioniert nie")
-    (False, True)
-    >>> befalls("what is the etiquette, i never swam there"), befalls("we never exceed a minute")
-    (True, False)
+    >>> reports_repeated_event("we always get a 401 from it")
+    True
+    >>> reports_repeated_event("we always ask Ann first")
+    False
+    >>> reports_repeated_event("der Login funktioniert nie")
+    True
+    >>> reports_repeated_event("what is the etiquette, i never swam there")
+    True
+    >>> reports_repeated_event("we never exceed a minute")
+    False
     """
-    return _BEFALLS.search(spoken) is not None and _IS_TO.search(spoken) is None
+    return _REPEATED.search(spoken) is not None and _OBLIGATION.search(spoken) is None
 
 
+# A person or a pet of the user's: "my mother", "our cleaner", "Dr. Ames".
 _OF_MINE = (
     r"(?:(?:my|our) (?:[\w-]+ )?(?:mum|mom|mother|dad|father|parents?|wife|husband|partner|sister"
     r"|brother|son|daughter|kids?|child|children|grandma|grandpa|grandmother|grandfather|aunt|uncle"
     r"|cousin|neighbou?r|carer|nurse|doctor|teacher|tutor|cleaner|boss|manager|dog|cat)"
     r"|(?:mr|mrs|ms|dr)\.? [\w-]+)"
 )
+# "My mother now takes it twice a day"
 _NOW_DOES = Phrases(
     rf"{LEAD}{_OF_MINE} now (?:takes?|ha(?:s|ve)|gets?|eats?|drinks?|walks?|comes?|goes|go|costs?"
     r"|works?|lives?|wears?|uses?|needs?|pays?|earns?|weighs?|learns?|plays?|teach(?:es)?|speaks?)\b"
 )
+# "Forget selling the piano", but not "forget building it"
 _GIVES_UP = Phrases(
     rf"{LEAD}forget (?:about )?(?!(?:nothing|anything|everything|something|thing)\b)\w+ing\b"
     r"(?!.*\b(?:it|this|that)\b)"
 )
 
 
-def tells_now(plain: str) -> bool:
-    """Return whether a sentence tells what somebody of the user's does now, and did not before.
+def states_new_habit(plain: str) -> bool:
+    """Return whether a sentence says what a person close to the user does now, as a change.
 
-    >>> tells_now("my mother now takes it four times a day"), tells_now("the page now takes long")
+    >>> states_new_habit("my mother now takes it at noon"), states_new_habit("it now takes long")
     (True, False)
     """
     return _NOW_DOES.match(plain) is not None
 
 
 def gives_up_plan(plain: str) -> bool:
-    """Return whether a sentence says that something is not to be done after all.
+    """Return whether a sentence gives up a plan.
 
     >>> gives_up_plan("forget selling the piano"), gives_up_plan("forget about that meeting thing")
     (True, False)

@@ -13,7 +13,12 @@ that a report ("wir benutzen gerade den alten Server") is none. Pure.
 
 from __future__ import annotations
 
-from memd.sleep.distil.language.lasting import NOT_PAST, asks_to_last, is_of_the_moment, lasts
+from memd.sleep.distil.language.lasting import (
+    NOT_PAST,
+    asks_for_rule,
+    has_wish_form,
+    is_of_the_moment,
+)
 from memd.sleep.distil.language.signs import FIRST, words
 from memd.sleep.distil.language.wishes import COMPLAINS, SAID_OF_ONESELF, says_manner
 from memd.text.alternations import Phrases
@@ -306,9 +311,10 @@ def is_standing_wish(spoken: str) -> bool:
     """
     if _FOR_NOW.search(spoken) or _PUTS_OFF.search(spoken) or is_of_the_moment(spoken):
         return False
-    if lasts(spoken) or says_manner(spoken) or asks_to_last(spoken):  # the mark is often left out
+    # A statement is also tested as a question, because question marks are often left out.
+    if has_wish_form(spoken) or says_manner(spoken) or asks_for_rule(spoken):
         return True
-    return any(one.search(spoken) for one in _STANDING)
+    return any(pattern.search(spoken) for pattern in _STANDING)
 
 
 def only_tells_of_oneself(spoken: str) -> bool:
@@ -317,9 +323,9 @@ def only_tells_of_oneself(spoken: str) -> bool:
     >>> only_tells_of_oneself("I'm a nurse"), only_tells_of_oneself("I'm a nurse, always ask me")
     (True, False)
     """
-    others = (one for one in _STANDING if one is not SAID_OF_ONESELF)
-    is_other = lasts(spoken) or says_manner(spoken) or asks_to_last(spoken)
-    return not is_other and not any(one.search(spoken) for one in others)
+    others = (pattern for pattern in _STANDING if pattern is not SAID_OF_ONESELF)
+    is_other = has_wish_form(spoken) or says_manner(spoken) or asks_for_rule(spoken)
+    return not is_other and not any(pattern.search(spoken) for pattern in others)
 
 
 def reproaches(spoken: str) -> bool:
@@ -342,4 +348,4 @@ def writes_rules(text: str) -> bool:
 
 def is_reminder(spoken: str) -> bool:
     """Return whether a question asks for nothing: it repeats a standing wish."""
-    return asks_to_last(spoken) or any(one.search(spoken) for one in _REMINDS)
+    return asks_for_rule(spoken) or any(pattern.search(spoken) for pattern in _REMINDS)

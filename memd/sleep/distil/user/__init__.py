@@ -1,1 +1,1 @@
-"""What the user's words do: they decide, correct, wish, take back, ask to remember, or quote."""
+"""Classify the user's words: decisions, corrections, wishes, withdrawals, requests to remember."""

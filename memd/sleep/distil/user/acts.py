@@ -1,9 +1,8 @@
-"""What a sentence of the user does, and how much it is worth a week later.
+"""Classify the user's sentences by speech act, and score how useful each is a week later.
 
-A person who instructs an agent decides, corrects, prefers, requires and tells where
-things are; they also ask, thank, and want things done now. Only the first five are
-remembered. The rules are few and plain: which words lift a sentence, which lower it.
-Pure.
+Decisions, corrections, preferences, constraints and facts about the environment may become
+memories. Questions, thanks and requests of the moment do not. The score is a weighted sum of
+the patterns in ``language/signs.py``. Pure.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from memd.extract.acknowledgements import acknowledges
 from memd.sleep.distil.environment.given_up import find_undone
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.lasting import (
-    befalls,
     gives_up_plan,
     is_of_the_moment,
+    reports_repeated_event,
     states_decision,
-    tells_now,
+    states_new_habit,
 )
 from memd.sleep.distil.language.moment import (
     NAMED,
@@ -49,24 +48,24 @@ from memd.text.languages import ASKS_UNMARKED, WELL, YES, is_foreign, with_umlau
 from memd.text.words import sentences
 
 WORTH = 0.5
-"""What scores less is not stored."""
+"""Lowest score of a sentence that is stored."""
 STANDING = 0.9
-"""What is said in so many words: a wish for good, or that something was decided."""
+"""Score of an explicit statement: a standing wish, or "we decided ..."."""
 FOREIGN = 0.65
-"""What a sign of another language than English says."""
+"""Score of a sentence that a pattern of another language than English matched."""
 ASKED = 1.0
-"""The score of what somebody asks to remember: before anything else there is room for it."""
+"""Score of what the user asks to remember. It is the maximum, so it is kept first."""
 ONE_SIGN = 0.55
-"""What no more than one sign speaks for."""
+"""Highest score that a single sign gives."""
 BARE_CHARS = 40
-"""A message of no more says yes, no or which, and little else."""
+"""Length of a message up to which it is at most a short answer: yes, no, or a choice."""
 
 
 class Act(StrEnum):
-    """What the user does with a sentence; the first six may become memories.
+    """Speech act of a sentence; the first six may become memories.
 
-    A task is wanted of the work at hand, and becomes one where nothing tells what came of
-    it. A plain statement that does none of the others acknowledges.
+    A task is a request about the current work. It becomes a memory if its outcome is unknown.
+    ACKNOWLEDGEMENT is also the default for a statement that matches nothing else.
     """
 
     DECISION = "decision"
@@ -82,16 +81,18 @@ class Act(StrEnum):
 
 
 class Judgement(NamedTuple):
-    """An act and its *score*, 0 to 1; *by_model* where a model says so, and the rules do not."""
+    """An act and its *score*, 0 to 1; *by_model* says that a model decided, not the rules."""
 
     act: Act
     score: float
     by_model: bool = False
 
 
+# "I thought we would read it once?": a correction in the form of a question.
 _MEANT = words(
     r"i (?:thought (?:we|you|that (?:we|you)|it(?:'s| is| was)(?! going))|said|meant|told you)"
 )
+# A tag question that only seeks agreement: "we keep it, right?", "use tabs, please?"
 _TAG = Phrases(
     r"[,.…]*\s*\(?\b(?:no|yes|yeah|yea|right|correct|ok|okay|agreed?)\)?\s*\?+$"
     r"|[,.…]\s*\(?(?:al ?right|all right|please|pls|deal|understood|got it|clear|cool"
@@ -99,35 +100,36 @@ _TAG = Phrases(
     r"|vale|de acuerdo|te parece(?: bien)?|entendido|tudo bem|combinado|certo|va bene|capito"
     r"|oké|begrepen|хорошо|ладно|договорились|won't you|shall we|ja|tá|beleza|¿vale)\)?\s*\?+$"
 )
+# "Is it possible to ...", "any chance", "what about ...", with or without a question mark.
 _ASKS = Phrases(
     rf"{FIRST}(?:(?:would|could|is|might) it be possible|is it possible|any chance"
     r"|what (?:happens|if|about)|how (?:do|does|can|about)|is there|are there)\b"
 )
-# What stands before it is thought aloud: "we could read it twice. What do you think?"
+# Asks for an opinion on the sentence before it: "We could read it twice. What do you think?"
 _ASKS_OPINION = Phrases(
     r"\b(?:what do you (?:think|suggest|recommend)|(?:any )?thoughts|does (?:this|that|it) make"
     r" sense|what (?:might|could) be|what am i missing)\b[^.!?]{0,40}\?\W*$"
 )
-# A question by the order of its words, also without its mark: "should both see each other".
-_HM = r"^\W*(?:(?:uh+m*|hm+|so|but|and|wait|well)\W+)*"
+# A question by word order, also without a question mark: "should we cache it".
+_FILLERS = r"^\W*(?:(?:uh+m*|hm+|so|but|and|wait|well)\W+)*"
 _INVERTED = Phrases(
     rf"{FIRST}(?!do (?:it|this|that)[,;] )(?:(?:is|are|was|were|do|does|did|should|has)"
     rf" (?:we|i|you|it|they|this|that|these|those|there|the|my|our|your|{NAMED})"
     r"|(?:can|could|will|would) (?:we|i|it|they|this|that|these|those|the|my|our|your))\b"
     r"(?! (?:be|never|not|always|only)\b)"
-    rf"|{_HM}(?:what (?:are|were|does|do|did)|how (?:close|many|much|far|long|big|often)"
+    rf"|{_FILLERS}(?:what (?:are|were|does|do|did)|how (?:close|many|much|far|long|big|often)"
     r"|who (?:is|are|was|were|do|does|did|has|have|will|can|paid|owes)(?:n't)?"
     r"|(?:what|how|where|why|which \w+) (?:should|would|could) (?:i|we|you)"
     r"|why (?:is|are|do|does|did)|which \w+ (?:is|are|do|does))\b"
     r"(?! (?:times|often) (?:do|must|have|should|did) (?:i|we)\b)"
     # "Don't both appear there", "if it has to be the page, will you be able to"
-    rf"|{_HM}(?:don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|won't|hasn't|haven't)"
+    rf"|{_FILLERS}(?:don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|won't|hasn't|haven't)"
     r" (?:we|i|it|they|these|those|both|there|the)\b"
     r"|^\W*(?:\d{1,2}[.)]\s+)?(?:if|when|since|given) [^,?]{3,120}, (?:will|would|can|could|is|are"
     r"|do|does|did|should|has) (?:you|we|i|it|they|this|that|there)\b"
     r"(?! (?:please|always|never)\b)"
 )
-# What is to be done now: "run it", "let's start", "we need to look into it".
+# A step to take now: "run it", "let's start", "we need to look into it".
 _IMPERATIVE = Phrases(
     rf"{FIRST}(?:(?:let'?s|we need to|i need you to|i want you to|now we need to|then let'?s"
     r"|(?:we're|we are|i'm) (?:now )?going to)"
@@ -151,23 +153,24 @@ _IMPERATIVE = Phrases(
     r"|yank|drop|undo|export|import|mark|enter|attempt|switch|apply|cover|attach|launch|close|kill"
     r"|download|upload|grab|fetch|squash|stash|describe|identify|clarify|confirm)\b"
 )
-# Which rule there is, is asked: "explain why it must not be empty".
+# Asks for an explanation, and sets no rule: "explain why it must not be empty".
 _ASKS_TO_KNOW = Phrases(
     rf"{FIRST}(?:explain|tell me|show me|describe|find out|figure out) "
     r"(?:(?!if you|when you)[\w' ]){0,30}"
     r"\b(?:how|why|whether|what|which)\b"
 )
-# What is to be written down about the work, whatever it says there.
+# Orders a document, whatever its text is to say: "create a task to use X instead of Y".
 _WRITES_DOWN = Phrases(
     rf"{FIRST}(?:create|make|add|write|open|file|start)(?: \w+){{0,3}}"
     r" (?:task|issue|ticket|rule|note|plan|spec|readme|changelog|todo)s?\b"
 )
-# A choice between two is one, though it is put as an order.
+# An order that is also a choice: "use tabs instead of spaces". "Try X instead" is none.
 _CHOICE = Phrases(
     rf"^(?!{FIRST}(?:try|check|look|go|continue|investigate|see|wait|think)\b)"
     r".*\b(?:instead|rather than)\b",
     re.IGNORECASE | re.DOTALL,
 )
+# Needs something for the current work: "I want to see the log", "let's add some tests".
 _NEEDS_NOW = Phrases(
     rf"\b(?:we|i) need{LOOK}"
     r"|\bi(?:'d| would|'ll)?(?: also| now| just| really| only| still)* (?:want|like|need) to\b"
@@ -177,17 +180,19 @@ _NEEDS_NOW = Phrases(
     r"|\blet'?s (?:add|write) (?:an? |some |more |the )?(?:unit )?"
     r"(?:tests?|logs?|logging|comments?)\b"
 )
+# The user's own next step, or a request to wait: "ok, let me check", "give me a minute".
 _MEANWHILE = Phrases(
     r"\W*(?:(?:ok(?:ay)?|while|then)\b[^,]*\W+)?"
     r"(?:let me|i'?ll|i will|i(?:'m| am) going (?:to|for)|give me (?:an?|some|one|two|\d+)"
     r"|hang on)\b"
 )
+# Acts that may be the subject of a question in the same message.
 _CASES = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK})
 _SETTLES = _CASES | {Act.ENVIRONMENT}
 _OF_THE_MOMENT = frozenset({Act.REQUEST, Act.QUESTION})
 _STATES_NOTHING = _OF_THE_MOMENT | {Act.TASK, Act.APPROVAL}
-_COUNT = re.compile(r"\w+")
-# Two signs are a word, about, where words stand without spaces.
+_TOKEN = re.compile(r"\w+")
+# Japanese and Chinese have no spaces; two characters count as a word.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}")
 
 _KINDS = {
@@ -201,41 +206,44 @@ _KINDS = {
 
 
 def judge(text: str, *, stopped: bool = False) -> Judgement:
-    """Return what *text* does: the act of its best sentence.
+    """Return the judgement of the sentence of *text* with the highest score.
 
-    *stopped* says that the user had just interrupted the agent: what they write then
-    sets it right more often than not.
+    *stopped* says that the user had just interrupted the agent. What they write then is usually
+    a correction.
     """
-    each = [judge_sentence(one, stopped=stopped) for one in sentences(text)]
-    best = max(each, key=lambda judged: judged.score, default=Judgement(Act.ACKNOWLEDGEMENT, 0.0))
-    is_asked = any(judged.act is Act.QUESTION for judged in each)
-    if is_asked and _is_case(best, text):
-        return Judgement(Act.QUESTION, _QUESTION)  # what is told is the case that is asked about
-    orders = sum(judged.act in _OF_THE_MOMENT for judged in each)
-    if best.act in _SETTLES and best.score <= ONE_SIGN and 2 * orders >= len(each) > 1:
-        return Judgement(Act.REQUEST, _MOMENT)  # among orders and reports one sign is too little
+    judgements = [judge_sentence(sentence, stopped=stopped) for sentence in sentences(text)]
+    best = max(
+        judgements, key=lambda judged: judged.score, default=Judgement(Act.ACKNOWLEDGEMENT, 0.0)
+    )
+    has_question = any(judged.act is Act.QUESTION for judged in judgements)
+    if has_question and _is_question_subject(best, text):
+        return Judgement(Act.QUESTION, _QUESTION)
+    orders = sum(judged.act in _OF_THE_MOMENT for judged in judgements)
+    is_weak = best.act in _SETTLES and best.score <= ONE_SIGN
+    if is_weak and 2 * orders >= len(judgements) > 1:
+        return Judgement(Act.REQUEST, _MOMENT)  # one sign among orders is too little evidence
     return best
 
 
-def _is_case(best: Judgement, text: str) -> bool:
-    """Return whether what is told beside a question is what it is about, and settles nothing."""
+def _is_question_subject(best: Judgement, text: str) -> bool:
+    """Return whether *best* only describes the case that a question in *text* is about."""
     if best.act in _CASES:
         return _ASKS_OPINION.search(text) is not None
     return best.act is Act.ENVIRONMENT
 
 
 def kind_of(judged: Judgement) -> NapKind | None:
-    """Return what a memory of *judged* is, None for what is none by itself."""
+    """Return the kind of memory that *judged* makes, None if it makes none by itself."""
     return _KINDS.get(judged.act)
 
 
 def states(judged: Judgement) -> bool:
-    """Return whether a sentence states something, however little it is worth by itself."""
+    """Return whether the sentence states something, whatever its score."""
     return judged.score > 0 and judged.act not in _STATES_NOTHING
 
 
 def approves(text: str) -> bool:
-    """Return whether *text* begins by agreeing.
+    """Return whether *text* begins with agreement: "yes", or a short message like "ok".
 
     >>> approves("yup!"), approves("Yes, but keep the old one"), approves("yesterday it ran")
     (True, True, False)
@@ -245,72 +253,79 @@ def approves(text: str) -> bool:
     return YES.match(text) is not None or (len(text) <= BARE_CHARS and WELL.match(text) is not None)
 
 
-# What stands before a sentence and is no part of it: a list's mark, files that are handed over.
+# A list mark and file references in front of a sentence: "- ", "2) ", "@src/app.py ".
 _MARKED = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)?(?:@[\w./\\:-]+\s+)*(?=\w)")
-# Files and selections that an editor hands over in front of the words.
+# File references and selections that an editor puts in front: "@src/app.py #selection ".
 _HANDED = re.compile(r"^\s*(?:[@#]\w[\w./\\:-]*\s+)+(?=\w)")
-# A command of the assistant's own, "/implement step 3"; "/data is full" tells of a folder.
+# A slash command of the assistant, "/implement step 3"; "/data is full" is about a folder.
 _SLASH_COMMAND = Phrases(
     r"\s*/[a-z][\w:-]*(?:$|\s+(?!(?:is|are|was|has|have|had|must|should|can|will|does|needs|holds"
     r"|contains|comes|lives|and|or|on|in|of|for)\b))",
     0,
 )
 _LONG_WORD = re.compile(r"(\S{80})\S+")
-_MOST = 0.85
-_MOMENT = 0.3
-_MEANS = 0.55
-_UNDONE = 0.75
+_SCORE_MAX = 0.85  # of a statement by its signs; explicit ones score STANDING
+_MOMENT = 0.3  # highest score of a request
+_MEANS = 0.55  # a reproach, or "I thought we would ...?"
+_UNDONE = 0.75  # a plan that was given up, with less than firm words
 _QUESTION = 0.15
 
 
 @lru_cache(maxsize=READ_MAX)
 def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
-    """Return what one sentence does. Of a word that no person types only the beginning counts."""
+    """Return the act and the score of one sentence.
+
+    Of a word over 80 characters, which nobody types, only the beginning is read.
+    """
     text = _LONG_WORD.sub(r"\1", text)
-    count = len(_COUNT.findall(text)) + len(_UNSPACED.findall(text))
+    count = len(_TOKEN.findall(text)) + len(_UNSPACED.findall(text))
     if not count or _only_acknowledges(text):
         return Judgement(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
     plain = spoken_form(_HANDED.sub("", text, count=1))
-    is_asked = _is_question(plain)
+    is_question = _is_question(plain)
     wish = spoken_form(_MARKED.sub("", text, count=1))
     foreign = is_foreign(wish)
     if foreign:
         plain, wish = with_umlauts(plain), with_umlauts(wish)
-    is_told = (count >= FLOOR_WORDS or gives_up_plan(plain)) and not (
-        shows_error(plain) or befalls(plain)
-    )
-    if is_told and _is_wish(wish, is_asked=is_asked, foreign=foreign):
+    is_report = shows_error(plain) or reports_repeated_event(plain)
+    is_stated = (count >= FLOOR_WORDS or gives_up_plan(plain)) and not is_report
+    if is_stated and _is_wish(wish, is_question=is_question, foreign=foreign):
         return Judgement(Act.PREFERENCE, STANDING)
-    if is_told and not is_asked and (stated := _judge_stated(text, plain, foreign=foreign)):
-        return stated
+    if (
+        is_stated
+        and not is_question
+        and (judgement := _judge_explicit(text, plain, foreign=foreign))
+    ):
+        return judgement
     if _SLASH_COMMAND.match(text):
         return Judgement(Act.REQUEST, 0.0)
     if reproaches(plain) and not is_passing(plain):
         return Judgement(Act.CORRECTION, _MEANS)
     return (
         _judge_question(plain)
-        if is_asked
+        if is_question
         else _judge_statement(text, plain, count, stopped=stopped)
     )
 
 
 def _only_acknowledges(text: str) -> bool:
-    """Return whether a sentence thanks, agrees or takes leave, and neither asks nor orders."""
-    is_other = text.endswith("?") or _IMPERATIVE.match(text) is not None
-    return not is_other and acknowledges(text)
+    """Return whether a sentence only thanks, agrees or says goodbye."""
+    asks_or_orders = text.endswith("?") or _IMPERATIVE.match(text) is not None
+    return not asks_or_orders and acknowledges(text)
 
 
-def _is_wish(spoken: str, *, is_asked: bool, foreign: bool) -> bool:
-    if is_asked:
+def _is_wish(spoken: str, *, is_question: bool, foreign: bool) -> bool:
+    """Return whether a sentence is a standing wish; a question is one if it repeats a wish."""
+    if is_question:
         return is_reminder(spoken)
     if is_standing_wish(spoken):
         return True
     return foreign and not is_of_the_moment(spoken) and is_foreign_wish(spoken)
 
 
-def _judge_stated(text: str, plain: str, *, foreign: bool) -> Judgement | None:
-    """Return what a sentence says it does: in so many words, or in another language."""
-    if tells_now(plain):
+def _judge_explicit(text: str, plain: str, *, foreign: bool) -> Judgement | None:
+    """Return the judgement of an explicit or foreign statement, None if no pattern matches."""
+    if states_new_habit(plain):
         return Judgement(Act.ENVIRONMENT, STANDING)
     if (states_decision(plain) or gives_up_plan(plain)) and not _TAG.search(plain):
         return Judgement(Act.DECISION, STANDING)
@@ -323,18 +338,20 @@ def _judge_stated(text: str, plain: str, *, foreign: bool) -> Judgement | None:
 
 
 def _judge_statement(text: str, plain: str, count: int, *, stopped: bool) -> Judgement:
+    """Return the judgement of a sentence of *count* words by its signs."""
     signs = signs_of(text, plain, count, stopped=stopped)
     score = worth(signs)
     if _MEANWHILE.match(plain):
         return Judgement(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
     is_choice = _CHOICE.search(plain) and not _WRITES_DOWN.match(plain)
-    if any(one(plain) for one in (is_of_the_moment, reports, befalls, _ASKS_TO_KNOW.match)):
+    is_momentary = is_of_the_moment(plain) or reports(plain) or reports_repeated_event(plain)
+    if is_momentary or _ASKS_TO_KNOW.match(plain):
         return Judgement(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))
-    what = Act.TASK if only_asks_for(signs, plain) else _act_of(signs)
-    return Judgement(what, max(0.0, min(score, _MOST)))
+    act = Act.TASK if only_asks_for(signs, plain) else _act_of(signs)
+    return Judgement(act, max(0.0, min(score, _SCORE_MAX)))
 
 
 def _act_of(signs: Signs) -> Act:
@@ -348,15 +365,15 @@ def _act_of(signs: Signs) -> Act:
 
 
 def _is_question(text: str) -> bool:
-    """Return whether *text* is a question; "we keep it, right?" is none."""
-    is_asked = text.rstrip("\"')* ").endswith("?") and not _TAG.search(text)
-    return is_asked or any(
-        one(text) for one in (_ASKS.match, _INVERTED.match, ASKS_UNMARKED.search)
+    """Return whether *text* is a question; a tag question ("we keep it, right?") is none."""
+    is_marked = text.rstrip("\"')* ").endswith("?") and not _TAG.search(text)
+    return is_marked or any(
+        test(text) for test in (_ASKS.match, _INVERTED.match, ASKS_UNMARKED.search)
     )
 
 
 def _judge_question(text: str) -> Judgement:
-    """Return a question, unless it says what was meant ("I thought we would read it once?")."""
+    """Return QUESTION, or CORRECTION if it says what was meant ("I thought we read it once?")."""
     return (
         Judgement(Act.CORRECTION, _MEANS)
         if _MEANT.search(text)

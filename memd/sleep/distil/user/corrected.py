@@ -1,9 +1,10 @@
-"""What the user corrects of what they said before in a session. Pure.
+"""Merge the user's corrections with the earlier statements that they correct. Pure.
 
-"Sorry, I meant Thursdays." says nothing a week later, and "The rehearsal is on Wednesdays" says
-what is wrong. Together they are one memory. A message corrects an earlier one where it has another
-value of the same kind (a day, a date, a time, a number) and says so, or where it names the value
-that does not hold: "Malmo, not Lund".
+"Sorry, I meant Thursdays." means nothing alone, and "The rehearsal is on Wednesdays" is wrong.
+Both become one memory. A sentence corrects an earlier statement in two cases:
+
+- it has another value of the same kind (day, date, time, number) and announces a correction, or
+- it names the value that is wrong: "Malmo, not Lund".
 """
 
 from __future__ import annotations
@@ -19,33 +20,37 @@ from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import content_stems, sentences
 
-_CHARS_MAX = 160  # of a correction; a longer one says itself of what
+_CHARS_MAX = 160  # of a correction; a longer one names its subject itself
 _STATEMENT_CHARS_MAX = 300
-_TURNS_BACK = 8
-_SAYS_SO = Phrases(
+_TURNS_BACK = 8  # how many turns before a correction are searched
+# Announces a correction: "sorry", "I meant", "moved to Friday", "make it 4".
+_ANNOUNCES = Phrases(
     r"^\W*(?:no,? )?(?:sorry|actual+y|wait|no wait|correction|scratch that|my mistake)\b"
     r"|\bi (?:meant|was wrong)\b|\b(?:moved|postponed|rescheduled|changed) (?:\w+ )?to\b"
     r"|\bmake (?:it|that)\b|\b(?:wants|says?|takes?|needs?)(?= (?:\S+ ){0,3}now\b)"
     r"|\bnow (?:wants|says|takes|needs)\b"
 )
-_IS_SO_NOW = re.compile(r"\bnow\W*$", re.IGNORECASE)
-"""Says so of a day or a time; of a number it may be a report: "3 of 20 tests fail now"."""
+# "On Thursdays now" corrects a day or a time; "3 tests fail now" is a report.
+_ENDS_WITH_NOW = re.compile(r"\bnow\W*$", re.IGNORECASE)
+# Names the wrong value: "Malmo, not Lund", "not Lund, Malmo", "4 is too early, 5 is better".
 _OLD_VALUE = Phrases(
     r"(?<!just)(?<!only)(?:,? (?:and )?not|,? instead of|,? rather than) (?:on |at |in |the )?"
     r"(?P<old>[\w'./:-]*\w)\W*$"
     r"|^(?:no,? )?not (?:on |at |in |the )?(?P<first>[\w'./:-]*\w), ?(?=\w)"
     r"|^(?P<too>\S*\d\S*(?: \w+)?) is (?:way |much |far )?too \w+(?=.*\d)"
 )
+# A question, also without a question mark: "no wait, is it Thursday".
 _ASKS = Phrases(
     r"\W*(?:(?:no|wait|sorry|actual+y|hm+|oh|so)\W+)*(?:is|are|was|were|do|does|did|can|could|will"
     r"|would|should|has|have|what|when|where|who|why|how|which)\b"
 )
-_LISTED = re.compile(r"\W*\d{1,2}[.)]\s")
+_NUMBERED_ITEM = re.compile(r"\W*\d{1,2}[.)]\s")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SAYS_NOTHING = FUNCTION_WORDS | {"meant", "same", "time", "one", "make", "please", "pls"}
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
 _MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.?"
 _NUMBER = "number"
+# The kinds of values; the first pattern that matches a span decides its kind.
 _VALUES: dict[str, re.Pattern[str] | Phrases] = {
     "date": Phrases(
         rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}\b"
@@ -61,30 +66,32 @@ _VALUES: dict[str, re.Pattern[str] | Phrases] = {
 def with_corrections(
     turns: Sequence[OwnExchange], candidates: Sequence[NapCandidate]
 ) -> list[NapCandidate]:
-    """Return *candidates*, each that the user corrects later in its session with the correction.
+    """Return *candidates*, with each corrected statement merged with its correction.
 
-    *turns* are all of the session. A correction that is kept by itself is not kept twice.
+    *turns* are all turns of the session. A correction that is also a candidate of its own is
+    dropped once it is merged.
     """
-    made = list(candidates)
+    merged = list(candidates)
     begins = [turn.exchange.place for turn in turns]
     for number, place in enumerate(begins):
         since = begins[max(0, number - _TURNS_BACK)]
         for sentence in _corrections(turns[number]):
-            near = [
-                (at, statement)
-                for at, each in enumerate(made)
-                if since <= each.memory.places[0] < place and (statement := _statement(each))
+            earlier = [
+                (index, statement)
+                for index, candidate in enumerate(merged)
+                if since <= candidate.memory.places[0] < place
+                and (statement := _statement(candidate))
             ]
-            corrected = find_corrected(sentence, [statement for _, statement in near])
+            corrected = find_corrected(sentence, [statement for _, statement in earlier])
             if corrected is not None:
-                at, statement = near[corrected]
-                made = _merge(made, at, f"{sentence}{CORRECTED_PART}{statement}", place)
+                index, statement = earlier[corrected]
+                merged = _merge(merged, index, f"{sentence}{CORRECTED_PART}{statement}", place)
                 break
-    return made
+    return merged
 
 
 def find_corrected(correction: str, statements: Sequence[str]) -> int | None:
-    """Return the place of the latest of *statements* that *correction* corrects.
+    """Return the index of the latest of *statements* that *correction* corrects, None if none.
 
     >>> find_corrected("Sorry, I meant Thursdays.", ["The rehearsal is on Wednesdays", "I bake"])
     0
@@ -93,22 +100,22 @@ def find_corrected(correction: str, statements: Sequence[str]) -> int | None:
     >>> find_corrected("Remind me on Thursday.", ["The rehearsal is on Wednesdays"]) is None
     True
     """
-    old = _OLD_VALUE.search(correction)
-    named = next(filter(None, old.groups()), "") if old else ""
+    match = _OLD_VALUE.search(correction)
+    old_value = next(filter(None, match.groups()), "") if match else ""
     values, subject = list(_values(correction)), _subject(correction)
-    if not _SAYS_SO.search(correction):
-        is_now = _IS_SO_NOW.search(correction) is not None
-        values = [each for each in values if is_now and not each[0].startswith(_NUMBER)]
-    for at in reversed(range(len(statements))):
-        if named and _states(statements[at], named):
-            return at
-        if values and _differs(statements[at], values, subject):
-            return at
+    if not _ANNOUNCES.search(correction):
+        is_now = _ENDS_WITH_NOW.search(correction) is not None
+        values = [value for value in values if is_now and not value[0].startswith(_NUMBER)]
+    for index in reversed(range(len(statements))):
+        if old_value and _states(statements[index], old_value):
+            return index
+        if values and _differs(statements[index], values, subject):
+            return index
     return None
 
 
 def _states(statement: str, value: str) -> bool:
-    """Return whether *statement* has *value*, and it is a name or a value of a known kind."""
+    """Return whether *statement* contains *value*, and that is a name or has a known kind."""
     match = re.search(rf"(?<![\w.-]){re.escape(value)}(?![\w-])", statement, re.IGNORECASE)
     if match is None:
         return False
@@ -117,24 +124,25 @@ def _states(statement: str, value: str) -> bool:
 
 
 def _differs(statement: str, values: Sequence[tuple[str, str]], subject: frozenset[str]) -> bool:
-    """Return whether *statement* has another value of the kind of one of *values*, of one subject.
+    """Return whether *statement* has a different value of the same kind as one of *values*.
 
-    A number without a unit, and a correction that names something, need a word that both have.
+    If the correction names a *subject*, or the value is a number without a unit, both texts must
+    share a word.
     """
-    its = list(_values(statement))
+    stated = list(_values(statement))
     is_shared = bool(subject & content_stems(statement))
     if not is_shared and subject:
         return False
     return any(
         (kind == other or (is_shared and kind == _NUMBER in other))
         for kind, value in values
-        for other, known in its
-        if value != known and (is_shared or kind != _NUMBER)
+        for other, stated_value in stated
+        if value != stated_value and (is_shared or kind != _NUMBER)
     )
 
 
 def _values(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the values of *text*, each with its kind; a number's is its unit."""
+    """Yield (kind, value) for each value in *text*; the kind of "3 cups" is "number cups"."""
     taken: list[tuple[int, int]] = []
     for kind, pattern in _VALUES.items():
         for match in pattern.finditer(text):
@@ -148,8 +156,8 @@ def _values(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _subject(correction: str) -> frozenset[str]:
-    """Return the stems of what a correction is about, without its values and how it says so."""
-    plain = _SAYS_SO.sub(" ", correction)
+    """Return the stems of the subject of *correction*: its words without values and phrases."""
+    plain = _ANNOUNCES.sub(" ", correction)
     for pattern in _VALUES.values():
         plain = pattern.sub(" ", plain)
     words = (word.casefold() for word in _WORD.findall(plain))
@@ -157,23 +165,23 @@ def _subject(correction: str) -> frozenset[str]:
 
 
 def _corrections(turn: OwnExchange) -> Iterator[str]:
-    """Yield what of the words of a turn may be a correction: it is short, and has a sign of one."""
+    """Yield the sentences of *turn* that may be corrections: short statements with a sign."""
     for paragraph in turn.fresh.paragraphs:
         for sentence in [paragraph] if len(paragraph) <= _CHARS_MAX else sentences(paragraph):
-            is_asked = sentence.endswith("?") or _ASKS.match(sentence)
-            is_short = len(sentence) <= _CHARS_MAX and not is_asked
-            if is_short and not _LISTED.match(sentence) and _has_sign(sentence):
+            is_question = sentence.endswith("?") or _ASKS.match(sentence)
+            is_other = is_question or _NUMBERED_ITEM.match(sentence) or len(sentence) > _CHARS_MAX
+            if not is_other and _has_sign(sentence):
                 yield sentence
 
 
 def _has_sign(sentence: str) -> bool:
-    return any(each.search(sentence) for each in (_SAYS_SO, _IS_SO_NOW, _OLD_VALUE))
+    return any(sign.search(sentence) for sign in (_ANNOUNCES, _ENDS_WITH_NOW, _OLD_VALUE))
 
 
 def _statement(candidate: NapCandidate) -> str:
-    """Return what the user stated, "" for what is none of their words, or long.
+    """Return the user's statement in *candidate*, "" if it is not theirs or is too long.
 
-    Of a correction it is what that corrects, which says of what it is.
+    Of a merged correction, return the corrected statement, because it names the subject.
     """
     memory = candidate.memory
     if memory.kind not in USERS_KINDS or len(user_part(memory.text)) > _STATEMENT_CHARS_MAX:
@@ -183,10 +191,13 @@ def _statement(candidate: NapCandidate) -> str:
 
 
 def _merge(
-    candidates: Sequence[NapCandidate], at: int, text: str, place: int
+    candidates: Sequence[NapCandidate], index: int, text: str, place: int
 ) -> list[NapCandidate]:
-    """Return *candidates* with *text*, said at *place*, for the one *at*, and not by itself too."""
-    memory = candidates[at].memory
+    """Return *candidates* with *text*, said at *place*, as the text of the one at *index*.
+
+    Candidates that consist of the correction alone are dropped.
+    """
+    memory = candidates[index].memory
     corrected = memory._replace(
         text=text,
         kind=NapKind.CORRECTION,
@@ -194,12 +205,12 @@ def _merge(
         origin=Origin.PERSON,
         is_everywhere=False,
     )
-    made = list(candidates)
-    made[at] = candidates[at]._replace(memory=corrected)
+    merged = list(candidates)
+    merged[index] = candidates[index]._replace(memory=corrected)
     return [
-        each
-        for each in made
-        if each.memory is corrected
-        or each.memory.places[0] != place
-        or user_part(each.memory.text) != user_part(text)
+        candidate
+        for candidate in merged
+        if candidate.memory is corrected
+        or candidate.memory.places[0] != place
+        or user_part(candidate.memory.text) != user_part(text)
     ]

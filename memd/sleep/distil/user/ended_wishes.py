@@ -1,8 +1,8 @@
-"""Which earlier wish somebody ends: "stop the analogies" after "use analogies, please". Pure.
+"""Find earlier wishes that a sentence ends: "stop the analogies" ends "use analogies". Pure.
 
-Who ends a wish says that something is to be no more, and names it in words of the wish, the thing
-that was wanted among them, and in no others: "no more long tables" leaves "use tables". A wish that
-forbids is not ended so, nor one beside which a memory says something else that is worth keeping.
+The ending sentence must name the wished thing, and use no other content words than the wish:
+"no more long tables" does not end "use tables". A wish that forbids something is never ended this
+way. Neither is a memory that contains, besides the wish, another sentence worth keeping.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memd.sleep.distil.user.acts import WORTH, judge_sentence
 from memd.text.alternations import Phrases
 from memd.text.words import WORD, sentences
 
-_CHARS_MAX = 300  # of either: more is about several things
+_CHARS_MAX = 300  # of the wish and of the ending; longer texts are about several things
 _CLAUSE_END = re.compile(
     r"[,.:;!?]+(?:\s+|$)|\s+(?:but|and|because|so|aber|und|mais|pero|ma)\s+", re.I
 )
@@ -29,6 +29,7 @@ _LEAD = (
 )
 _WANTS = r"(?:want|need|like|use|give|add|make|write|show|send|put|do|include)"
 _ANY_MORE = r"(?:any ?more|any longer|from now on|in (?:the )?future)"
+# How a clause ends a wish; the last group that matched is the ended thing.
 _ENDS = (
     r"(?:stop|quit|enough|forget(?: about)?|no more|no longer|no need (?:to|for)"
     rf"|(?:i|we) no longer {_WANTS}|(?:you )?(?:don't|do not) (?:have|need) to|you needn't)"
@@ -45,6 +46,7 @@ _ENDS = (
 _ENDED = tuple(Phrases(rf"{_LEAD}(?:{one})(?:\W+(?:please|pls|bitte))?\W*") for one in _ENDS)
 _FROM_NOW = Phrases(rf"\b{_FROM_HERE}\b")
 _WITHOUT = re.compile(r"\b(?:without|ohne|sans|sin|sem|senza|zonder) (?P<what>.+)", re.IGNORECASE)
+# A clause that wishes for something: "use analogies", "I want a summary", "antworte mit ...".
 _WISH = Phrases(
     rf"{_LEAD}(?P<what>(?:always|with|use|using|include|add|give|make|write|show|explain|answer|reply"
     r"|respond|remind|ask|tell|quiz|put|end|begin|start|call|send|keep|sum|translate|(?:i|we)"
@@ -57,8 +59,10 @@ _FORBIDS = Phrases(
     r"\b(?:not?|never|without|stop|cannot|(?:ca|do|does|did|is|are|must|should|wo|would)n['\u2019]?t|nicht|kein\w*|nie|ohne|pas|jamais|sans"
     r"|nunca|sin|sem|non|mai|senza|niet|geen|nooit|zonder)\b"
 )
+# Before a thing within a wish: "explain it with analogies".
 _INSIDE = re.compile(r"\s(?=(?:with|in an?|mit|avec|con|com|met)\s)", re.IGNORECASE)
-_BESIDE = Phrases(
+# Before the circumstances of a wish: "a summary at the end", "tables when it helps".
+_CIRCUMSTANCE = Phrases(
     r"\s(?:for|in|at|on|of|to|when|if|each|every|before|after|from|with|about|bei|für|am|pour|para|per|voor)\s"
 )
 _SAYS_LITTLE = frozenset(
@@ -78,9 +82,10 @@ _POINTS = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
 
 
 class _Wish(NamedTuple):
-    """The words of a wished *thing*, its last one, *whole* with where and when, those *around*.
+    """The stems of one reading of a wish.
 
-    *is_named* says that what is wanted does not point to what stands before.
+    *thing* is what is wanted and *head* its last word. *whole* includes where and when, *around*
+    the rest of the text. *is_named* is False if the thing is a pronoun ("use it").
     """
 
     head: frozenset[str]
@@ -91,7 +96,7 @@ class _Wish(NamedTuple):
 
 
 class WishEnd(NamedTuple):
-    """What somebody says is to be no more: the words of each such thing, and all of the text.
+    """The stems of each thing that a text ends (*named*), and of the whole text (*around*).
 
     >>> end = WishEnd.of("stop the analogies please, i mix them up")
     >>> end.ends("use analogies pls"), end.ends("use music analogies"), end.ends("no analogies")
@@ -103,30 +108,30 @@ class WishEnd(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> WishEnd:
-        """Return what *text* ends, nothing for most texts."""
+        """Return what *text* ends; *named* is empty for most texts."""
         named = tuple(_list_ended(text))
         return cls(named, _words(text) if named else frozenset())
 
     def ends(self, earlier: str) -> bool:
-        """Return whether the text *earlier* is a wish for one of these things, and no more."""
+        """Return whether *earlier* is a wish for one of these things, and nothing else of worth."""
         if not self.named or len(earlier) > _CHARS_MAX:
             return False
         parts = sentences(earlier)
         ended = [part for part in parts if any(map(self._ends, _list_wishes(part, earlier)))]
-        beside = (part for part in parts if part not in ended)
-        return bool(ended) and all(judge_sentence(part).score < WORTH for part in beside)
+        others = (part for part in parts if part not in ended)
+        return bool(ended) and all(judge_sentence(part).score < WORTH for part in others)
 
     def _ends(self, wish: _Wish) -> bool:
         return any(
-            wish.head <= its
-            and (its <= wish.thing or its == wish.whole)
-            and (wish.is_named or bool(wish.around & self.around - its))
-            for its in self.named
+            wish.head <= ended
+            and (ended <= wish.thing or ended == wish.whole)
+            and (wish.is_named or bool(wish.around & self.around - ended))
+            for ended in self.named
         )
 
 
 def _list_ended(text: str) -> Iterator[frozenset[str]]:
-    """Yield the words of each thing that is to be no more."""
+    """Yield the stems of each thing that *text* ends."""
     for clause in _CLAUSE_END.split(text) if len(text) <= _CHARS_MAX else ():
         for pattern in _ENDED:
             if match := pattern.fullmatch(clause):
@@ -136,14 +141,14 @@ def _list_ended(text: str) -> Iterator[frozenset[str]]:
 
 
 def _list_wishes(sentence: str, text: str) -> Iterator[_Wish]:
-    """Yield each way to read a clause of *sentence*, one of *text*, as a wish."""
+    """Yield each reading of the clauses of *sentence*, a sentence of *text*, as a wish."""
     for clause in _CLAUSE_END.split(sentence):
         wish = None if _FORBIDS.search(clause) else _WISH.fullmatch(clause)
         if wish is None:
             continue
         whole = _WANT_TO.sub("", wish["what"])
         for part in (whole, *_INSIDE.split(whole)[1:]):
-            thing = _BESIDE.split(f"{part} ")[0] if part is whole else part
+            thing = _CIRCUMSTANCE.split(f"{part} ")[0] if part is whole else part
             if words := _stems(thing):
                 is_named = not _POINTS.search(thing)
                 yield _Wish(
@@ -156,7 +161,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _stems(text: str) -> list[str]:
-    """Return the rough stems of the words that say what something is about, in their order."""
+    """Return the rough stems of the content words of *text*, in order."""
     words = (word for word in map(str.casefold, WORD.findall(text)) if word not in _SAYS_LITTLE)
     return [_undouble(_ENDING.sub("", word)) for word in words]
 

@@ -1,8 +1,8 @@
-"""What sentences do that are not English: they decide, correct, require, or tell how it is. Pure.
+"""Classify statements in other languages: decision, correction, constraint, environment. Pure.
 
-Models that judge English sentences know nothing of these, so each sign here stands alone: the
-participle or the verb that says it, in the order of words of its language. What is asked, ordered
-or true of the hour only is none of them. Sentences have umlauts (``languages.with_umlauts``).
+The sentence model is English only, so here one pattern is enough: the verb or participle, in the
+word order of its language. Sentences about today only are excluded. Callers pass sentences in
+their spoken form, with umlauts restored (``languages.with_umlauts``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Literal
 from memd.text.alternations import Phrases
 
 ForeignAct = Literal["correction", "decision", "constraint", "environment"]
+# Up to 100 characters of the same sentence.
 _PART = r"[^.?!;]{0,100}?"
 # German
 _GERMAN_DECIDED = (
@@ -31,6 +32,7 @@ _GERMAN_IS = (
     r"|gehört|gehören|liefert|fängt|bleibt|bleiben|wird|werden|gibt|gilt|kann|können|muss|müssen"
     r"|soll|sollen|darf|dürfen|wurde|wurden|sitzt|nimmt|schreibt|speichert|prüft|steckt"
 )
+# "wir haben beschlossen, ...", "wir bleiben bei django", "on garde postgres"
 _DECIDES = (
     rf"(?:habe?n?|hab|hat|wurden?|ist|sind|war) {_PART}\b(?:{_GERMAN_DECIDED})",
     r"^\W*(?:beschlossen|entschieden|entscheidung|festgelegt|abgemacht|plan geändert)\b",
@@ -72,6 +74,7 @@ _DECIDES = (
     r"(?:we|wij) (?:blijven bij|gaan (?:voor|met|over)|stappen over|kiezen|houden|schrappen|nemen)",
     rf"(?:hebben|is|heb) {_PART}\b(?:besloten|afgesproken|gekozen|geschrapt|uitgesteld)",
 )  # fmt: skip
+# "nee, die config liegt in /etc", "nicht X, sondern Y", "tu confonds"
 _CORRECTS = (
     rf"^\W*(?:nein|nee|nö|ne|quatsch|falsch|unsinn|stimmt (?:so )?nicht|das stimmt (?:so "
     rf"|ja )?nicht|moment|doch|eigentlich"
@@ -113,6 +116,7 @@ _CORRECTS = (
     r"você (?:confundiu|esqueceu|trocou)|hai (?:confuso|dimenticato|cancellato|sbagliato)"
     r"|je (?:hebt|verwart|vergist)\b[^.?!;]{0,60}\b(?:verwisseld|vergeten|verkeerd|met)",
 )  # fmt: skip
+# "darf nie ...", "maximal 5", "ne doit jamais", "como máximo"
 _REQUIRES = (
     r"(?:darf|dürfen) [^.?!;]{0,80}\b(?:nicht|nie|niemals|nur|höchstens|maximal|kein\w*|nirgends"
     r"|erst)",
@@ -131,12 +135,13 @@ _REQUIRES = (
     r"(?:mag|mogen|moet|moeten) [^.?!;]{0,60}\b(?:niet|geen|nooit|alleen|zijn|blijven)|maximaal"
     r"|minimaal",
 )  # fmt: skip
+# Who is responsible: "Ann ist zuständig", "c'est Ann qui ..."
 _IN_CHARGE = (
     r"zuständig|verantwortlich|ansprechpartner\w*|responsable|responsabile|verantwoordelijk",
     r"c'est \w+ qui",
 )
-# Told beside a number, a path or a name.
-_STATES = (
+# A fact, if the sentence also has a number, a path or a name: "läuft auf port 8080".
+_FACTS = (
     r"\d[\d.,]* ?(?:[kmgt]i?[bo]|fps|[km]bit/s|ms|hz|€|euros?|tage[ns]?|stunden|días|jours|heures"
     r"|horas|giorni|dagen)",
     r"(?:port|puerto|porta|poort|version|versión|node|python|php|java|debian|ubuntu"
@@ -155,10 +160,12 @@ _STATES = (
     r"(?:está|fica|roda|escuta) (?:em|no|na|sob)|(?:si trova|gira|ascolta|sta) (?:su|in|sotto)"
     r"|(?:draait|staat|luistert|ligt) (?:op|in|onder)",
 )  # fmt: skip
+# Makes a wish with "dass du" a standing one: "ich möchte, dass du vor dem Löschen fragst".
 _TO_LAST = (
     r"(?:vor|bei|wenn|bevor|nach|statt|anstatt|immer|nie|nicht|ohne|kein\w*|jedes ?mal"
     r"|grundsätzlich)"
 )
+# How the assistant is to work from now on.
 _WISHES = (
     # German
     rf"ich (?:hätte gern\w*|würde (?:gern\w*|mir wünschen)|möchte|will"
@@ -194,8 +201,8 @@ _WISHES = (
     r"ik (?:wil|zou graag willen|heb graag) dat je [^.?!]{0,80}\b(?:voordat|altijd|nooit|zonder"
     r"|niet|eerst)\b",
 )  # fmt: skip
-# What is so today only, asked of the agent, thought aloud, or told of what was just done.
-_OF_THE_HOUR = (
+# Only of today, a request, a thought, or a report of what was just done: "heute", "vielleicht".
+_MOMENTARY_WORDS = (
     r"heute|gerade|grad|eben|vorhin|diesmal|dieses mal|kurz|testweise|vielleicht|überlege|versuch"
     r"|mal (?:auf|port|den|die|das)|noch nicht|erst(?:mal| wenn)|gleich|feierabend|(?:bis"
     r"|wir) morgen|todos?:|noch offen|minuten?|mittag\w*|pause|pizza|essen|bitte|jetzt schon"
@@ -212,10 +219,12 @@ _OF_THE_HOUR = (
 
 
 def _any(alternatives: tuple[str, ...]) -> Phrases:
-    joined = "|".join(f"(?:{one})" for one in alternatives)
+    """Return the pattern that matches any of *alternatives* as whole words."""
+    joined = "|".join(f"(?:{alternative})" for alternative in alternatives)
     return Phrases(rf"(?<![\w'])(?:{joined})(?!\w)")
 
 
+# Something specific: a number, path, code, file, acronym, identifier or URL.
 _NAMED = re.compile(r"\d|[\w.-]/|`|\w\.\w|\b[A-ZÄÖÜ]{2,}\b|[a-z][A-Z]|https?:")
 _SIGNS: tuple[tuple[ForeignAct, Phrases], ...] = (
     ("correction", _any(_CORRECTS)),
@@ -223,23 +232,23 @@ _SIGNS: tuple[tuple[ForeignAct, Phrases], ...] = (
     ("constraint", _any(_REQUIRES)),
     ("environment", _any(_IN_CHARGE)),
 )
-_PLACES = _any(_STATES)
-_PASSES = _any(_OF_THE_HOUR)
-_LASTS = _any(_WISHES)
+_FACT = _any(_FACTS)
+_MOMENTARY = _any(_MOMENTARY_WORDS)
+_WISH = _any(_WISHES)
 
 
 def foreign_act(spoken: str) -> ForeignAct | None:
-    """Return what a statement that is not English does, None where no sign tells.
+    """Return the act of a statement that is not English, None if no pattern matches.
 
     >>> foreign_act("nee, die config liegt in /etc/shopd")
     'correction'
     >>> foreign_act("wir bleiben bei django"), foreign_act("wir bleiben heute daheim")
     ('decision', None)
     """
-    if _PASSES.search(spoken):
+    if _MOMENTARY.search(spoken):
         return None
     act = next((act for act, sign in _SIGNS if sign.search(spoken)), None)
-    if act is None and _PLACES.search(spoken) and _NAMED.search(spoken):
+    if act is None and _FACT.search(spoken) and _NAMED.search(spoken):
         return "environment"
     return act
 
@@ -252,4 +261,4 @@ def is_foreign_wish(spoken: str) -> bool:
     >>> is_foreign_wish("ich möchte, dass du den Knopf rot machst")
     False
     """
-    return _LASTS.search(spoken) is not None
+    return _WISH.search(spoken) is not None

@@ -1,9 +1,8 @@
-"""Asking that something be remembered: in what words, and what it is about.
+"""Find what the user asks to remember, and strip the words that ask for it.
 
-"Dont forget: the bins go out on monday", "the rent is 950 pounds, pls remember", "merk dir, dass
-..." say of a statement that it is to be kept; it is kept without these words. What is to be done
-("don't forget to run the tests") or is at hand ("note that this line is wrong") is no statement.
-Letters count without their accents. Pure.
+"Dont forget: the bins go out on monday" and "the rent is 950 pounds, pls remember" ask to remember
+a statement. A task ("don't forget to run the tests") and a remark about something at hand ("note
+that this line is wrong") are not statements. Patterns match text without accents (``fold``). Pure.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from memd.guard.privacy import NOT, REMEMBER, THIS, WRITES, fold
 from memd.text.alternations import Phrases
 
+# Words in front of a request: "ok, please ", "by the way, ".
 _LEAD = (
     r"(?:(?:please|pls|plz|ok(?:ay)?|oh|ah|also|and|so|but|btw|by the way|hey|hi|yes|no|just"
     r"|one more"
@@ -45,11 +45,13 @@ _OTHERS = (
     r"|da ricordare|prendi nota|onthoud|vergeet niet|niet vergeten|denk eraan|houd in gedachten",
 )
 _KEEPS = rf"(?:{_ENGLISH}|{'|'.join(_OTHERS)})"
+# "Write down", "save" in other languages: a request only before a colon or "that".
 _WRITES_OTHERS = (
     r"(?:notiere?|speichere?|schreib auf|notez|note bien|enregistre|apunta|anota|guarda|annota"
     r"|segna(?:ti)?|salva"
     r"|noteer|bewaar|schrijf op)"
 )
+# "For later", "for the record", "note to self".
 _LATER = (
     r"(?:(?:just )?(?:for (?:later|next time|(?:future |later )?reference|the record)|note to"
     r" (?:self|you|memory)|to remember)|fur (?:spater|das nachste mal)|furs protokoll"
@@ -57,11 +59,12 @@ _LATER = (
     r"|memoire)|para (?:luego|mas tarde|depois|que conste|mais tarde)|per (?:dopo|la cronaca)"
     r"|voor later)"
 )
-# What is told beside, and need not last.
-_BESIDE = (
+# Only mentions the statement: "fyi", "so you know". It need not be remembered.
+_MENTION = (
     r"(?:just )?(?:fyi|so you (?:all )?know|for your info(?:rmation)?|(?:nur )?zur info(?:rmation)?"
     r"|nur damit du es weisst|pour info|para que sepas|ter info)"
 )
+# "Note:", "reminder:", "important:", which also only mention.
 _NOTES = (
     r"(?:n\.?b\.?|note|(?:small )?reminder|heads[- ]up|important|remarque|nota|wichtig|importante?"
     r"|belangrijk)"
@@ -70,19 +73,19 @@ _THAT = r"(?:,? (?:that|dass|das|que|che|dat)\b|,? qu')"
 _MARK = r"(?:\s*[:\u2013\u2014]+|\s+-|,)"
 _POINTED = rf"(?: (?:{THIS}|das|dies|ca|cela|esto|eso|isto|isso|questo|dit))?"
 _DOWN = r"(?: down)?(?: for (?:later|me|next time))?"
-# What stands in front of the statement.
+# A request in front of the statement: "dont forget: ", "remember that ", "for later: ".
 _FRONT = Phrases(
     rf"\W*{_LEAD}(?:{_KEEPS}(?:{_THAT}|{_POINTED}{_DOWN}{_MARK})|{WRITES}{_POINTED}{_DOWN}\s*:"
     rf"|{_WRITES_OTHERS}{_POINTED}(?:\s*:|{_THAT})|{_LATER}{_MARK})\s*(?=\S)",
     0,
 )
-_FRONT_BESIDE = Phrases(
-    rf"\W*{_LEAD}(?:(?:{_BESIDE}|note){_MARK}|(?:note|(?:just )?so you know){_THAT}"
+_FRONT_MENTION = Phrases(
+    rf"\W*{_LEAD}(?:(?:{_MENTION}|note){_MARK}|(?:note|(?:just )?so you know){_THAT}"
     rf"|(?:just )?fyi(?= )"
     rf"|{_NOTES}\s*:)\s*(?=\S)",
     0,
 )
-# "Remember the bins go out on monday": a statement follows if it has a verb of its own.
+# "Remember the bins go out on monday": a request only if a clause with a verb follows.
 _BARE = Phrases(rf"\W*{_LEAD}(?:{_KEEPS}|{WRITES} that)\s+(?!to\b)(?=\S)", 0)
 _POLITE = r"(?:(?:please|pls|plz|ok|and|so|but|also|bitte|por favor|stp)\W+)*"
 _BACK_THIS = (
@@ -98,9 +101,9 @@ _ASKS_BACK = (
 _BACK_TAIL = (
     r"(?:,? (?:please|pls|plz|ok(?:ay)?|for (?:me|later|next time|the future)|somewhere|bitte))*"
 )
-_BEHIND = r"(?:\s*[,;:(.\u2013\u2014]+|\s+-+)\s*"
-_BACK = Phrases(rf"{_BEHIND}{_POLITE}{_ASKS_BACK}{_BACK_TAIL}[\s.!)]*$", 0)
-_BACK_BESIDE = Phrases(rf"{_BEHIND}{_POLITE}{_BESIDE}[\s.!)]*$", 0)
+_BEFORE_BACK = r"(?:\s*[,;:(.\u2013\u2014]+|\s+-+)\s*"
+_BACK = Phrases(rf"{_BEFORE_BACK}{_POLITE}{_ASKS_BACK}{_BACK_TAIL}[\s.!)]*$", 0)
+_BACK_MENTION = Phrases(rf"{_BEFORE_BACK}{_POLITE}{_MENTION}[\s.!)]*$", 0)
 _PLEASE_BACK = Phrases(
     rf"\s(?:please|pls|plz) (?:{REMEMBER}|{NOT} forget){_BACK_THIS}?[\s.!)]*$",
     0,
@@ -111,12 +114,13 @@ _BETWEEN = Phrases(
     0,
 )
 _POLITE_QUESTION = Phrases(rf"\W*{_LEAD}(?:can|could|will|would) (?:you|u)\b", 0)
+# A whole sentence that only asks: "Please write that down.", "remember this for later"
 _ONLY = Phrases(
     rf"\W*{_LEAD}(?:(?:can|could|will|would) (?:you|u) )?{_POLITE}{_ASKS_BACK}{_BACK_TAIL}"
     r"[\s.!:?)]*$",
     0,
 )
-# What is no statement: it asks, orders, or points at what is at hand.
+# Not a statement: a question, an order ("to run ..."), or about something at hand ("this line").
 _NO_STATEMENT = Phrases(
     r"\W*(?:to|when|how|what|why|where|whether|if|who|which|about|wie|was|wann|wo|ob|como"
     r"|cuando)"
@@ -138,6 +142,7 @@ _VERB = (
     r"|said|broke"
     r"|ist|sind|hat|haben|est|sont|es|son|e|sono|heeft|zijn)"
 )
+# A clause with subject and verb: "the bins go out", but not "the tests are" or "I told".
 _STATES = Phrases(
     rf"\W*(?!(?:(?:the|my|our) )?(?:\w+ )?(?:files?|tests?|step|bug|line|part|thing|one|code)\b)"
     rf"(?:(?:i|we) (?!(?:told|said|asked|mentioned|talked|had|did|was|were|\w+ed)\b)\w+ \w"
@@ -148,10 +153,9 @@ _WORDS_MIN = 2
 
 
 class AskedSentence(NamedTuple):
-    """A sentence without the words that ask for it, "" for one that only asks.
+    """A sentence without the words that ask to remember it; "" for one that only asks.
 
-    *is_kept* says that somebody asks to remember it, *is_firm* that they do not only mention it
-    ("fyi").
+    *is_kept* says that the user asks to remember it. *is_firm* is False for "fyi" and the like.
     """
 
     text: str
@@ -159,38 +163,41 @@ class AskedSentence(NamedTuple):
     is_firm: bool = True
 
 
-def find_asked(texts: Sequence[str], is_told: Callable[[str], bool] = bool) -> list[AskedSentence]:
-    """Return the sentences *texts* of one message, each with whether it is to be remembered.
+def find_asked(
+    texts: Sequence[str], can_store: Callable[[str], bool] = bool
+) -> list[AskedSentence]:
+    """Return the sentences *texts* of one message, marking those that the user asks to remember.
 
-    What only asks is about the sentence before it; where it stands first, about the one behind it,
-    or with a colon about all behind it. *is_told* says what of them can be told later.
+    A sentence that only asks ("Remember that.") refers to the sentence before it. As the first
+    sentence it refers to the next one, and to all that follow if it ends with a colon.
+    *can_store* says which sentences make sense as a memory.
 
-    >>> [each.text for each in find_asked(["I had soup.", "The rent is 950, dont forget!"])]
+    >>> [asked.text for asked in find_asked(["I had soup.", "The rent is 950, dont forget!"])]
     ['I had soup.', 'The rent is 950']
-    >>> [each.is_kept for each in find_asked(["It rains.", "The rent is 950.", "Remember that."])]
+    >>> [asked.is_kept for asked in find_asked(["It rains.", "The rent is 950.", "Remember that."])]
     [False, True, False]
     """
     asked: list[AskedSentence] = []
-    awaited = 0
+    pending = 0  # how many of the next statements an earlier sentence asks to remember
     for text in texts:
-        own = statement_of(text)
+        request = statement_of(text)
         last = asked[-1].text if asked else ""
-        if own is None:
-            is_kept = awaited > 0 and is_statement(text) and is_told(text)
+        if request is None:
+            is_kept = pending > 0 and is_statement(text) and can_store(text)
             asked.append(AskedSentence(text, is_kept))
-            awaited -= awaited > 0
-        elif own.text:
-            asked.append(own if is_told(own.text) else AskedSentence(text))
-        elif last and is_statement(last) and is_told(last):
+            pending -= pending > 0
+        elif request.text:
+            asked.append(request if can_store(request.text) else AskedSentence(text))
+        elif last and is_statement(last) and can_store(last):
             asked[-1:] = [AskedSentence(last, is_kept=True), AskedSentence("")]
         else:
             asked.append(AskedSentence(text))
-            awaited = len(texts) if text.rstrip().endswith(":") else int(not last)
+            pending = len(texts) if text.rstrip().endswith(":") else int(not last)
     return asked
 
 
 def only_asks(sentence: str) -> bool:
-    """Return whether *sentence* says no more than that something be remembered.
+    """Return whether *sentence* only asks to remember something, without saying what.
 
     >>> only_asks("Please write that down."), only_asks("Please write that down in the readme.")
     (True, False)
@@ -199,7 +206,9 @@ def only_asks(sentence: str) -> bool:
 
 
 def statement_of(sentence: str) -> AskedSentence | None:
-    """Return what *sentence* asks to remember, "" where it only asks, None where it asks nothing.
+    """Return the statement that *sentence* asks to remember.
+
+    None if it asks nothing; with text "" if it asks without a statement.
 
     >>> statement_of("dont forget: the bins go out on monday").text
     'the bins go out on monday'
@@ -213,28 +222,29 @@ def statement_of(sentence: str) -> AskedSentence | None:
     end = len(sentence)
     if back := _BACK.search(folded, start) or _PLEASE_BACK.search(folded, start):
         end, is_firm = back.start(), True
-    elif back := _BACK_BESIDE.search(folded, start):
+    elif back := _BACK_MENTION.search(folded, start):
         end, is_firm = back.start(), start > 0 and is_firm
     statement = sentence[start:end]
     if end == len(sentence) and (between := _BETWEEN.search(fold(statement))):
         statement = statement[: between.start()] + statement[between.end() :]
     if statement == sentence:
         return None
+    # A polite question ends with a mark that is not part of the statement.
     ends = " ,;-\u2013\u2014(" + "?" * (_POLITE_QUESTION.match(folded) is not None)
     statement = statement.strip(ends)
     return AskedSentence(statement, True, is_firm) if is_statement(statement) else None
 
 
 def _front(folded: str) -> tuple[int, bool]:
-    """Return where the statement begins, 0 where nothing asks in front of it, and if firmly."""
+    """Return where the statement begins, 0 without a request before it, and whether it is firm."""
     if front := _FRONT.match(folded):
         return front.end(), True
-    if front := _FRONT_BESIDE.match(folded):
+    if front := _FRONT_MENTION.match(folded):
         return front.end(), False
     front = _BARE.match(folded)
     return (front.end() if front and _STATES.match(folded, front.end()) else 0), True
 
 
 def is_statement(text: str) -> bool:
-    """Return whether *text* can be told without what stands around it, and asks for nothing."""
+    """Return whether *text* is a statement that can be understood without its context."""
     return len(text.split()) >= _WORDS_MIN and _NO_STATEMENT.match(fold(text)) is None
