@@ -1,7 +1,7 @@
-"""What is left to do, as answers call it, and what only sounds so. Pure.
+"""Recognise open work in headings, labels and sentences of agents and users. Pure.
 
-A heading, a label or a sentence says that something is left; what is offered, what somebody is
-only to look at, and what was done already is not.
+Open work is what somebody says is left to do, or puts off. Offers ("optional improvements"),
+checks at the screen ("refresh the page") and finished work are not.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from memd.text.alternations import Phrases
 from memd.text.words import SENTENCE_GAP
 
 OPEN_CHARS = 90
-"""Of an open point; what somebody says in a sentence has twice as many."""
+"""Length of an open point from a list; a sentence may have twice as many characters."""
 ITEM = re.compile(r"(?:#{2,6}\s+)?(?:\*\*)?(?:[-*+\u2022]|\(?\d{1,3}[.)])\s")
-"""How an item of a list begins."""
-_WORDS_MIN = 3  # of a point: fewer do not say what is to be done
-_ITEMS = r"(?:items?|points?|tasks?|steps?|work|issues?|gaps?|problems?|failures?|errors?|todos?)"
+"""The mark of a list item: "- ", "3) ", "## 1. "."""
+_WORDS_MIN = 3  # in an open point; fewer do not describe a task
+_NOUNS = r"(?:items?|points?|tasks?|steps?|work|issues?|gaps?|problems?|failures?|errors?|todos?)"
+# "What's left", "remaining tasks", "next steps", "noch offen", "da fare"
 _LEFT = (
     rf"(?:what(?:'s| is) (?:left|still (?:open|missing)|not done|missing)"
-    rf"|(?:important |known |still )?remaining(?: {_ITEMS})?"
+    rf"|(?:important |known |still )?remaining(?: {_NOUNS})?"
     rf"|(?:still |left )?(?:open|outstanding|pending|unfinished|deferred)"
-    rf"(?: (?:{_ITEMS}|questions?|follow-?ups?|decisions?))?"
+    rf"(?: (?:{_NOUNS}|questions?|follow-?ups?|decisions?))?"
     r"|(?:still )?(?:not (?:yet )?(?:done|implemented)(?: yet)?|left to do|to[ -]?do(?:s| list)?)"
     r"|(?:immediate |concrete )?next(?: up| steps?)?|follow-?ups?(?: tasks?| items?)?"
     r"|prochaines? étapes?|(?:ce qui |il )?reste(?: à faire)?|à faire"
@@ -31,20 +32,22 @@ _LEFT = (
     r"|próximos pas+os|pendientes?|pendências|prossimi passi|da fare"
     r"|volgende stappen|nog te doen|следующие шаги|осталось(?: сделать)?|下一步|待办(?:事项)?)"
 )
-# "To do this" and "Open the page" say what is next to be done, not what is left.
+# The whole heading, or a qualifier follows: "Next steps (web)", "Open for v2". "To do this" and
+# "Open the page" are instructions.
 _HEADING = Phrases(
     rf"^\W*(?:\d+[.)]\s*)?{_LEFT}"
     r"(?=\W*$|\s*[(:\u2013\u2014]|\s+-|\s+(?:for|in|after|before|of|on|with)\b)"
 )
 LABEL = Phrases(rf"^\W*{_LEFT}[^\w:]*:\s*(?=\S)")
-"""What stands in front of what is left, in a sentence."""
+"""A label in front of open work: "Next steps: sign the release"."""
 SUMS_UP = Phrases(
     r"^\W*(?:in )?(?:summary|short|recap|to (?:sum up|summari[sz]e|recap)"
     r"|(?:current )?stat(?:e|us)|where (?:we|things) (?:are|stand)|so far"
     r"|zusammenfassung|kurz(?: gesagt)?|stand|(?:en )?résumé|(?:en )?resumen|riassunto|resumo"
     r"|samenvatting)\b[^\w:\u2013\u2014]{0,8}[:\u2013\u2014]\W{0,8}(?=\w)"
 )
-"""What stands in front of what an agent sums up with in a sentence."""
+"""A label in front of an agent's summary: "In short: ...", "Status: ..."."""
+# Marks an offer or a suggestion, not open work: "optional", "you could", "would you".
 OFFERED = Phrases(
     r"\b(?:optional\w*|recommend\w*|suggest\w*|ideas?|future|enhancements?|improvements?|if you"
     r"|when(?:ever)? (?:you|ready)|you (?:can|could|may|might)|possible|potential|consider"
@@ -59,12 +62,13 @@ ORDERED = Phrases(
     r"(?:important|improvements|issues|priorities|findings)"
     r"|most important|must[ -]fix|ranked by|prioriti[sz]ed)\b"
 )
-"""In the heading of a list that a review put in order."""
+"""In the heading of a list that a review ranked: "top 5 issues", "must-fix"."""
 ALL_DONE = re.compile(
     r"\ball (?:\w+ )?(?:todos?|tasks|steps|items)\b[^.!?\n]{0,40}\b(?:completed?|done)\b",
     re.IGNORECASE,
 )
-"""What an answer says of a plan whose last step nobody ticked."""
+"""Says that a plan is finished, even if its last step was never ticked."""
+# A later time: "tomorrow", "next session", "das nächste Mal".
 _DAY = (
     r"(?:tomorr?ow|tmrw?|later|monday|(?:the )?next (?:time|session|week|monday)"
     r"|another (?:time|day|session)"
@@ -76,7 +80,7 @@ _LEAD = (
     r"(?:\W*\b(?:ok(?:ay)?|thanks|so|then|and|but|also|gut|danke|dann|und|bon|alors|et|vale|y|poi"
     r"|allora|então|e|dan|en)\b)*\W*"
 )
-# What says in a heading, a label and a sentence alike that something is left.
+# Open work in headings, labels and sentences alike: "we still have to", "es fehlt noch".
 _STILL = (
     r"(?:(?:i|we) still (?:have|need) to"
     r"|noch (?:zu (?:machen|tun|erledigen)|nicht (?:eingearbeitet|gemacht|fertig|erledigt))"
@@ -85,6 +89,7 @@ _STILL = (
     r"|queda(?:n)? (?:pendientes?|por)|manca(?:no)? ancora|resta(?:no)? da"
     r"|falta(?:m)? (?:ainda|fazer)|moet(?:en)? (?:we |ik )?nog)"
 )
+# What a user writes as a heading of open work: "still to be done", "was noch fehlt".
 _PUT_OFF = (
     rf"(?:{_LEFT}|(?:es |wat |er )*{_STILL}(?: (?:do|faire|hacer|fare|doen))?"
     r"|still (?:needed|to be done|left|broken|failing|missing)|what(?:'s| is) still to be done"
@@ -107,7 +112,8 @@ _HEADING_PUT_OFF = (
 )
 _HEADS_PUT_OFF = Phrases(_HEADING_PUT_OFF)
 USER_LABEL = Phrases(rf"{_HEADING_PUT_OFF}:\s*(?=\S)")
-"""What stands in front of what a user leaves for later, in a sentence."""
+"""A label in front of what a user leaves for later: "still to do tomorrow: the icons"."""
+# "We'll test it tomorrow", "morgen müssen wir noch ...", "the docs are still open"
 _LATER = Phrases(
     rf"(?:^|[,;]){_LEAD}(?:"
     r"(?:let'?s|we|we'll|i'll|lass(?:t)? uns|wir|ich|on|nous|je|vamos|seguimos|seguiremos"
@@ -124,7 +130,7 @@ _LATER = Phrases(
     r"|reste(?:nt)? à faire|quedan? pendientes?|restan?o? da fare|ficam? pendentes?"
     r"|moet(?:en)? nog gebeuren)\W*$)"
 )
-# What a person says that is missing.
+# Something is missing: "es fehlen noch die Icons", "pas encore fait".
 _MISSING = Phrases(
     rf"\b(?:{_STILL}|offen (?:ist|sind) (?:jetzt )?noch|rest für|liegen ?geblieben"
     r"|muss noch (?:jemand|wer)|haben wir verschoben"
@@ -132,7 +138,7 @@ _MISSING = Phrases(
     r"|faudra encore|pas encore faite?s?|pour la prochaine fois|ce qui manque"
     r"|(?<!hace )(?:nos |me )?falta(?:n)? (?!poco\b)\w+r\b|para la próxima)"
 )
-# "We continue tomorrow" names nothing that is left.
+# "We continue tomorrow" names no open work.
 _ONLY_LATER = Phrases(
     rf"(?:^|[,;]){_LEAD}(?:(?:machen|arbeiten) wir|wir machen|let'?s (?:continue|go on)"
     rf"|(?:we|i)(?:'ll)? continue|on (?:continue|reprend)|seguimos|continuamos|continuiamo)"
@@ -143,8 +149,9 @@ _ANOTHER_TIME = (
     r"|(?:at )?some (?:other )?(?:point|time|day)|one day)"
 )
 _FOR_NOW = r"for (?:now|the (?:moment|time being)|today)"
+# "maybe", "please" at the end of a deferral.
 _SOFTLY = r"(?:\W+(?:maybe|perhaps|probably|then|please|pls|though))*\W*$"
-# A step that somebody is to take another time, and what is set aside: "skip the map for now".
+# A step for another time ("add it later"), and a step set aside ("skip the map for now").
 _DEFERS = re.compile(
     rf"{_LEAD}(?:maybe |perhaps |probably )?(?P<what>[^,;:.?!]{{0,80}}?)"
     rf"\s*\b(?P<when>{_ANOTHER_TIME}){_SOFTLY}",
@@ -156,7 +163,7 @@ _SETS_ASIDE = re.compile(
     rf"|(?:park|postpone|hold off|put off)\b[^,;:.?!]{{1,80}})(?:\s+{_FOR_NOW})?{_SOFTLY}",
     re.IGNORECASE,
 )
-# How a sentence begins that states something, or says why, and orders no step.
+# A statement or a reason, not a step: "the demo is ...", "... because ...".
 _NO_STEP = re.compile(
     r"(?:an?|the|my|our|your|his|her|their|its?|this|that|there|i|he|she|they|you|we|if|when|what|who"
     r"|which|how|why|where|in|on|at|for|from|by|until|shorter|better|more|less)\b"
@@ -164,16 +171,16 @@ _NO_STEP = re.compile(
     r"|when|if)\b|['\u2019](?:s|re|ve|ll|d)\b)",
     re.IGNORECASE,
 )
-# What names a day as a part of something else: "for the demo of tomorrow"; "for later" puts off.
-_LEADS_ON = re.compile(r".*\b(?:of|on|in|from|until|till|by|to|the|or|not|and)\W*", re.IGNORECASE)
+# The day belongs to something else: "for the demo of tomorrow". "For later" does put off.
+_BEFORE_DAY = re.compile(r".*\b(?:of|on|in|from|until|till|by|to|the|or|not|and)\W*", re.IGNORECASE)
 _CALENDAR = re.compile(r"tomorr?ow|tmrw?|monday|(?:the )?next (?:week|monday)", re.IGNORECASE)
-"""Of a day words without an object tell what happens then: "dentist tomorrow"."""
+"""With one of these, words without an object are an appointment: "dentist tomorrow"."""
 _OBJECT = re.compile(
     r"\b(?:it|this|that|them|these|those|the|all|rest|everything)\b", re.IGNORECASE
 )
 _CLAUSE_GAP = re.compile(r"[,;]\s+")
-_OF_THE_SESSION = re.compile(r"later|not (?:now|yet)", re.IGNORECASE)
-# The longer ones first: what is left of a farewell would be a word of its own.
+_WITHIN_SESSION = re.compile(r"later|not (?:now|yet)", re.IGNORECASE)
+# Longer phrases first: a shorter match would leave a word behind.
 _FAREWELL = Phrases(
     r"\b(?:(?:see (?:you|ya)|until|talk(?: to you)?|speak)"
     r" (?:tomorrow|soon|later|then|around|next (?:time|week))|see (?:you|ya)"
@@ -205,22 +212,24 @@ UNDONE = Phrases(
     r"|left (?:to do|undone)\b|next step (?:is|will be)\b"
     r"|needs? to be (?:done|tested|verified|merged|pushed|deployed|implemented)\b)"
 )
-"""How a sentence says that something is still to be done."""
+"""Open work in a sentence: "still needs a test", "not yet deployed", "remains open"."""
+# The agent's account of its own work: "Let me ...", "Now I've ...".
 _NARRATES = Phrases(
     r"^\W*(?:(?:now|next|first|then|finally|great|perfect|good)\b\W*)*"
     r"(?:let me|let's|i'll|i've|i have|i need|i want|now i|i(?= \w+ed\b)|we've|updating|marking"
     r"|if|you can|feel free|command stdout)\b"
 )
+# "Nothing is left", "0 open", "as intended"
 _NOTHING = re.compile(
     r"\b(?:0|no|none|nothing)\b|\bas (?:it is|before|intended)\b|\bon purpose\b", re.IGNORECASE
 )
-# A list of what was done may stand below "Summary and next steps".
-_DID = Phrases(
+# Finished work, which a list below "Summary and next steps" may contain.
+_DONE = Phrases(
     r"\W*(?:(?:also|now) )?(?:fixed|added|enhanced|improved|updated|created|implemented|removed"
     r"|moved|renamed|replaced|refactored|converted|cleaned|verified|completed|resolved|changed"
     r"|shows|displays|provides|supports|includes|contains)\b"
 )
-# What somebody does at their screen to see what was done, or only if they like.
+# Steps at the screen to see the result ("refresh the page"), and optional ones.
 _AT_THE_SCREEN = Phrases(
     r"(?:\W|\d+[.)])*(?:(?:hard )?(?:refresh|reload|restart)|open|visit|go to|navigate|click"
     r"|log (?:in|out)|try|clear|stop|start|run|launch|use|check|verify|review|monitor|watch|enjoy"
@@ -231,12 +240,13 @@ _AT_THE_SCREEN = Phrases(
     r"|ouvre[rz]?|recharge[rz]?|lance[rz]?|starte|öffne|prüfe|lade)\b"
 )
 TRIES = re.compile(r"\W*(?:test|try|verify|check|confirm|review)\b", re.IGNORECASE)
-"""A step that nobody ticks once the person is asked to take it."""
+"""A check that the user is asked to make; nobody reports it as done."""
 TAKES_ALL = Phrases(
     r"\b(?:implement|fix|address|do|apply|tackle|make|resolve)\b[^.?!\n]{0,20}"
     r"\b(?:all|everything|both|each)\b"
 )
-"""An order to do all that was listed."""
+"""An order to do everything on a list: "fix them all"."""
+# A whole message of thanks and "commit and push": "great, thanks, push to main".
 _CLOSES = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|great|perfect|cool|nice|good|awesome|thanks?|thank you|thx|danke|merci"
     r"|gracias|grazie|obrigad[oa]|super|perfekt|commit|push|(?:add|stage) all|please|it|that|this"
@@ -245,18 +255,18 @@ _CLOSES = Phrases(
 
 
 def is_open_heading(heading: str) -> bool:
-    """Return whether a list below *heading* has what is left to do.
+    """Return whether a list below *heading* contains open work.
 
     >>> [is_open_heading(text) for text in ("📋 Next Steps", "Next steps (optional)", "Issues")]
     [True, False, False]
     """
     return bool(_HEADING.match(heading)) and not any(
-        one.search(heading) for one in (OFFERED, _IS_DONE)
+        pattern.search(heading) for pattern in (OFFERED, _IS_DONE)
     )
 
 
 def put_off_heading(line: str) -> int:
-    """Return where a heading of what a user leaves for later begins at the end of *line*, or -1.
+    """Return the index in *line* where a heading of put-off work begins, -1 without one.
 
     >>> put_off_heading("Danke! Still to do next time:"), put_off_heading("Was noch fehlt")
     (7, 0)
@@ -264,12 +274,12 @@ def put_off_heading(line: str) -> int:
     (-1, -1)
     """
     text = line.rstrip()
-    begin = max((each.end() for each in SENTENCE_GAP.finditer(text)), default=0)
+    begin = max((gap.end() for gap in SENTENCE_GAP.finditer(text)), default=0)
     return begin if _HEADS_PUT_OFF.fullmatch(text[begin:].lstrip("#*_ ")) else -1
 
 
 def puts_off(sentence: str) -> bool:
-    """Return whether a user's *sentence* leaves something for another day.
+    """Return whether a user's *sentence* puts something off to another day.
 
     >>> puts_off("Morgen müssen wir noch testen."), puts_off("We're done, see you tomorrow")
     (True, False)
@@ -280,14 +290,14 @@ def puts_off(sentence: str) -> bool:
 
 
 class Deferral(NamedTuple):
-    """What is put off, "" where only the time is said, and whether beyond the session."""
+    """*what* is put off ("" if only a time is given); *is_beyond* says beyond this session."""
 
     what: str
     is_beyond: bool
 
 
 def defers(sentence: str) -> Deferral | None:
-    """Return what a user's *sentence* tells to do another time, None where it tells no such thing.
+    """Return what a user's *sentence* puts off, None if it puts nothing off.
 
     >>> defers("ok, add it later, have to leave"), defers("tomorrow maybe")
     (Deferral(what='add it', is_beyond=False), Deferral(what='', is_beyond=True))
@@ -300,16 +310,17 @@ def defers(sentence: str) -> Deferral | None:
         *map(_SETS_ASIDE.match, _CLAUSE_GAP.split(sentence)),
         *map(_DEFERS.match, _CLAUSE_GAP.split(drop_farewells(sentence))),
     ]
-    return next((put_off for clause in clauses if (put_off := _deferral(clause))), None)
+    return next((deferral for clause in clauses if (deferral := _as_deferral(clause))), None)
 
 
-def _deferral(match: re.Match[str] | None) -> Deferral | None:
-    if match is None or _NO_STEP.match(match["what"]) or _LEADS_ON.fullmatch(match["what"]):
+def _as_deferral(match: re.Match[str] | None) -> Deferral | None:
+    """Return the deferral of a matched clause, None for a statement or an appointment."""
+    if match is None or _NO_STEP.match(match["what"]) or _BEFORE_DAY.fullmatch(match["what"]):
         return None
     what, when = match["what"].strip(), match.groupdict().get("when") or ""
     if what and _CALENDAR.fullmatch(when) and not _OBJECT.search(what):
         return None
-    return Deferral(what, bool(when) and not _OF_THE_SESSION.fullmatch(when))
+    return Deferral(what, bool(when) and not _WITHIN_SESSION.fullmatch(when))
 
 
 def is_missing(sentence: str) -> bool:
@@ -322,23 +333,23 @@ def is_missing(sentence: str) -> bool:
 
 
 def drop_farewells(text: str) -> str:
-    """Return *text* without the words by which somebody leaves, "" if no word is left.
+    """Return *text* without phrases of farewell, "" if no word remains.
 
     >>> drop_farewells("thanks, bis morgen!"), drop_farewells("Good night!")
     ('thanks, !', '')
     """
-    rest = _FAREWELL.sub("", text)
-    return rest if any(map(str.isalnum, rest)) else ""
+    remainder = _FAREWELL.sub("", text)
+    return remainder if any(map(str.isalnum, remainder)) else ""
 
 
 def closes(message: str) -> bool:
-    """Return whether a *message* only ends a session: thanks, leaves, or has the work committed."""
-    rest = drop_farewells(message)
-    return not rest or _CLOSES.fullmatch(rest) is not None
+    """Return whether *message* only ends a session: thanks, a farewell, or "commit and push"."""
+    remainder = drop_farewells(message)
+    return not remainder or _CLOSES.fullmatch(remainder) is not None
 
 
 def is_left(title: str) -> bool:
-    """Return whether a *title* says of something that it is to be done, and not only looked at.
+    """Return whether *title* describes open work, not finished work or a check at the screen.
 
     >>> is_left("Sign the release files"), is_left("Refresh the page once"), is_left("1.")
     (True, False, False)
@@ -346,11 +357,11 @@ def is_left(title: str) -> bool:
     if len(title.split()) < _WORDS_MIN or title.endswith(("?", ":", "\uff1a")):
         return False
     return not any(
-        one(title) for one in (_DID.match, _AT_THE_SCREEN.match, OFFERED.search, PRINTED.search)
+        test(title) for test in (_DONE.match, _AT_THE_SCREEN.match, OFFERED.search, PRINTED.search)
     )
 
 
 def tells_of_nothing(sentence: str) -> bool:
-    """Return whether a *sentence* asks, tells of the work, or says that nothing is left."""
+    """Return whether *sentence* is a question, narrates the work, or says nothing is left."""
     signs = (_NOTHING, _NARRATES, PRINTED)
-    return sentence.endswith("?") or any(one.search(sentence) for one in signs)
+    return sentence.endswith("?") or any(sign.search(sentence) for sign in signs)

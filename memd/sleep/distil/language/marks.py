@@ -1,4 +1,7 @@
-"""Which of several things somebody names: "D4", "1, but not persisted", "the second one". Pure."""
+"""Find which listed options a message refers to: "D4", "2", "the second one". Pure.
+
+A *mark* is the number, letter or code that identifies one item of a list.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ import re
 from memd.text.alternations import Phrases
 
 MARKS_MAX = 8
-"""So many of the names in one message count."""
+"""How many marks of one message are used; a longer list is not a choice."""
 
-# D4, UX2, Q-UX1, F12: capitals and a number that name one of several things.
+# Codes of items: D4, UX2, Q-UX1, F12.
 _NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")
+# "option B", "finding 3", "go with b", "fix #4", "(a)"
 _CHOSEN = Phrases(
     r"\b(?:option|point|item|issue|finding|step|phase|bug|choice|approach|suggestion|number|no\."
     r"|nr\.|nummer|variante?|möglichkeit|vorschlag|opción|opção|opzione|optie|número|numéro)"
@@ -21,7 +25,7 @@ _CHOSEN = Phrases(
     r":?\s+#?(\d{1,3})\b"
     r"|#(\d{1,3})\b|\(([a-z])\)"
 )
-# "1, but not persisted", "die 2 bitte", "B - without the provider": which, and what goes with it.
+# A mark at the start, with a comment: "1, but not persisted", "die 2 bitte", "B - without cache".
 _LEADS = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|ja|oui|sí|then|dann|go with|take|nimm|wir nehmen|lass uns|the|die|der"
     r"|das|de|la|le|el|il|o)\W+)*#?(?P<mark>\d{1,2}|[A-E]|[a-d](?=[,)]))\)?"
@@ -29,9 +33,11 @@ _LEADS = Phrases(
     r"|\s(?:please|pls|bitte|nehmen|but|aber|mais|pero|mas|ma|maar|with|without|mit|ohne|and|und)\b(?!\s*\d))",
     0,
 )
+# Numbers in a message that only picks; not "top 3", "2.5" or "3:10".
 _NUMBERS = re.compile(r"(?<!top )\b\d{1,3}\b(?![.:]\d)", re.IGNORECASE)
+# Lines that answer a numbered list: "2. yes"
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)
-# Nothing but which, and what is to be done with them: "address 3, 8 and 11".
+# A whole message of marks and an action: "address 3, 8 and 11".
 _PICKS = Phrases(
     r"\W*(?:(?:ok(?:ay)?|let'?s|please|address|fix|do|implement|tackle|handle|apply|skip|keep|drop"
     r"|ignore|and|also|all|top|items?|points?|numbers?|findings?|issues?|option|both|first|then|now"
@@ -80,7 +86,7 @@ def find_ordinal(user: str) -> int | None:
 
 
 def only_picks(user: str) -> bool:
-    """Return whether *user* says nothing but which: "fix 4", "2", "address 3, 8 and 11".
+    """Return whether the message *user* only picks items: "fix 4", "2", "address 3, 8 and 11".
 
     >>> only_picks("fix 4"), only_picks("fix 4 with a lock"), only_picks("yes")
     (True, False, False)
@@ -89,14 +95,14 @@ def only_picks(user: str) -> bool:
 
 
 def find_marks(user: str) -> list[str]:
-    """Return what names a thing in *user*, in order, each once."""
-    names = [match[0] for match in _NAMED.finditer(user)]
-    names += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
+    """Return the marks in the message *user*, without duplicates, at most MARKS_MAX."""
+    marks = [match[0] for match in _NAMED.finditer(user)]
+    marks += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
     if "\n" not in user.strip() and (lead := _LEADS.match(user)):
-        names.append(lead["mark"])
-    names += _NUMBERED.findall(user)
+        marks.append(lead["mark"])
+    marks += _NUMBERED.findall(user)
     if _PICKS.match(user):
-        names += _NUMBERS.findall(user)
+        marks += _NUMBERS.findall(user)
     if letter := _LETTER.match(user):
-        names.append(letter[1])
-    return list(dict.fromkeys(names))[:MARKS_MAX]
+        marks.append(letter[1])
+    return list(dict.fromkeys(marks))[:MARKS_MAX]

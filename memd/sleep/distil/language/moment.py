@@ -1,8 +1,8 @@
-"""What is of this moment, not about the work: orders of the minute, how something looks. Pure.
+"""Recognise sentences about the current moment: reports, errors, feelings. Pure.
 
-It is told of a sentence as it is spoken: names are no words, and a missing apostrophe is no
-other word. ``--only-cloud-sync`` says nothing of "only", a quoted question asks nothing, and
-"dont" is "don't".
+All patterns of this package expect the *spoken form* of a sentence (``spoken_form``): code, paths,
+options and quotations are replaced by "Name", and missing apostrophes are added. Otherwise the
+"only" in ``--only-cloud-sync`` would count as a word.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from memd.text.alternations import Phrases
 from memd.text.languages import FAILS
 
 NAMED = "Name"
-"""What stands for a name: a word that wants, forbids and asks nothing."""
+"""Placeholder for a name in the spoken form; no pattern reacts to it."""
 
-# Quotations last: a name may hold an apostrophe, a quotation may hold names.
+# Code, URLs, @mentions, --options, paths, files, snake_case, "no-op". Quotations last, because a
+# name may contain a quotation mark, and a quotation may contain names.
 _NAMES = Phrases(
     r"`[^`\n]*`"
     r"|\b\w+://\S+"
@@ -30,21 +31,25 @@ _NAMES = Phrases(
     r"|\b(?:only|no|not|never|always|must|don'?t|without)(?:-\w+)+"
     r"|[\"\u201c][^\"\u201c\u201d\n]{2,300}[\"\u201d]"
 )
+# "dont", "wasnt"
 _NOT = re.compile(
     r"\b(do|does|did|is|are|was|were|has|have|had|ca|wo|should|would|could|must|need|are)nt\b",
     re.IGNORECASE,
 )
+# "thats", "heres", and "its" before "not", "a", "the" or "still"
 _IS = re.compile(r"\b(that|what|here|there|it(?=s (?:not|a|the|still)\b))s\b", re.IGNORECASE)
+# "lets use uv", but not "it lets you"
 _LETS = Phrases(
     r"(?:(?<=^)|(?<=[,.;:] )|(?<=\bso )|(?<=\band )|(?<=\bthen )|(?<=\bnow )|(?<=\bok )"
     r"|(?<=\byes )|(?<=\bok, )|(?<=\balso ))lets\b(?! (?:you|us|it|them|the user)\b)"
 )
+# "youre", "theyll"
 _ARE = re.compile(r"\b(you|they)(re|ve|ll)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=READ_MAX)
 def spoken_form(text: str) -> str:
-    """Return one sentence with a word for each name, and its apostrophes where they belong.
+    """Return a sentence with NAMED for each name, and with missing apostrophes added.
 
     >>> spoken_form("dont touch `only.py`, lets use --no-wait")
     "don't touch Name, let's use Name"
@@ -58,7 +63,7 @@ def spoken_form(text: str) -> str:
     return _LETS.sub("let's", text)
 
 
-# How something looks or fails at this moment, told so that the agent looks at it.
+# Reports how something looks or fails now: "the rows are not shown", "I still get an error".
 _REPORTS = Phrases(
     r"\b(?:is|are|was|were)(?: still| now| just)?(?: not|n't| no longer| never) (?:\w+ )?(?:shown"
     r"|displayed|visible|filled|updated|working|loaded|loading|found|appearing|saved|added|used)\b"
@@ -77,7 +82,7 @@ _REPORTS = Phrases(
     r"|\bstill (?:can't|(?:can|do|does|is|are|did|has|have|could)(?:n't| ?not)|no\b)"
     r"(?! (?:want|like|need))"
 )
-# An error that is shown, whatever rule its words may tell ("must be a string").
+# "I got this error: it must be a string": an error, although its text looks like a rule.
 _SHOWS_ERROR = Phrases(
     r"(?<!when )(?<!if )(?<!whenever )(?<!until )(?<!unless )\b(?:i|we)(?:'m| am|'re| are)?"
     r" (?:still |now |just |also |keep )*(?:get|got|getting|see|saw|seeing|hit|ran into)"
@@ -86,7 +91,8 @@ _SHOWS_ERROR = Phrases(
     r"|^\W*(?:(?:no(?:pe)?|but|and|now|still|so)\W+)*there(?:'s| is| are) (?:still |now )?"
     r"(?:(?:an?|another|some|more|the same) )?(?:errors?|exceptions?)\b"
 )
-_ASKED_FOR = Phrases(
+# Makes a report a requirement: "the rows must not be shown".
+_REQUIREMENT = Phrases(
     r"\b(?:must|should|want|need|ha(?:s|ve) to|instead|never|always|supposed to|let's|let us"
     r"|make sure|prefer|i (?:said|told|thought|meant)|turns out"
     r"|(?:we|i) (?:decided|agreed|chose))\b"
@@ -95,18 +101,18 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def reports(plain: str) -> bool:
-    """Return whether a sentence, as it is spoken, tells how something looks or fails just now.
+    """Return whether a sentence in spoken form reports how something looks or fails now.
 
     >>> reports("the rows are not shown anymore"), reports("the rows must not be shown anymore")
     (True, False)
     """
     if FAILS.search(plain) or shows_error(plain):
         return True
-    return _REPORTS.search(plain) is not None and _ASKED_FOR.search(plain) is None
+    return _REPORTS.search(plain) is not None and _REQUIREMENT.search(plain) is None
 
 
 def shows_error(plain: str) -> bool:
-    """Return whether a sentence, as it is spoken, shows an error that its writer got.
+    """Return whether a sentence in spoken form reports an error that its writer got.
 
     >>> shows_error("I got this error: it must be a string"), shows_error("if I get errors, stop")
     (True, False)
@@ -114,6 +120,7 @@ def shows_error(plain: str) -> bool:
     return _SHOWS_ERROR.search(plain) is not None
 
 
+# "I feel so tired", "sometimes I cry", "I hate mondays", "toujours la même chose"
 _FEELS = Phrases(
     r"^\W*(?:(?:but|and|so|sometimes|often|today|now|ok(?:ay)?|maybe|yes|no|oh|well|honestly)\W+)*"
     r"(?:i|we)(?:'m| am|'ll| will| could| just| always| still| sometimes| often| really| so| only)*"
@@ -130,7 +137,7 @@ _FEELS = Phrases(
 
 
 def feels(plain: str) -> bool:
-    """Return whether a sentence, as it is spoken, says how somebody feels, whatever it wishes.
+    """Return whether a sentence in spoken form only says how somebody feels.
 
     >>> feels("sometimes i cry in the car"), feels("i hate mondays haha"), feels("i hate tabs")
     (True, True, False)
@@ -139,10 +146,10 @@ def feels(plain: str) -> bool:
 
 
 def only_names(text: str) -> bool:
-    """Return whether *text* is names alone: a file, an address.
+    """Return whether *text* consists of names only, such as files or addresses.
 
     >>> only_names("@rules/tests.md"), only_names("keep @rules/tests.md")
     (True, False)
     """
-    plain = spoken_form(text).replace(NAMED, " ")
-    return NAMED in spoken_form(text) and _WORD.search(plain) is None
+    spoken = spoken_form(text)
+    return NAMED in spoken and _WORD.search(spoken.replace(NAMED, " ")) is None

@@ -1,8 +1,8 @@
-"""The answer of another model that somebody pastes: whatever it decides, they did not say it. Pure.
+"""Find answers of other language models that a user pasted, so that they are not stored as theirs.
 
-Such an answer opens by announcing itself ("Okay, here are the detailed tasks"), sets its points
-apart by leads in bold, numbers, headings and code, and closes by praising itself or offering more.
-One of these is in many messages of people; what is told by it is several together.
+Such an answer opens with an announcement ("Okay, here are the detailed tasks"), is structured by
+bold leads, headings and code, and closes with praise or an offer. People's messages often have one
+of these signs, so several are required. Pure.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 
 from memd.text.alternations import Phrases
 
-_CHARS_MIN = 600
-_SIGNS_MIN = 3
+_CHARS_MIN = 600  # of a message; shorter ones are not searched
+_SIGNS_MIN = 3  # of: opening, leads, heading, code, closing
 _LEADS_MIN = 3
 _LEADS_MANY = 12  # with code, more than anybody writes by hand
 
-# How it begins, at the start of a line.
+# An opening, at the start of a line: "Sure, here's the code", "Voici ...".
 _OPENS = Phrases(
     r"^[ \t]*(?:"
     r"(?:okay|ok|sure|certainly|alright|absolutely|of course|great|perfect)[,!.] "
@@ -34,7 +34,7 @@ _OPENS = Phrases(
     r")",
     re.IGNORECASE | re.MULTILINE,
 )
-# What it says at its end, or of its own work.
+# A closing, or praise: "let me know if", "key improvements:".
 _CLOSES = Phrases(
     r"\b(?:feel free to (?:ask|let me|reach)|let me know (?:if|how|whether)|would you like me to"
     r"|remember (?:to test|that (?:the|reconstructing))|remember to prioriti[sz]e"
@@ -44,15 +44,18 @@ _CLOSES = Phrases(
     r"|(?:key|main) (?:changes|improvements|features|benefits|takeaways)(?: and \w+)?:"
     r"|overall assessment|n['\u2019]hésite[sz]? pas|gerne (?:weiter)?helfen)"
 )
+# A line that starts in bold: "1. **Locks**".
 _LEAD = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?\*\*[^*\n]{2,120}\*\*", re.MULTILINE)
+# "## Step 2", "### 1. ", "## **Locks**"
 _HEADING = re.compile(r"^#{2,4}[ \t]+(?:\*\*|\d{1,2}[.)]|step\b)", re.MULTILINE | re.IGNORECASE)
 _ANY_HEADING = re.compile(r"^#{1,4}[ \t]+\S", re.MULTILINE)
 _CODE = re.compile(r"^[ \t]*```[a-z]+[ \t]*$", re.MULTILINE)
+# An opening code fence right before the end.
 _FENCE_ABOVE = re.compile(r"(?:^|\n)[ \t]*```[a-z]*[ \t]*\n\s*\Z")
 
 
 def answer_span(text: str) -> tuple[int, int] | None:
-    r"""Return where in *text*, a message of the user, a model's answer is, None without one.
+    r"""Return (start, end) of a model's answer in the user's message *text*, None without one.
 
     >>> text = "Apply:\n\nOkay, here are the tasks.\n\n**Task 1: Locks**\n\n" + "x" * 600
     >>> answer_span(text + "\n```python\npass\n```\nLet me know if it helps!")
@@ -66,7 +69,7 @@ def answer_span(text: str) -> tuple[int, int] | None:
     if opens and _count_signs(text[opens.start() :]) >= _SIGNS_MIN:
         fence = _FENCE_ABOVE.search(text[: opens.start()])
         last = text.rfind("```")
-        if fence and last > opens.start():  # pasted as a block, with words around it
+        if fence and last > opens.start():  # the answer is a fenced block within the message
             return fence.start(), last + 3
         return opens.start(), len(text)
     leads = list(_LEAD.finditer(text))
@@ -77,6 +80,7 @@ def answer_span(text: str) -> tuple[int, int] | None:
 
 
 def _count_signs(answer: str) -> int:
+    """Return the number of signs in *answer*; its opening counts as one."""
     shapes = (_HEADING, _CODE, _CLOSES)
     has_leads = len(_LEAD.findall(answer)) >= _LEADS_MIN
     return 1 + has_leads + sum(shape.search(answer) is not None for shape in shapes)

@@ -1,7 +1,7 @@
-r"""The phrases by which it is told what a sentence of an agent does, or an answer of the user.
+"""Phrase lists that classify sentences of an agent and short answers of a user.
 
-Each is a list of expressions, at the start of a text or anywhere in it, as whole words
-where they end in letters. English; what no list knows says nothing of a sentence.
+``opening`` matches a phrase at the start of a text, ``anywhere`` in all of it, both as whole words.
+Most lists are English. A sentence that matches no list stays unclassified.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import re
 from memd.text.alternations import Phrases, anywhere, opening
 
 
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
-# What tells of the work and not of the thing: no sentence that begins so is told.
+# The agent's account of its work ("Let me ...", "I see ..."). Such sentences are never stored.
 NARRATION = opening(
     """
     let me, let's, let us, i'll, i will, i'm, i am, i've, i have, i need, i want, i should,
@@ -47,13 +47,13 @@ NARRATION = opening(
     """,
     before=r"(?:(?:now|next|first|then|good|ok|okay|yes)\b[,.:—]?\s+|[\u00bf\u00a1])*",
 )
-# How an agent announces its next step: what it says before that is no answer yet.
+# Announces the next step: "Let me check". The text before it is not the final answer.
 ANNOUNCES = Phrases(
     r"\W*(?:(?:now|next|first|so|ok(?:ay)?|then)\W+)*"
     r"(?:let me(?! know| be )|let's(?! encrypt)|i'm going to|(?:i'll|i will)\b.*\b(?:now|next)\b)"
     r"|\W*(?:now|next)\W+(?:i'll|i will)\b"
 )
-# How an agent thinks, to itself: some recorders write thoughts down as its text.
+# A thought of the agent ("The user wants ..."), which some recorders store as its text.
 THOUGHT = opening(
     """
     the user (?:wants|wanted|asks|asked|says|said|reports|mentions|mentioned|confirmed|clarified
@@ -63,7 +63,7 @@ THOUGHT = opening(
     """,
     before=r"(?:(?:okay|ok|alright|so|now|hmm|good|great|perfect)\b[,.!:—]?\s+)*",
 )
-# That all went well, which is nothing to tell unless it says more.
+# "All tests pass": worth nothing unless the sentence says more.
 STATUS = opening(
     """
     all (?:\\w+ ){0,3}(?:tests|checks|set|done|good|clean|pass|green), both pass, both clean, clean,
@@ -71,7 +71,7 @@ STATUS = opening(
     builds? (?:is )?(?:clean|cleanly|succeeds|succeeded)
     """
 )
-# An opinion of a reviewer on what is fine as it is.
+# A reviewer's praise: "Good error handling", "the names are clear".
 PRAISE = opening(
     "good, great, nice, proper, clean, clear, correct, solid, well, excellent, comprehensive,"
     " consistent"
@@ -80,12 +80,12 @@ FINE = Phrases(
     r"\b(?:is|are|looks?|seems?) (?:very |all |well[- ])?"
     r"(?:clear|good|fine|correct|consistent|solid|clean|readable|structured|named|appropriate)\b"
 )
-# What the agent means to do, anywhere in a sentence.
+# An intention: "I also need to ..."
 INTENDS = re.compile(
     r"\bI (?:also |still |just |now )?(?:need|want|plan|have) to\b|\bI'll\b|\bI will\b|\blet me\b",
     re.IGNORECASE,
 )
-# What is to be done, or which line is meant: a step of a plan, not what came of it.
+# A step of a plan, not a result: "Add a test", "line 12".
 TASK = opening(
     """
     add, update, move, remove, use, run, check, read, create, fix, consider, make, delete, replace,
@@ -94,15 +94,18 @@ TASK = opening(
     lines? \\d+
     """
 )
+# A conjunction at the start: "But ", "So, ".
 JOINED = re.compile(r"(?:but|and|so|also|however|plus)\b,?\s+", re.IGNORECASE)
+# Starts with a pronoun, so it needs the sentence before: "This is ..."
 POINTING = opening(
     "this, that, these, those, it, they, both, each, same, which, he, she, its, their"
 )
+# A label in front of a finding: "Root cause: ...", "Fix (2 files): ..."
 LABEL = Phrases(
     r"(?:fix|fixed|root cause|cause|problem|solution|result|why|issue|key|note|bottom line"
     r"|conclusion|decision|verdict)\b[^:]{0,20}:"
 )
-# Words of a sentence that says what came of the work.
+# Words of a sentence that states a result.
 GIST = _words(
     """
     because since so instead require requires need needs needed fixed added removed moved renamed
@@ -113,7 +116,7 @@ GIST = _words(
     recommended support supports skip skips
     """
 )
-# What ends so is no sentence without what it leads to: "the changes are", "it checks that".
+# A text that ends with one of these is incomplete: "the changes are", "it checks that".
 HANGING = _words(
     """
     that with are is was were be include includes included including state states follows following
@@ -123,15 +126,17 @@ HANGING = _words(
     mit der die das und oder folgende folgenden con el los las y o por siguiente
     """
 )
+# Hedged: not certain enough to be a conclusion.
 HEDGE = anywhere(
     "probably, might, maybe, perhaps, could, should, would, likely, seems?, appears?, i think,"
     " consider, if you, want, let me, may"
 )
+# Not certain enough to be a cause, or still to be verified.
 UNSURE = anywhere(
     "probably, might, maybe, perhaps, could, possibly, likely, let me, let's, i'll, seems?,"
     " appears?, may, consider, should, would, check if, check whether, verify"
 )
-# What a sentence says when it says why something went wrong.
+# States the cause of a failure.
 CAUSE = anywhere(
     """
     so they, so it, don't, can't, wasn't, weren't, isn't, doesn't, didn't, does not, root cause,
@@ -144,7 +149,7 @@ CAUSE = anywhere(
     (?:is|was|are|were) (?:undefined|null|empty|none|nil)
     """
 )
-# What a sentence says when it gives the reason for what it tells, and nothing else.
+# States a reason explicitly; stricter than CAUSE.
 BECAUSE = anywhere(
     """
     because, due to, root cause, caused by,
@@ -152,19 +157,23 @@ BECAUSE = anywhere(
     weil, wegen, ursache, parce qu\\w+, à cause d\\w*, porque, debido a, perché, a causa di, omdat
     """
 )
-# What a user writes or pastes where something went wrong.
+# The user reports a failure, in their own words or with pasted output.
 TROUBLE = Phrases(
     r"error|exception|traceback|\bfail|panic|fatal|undefined|cannot|can't|not found|warning|✖|✗|❌"
     r"|did nothing|\bwhy\b|broken|crash|doesn't|does not|didn't|isn't|not work|wrong|confus|missing"
     r"|makes? (?:no )?sense"
 )
+# An error in text that the user pasted.
 PASTED_ERROR = re.compile(r"error|exception|traceback|\bfail|panic|✖|✗", re.IGNORECASE)
+# A line of a diff.
 PATCH = re.compile(r"^(?:diff --git|@@ -\d|[+-]{3} \S)", re.MULTILINE)
+# The user is satisfied: "works, thanks".
 PLEASED = opening(
     "great, works?, thanks?, thank you, perfect, nice, awesome, excellent, cool, beautiful,"
     " love it, good, that works, lgtm, yes, yep, yup",
     before=r"\W{0,3}",
 )
+# The user rejects what was done: "no", "it still ...", "revert".
 DENIED = opening(
     """
     no, nope, wrong, wtf, wth, dude, that(?:'s| is) (?:not|wrong), that did(?:n't| not| nothing),
@@ -173,7 +182,7 @@ DENIED = opening(
     """,
     before=r"\W{0,3}",
 )
-# "They still don't fit on the table", "the preview does not work"
+# The problem persists: "they still don't fit on the table", "the preview does not work".
 UNCURED = Phrases(
     r"\W{0,3}(?:(?:sorry|hmm*|ok(?:ay)?|well|but|yeah|great|thanks)\W+)*"
     r"(?:(?:it|this|that|they|these|we|i|there|(?:the|my|our|your) (?:\w+ ){1,3}?)(?:'?s|'re|'m)?"
@@ -200,11 +209,11 @@ PRINTED = Phrases(
     r"|^\W*\((?:use \W?git|commit or)"
     r"|\b(?:deleted|modified|new file): \S+ (?:deleted|modified|new file):"
     r"|^\W*(?:[\w .#:>-]{1,60}\{ )?[a-z-]+: [^;]{1,60};"
-    # The agent's states one after the other, which some recorders join.
+    # Status lines of the agent that some recorders join: "Reading a.pyEditing b.py".
     r"|^\W*[A-Z][a-z]+ing\b.{0,200}?[a-z][A-Z][a-z]{3,}ing [`\w]"
     r"|^\W*(?:error|warning) title=|^\W*(?:Tool use|Called tool):"
     r"|</\w+>|\bdefp? \w+\(|^\W*@callback |\u0393\u00f6"
     r"|^\W*\d\d:\d\d:\d\d\b|^Search instead for\b|\+ (?:CategoryInfo|FullyQualifiedErrorId)\b",
     0,
 )
-"""What a program printed, or a line of one: no sentence of the agent's."""
+"""Program output or source code in a line, which is not a sentence of the agent."""

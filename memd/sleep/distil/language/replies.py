@@ -1,10 +1,10 @@
-"""How the user answers the agent: with leave to go on, a pick, a denial. Pure.
+"""Classify the user's replies to the agent: permissions, choices, denials. Pure.
 
-"Would you like me to commit these?" - "yes" decides nothing that somebody wants to know a
-week later, nor does "delete them". What came of it is told by itself.
+A permission ("Would you like me to commit these?" - "yes") decides nothing worth a memory; the
+outcome of the step is recorded elsewhere.
 
-Most that begins with "no" says something else: it declines, goes on, orders, praises. Only a
-statement of how it is denies, and a complaint that what was done did not help.
+Most replies that begin with "no" decline, order or go on. A *denial* also says how things are ("No,
+we moved to canary releases"), or complains that a change did not help.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS, LEAVE, YES
 from memd.text.words import sentences
 
-_ASKS_LEAVE = (
+# "Would you like me to", "shall I", "are you sure you want to".
+_MAY_I = (
     r"\b(?:(?:would you|do you|you'd|if you'd) (?:like|want|prefer)(?: me| us)? to"
     r"|want (?:me )?to|(?:shall|should|can|may) (?:i|we)|(?:are you )?ready (?:for me )?to"
     r"|are you sure you want to)"
     r"(?: (?:also|now|first|just|then|immediately|attempt to|try to|help(?: you)?(?: to)?))*"
 )
-# Steps of any piece of work, whatever they are taken with.
+# Routine steps of any work: "commit", "run the tests", "create a PR".
 _STEP = (
     r"(?:commit|push|merge|rebase|run|re-?run|try|test|re-?test|build|rebuild|check|double-?check"
     r"|verify|look|inspect|investigate|locate|identify|diagnose|troubleshoot|debug|review|read|show|see|open|restart|save|stage|proceed"
@@ -31,34 +32,36 @@ _STEP = (
     r" (?:a |an |the |this |these )?(?:\w+ ){0,2}(?:pr|pull request|commit|branch|summary"
     r"|description|documentation|docs?|report|task|ticket|issue)s?)\b"
 )
-_LEAVE = Phrases(rf"{_ASKS_LEAVE} {_STEP}")
-# What the user is to do for the agent: a yes to it decides nothing either.
+_ASKS_LEAVE = Phrases(rf"{_MAY_I} {_STEP}")
+# Asks the user to do a step: "could you restart it?" A yes to it decides nothing either.
 _ASKS_HELP = Phrases(
     r"\b(?:can|could|would) you (?:please |now |also |manually )*(?:confirm|try|test|check|verify"
     r"|paste|run|send|share|restart|refresh|reload|provide|tell me|let me know)\b"
 )
-# What is next is left to the user.
+# Asks what to do next: "what should I work on?", "anything else?"
 _ASKS_NEXT = Phrases(
     r"\bwhat (?:would you like|do you want|should (?:i|we)|shall (?:i|we)|else)\b[^?]{0,20}"
     r"\b(?:focus|work|do|tackle|start|try|look|next)\b|\banything else\b"
     r"|\bor (?:focus|work|move) on (?:to )?something else\b"
 )
-# With one of these or a name, what is begun is told, too.
+# The question says how the step is done, so a yes decides that: "shall I start by moving X?"
 _SAYS_HOW = re.compile(
     rf"\b(?:by|so that|using|instead|rather|without|with (?:a|an) \w+|{NAMED})\b|\b\w+ing the\b"
 )
 _BEFORE = re.compile(r"\b(?:before|after|once|while)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"\b(?:proceed|continue|start|begin|go ahead|work on|delete|clear)\b", re.I)
+# Offers alternatives: "which one, A or B?"
 _CHOICE = Phrases(
     r"\b(?:which|or|prefer|either|welche[rsn]?|oder|quel(?:le)?s?|cuál(?:es)?|prefieres|qual|quale"
     r"|preferisci|welke|или)\b|哪|还是"
 )
-# A bare order that answers nothing but "may I?".
+# An order of a routine step: "ok, run them".
 _BARE_STEP = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|yeah|please|just|then|now|and|go ahead(?: and)?|let'?s)\W+)*"
     r"(?:do|commit|push|run|start|begin|go|continue|proceed|show|open|delete|remove|clear|send"
     r"|merge|try|check|test|fix|build|deploy|install|write|finish|apply|save|move|mark)\b"
 )
+# Starts or closes a step of a plan: "do phase 2", "start working on #004", "mark it as done".
 _NUMBERED_STEP = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|please|now|then|go ahead and|let'?s)\W+)*"
     r"(?:(?:start|begin|continue|resume|keep)(?: to)? work\w*|(?:start|begin|continue|go on) with"
@@ -69,7 +72,9 @@ _NUMBERED_STEP = Phrases(
 )
 _POLITE = re.compile(r"\W*(?:please|pls|thanks|thank you|thx)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
+# "Shall I go on with point 2." was split after the number.
 _ENDS_IN_NUMBER = re.compile(r"[\w'(] ?\(?\d{1,2}\.$")
+# Begins with a "no" in any form: "nope: ...", "wait, it's not 5 percent, ...", "that's wrong. ..."
 _DENIES = Phrases(
     r"\W*(?:(?:actually|well|oh|h?m+|sorry|nah)\W+)?(?:no(?:\W+no)?|nope|nah|nein|non|nej|nee|não|нет"
     r"|(?:wait|hold on)\W+(?:it|that|this|they|these)(?:'s|'re| is| are) not (?:on |at |in )?"
@@ -77,15 +82,18 @@ _DENIES = Phrases(
     r"|wrong|incorrect|falsch|stimmt nicht|not (?:quite|right|true|any ?more)"
     r"|that(?:'s| is) (?:wrong|incorrect|not (?:right|true)))\b[\s,.:;!\u2013\u2014-]+(?=\w)"
 )
+# Words that are not the subject of "NAME is ..." after a "no".
 _NO_NAME = (
     r"this|that|it|i|you|he|she|we|they|what|which|who|where|how|why|when|if|there|here|all|both"
     r"|one|everything|everyone|nothing|none|something|no|nope|so|and|but|then|worries|problem|need"
 )
+# After "it is", which would agree: "no, it's fine".
 _NO_PRAISE = (
     r"(?! (?:all )?"
     r"(?:great|good|fine|ok(?:ay)?|right|perfect|correct|set|done|about|true|works?)\b)"
 )
-# What stands behind a "no" that says how it is: a statement, no order, no thanks, no question.
+# A statement of facts after the "no": "it's on port 80", "we moved", "staging is stage2", "since
+# May". Orders, thanks and questions do not match.
 _OTHERWISE = Phrases(
     r"(?:(?:it|they|there)(?:'s|'re| is| are| was| were| has| have| runs?| lives?| listens?| uses?"
     r"| moved| changed| goes| belongs?)"
@@ -106,83 +114,84 @@ COMPLAINS = Phrases(
     r"|did nothing|nothing happen\w*|not working|(?:did|does|do)(?:n'?t| not) (?:work|help|show)"
     r"|(?:same|another) (?:error|problem|issue|result))\b"
 )
-"""Says that what was done did not help, and nothing of how it is."""
+"""A complaint that a change did not help: "still broken", "nothing happened"."""
 NO_MORE = (
     r"instead|no longer|not any ?more|changed (?:my|our) minds?|scrap|never ?mind"
     r"|forget (?:it|that|about)|revert|undo|go back to|after all|doch (?:nicht|kein\w*|lieber)"
     r"|nicht mehr|stattdessen|verworfen|finalement|ya no|al final"
 )
-"""What says so anywhere, and in a sentence of its own to another session."""
+"""Phrases that withdraw something, also in a later session: "no longer", "never mind"."""
 TAKES_BACK = Phrases(
     rf"\b(?:{NO_MORE}|on second thought|turns out|actually|rather than|yank|statt|sondern|au lieu"
     r"|plutôt|à la place|ne plus|en vez|en lugar)\b|^\W*no\b"
 )
-"""Says that what was said before is no more."""
+"""A sentence that withdraws an earlier one of the same session."""
 
 
 def asks_leave(proposed: str) -> bool:
-    """Return whether the agent asks no more than whether to take its next step.
+    """Return whether the agent's text *proposed* only asks for permission to go on.
 
     >>> asks_leave("All is staged. Would you like me to commit these changes?")
     True
     >>> asks_leave("Want me to proceed by moving the lock into `store.py`?")
     False
     """
-    asked = next((spoken_form(s) for s in reversed(split_asked(proposed)) if "?" in s), "")
-    match = _LEAVE.search(asked)
+    questions = (spoken_form(s) for s in reversed(split_asked(proposed)) if "?" in s)
+    question = next(questions, "")
+    match = _ASKS_LEAVE.search(question)
     if match is None:
-        return any(one.search(asked) for one in (LEAVE, _ASKS_HELP, _ASKS_NEXT))
-    how = _BEFORE.split(asked[match.end() :], 1)[0]
+        return any(pattern.search(question) for pattern in (LEAVE, _ASKS_HELP, _ASKS_NEXT))
+    how = _BEFORE.split(question[match.end() :], 1)[0]
     return not (_GOES_ON.search(match[0]) and _SAYS_HOW.search(how))
 
 
 def split_asked(text: str) -> list[str]:
-    """Return the sentences of *text*; the number of a point ends none.
+    """Return the sentences of *text*; "point 2." within a question does not end one.
 
     >>> split_asked("All is set. Shall I go on with point 2. The colours?")
     ['All is set.', 'Shall I go on with point 2. The colours?']
     """
     parts: list[str] = []
-    for one in sentences(text):
+    for sentence in sentences(text):
         if parts and _ENDS_IN_NUMBER.search(parts[-1]):
-            parts[-1] += f" {one}"
+            parts[-1] += f" {sentence}"
         else:
-            parts.append(one)
+            parts.append(sentence)
     return parts
 
 
 def before_leave(proposed: str) -> str | None:
-    """Return what the agent said before it asked for leave; None where it asked for none.
+    """Return what the agent said besides asking for permission, None if it did not ask.
 
     >>> before_leave("The lock is gone. Shall I run the tests?"), before_leave("Shall it stay?")
     ('The lock is gone.', None)
     """
     if not asks_leave(proposed):
         return None
-    return " ".join(each for each in sentences(proposed) if "?" not in each)
+    return " ".join(sentence for sentence in sentences(proposed) if "?" not in sentence)
 
 
 def chooses(proposed: str) -> bool:
-    """Return whether the agent asks which of several things it should be."""
-    asked = next((s for s in reversed(sentences(proposed)) if "?" in s), "")
-    return _CHOICE.search(asked) is not None
+    """Return whether the last question in *proposed* offers alternatives."""
+    question = next((s for s in reversed(sentences(proposed)) if "?" in s), "")
+    return _CHOICE.search(question) is not None
 
 
-def speaks_of(text: str, asked: str) -> bool:
-    """Return whether *text* has a word in common with what was *asked* that is in few others.
+def speaks_of(text: str, question: str) -> bool:
+    """Return whether *text* shares a content word with *question*.
 
     >>> speaks_of("the left page", "Left or right?"), speaks_of("good night", "Anything else?")
     (True, False)
     """
-    return bool(_content(text) & _content(asked))
+    return bool(_content_words(text) & _content_words(question))
 
 
-def _content(text: str) -> set[str]:
+def _content_words(text: str) -> set[str]:
     return {word.casefold() for word in _WORD.findall(text)} - FUNCTION_WORDS
 
 
 def is_bare_step(text: str) -> bool:
-    """Return whether *text* orders a step that says nothing beside what it points at.
+    """Return whether *text* orders a routine step, which means nothing out of context.
 
     >>> is_bare_step("Delete them."), is_bare_step("revert it")
     (True, False)
@@ -191,7 +200,7 @@ def is_bare_step(text: str) -> bool:
 
 
 def takes_up(text: str) -> bool:
-    """Return whether *text* says which thing is worked on next, and not what becomes of it.
+    """Return whether *text* says what to work on next, but not how.
 
     >>> takes_up("go ahead and start working on #004"), takes_up("address 21 with a helper")
     (True, False)
@@ -200,7 +209,7 @@ def takes_up(text: str) -> bool:
 
 
 def beyond_yes(text: str) -> str:
-    """Return what *text* says after it agreed, "" for one that does no more.
+    """Return what *text* says after words of agreement, "" if nothing.
 
     >>> beyond_yes("yes please, go for it!"), beyond_yes("yes, with a lock")
     ('', 'with a lock')
@@ -211,7 +220,7 @@ def beyond_yes(text: str) -> str:
 
 
 def is_denial(user: str) -> bool:
-    """Return whether *user* begins by saying that it is otherwise, or that it did not help.
+    """Return whether the message *user* begins with a denial, see the module's docstring.
 
     >>> is_denial("No, we moved to canary releases."), is_denial("No, stop, show me the test.")
     (True, False)
@@ -220,8 +229,8 @@ def is_denial(user: str) -> bool:
     >>> is_denial("No, staging is stage2"), is_denial("no data is shown")
     (True, False)
     """
-    begins = _DENIES.match(user)
-    if begins is None:
+    denial = _DENIES.match(user)
+    if denial is None:
         return False
-    says_how = _OTHERWISE.match(user, begins.end())
-    return says_how is not None or COMPLAINS.search(user) is not None
+    statement = _OTHERWISE.match(user, denial.end())
+    return statement is not None or COMPLAINS.search(user) is not None

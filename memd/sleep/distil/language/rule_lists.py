@@ -1,7 +1,7 @@
-"""Lists that a person writes: rules of how work is done, and what stands below a line with a colon.
+"""Parse lists in a user's message: lists of rules, and lists below a line with a colon. Pure.
 
-A page of rules is worth more than one memory, and a rule in it more than its own words say:
-"No borders" among forty others that say always and never is one, too. Pure.
+A rule in a list may be short: "No borders" alone is no rule, but among others that say "always" and
+"never" it is. So rules are recognised by the list as a whole, and stored together.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ from memd.sleep.distil.language.prose import FENCES
 from memd.text.alternations import Phrases
 
 RULES_CHARS_MAX = 800
-"""The rules in one memory; what is longer becomes a second one."""
+"""Length of the rules in one memory; a longer list is split."""
 MORE = "\u2026"
-"""What stands for the rest of a list that is cut."""
-_RULE_TEXTS_MAX = 5
-_STRONG_MIN = 4  # rules that say so, in a message whose lists are told as rules
-_RUN_MIN = 3
+"""Marks that a list was cut."""
+_RULE_TEXTS_MAX = 5  # memories of one message
+_STRONG_MIN = 4  # rules with "always", "never" and the like that make lists of a message rules
+_RUN_MIN = 3  # rules that stand together
 _RULE_CHARS_MAX = 300
-_LED_MAX = 4
+_SUB_ITEMS_MAX = 4  # lines below a rule that ends with a colon
 _HEADING_WORDS_MAX = 8
 _BELOW_CHARS_MAX = 240
 _BELOW_LINES_MAX = 12
 _SHORT_CHARS = 60
-_GAP = 2  # lines between a lead and what it leads to
+_GAP = 2  # lines between a lead and its list
 
-# What stands in front of a line: a list's mark, a number, a pictogram, a heading's signs.
+# The marks in front of a line: "- ", "3. ", "[x] ", "## ", a pictogram.
 _MARK = re.compile(
     r"\s*(?:(?:[-*+\u2022>]|#{1,6}|\(?\d{1,3}[.)]|\[[ xX-]?\])\s+|[^\w\s`\"'({<\[/.@#$&-]+\s*)*"
 )
+# A heading: "## Screens", or a pictogram and a word in capitals.
 _TITLE = re.compile(r"\s*(?:#{1,6}\s|[^\w\s`\"'({<\[/.@#$&*+>\u2022-]+\s*[A-Z]{2}\w* )")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+\S")
+# A strict rule: "never fetch", "no borders", "... must be pure".
 _STRONG = Phrases(
     r"(?:always|never|must(?: not|n't)?|do not|don'?t|avoid|ensure|make sure|forbidden|every|each"
     r"|only|not|no(?! (?:one|idea|problems?|need|worries|thanks|changes?|errors?|luck)\b)"
@@ -43,13 +45,14 @@ _STRONG = Phrases(
     r"|.{0,80}\b(?:must(?! have been)|never|always|(?:is|are) (?:forbidden|not allowed))\b"
     r"|\u4e0d\u8981|\u5fc5\u987b|\u59cb\u7ec8|\u7981\u6b62|\u603b\u662f|\u4e0d\u5f97"
 )
+# A rule without a strict word: "use hooks", "... should be small".
 _WEAK = Phrases(
     r"(?:use|keep|prefer|follow|handle|write|put|name|return|include|validate|test|document|treat"
     r"|store|limit|support|respect|add|define|separate|group|wrap|check|log|place|split|run)\b"
     r"|.{0,80}\bshould\b"
 )
 _OPEN = ("{", ";", ",", "(")
-# What must stay as it is while this piece of work is done; it says nothing of the next one.
+# A limit of the current task only: "do not modify the schema".
 _LIMITS = Phrases(
     r"(?:(?:do not|don'?t|must not|never) (?:change|modify|rewrite|touch|edit|add|implement|remove"
     r"|introduce|alter|test|start|significantly)|only (?:modify|change|edit|touch))\b"
@@ -58,27 +61,27 @@ _ENDS = re.compile(r"[.!?\u3002]\s*$")
 
 
 class _RuleRun(NamedTuple):
-    """Rules that stand together, below a *heading*, "" without one."""
+    """Consecutive rules below a *heading*, "" without one."""
 
     heading: str
     rules: tuple[str, ...]
 
     @property
     def strict_count(self) -> int:
-        """How many say always, never, must or no."""
+        """How many rules have a strict word: always, never, must, no."""
         return sum(_STRONG.match(rule) is not None for rule in self.rules)
 
     @property
     def is_strict(self) -> bool:
-        """Whether half of them do, and most are no limits of the work at hand."""
+        """Whether at least half are strict, and at most half are limits of the current task."""
         limits = sum(_LIMITS.match(rule) is not None for rule in self.rules)
         return 2 * self.strict_count >= len(self.rules) >= 2 * limits
 
 
 def rule_texts(text: str) -> tuple[str, ...]:
-    r"""Return the rules that a person lists in *text*, by heading, in texts of RULES_CHARS_MAX.
+    r"""Return the listed rules in *text*, by heading, packed into texts of RULES_CHARS_MAX.
 
-    Nothing where fewer than four say always, never, must or no: those are read line by line.
+    Return nothing if fewer than four rules are strict; callers then judge the lines one by one.
 
     >>> rule_texts("# Screens\n- never fetch\n- always use hooks\n- no borders\n- must be pure")
     ('Screens:\n- never fetch\n- always use hooks\n- no borders\n- must be pure',)
@@ -92,17 +95,17 @@ def rule_texts(text: str) -> tuple[str, ...]:
 
 
 def _pack(runs: Sequence[_RuleRun]) -> Iterator[str]:
-    """Yield the rules of *runs* in few texts, those of a heading together where they fit.
+    """Yield the rules of *runs* in at most _RULE_TEXTS_MAX texts.
 
-    What does not fit into the last one is marked.
+    The rules of a heading stay together if they fit. MORE at the end marks that rules are left out.
     """
     texts = [""]
     for run in runs:
         head = f"{run.heading.rstrip(' :')}:" if run.heading else ""
         lines = [f"- {rule}" for rule in run.rules]
-        whole = "\n".join(filter(None, (head, *lines)))
-        if len(texts[-1]) + len(whole) < RULES_CHARS_MAX:
-            texts[-1] = f"{texts[-1]}\n{whole}".strip()
+        block = "\n".join(filter(None, (head, *lines)))
+        if len(texts[-1]) + len(block) < RULES_CHARS_MAX:
+            texts[-1] = f"{texts[-1]}\n{block}".strip()
             continue
         texts.append(head)
         for line in lines:
@@ -116,7 +119,7 @@ def _pack(runs: Sequence[_RuleRun]) -> Iterator[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of *text* outside of code, "" for each that is empty."""
+    """Return the lines of *text* without trailing blanks; lines of code become ""."""
     lines: list[str] = []
     fenced = False
     for raw in text.splitlines():
@@ -127,39 +130,40 @@ def _lines(text: str) -> list[str]:
 
 
 def _runs(lines: Sequence[str]) -> Iterator[_RuleRun]:
-    """Yield what stands together of the rules in *lines*, with what a rule leads to."""
+    """Yield the runs of consecutive rules in *lines*; short lines below "rule:" join that rule."""
     heading, above, rules = "", "", list[str]()
-    led = 0  # items so far below the last rule, which ends with a colon
+    sub_count = 0  # lines so far below the last rule, which ends with a colon
     for line in filter(None, lines):
         bare = _MARK.sub("", line.replace("**", ""), count=1).strip()
         is_title = _TITLE.match(line) is not None
         if not is_title and (_is_rule(bare) or (rules and _ITEM.match(line) and _is_short(bare))):
             heading = heading if rules else above
             rules.append(bare)
-            led = 0
-        elif rules and not is_title and _is_short(bare) and _leads(rules[-1], led):
-            between = "; " if led and not rules[-1].endswith(_OPEN) else " "
+            sub_count = 0
+        elif rules and not is_title and _is_short(bare) and _takes_line(rules[-1], sub_count):
+            between = "; " if sub_count and not rules[-1].endswith(_OPEN) else " "
             rules[-1] += between + bare
-            led += 1
+            sub_count += 1
         else:
-            yield _RuleRun(heading, _whole(rules))
-            rules, led = [], 0
+            yield _RuleRun(heading, _complete(rules))
+            rules, sub_count = [], 0
             above = bare if _is_heading(bare) else ""
-    yield _RuleRun(heading, _whole(rules))
+    yield _RuleRun(heading, _complete(rules))
 
 
-def _leads(rule: str, led: int) -> bool:
-    return rule.endswith(":") if not led else led < _LED_MAX
+def _takes_line(rule: str, sub_count: int) -> bool:
+    """Return whether a short line belongs to *rule*, which has *sub_count* of them."""
+    return rule.endswith(":") if not sub_count else sub_count < _SUB_ITEMS_MAX
 
 
-def _whole(rules: Sequence[str]) -> tuple[str, ...]:
-    """Return *rules* without those of which what they lead to is not told."""
+def _complete(rules: Sequence[str]) -> tuple[str, ...]:
+    """Return *rules* without those that end with a colon, whose list is missing."""
     return tuple(rule for rule in rules if not rule.endswith(":"))
 
 
 def _is_rule(bare: str) -> bool:
-    is_any = _STRONG.match(bare) or _WEAK.match(bare)
-    return is_any is not None and len(bare) <= _RULE_CHARS_MAX and not bare.endswith("?")
+    match = _STRONG.match(bare) or _WEAK.match(bare)
+    return match is not None and len(bare) <= _RULE_CHARS_MAX and not bare.endswith("?")
 
 
 def _is_short(bare: str) -> bool:
@@ -171,7 +175,7 @@ def _is_heading(bare: str) -> bool:
 
 
 def rule_key(line: str) -> str:
-    """Return a line of rules as it is known again, whatever stands in front of it.
+    """Return *line* in lower case without marks, as a key to compare rules.
 
     >>> rule_key("- **Never** fetch"), rule_key("\u274c never fetch:")
     ('never fetch', 'never fetch')
@@ -180,7 +184,7 @@ def rule_key(line: str) -> str:
 
 
 def with_items(words: str, text: str) -> str:
-    r"""Return *words* of the message *text* with what each of their lines leads to, on that line.
+    r"""Return *words*, a part of the message *text*, with each list joined to its lead.
 
     >>> with_items("Use only these:\nNever others.", "Use only these:\n\n- axios\n\nNever others.")
     'Use only these: axios\nNever others.'
@@ -190,18 +194,18 @@ def with_items(words: str, text: str) -> str:
         return words
     below = listed_below(text)
     result: list[str] = []
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         items = below.get(line, "")
-        follows = rule_key(lines[at + 1]) if at + 1 < len(lines) else ""
-        is_told = bool(follows) and follows in items.casefold()
-        result.append(f"{line} {items}" if items and not is_told else line)
+        following = rule_key(lines[index + 1]) if index + 1 < len(lines) else ""
+        has_items = bool(following) and following in items.casefold()  # words already list them
+        result.append(f"{line} {items}" if items and not has_items else line)
     return "\n".join(result)
 
 
 def listed_below(text: str) -> dict[str, str]:
-    r"""Return of each line of *text* that ends in a colon what it leads to, as one line.
+    r"""Map each line of *text* that ends with a colon to the list or code below it, in one line.
 
-    What is longer than a line or two is cut behind one of its items, and marked.
+    A list over _BELOW_CHARS_MAX is cut after an item and ends with MORE; longer code is left out.
 
     >>> listed_below("Use only these:\n\n- axios\n- zustand\n\nThanks.")
     {'Use only these:': 'axios; zustand'}
@@ -210,20 +214,23 @@ def listed_below(text: str) -> dict[str, str]:
     """
     lines = text.splitlines()
     below = (
-        (at, _below(lines, at)) for at, line in enumerate(lines) if line.rstrip().endswith(":")
+        (line.strip(), _below(lines, index))
+        for index, line in enumerate(lines)
+        if line.rstrip().endswith(":")
     )
-    return {lines[at].strip(): items for at, items in below if items}
+    return {lead: items for lead, items in below if items}
 
 
-def _below(lines: Sequence[str], at: int) -> str:
-    begin = next((n for n in range(at + 1, len(lines)) if lines[n].strip()), len(lines))
-    if begin - at > _GAP or begin == len(lines):
+def _below(lines: Sequence[str], index: int) -> str:
+    """Return what the lead at *index* introduces, in one line, "" if nothing suitable."""
+    begin = next((n for n in range(index + 1, len(lines)) if lines[n].strip()), len(lines))
+    if begin - index > _GAP or begin == len(lines):
         return ""
     first = lines[begin].strip()
     if first.startswith(FENCES):
         code = [line.strip() for line in _until(lines, begin + 1, first[:3])]
-        whole = " ".join(code)
-        return whole if len(whole) <= _BELOW_CHARS_MAX else ""
+        text = " ".join(code)
+        return text if len(text) <= _BELOW_CHARS_MAX else ""
     if _ITEM.match(lines[begin]):
         items = [_MARK.sub("", line, count=1).strip() for line in _items(lines, begin)]
     else:
@@ -234,7 +241,10 @@ def _below(lines: Sequence[str], at: int) -> str:
 
 
 def _until(lines: Sequence[str], begin: int, end: str) -> Iterator[str]:
-    """Yield the lines from *begin* up to the one that begins with *end*, an empty one for ""."""
+    """Yield lines from *begin* to before one that starts with *end*, or to before a blank one.
+
+    At most _BELOW_LINES_MAX are yielded.
+    """
     for line in lines[begin : begin + _BELOW_LINES_MAX]:
         if line.strip().startswith(end) if end else not line.strip():
             return
@@ -242,6 +252,7 @@ def _until(lines: Sequence[str], begin: int, end: str) -> Iterator[str]:
 
 
 def _items(lines: Sequence[str], begin: int) -> Iterator[str]:
+    """Yield the list items from *begin*, over blank lines, up to another text."""
     for line in lines[begin : begin + 2 * _BELOW_LINES_MAX]:
         if _ITEM.match(line):
             yield line
@@ -250,6 +261,7 @@ def _items(lines: Sequence[str], begin: int) -> Iterator[str]:
 
 
 def _cut_items(items: Sequence[str]) -> str:
+    """Return *items* in one line; what exceeds _BELOW_CHARS_MAX is replaced by MORE."""
     text = ""
     for item in items:
         longer = f"{text}; {item}" if text else item

@@ -1,7 +1,6 @@
-"""Which words lift a sentence of the user, and which lower it: the signs of what it does. Pure.
+"""Score the user's sentences by *signs*: patterns that raise or lower how much one is worth. Pure.
 
-Few and plain, and each with a weight of its own: who wonders why a sentence was kept
-finds the words that did it.
+Each sign has a weight. So a score can be explained by the words that caused it.
 """
 
 from __future__ import annotations
@@ -14,15 +13,17 @@ from memd.text.alternations import Phrases
 from memd.text.languages import FAILS, REFUSES
 
 FLOOR_WORDS = 3
-_SHORT_WORDS = 9
-_NAMES_MAX = 3
+"""Fewer words state nothing."""
+_SHORT_WORDS = 9  # up to here a pronoun without a name makes a sentence vague
+_NAMES_MAX = 3  # names that count
 
 
 def words(*alternatives: str) -> Phrases:
-    """Return the pattern of any of *alternatives* as whole words, in whatever case."""
+    """Return the pattern of any of *alternatives* as whole words, case ignored."""
     return Phrases(rf"\b(?:{'|'.join(alternatives)})\b")
 
 
+# Words in front of an order: "ok, now please ", "based on that, ".
 FIRST = (
     r"\W*(?:(?:so|ok(?:ay)?|now|then|and|also|please|next|first|finally|go ahead and|can you"
     r"|could you|pls|just|y|yes|yeah|sure|great|cool|(?:very )?(?:good|nice)|perfect|alright"
@@ -30,13 +31,15 @@ FIRST = (
     r"|well|thanks|thank you|awesome|excellent|got it|let'?s go"
     r"|now that [^,.]{1,80},|(?:given|based on|after) [^,.]{1,80},|in (?:the|our|your) \w+,)\W+)*"
 )
+# After "don't": verbs of the mind state no wish ("I don't know").
 _NO_WISH = (
     r"(?! (?:know|understand|see|get|think|remember|have|care|mind|believe|recall|find|feel|worry"
     r"|forget|bother)\b)"
 )
+# Looking or discussing, not changing: "we need to check".
 LOOK = r" to (?:go|leave|look|check|see|figure|discuss|plan|decide|think|talk|know|understand)\b"
 _NOT_NOW = rf"(?!{LOOK})"
-# What somebody wants of the work at hand, most often today's task.
+# What the user wants of the current work: "we need a button", "it should scroll".
 _ASKS_FOR = words(
     r"(?:we|i)(?: do| really| just| also| only| still|'ll)* ?(?:want|wanted|need|require|expect)"
     rf"{_NOT_NOW}",
@@ -49,12 +52,12 @@ _ASKS_FOR = words(
     rf"needs?{_NOT_NOW} (?:to|a|an)",
     r"ought to",
 )
-# What somebody chooses, and how things are done.
+# Choices and ways of working: "we use uv", "go with B", "I like".
 _CHOOSES = words(
     r"(?:we|i)(?: do| really| just| also| still)*"
     r" (?:don't|do not|won't|will not|can't|cannot|shouldn't|aren't)"
     rf"{_NO_WISH}",
-    # How things are done here, and where they belong.
+    # "We deploy with ...", "our repo uses ...", "tests go in tests/"
     r"^\W*(?:(?:so|and|also|but|fyi|note|yes|no|well|here)\W+)*"
     r"(?:we|i|our \w+|the (?:team|project|repo))"
     r"(?: only| always| also| just| usually| normally| currently)?"
@@ -63,12 +66,12 @@ _CHOOSES = words(
     r"(?:we're|i'm|we are|i am) (?:on|using|running|targeting)",
     r"(?:go|goes|belongs?|lives?|stays?) (?:in|into|under|next to)",
     r"it(?:'s| is) (?:ok|okay|fine|allowed|forbidden|important) to",
-    # What is chosen, as an order: "use uv for that", "no mocks please".
+    # A choice as an order: "use uv for that", "no mocks please".
     rf"^{FIRST}(?:use|prefer|avoid|stick (?:to|with)|go with|keep(?! \w+ing| on| it up)|only \w+)",
     rf"^{FIRST}(?:don't|do not|never){_NO_WISH}",
     r"^\W*no \w+(?: \w+)?,? (?:please|pls|at all|here)",
     r"make sure",
-    # "Commit messages should name the ticket", "you should ask": of a kind, or of the agent.
+    # About a kind of thing, or the agent: "commit messages should name ...", "you should ask".
     r"should(?:n't| not| only| always| never)",
     r"^\W*(?:(?:and|also|all|any|our|new)\W+)*(?!(?:this|its|yes)\b)(?:[a-z-]+ )?[a-z-]{3,}s"
     r" should",
@@ -82,23 +85,24 @@ _CHOOSES = words(
     r"i like",
     r"for (?:now|clarity)",
 )
-# "The buttons do not open it" reports, and forbids nothing.
+# "Do not touch it"; but "the buttons do not open it" is a report.
 _FORBIDS = (
     rf"(?:don't|do not){_NO_WISH}(?! (?:work|open|show|load|display|launch|appear|render|respond"
     r"|exist|seem|happen|do anything|run|start|match)\b)"
 )
-# "There was never an issue", "defined but never used" tell what is.
+# "Never"; but "there was never an issue", "defined but never used" are reports.
 _NEVER = r"(?<!was )(?<!were )(?<!had )(?<!has )(?<!have )(?<!but )(?<!been )never"
-# A linter's: "its default is never used".
+# Linters: "its default is never used".
 _NEVER += r"(?! (?:used|referenced|assigned)\b)"
-# "We never got an answer", "never seen this one": told, and no rule.
+# Reports: "we never got an answer", "never seen this one".
 _NEVER += r"(?! (?:got|had|did|saw|seen|heard|came|went|happened|worked|found out)\b)"
-# "Never mind the footer", "never in my life": no rule either.
+# Idioms: "never mind the footer", "never in my life".
 _NEVER += r"(?! ?mind\b| in (?:my|your|his|her|their|our) (?:\w+ )?(?:life|years?|career)\b)"
-# "I always forget which": told of oneself; of the agent it is a reproach.
+# "I always forget which" is no rule; "you always forget" is a reproach.
 _ALWAYS = r"(?<!i )always|always(?! (?:forget|mix|confuse|wonder|struggle|get confused)\b)"
 _FIRM = (_ALWAYS, _NEVER, r"must(?:n't)?", _FORBIDS, r"no longer")
 _CHOOSES_ONE = (r"instead", r"rather than", r"except", r"without", r"unless", r"not the")
+# A rule or a limit: "at most 5", "except", "by default".
 _RULES = words(
     *_FIRM, *_CHOOSES_ONE, r"ever(?=\W*$)", r"only", r"at (?:most|least)",
     r"exactly(?! (?:what|how|where|why|when|which|who)\b)", r"ha(?:s|ve) to", r"required?",
@@ -106,17 +110,18 @@ _RULES = words(
     r"supposed to", r",? (?:and |but )?not (?:in|on|at|to|the|a|an|my|our)(?= \w)", r"no need",
     r"won't", r"until", r"(?:in)?compatible", r"breaks?", r"nothing but", r"no \w+(?=[.!]|$)",
 )  # fmt: skip
-# An order with one of these holds longer than the day; "only" and "just" are in many orders.
+# Makes an order lasting; plain "only" and "just" occur in many momentary orders.
 FIRM = words(*_FIRM, *_CHOOSES_ONE, r"only (?:if|when|after|for|the)")
-# An order with one of these says how it is done, now or always.
+# Makes an order say how something is done: "fix it without new files".
 FIRM_ORDER = words(*_FIRM, r"only (?:if|when|after|the)")
+# A hard requirement: "must", "deadline", "up to 20".
 _REQUIRES = words(
     r"must(?:n't)?", _NEVER, _ALWAYS, r"ha(?:s|ve) to",
     r"(?<!when )(?<!if )(?<!as )required?", r"forbidden", r"cannot",
     r"not allowed", r"may not", r"at (?:most|least)", r"(?:in)?compatib\w+", r"breaking changes?",
     r"deadline", r"no more than", r"up to \d+",
 )  # fmt: skip
-# The agent is set right.
+# Corrects the agent: "that's not what I meant", "you missed", "it did nothing".
 _CORRECTS = words(
     r", (?:and |but )?not (?!sure|yet|even|really|working|only|just|that|sure)\w+",
     r"(?:\w's|is|are|was|were)(?:n't| not)?"
@@ -145,6 +150,7 @@ _CORRECTS = words(
     r"you should(?:'ve| have) (?:\w+ )?\w+(?:ed|un|ne|ade|en|old|ut)(?! an?\b)",
     r"^\W*(?:k|ok(?:ay)?|yes|yeah|good|great|nice|fine|perfect)\b[^.?!]{0,60}\bbut\b",
 )
+# Starts with a refusal: "no", "wrong", "stop".
 _REFUSAL = re.compile(
     r"\W*(?:(?:no|nope|nah|wrong|incorrect|stop|dude|wth|wtf|not)\b)",
     re.IGNORECASE,
@@ -153,7 +159,9 @@ _CAUSE = words(
     r"because", r"'?cause", r"since", r"so that", r"due to", r"otherwise", r"the reason",
     r"that's (?:what|why)", r"which (?:is why|means)", r"cuz", r"reason being", r"that means",
 )  # fmt: skip
+# Begins with "note", "important", "fyi" or the like.
 _NOTES = re.compile(r"\W*(?:of important )?(?:note|important|fyi|reminder|nb|btw)\b", re.IGNORECASE)
+# Thinking aloud: "maybe", "I wonder", "another option is".
 _TENTATIVE = words(
     r"maybe", r"perhaps", r"i guess", r"i wonder", r"not sure", r"might",
     r"could be", r"let'?s (?:try|see|talk|discuss)", r"what do you (?:think|suggest)",
@@ -161,7 +169,7 @@ _TENTATIVE = words(
     r"(?:other|another|alternative|second|third) (?:option|alternative|possibility|approach)s?"
     r"(?: (?:that )?(?:we|i|you) (?:have|could take))? (?:is|are|would|could)",
 )  # fmt: skip
-# What is true of the hour, not of the project.
+# Only true now: "right now", "did you", "it works", "I just pushed", "there are errors".
 _PASSING = words(
     r"(?:just|right) now", r"at the moment", r"this time", r"tomorrow",
     r"(?<!since )(?<!as of )(?<!from )(?<!starting )today", r"once more",
@@ -195,6 +203,7 @@ _PASSING = words(
     r"(?:that's|that is|this is|it's|it is) (?:weird|strange|odd)\b",
     r"(?:that's|this is|that was) (?:still )?not (?:right|correct|true|it)",
 )  # fmt: skip
+# Code, URLs, paths, options, identifiers, files, numbers with units.
 _NAMES = Phrases(
     r"`[^`]+`|\b\w+://\S+|(?<!\w)[~.@]?/?[\w.@-]+(?:/[\w.@-]+)+|(?<!\w)--[a-z][\w-]+"
     r"|\b\w+(?:_\w+)+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b\w{2,}\.(?!\s)[a-z]{1,4}\b"
@@ -202,6 +211,7 @@ _NAMES = Phrases(
     r"|(?<!\w)\.[a-z][\w.]+|\b\d+ ?(?:[kmgt]i?b|ms|s|%|x)\b",
     0,
 )
+# A place or a version: "localhost", "/etc/x", "port 80", ":8080", "v1.2", "MAX_SIZE".
 _PLACES = Phrases(
     r"\blocalhost\b|(?<![\w@])(?:~|\.{1,2})?/[\w.@-]+(?:/[\w.@-]+)*"
     r"|(?<!@)\b[\w-]+(?:/[\w-]+)*/[\w-]+\.\w{1,5}\b|\bport \d+|:\d{4,5}\b"
@@ -209,6 +219,7 @@ _PLACES = Phrases(
     r"|(?<!\w)--[a-z][\w-]+|\b[A-Z]+_[A-Z_]+\b",
     0,
 )
+# A verb that states where something is; with _PLACES it is a fact about the environment.
 _SETS = words(
     r"is", r"are", r"lives?", r"runs?", r"running", r"listens?", r"uses?", r"using", r"installed",
     r"stored", r"located", r"see", r"ran", r"at", r"called", r"named", r"set (?:to|up)", r"under",
@@ -216,14 +227,14 @@ _SETS = words(
 
 
 POINTS = re.compile(r"\b(?:this|that|it|them|these|those|they|there|one)\b", re.IGNORECASE)
-"""Words that say something only beside what they point at."""
+"""Pronouns, which need the sentence before."""
 
 
 class Signs(NamedTuple):
-    """What of a sentence counts, and with the same names how much.
+    """The signs of a sentence, as counts or flags; ``_WEIGHTS`` has the same fields.
 
-    *hollow* is one that only says no, *vague* one that only points, *firm* an order that
-    holds longer than the day, *stopped* what is said right after an interruption.
+    *hollow*: only says no. *vague*: short, with pronouns instead of names. *firm*: a lasting order.
+    *stopped*: follows right after the user interrupted the agent.
     """
 
     wants: float
@@ -266,13 +277,13 @@ _WEIGHTS = Signs(
 
 
 def worth(signs: Signs) -> float:
-    """Return what a sentence with *signs* scores, before it is held between 0 and 1."""
+    """Return the score of *signs*, which may lie outside 0 to 1."""
     score: float = _BASE + sum(map(mul, signs, _WEIGHTS))
     return round(score, 2)
 
 
 def is_passing(plain: str) -> bool:
-    """Return whether a sentence is about the hour: this run, this question, what points at both.
+    """Return whether a sentence is only about the current moment, or a short one with a pronoun.
 
     >>> is_passing("why didn't you use it just now?"), is_passing("why didn't you use the pool?")
     (True, False)
@@ -282,27 +293,25 @@ def is_passing(plain: str) -> bool:
 
 
 def only_asks_for(signs: Signs, plain: str) -> bool:
-    """Return whether all that a sentence with *signs* says is what somebody wants of the work.
+    """Return whether a sentence with *signs* is only a request about the current work.
 
     >>> text = "we want a second button on the page"
     >>> only_asks_for(signs_of(text, text, 8, stopped=False), text)
     True
     """
-    says_how = signs.rules or signs.requires or signs.causes or signs.corrects or signs.stopped
-    return bool(signs.wants) and not says_how and _CHOOSES.search(plain) is None
+    has_more = signs.rules or signs.requires or signs.causes or signs.corrects or signs.stopped
+    return bool(signs.wants) and not has_more and _CHOOSES.search(plain) is None
 
 
 def signs_of(text: str, plain: str, count: int, *, stopped: bool) -> Signs:
-    """Return the signs of one sentence of *count* words; *plain* is it as it is spoken."""
-    wants, rules = (
-        bool(_CHOOSES.search(plain) or _ASKS_FOR.search(plain)),
-        bool(_RULES.search(plain)),
-    )
+    """Return the signs of the sentence *text* of *count* words; *plain* is its spoken form."""
+    wants = bool(_CHOOSES.search(plain) or _ASKS_FOR.search(plain))
+    rules = bool(_RULES.search(plain))
     refuses = bool(_REFUSAL.match(plain) or REFUSES.match(plain))
     corrects = refuses or bool(_CORRECTS.search(plain))
     requires, causes = bool(_REQUIRES.search(plain)), bool(_CAUSE.search(plain))
     names = len(_NAMES.findall(text))
-    says = wants or rules or requires or causes or names
+    states = wants or rules or requires or causes or names
     return Signs(
         wants=wants,
         rules=rules,
@@ -319,5 +328,5 @@ def signs_of(text: str, plain: str, count: int, *, stopped: bool) -> Signs:
         passing=bool(_PASSING.search(plain) or FAILS.search(plain)),
         vague=not names and count <= _SHORT_WORDS and bool(POINTS.search(text)),
         short=count < FLOOR_WORDS,
-        hollow=corrects and not says and count <= _SHORT_WORDS,
+        hollow=corrects and not states and count <= _SHORT_WORDS,
     )

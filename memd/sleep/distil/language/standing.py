@@ -1,14 +1,11 @@
-"""Wishes that outlive the day: how this person wants work done, and what they had to say twice.
+"""Recognise standing wishes: how this person wants work to be done from now on. Pure.
 
-People say so as a rule ("from now on"), as a wish about style ("keep your answers
-short"), as what is easier for them, and as a complaint, which has the form of a question
-("why do you keep adding comments?"). All are told by their words alone. Pure.
+People state them as a rule ("from now on"), as a wish about style ("keep your answers short"), as
+something they say of themselves, or as a complaint in the form of a question ("why do you keep
+adding comments?").
 
-Standing wishes in other languages than English: how things are done here, what nobody wants.
-
-German, French, Spanish, Portuguese, Italian and Dutch. Each names a verb in the form in
-which people speak of themselves or to an assistant, and a word that makes it a rule, so
-that a report ("wir benutzen gerade den alten Server") is none. Pure.
+The patterns for other languages require a verb in the first person or an order, and a word that
+makes it a rule. So a report ("wir benutzen gerade den alten Server") does not match.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ from memd.sleep.distil.language.lasting import (
     is_of_the_moment,
 )
 from memd.sleep.distil.language.signs import FIRST, words
-from memd.sleep.distil.language.wishes import COMPLAINS, SAID_OF_ONESELF, says_manner
+from memd.sleep.distil.language.wishes import COMPLAINS, SAID_OF_ONESELF, states_method
 from memd.text.alternations import Phrases
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 
@@ -77,22 +74,26 @@ _LANGUAGES = (
     r"voordat je\b[^.?!]*, *(?:vraag|laat|lees|controleer)\w*",
     r"(?:antwoord|schrijf|praat|leg uit)\b[^.?!]*\bin het (?:nederlands|engels)",
 )
-WISHES = Phrases(rf"(?<!\w)(?:{'|'.join(_LANGUAGES)})(?!\w)")
-"""How somebody wants work done, in a language that is not English."""
+_FOREIGN_WISHES = Phrases(rf"(?<!\w)(?:{'|'.join(_LANGUAGES)})(?!\w)")
 
 
+# Acts of the agent before which it is to ask.
 _ACTS = (
     r"(?:commit|push|merg|delet|remov|releas|deploy|publish|overwrit|renam|chang|edit|touch|ask"
     r"|add|writ|creat|us|runn?|apologi[sz]|explain|guess|assum|repeat|refactor|implement|install"
     r"|start)\w*"
 )
-_NOT_BEFALLS = (
+# "We always get an error" reports an event.
+_NOT_EVENT = (
     r"(?! (?:get|see|hit|receive|end up|run into|lose|fail|crash|land|arrive|notice|find|hear)\b)"
 )
-# "I always forget which", "why do we always wait here": what somebody does not know.
+# "I always forget which" says what somebody does not know.
 _NOT_KNOWN = r"(?! (?:forget|mix|confuse|wonder|remember|know|understand|struggle)\b)"
+# "Why do we always wait here" is a question.
 _NOT_ASKED = r"(?<!why )(?<!why do )(?<!can )(?<!could )(?<!may )(?<!should )"
+# "Every time I click it" describes a bug.
 _NOT_TRIED = r"(?! (?:try|click|open|load|run|start|press|reload|save|go|log)\b)"
+# An explicit rule: "from now on", "remember to", "we always", "ask before you push".
 _RULE = words(
     r"from now on(?!,? (?:it|this|that|the \w+)(?: \w+)?"
     r" (?:is (?!to\b)|was|does|fails|shows|crashes|segfaults|hangs|throws|prints))",
@@ -108,11 +109,11 @@ _RULE = words(
     rf"whenever (?:you|we)|^\W*(?:\w+\W+){{0,2}}whenever i{_NOT_TRIED}",
     r"in general,? (?:you|we|i|please|use|don't|do not|always|never)",
     r"by default,? (?:we|i|you)(?! (?:will|can|should) see\b)",
-    rf"{_NOT_ASKED}(?:i|we) (?:always|never){_NOT_KNOWN}{NOT_PAST}{_NOT_BEFALLS}",
+    rf"{_NOT_ASKED}(?:i|we) (?:always|never){_NOT_KNOWN}{NOT_PAST}{_NOT_EVENT}",
     rf"(?:you|please|do) (?:should )?(?:always|never){NOT_PAST}",
     r"(?<!should i )(?<!should we )"
     r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
-    # "..., but never rhyme": an order at the beginning of a clause, whatever stands beside it.
+    # "..., but never rhyme": an order at the start of a clause.
     r"(?:^\W*|[,;:] |\b(?:but|and|so|also|please) )(?:always|never) (?:send|draft|delete|book|share"
     r"|buy|pay|mail|email|publish|answer|reply|show|give|leave|change|remove|edit|quote|cite|sign"
     r"|invite|order|schedule|plan|include|format|explain|translate|rhyme|reveal|forward|cancel"
@@ -120,7 +121,7 @@ _RULE = words(
     r"^\W*(?:please )?(?:don't|do not|never) (?:ever|again|touch|commit|push|mention"
     r"|add comments|apologi[sz]e|ask me|tell me (?:what|to|how)|just tell)",
     r"my (?:preference|convention|rule)",
-    # What is done at an occasion that comes again.
+    # A recurring occasion: "when you commit, run the tests".
     r"^\W*(?:and |also |but |so )*when(?:ever)? (?:you \w+|\w+ing)\b[^,?]*,?"
     r"(?<! to) (?:please |always |then |first |you )*"
     r"(?:use|run|ask|don't|do not|never|always|make sure|keep|add|write|check|tell|stop|avoid"
@@ -135,7 +136,7 @@ _RULE = words(
     r"unless i (?:\w+ )?(?:ask|say|tell|want|request)\w*",
     r"(?:one|1) (?:\w+ ){0,2}at a time",
 )
-# How somebody wants to be talked to, and what their code and texts should be like.
+# Style of answers, code and texts: "I hate tabs", "keep it short", "answer in German".
 _STYLE = words(
     r"(?:i|we) (?:always|never|usually|generally|strongly|really|much)? ?"
     r"(?:prefer|hate|dislike|love)"
@@ -172,7 +173,7 @@ _STYLE = words(
     r"i care (?:more )?about",
     r"i reverted(?! (?:and|to|your|the|my|back|prior)\b)",
 )
-# What is usual here, and what somebody says of themselves.
+# Customs of this place, and habits of the user: "our convention is", "I deploy myself".
 _HABIT = words(
     r"make it (?:a|the|your) (?:habit|rule)",
     r"it(?:'s| is) (?:imperative|mandatory|obligatory|forbidden|essential)"
@@ -200,7 +201,7 @@ _HABIT = words(
     r"|do) [^.;,?]*\bmyself",
     r"leave (?:the |all |any )?[^.;,?]{2,40} to me",
 )
-# What is done each time that something comes about.
+# A step tied to an occasion: "if in doubt, ask", "before each push, rebase".
 _EACH = words(
     r"^\W*(?:and |also |so )*(?:when|if) (?:in doubt|unsure|unclear|something is unclear)",
     r"if you(?:'re| are) (?:going|about) to [^,?]*,? (?:please |always |first )*(?:ask|tell|check"
@@ -213,7 +214,7 @@ _EACH = words(
     r"(?:read|look (?:at|into|up)|check|search|ask)\b [^.;,?]{0,50}\bbefore (?:you )?"
     r"(?:answer|edit|touch|writ|assum|guess|suggest|propos)\w*",
 )
-# Whether a plan is shown before it is carried out.
+# A plan is to be shown first: "first explain your plan", "wait for my ok".
 _FIRST_SHOWN = words(
     r"^\W*(?:please |but |and )*first,? (?:please )?(?:explain|show|describe|outline|propose"
     r"|present|tell me)\b[^.?]*\b(?:plans?|approach|ideas?|how|proposal)",
@@ -222,12 +223,13 @@ _FIRST_SHOWN = words(
     r"(?:implement|start|begin|cod(?:e|ing)|chang|edit|proceed|carried|made)\w*",
     r"wait for my (?:ok|okay|approval|go|confirmation|answer)",
 )
+# Things that occur in answers.
 _IN_ANSWERS = (
     r"(?:emojis?|emoticons?|exclamation (?:marks?|points?)|bullet points?|bullets|em[- ]dashes"
     r"|preambles?|small talk|apologies|disclaimers|filler|fluff|pleasantries|jargon|analog(?:y|ies)"
     r"|metaphors?|comparisons|jokes|puns|hints|rhymes|recaps|summaries|praise|compliments|flattery)"
 )
-# How somebody wants to be answered, where no other word makes it a rule.
+# Style of answers without a word for a rule: "shorter answers", "no emojis", "stop the jokes".
 _TALK = words(
     r"^\W*(?:please )?(?:answer|reply|respond|talk|speak|write|explain)(?: it| things| everything)?"
     r"(?: to)? (?:me|us) (?:in|like|as if|as)",
@@ -244,7 +246,7 @@ _TALK = words(
     r"(?:can|could|would) you (?:mind )?(?:please )?(?:keep|mak)(?:e|ing)? (?:all )?(?:the|your) "
     r"(?:answers?|replies|responses?|explanations?|comments?|messages?|summaries)",
 )
-# What was said before and not heeded, whatever mark stands at its end.
+# A repeated complaint: "why do you keep", "how often must I say", "I told you not to".
 _AGAIN = words(
     r"why (?:do|are|must|would|did) you (?:always|keep|still|constantly|again|insist|continue)",
     r"how (?:many times|often) (?:do|must|should|did|have) (?:i|we)"
@@ -261,13 +263,14 @@ _AGAIN = words(
     r"|never (?:use|run|read|check|ask|follow))",
     r"(?:make|ensure|making) (?:sure )?(?:that )?you (?:always|never|don't ever)",
 )
-_NOT_HEEDED = words(
+# A reproach: "why didn't you run the tests", "I didn't ask for".
+_REPROACHES = words(
     r"why (?:didn't|don't|aren't|haven't|won't|wouldn't|did you not|are you not|do you not) you"
     r" (?!think|see|know|find|agree|like)",
     r"why (?:are you|did you|do you)[^?]*, (?:and )?not\b",
     r"(?:i|we) (?:didn't|never|did not) (?:ask|want|tell|request)(?:ed)?(?: you| for)",
 )
-# An order to write down how work is done, or into the page that an agent reads first.
+# An order to write rules down, or into the file that agents read: "add to CLAUDE.md".
 _WRITES_RULES = Phrases(
     rf"{FIRST}(?:let'?s )?(?:add|create|make|write|record|update|put|save|document|include|note)\b"
     r"[^.?]{0,80}(?:(?<!lint )(?<!css )(?<!ignore )(?<!wall )\b(?:rules?|guidelines?|conventions?"
@@ -286,17 +289,19 @@ _STANDING = (
     SAID_OF_ONESELF,
     ALWAYS_OR_NEVER,
     LASTING,
-    WISHES,
+    _FOREIGN_WISHES,
     REPROACH,
 )
+# Those that are standing wishes also in the form of a question.
 _REMINDS = (_AGAIN, _TALK, COMPLAINS, REPROACH)
+# Limited to now, so no standing wish.
 _FOR_NOW = words(
     r"for (?:now|the moment|the time being)",
     r"until (?:then|tomorrow)",
     r"^\W*(?:(?:ok(?:ay)?|so|and|please)\W+)*(?:(?:can|could|would) you"
     r" (?:please )?)?now,? (?!on\b)",
 )
-# "It still fails, we look next time": who says so wishes for nothing.
+# "It still fails, we look next time" postpones, and wishes for nothing.
 _PUTS_OFF = Phrases(
     r"(?:^|[,;.] )\W*(?:(?:so|then|and|but)\W+)*(?:i|we)(?:'ll| will)?"
     r" (?!(?:want|need|would|expect|prefer|hope|said|told)\b)(?:[\w']+ ){1,5}?next time\W*$"
@@ -304,7 +309,7 @@ _PUTS_OFF = Phrases(
 
 
 def is_standing_wish(spoken: str) -> bool:
-    """Return whether a sentence, as it is *spoken*, says how work is to be done from now on.
+    """Return whether a sentence, in its spoken form, is a standing wish.
 
     >>> is_standing_wish("why do you keep adding comments?"), is_standing_wish("why is it slow?")
     (True, False)
@@ -312,33 +317,33 @@ def is_standing_wish(spoken: str) -> bool:
     if _FOR_NOW.search(spoken) or _PUTS_OFF.search(spoken) or is_of_the_moment(spoken):
         return False
     # A statement is also tested as a question, because question marks are often left out.
-    if has_wish_form(spoken) or says_manner(spoken) or asks_for_rule(spoken):
+    if has_wish_form(spoken) or states_method(spoken) or asks_for_rule(spoken):
         return True
     return any(pattern.search(spoken) for pattern in _STANDING)
 
 
 def only_tells_of_oneself(spoken: str) -> bool:
-    """Return whether a standing wish is one by what somebody says of themselves alone.
+    """Return whether a standing wish matches only as a statement about oneself.
 
     >>> only_tells_of_oneself("I'm a nurse"), only_tells_of_oneself("I'm a nurse, always ask me")
     (True, False)
     """
     others = (pattern for pattern in _STANDING if pattern is not SAID_OF_ONESELF)
-    is_other = has_wish_form(spoken) or says_manner(spoken) or asks_for_rule(spoken)
+    is_other = has_wish_form(spoken) or states_method(spoken) or asks_for_rule(spoken)
     return not is_other and not any(pattern.search(spoken) for pattern in others)
 
 
 def reproaches(spoken: str) -> bool:
-    """Return whether a sentence is a reproach: it says what should have been done.
+    """Return whether a sentence reproaches the agent for what it did or did not do.
 
     >>> reproaches("why didn't you run the tests?"), reproaches("why did it run the tests?")
     (True, False)
     """
-    return _NOT_HEEDED.search(spoken) is not None
+    return _REPROACHES.search(spoken) is not None
 
 
 def writes_rules(text: str) -> bool:
-    """Return whether *text* orders to write rules down; what is listed below it are rules.
+    """Return whether *text* orders to write rules down, so that the list below it has rules.
 
     >>> writes_rules("Add these to CLAUDE.md:"), writes_rules("Add these to the menu:")
     (True, False)
@@ -347,5 +352,5 @@ def writes_rules(text: str) -> bool:
 
 
 def is_reminder(spoken: str) -> bool:
-    """Return whether a question asks for nothing: it repeats a standing wish."""
+    """Return whether a question is a standing wish, often a repeated one."""
     return asks_for_rule(spoken) or any(pattern.search(spoken) for pattern in _REMINDS)

@@ -1,12 +1,12 @@
-"""Wishes that no word marks as lasting: of how work is gone about, and said of somebody. Pure.
+"""Recognise standing wishes that have no word like "always": working methods and self-descriptions.
 
-What comes first, how far, when to ask, what weighs more: "test it before you hand it back",
-"wherever you can", "ask if something is unclear" hold for whatever is done next. A thing at hand
-("test this one first") is none.
+A working method applies to any future task: "test it before you hand it back", "ask if something is
+unclear". A sentence about a thing at hand ("test this one first") does not match.
 
-"I read on a phone, so keep it short", "we're a Python shop", "nobody asked for a README" say how
-this person wants work done, too. A complaint is of what the agent does by itself ("you keep adding
-comments"), not of what happens to it ("you keep hitting the same error").
+Self-descriptions and complaints also say how a person wants work to be done: "I read on a phone, so
+keep it short", "we're a Python shop", "nobody asked for a README". A complaint must be about what
+the agent does by itself ("you keep adding comments"), not about an event ("you keep hitting the
+same error"). Pure.
 """
 
 from __future__ import annotations
@@ -14,58 +14,64 @@ from __future__ import annotations
 from memd.sleep.distil.language.signs import words
 from memd.text.alternations import Phrases
 
+# Words that may open a sentence.
 _LEAD = (
     r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|then|oh|yes|no|note|fyi|btw|again|just|always)"
     r"\W+)*"
 )
-# Verbs of how something is done, whatever it is.
-_DONE = (
+# Verbs of work in general.
+_WORK_VERBS = (
     r"(?:use|re-?use|keep|prefer|favou?r|avoid|write|name|put|give|add|ask|test|check|document"
     r"|comment|minimi[sz]e|reduce|limit|follow|respect|stick to|try to \w+|work|rely on|extend"
     r"|choose|make sure|be|commit|push|update|split|refactor|do|take|show|explain|mark|run)"
 )
-# What the agent does to be sure, and what it is to be sure for.
-_ASSURES = (
+# Checks ("verify", "ask"), and the steps that they precede ("report", "delete").
+_CHECKS = (
     r"(?:verify|verified|check|checked|double[- ]?check|test|tested|confirm|validate|review|ask"
     r"|look|search|read|think|plan|explain|show|tell|let me (?:know|review|see|approve|check)"
     r"|get my|wait for|back ?up|make (?:a backup|a copy|sure)|i want to (?:approve|review|see)"
     r"|run (?:all |the |your )?(?:tests?|linters?|type ?checks?|builds?|formatter|suite))"
 )
-_GIVES = (
+_NEXT_STEP = (
     r"(?:sa(?:y|id)|claim|tell|report|hand|declar|announc|answer|reply|respond|propos|suggest"
     r"|assum|implement|cod|chang|edit|touch|appl|commit|push|merg|delet|remov|add|writ|creat"
     r"|install|proceed|mark|mov|call|deploy|releas|consider)(?:y|e|ies|ing|es|s)?\b"
 )
+# An occasion to ask: "unclear", "stuck", "a better way".
 _DOUBT = (
     r"(?:unclear|not clear|unsure|not sure|uncertain|not certain|ambiguous|ambiguity|in doubt"
     r"|doubts?|stuck|don't know|do not know|lack(?:ing)?|need (?:more|further|to know|clarif\w+"
     r"|context)|disagree|a better (?:way|idea|option|approach)|contradict\w*)"
 )
+# A unit of work: "each commit", "a task".
 _PIECE = (
     r"(?:\w+ )?(?:commits?|changes?|steps?|tasks?|sub-?tasks?|edits?|features?|fix(?:es)?|sessions?"
     r"|iterations?|migrations?|merges?|push(?:es)?|releases?|deploy(?:s|ments?)?|refactor\w*"
     r"|phases?|rounds?|milestones?)"
 )
+# "In this repo", "everywhere"
 _HERE = (
     r"(?:(?:in|on|across|within|throughout) (?:this|our|my|the(?: (?:whole|entire))?)"
     r" (?:repo\w*|projects?|code ?base|app|team|company)|everywhere|throughout)"
 )
+# "Confirm", "signed off", "given the ok"
 _APPROVES = (
     r"(?:approve|confirm|agree|accept|okay|ok|sign(?:ed)? off|green ?light"
     r"|g(?:i|a)ven? (?:you )?(?:the|my) (?:go|ok|okay|approval|permission))(?:e?d)?"
 )
-_AT_HAND = r"(?!.*\b(?:this|these|that|those|it|them) ?(?:one|page|file|step)?\W*$)"
-_MANNERS = (
+# Not about one thing at hand: "... to update this file".
+_NOT_AT_HAND = r"(?!.*\b(?:this|these|that|those|it|them) ?(?:one|page|file|step)?\W*$)"
+_METHODS = (
     # "Favour plain functions wherever you can", "update the readme as you go"
-    rf"{_LEAD}(?!(?:do|take|show|explain|run|check|update|test|add)\b.*\bapp(?:ropriate|licable)\b){_DONE}\b"
+    rf"{_LEAD}(?!(?:do|take|show|explain|run|check|update|test|add)\b.*\bapp(?:ropriate|licable)\b){_WORK_VERBS}\b"
     rf"(?!.*\bif possible)[^?]{{1,160}}\b(?:(?:when(?:ever)?|where(?:ver)?)"
     r" (?:you can|it(?:'s| is) possible|possible|applicable|appropriate|feasible|it makes sense)"
     r"|as (?:needed|necessary|much as (?:you can|possible)|far as possible|often as possible"
     r"|few \w+ as possible|you go(?: along)?)|step by step|in small (?:steps|commits|increments"
     r"|pieces)|often|regularly|frequently)(?=\W*$|[,;]| and\b)",
     # "Verify the sums before you report them", "before you touch the schema please make a copy"
-    rf"{_LEAD}{_ASSURES}\b[^?]{{0,120}}\bbefore (?:you(?:'re)? )?(?:\w+ )?{_GIVES}",
-    rf"\bbefore you {_GIVES}[^.,?]{{0,60}} please (?:always |first )*\w+",
+    rf"{_LEAD}{_CHECKS}\b[^?]{{0,120}}\bbefore (?:you(?:'re)? )?(?:\w+ )?{_NEXT_STEP}",
+    rf"\bbefore you {_NEXT_STEP}[^.,?]{{0,60}} please (?:always |first )*\w+",
     # "If something is ambiguous, ask", "push back when you disagree"
     rf"\b(?:if|when(?:ever)?|where(?:ver)?) [^,?]{{0,60}}\b{_DOUBT}\b[^,?]{{0,60}},"
     r" (?:please |just |always |then |you (?:can|should|must) )*"
@@ -83,7 +89,7 @@ _MANNERS = (
     rf"{_LEAD}(?:follow|respect|adhere to|conform to|be consistent with|stick (?:to|with)|mirror)"
     r" (?!(?:this|these|that|those|the (?:following|above|below|same))\b)[^.?]{0,40}\b(?:patterns?"
     r"|style|conventions?|guidelines?|best practices|standards|idioms|principles|code ?base)\b",
-    rf"{_LEAD}{_DONE}\b[^,?]{{1,60}}[,;] (?:and )?(?:don't|do not) just \w+",
+    rf"{_LEAD}{_WORK_VERBS}\b[^,?]{{1,60}}[,;] (?:and )?(?:don't|do not) just \w+",
     # "Make sure you edit the files directly"
     rf"{_LEAD}(?:make sure|be sure|ensure) (?:that )?(?:you|to)"
     r" (?![^?.,]*\b(?:this|that|it|these|them)\b)[^?.,]{3,80}"
@@ -101,7 +107,7 @@ _MANNERS = (
     rf"\b(?:don't|do not|never|wait|nothing)\b[^.?]{{0,60}}\b(?:until|unless|before) (?:i|we)"
     rf"(?:'ve| have)? {_APPROVES}\b",
     rf"{_LEAD}plan(?: it)? first\b(?! (?:\w+ ){{0,3}}(?:page|step|one))",
-    # What is spent on what, and by which steps one works together
+    # "Don't waste tokens", "we follow this workflow"
     r"(?:\b(?:not|never|stop|no|without|avoid)|n't)\b[^.?]{0,25}\bwast(?:e|ed|ing)"
     r" (?:\w+ ){0,2}(?:tokens?|context|credits|words|my time)\b",
     r"\b(?:we(?:'ll| will)?|let's|you|please|always)(?: \w+){0,2} (?:follow|stick to|keep to)"
@@ -112,16 +118,16 @@ _MANNERS = (
     r"[\w'-]+(?: [\w'-]+)?(?=\W*$|,| from now| please| pls| instead| not )",
     r"(?:^\W*|[,;.] )(?:(?:everyone calls|people call) me"
     r"|i go by(?! (?:bus|train|car|bike|foot|the|what|how)\b)) ?\w+",
-    # What need not be kept
+    # "No backwards compatibility"
     r"(?:\b(?:no|not|never|without)|n't)\b[^.?;]{0,50}"
     r"\b(?:backwards?[- ]?compatib\w+|legacy (?:code|support))",
-    # In brackets: stick to the best practices of Perl; anywhere: "using small, targeted edits"
+    # In brackets, "stick to the best practices of Perl"; anywhere, "using small, targeted edits"
     r"[(;] ?(?:follow|stick to|keep to|adhere to) [^.?)]{0,40}"
     r"\b(?:conventions?|guidelines?|best practices|standards|idioms|principles)\b",
     r"\b(?:using|with|in|as|make|only) (?:small|targeted|minimal|surgical|incremental|tiny)"
     r"(?:,? \w+){0,2} (?:edits?|diffs?|commits|patches|increments)\b",
     r"\btry (?:\w+ ){0,2}to avoid (?!(?:this|that|it)\b)\w+",
-    # How the agent is not to be, and what it need not ask
+    # "Don't be lazy", "don't ask me for the obvious"
     r"(?:\b(?:not|never|stop)|n't) be(?:ing)? (?:so |too |that )?(?:lazy|smug|verbose|shy"
     r"|sycophantic|clever|vague|chatty|wordy|dramatic|rude|pedantic)\b",
     r"(?:\b(?:not|never)|n't) (?:ask|tell) me (?:to|for|about|dumb|stupid|obvious|the same)\b",
@@ -137,7 +143,7 @@ _MANNERS = (
     r"(?! (?:a )?(?:yes|no|the (?:number|letter))\b)",
     rf"{_LEAD}write (?:(?:all|the|your|our|any) )?(?:\w+ )?(?:messages|comments|docstrings|docs"
     r"|documentation|texts|answers) (?:in|like|as)\b",
-    # What somebody does as a habit, and what weighs more with them
+    # Habits and priorities: "I usually test by hand", "speed matters more than size"
     r"(?:^\W*|[,;] (?:and |but |so |as )?)(?:i|we) (?:typically|usually|normally|generally|mostly"
     r"|often) (?!(?:see|get|got|have|had|find|found|expect|notice|would|am|are|can|could|now|\w+ed)"
     r"\b)\w+",
@@ -154,31 +160,31 @@ _MANNERS = (
     r"\b(?:is|are) (?:always |only )?(?:stored|kept|written|formatted|named|given|measured|spelled)"
     rf" (?!.*\b(?:wrong|wrongly|twice|incorrectly)\b)[^?]{{0,60}}\b{_HERE}(?=\W*$)",
     rf",? not \w+,? {_HERE}(?=\W*$)",
-    # What was learnt: "so that we don't trip over it again", "make a rule to never do that"
+    # Lessons: "so that we don't trip over it again", "make a rule to never do that"
     r"\bso (?:that )?(?:we|you|i) (?:do not|don't|never|won't) [^?]{3,80}\bagain\b",
     rf"{_LEAD}(?:make|add|create|write|put) (?:an?|another|the) (?:\w+ )?rule to (?:record|remember"
     r"|note|enforce|ensure|require|always|never|not|avoid)\b",
     r"^\W*(?:again|as always),? (?:no|don't|do not|please|never|use|keep)\b",
     r"^\W*(?:(?:please|and|also)\W+)*(?:don't|do not|never) forget to (?:always )?(?:update|run"
-    rf"|commit|test|document|use|keep|follow|ask)\b{_AT_HAND}",
+    rf"|commit|test|document|use|keep|follow|ask)\b{_NOT_AT_HAND}",
 )
-_MANNER = Phrases("|".join(f"(?:{one})" for one in _MANNERS))
+_METHOD = Phrases("|".join(f"(?:{method})" for method in _METHODS))
 
 
-def says_manner(spoken: str) -> bool:
-    """Return whether a sentence that asks nothing says how work is gone about, as it is *spoken*.
+def states_method(spoken: str) -> bool:
+    """Return whether a statement, in its spoken form, describes a working method.
 
-    >>> says_manner("ask me if something is unclear"), says_manner("ask me about the header")
+    >>> states_method("ask me if something is unclear"), states_method("ask me about the header")
     (True, False)
     """
-    return _MANNER.search(spoken) is not None
+    return _METHOD.search(spoken) is not None
 
 
-# Wishes said of somebody.
+# Self-descriptions and complaints.
 
 _OPENS = r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|oh|yes|no|note|fyi|btw|again|remember)\W+)*"
-# What an agent does of its own accord.
-_DOES = (
+# Stems of verbs of what an agent does by itself.
+_AGENT_VERBS = (
     r"(?:add|rewrit|re-?writ|refactor|comment|commit|push|creat|invent|delet|remov|renam|chang"
     r"|touch|reformat|install|explain|summari[sz]|apologi[sz]|guess|assum|skip|forget|mock|run|us"
     r"|writ|ignor|re-?order|bump|migrat|over-?\w+|put|mak|edit|overwrit|repeat|ask)"
@@ -190,16 +196,18 @@ _WORK = (
     r"|scripts?|packages?|services?|tables?|routes?|tickets?|issues?|dates?|texts?"
     r"|strings?|branch(?:es)?|dependenc(?:y|ies)|variables?|errors?|docs?|reports?)"
 )
+# "Every module gets a test", "dates are stored in UTC"
 _HANDLED = (
     r"(?:gets?|needs?|goes|go|ha(?:s|ve) to|must|comes? with|belongs?|is (?:stored|written|named)"
     r"|are (?:stored|written|named))\b"
 )
+# The request after a reason: "I read on a phone, so keep it short".
 _ASKED = (
     r"(?:please |then |just |so )*(?:give|keep|avoid|use|no|make(?! (?:it|this|that|them)\b)|don't"
     r"|do not|never|leave|spare)"
 )
 SAID_OF_ONESELF = words(
-    # Who they are, and where they work.
+    # Who they are and where they work: "I'm a nurse", "we're on Windows".
     rf"{_OPENS}(?:i'm|i am|we're|we are) (?:an?|the|no|not an?|on an?) (?:\w+[\w.+#]* ){{0,3}}"
     r"(?:user|dev|developer|programmer|engineer|designer|beginner|newbie|novice|expert|writer|scientist"
     r"|teacher|nurse|shop|house|person|guy|speaker)s?\b(?! (?:page|story|table|list|id|name|menu))",
@@ -214,20 +222,20 @@ SAID_OF_ONESELF = words(
     r"i(?:'m| am) (?:colou?r[- ]?blind|dyslexic|blind|deaf|left-handed)",
     r"i have (?:dyslexia|adhd|a data cap|a slow)",
     r"(?:help|suit)s? me (?:a lot|best|more)|(?:is|are) (?:easier|harder|best|better) for me",
-    # Why they want it so.
+    # A request with its reason: "I pay per token, so keep it short".
     rf"{_OPENS}(?:my|our|i|we|i'm|we're)"
     r"(?! (?:have \w+ (?:second|minute|hour)|can't (?:see|find)))\b"
     r"(?![^,]*\b(?:lost|was|were|had|got|closed|broke|crashed|late|missing|\w+ed|now)\b)"
     rf"[^,?]{{6,90}}, (?:so |and )?{_ASKED}\b",
     r"because (?:i|we|my|our) (?:\w+ )?(?:read|use|work|review|pay|live|deploy|share|print)\b",
-    # What they are tired of.
+    # Complaints: "I'm tired of emojis", "you keep adding comments".
     r"(?:i'm|i am|we're|we are) (?:so |really )?(?:sick|tired|sick and tired) of"
     r"(?! (?:this|that|it)\b)",
     r"^\W*(?:(?:please|and|ok(?:ay)?)\W+)*(?:enough (?:with|of)|spare me|hands off|quit \w+ing)",
     rf"you (?:tend to|have a (?:tendency|habit)|always|constantly|keep(?: on)?)"
-    rf" (?:\w+ )?{_DOES}(?:e|ing|s)?\b(?! (?:errors?|the (?:same|wrong)|me\b|an? error))",
+    rf" (?:\w+ )?{_AGENT_VERBS}(?:e|ing|s)?\b(?! (?:errors?|the (?:same|wrong)|me\b|an? error))",
     rf"(?:second|third|fourth|fifth|\d(?:nd|rd|th)) time (?:now )?(?:that )?you(?:'ve| have)?"
-    rf" (?:{_DOES}|ran|wrote|made|forgot|did)\w*",
+    rf" (?:{_AGENT_VERBS}|ran|wrote|made|forgot|did)\w*",
     r"asked you (?:\w+ )?(?:twice|three times|several times|repeatedly|many times)",
     r"(?:nobody|no one) (?:\w+ )?(?:asked|requested) (?:you )?(?:for|to)",
     r"(?:that|this|it) (?:was|is)(?:n't| not) (?:part of (?:the|your|this) (?:task|job)"
@@ -239,11 +247,11 @@ SAID_OF_ONESELF = words(
     r"(?:my|our) (?:\w+ )?(?:instructions?|rules?|guidelines?) (?:\w+ )?"
     r"(?:say|said|state|tell|told|tried|forbid|forbade|prevent)s?\b",
     r"your (?:llm|ai|model|agent|assistant) (?:keeps?|always|constantly)",
-    # Who uses what is made: nobody, so far.
+    # Nobody uses the product yet: "we have no users".
     r"(?:nothing|it|this|the (?:\w+ )?(?:app|bot|product|project|site|game|system))(?:'s| is| has)?"
     r"(?: not|n't)?(?: been)? (?:in production|rolled out|released|launched) yet",
     r"(?:there are|we have|it has) no (?:real |actual )?users(?: yet)?",
-    # What every piece of the work gets.
+    # What each piece of work gets: "every module gets a test".
     rf"{_OPENS}(?:every|each|any|all)(?: new| single)? {_WORK} {_HANDLED}",
     rf"{_OPENS}(?:anything|everything) (?!in (?:this|that)\b)[^,.?]{{3,60}}"
     rf" (?:goes|must|should|needs|has to|belongs|is generated)\b",
@@ -260,10 +268,10 @@ SAID_OF_ONESELF = words(
     r"\b(?:so (?:that )?(?:you|agents?|the (?:agent|ai|assistant))"
     r"|to (?:always|never|ensure|enforce|prevent))\b",
 )  # fmt: skip
-"""How somebody is, and what they are tired of: it lasts, though no word says for how long."""
+"""Self-descriptions and complaints, which are standing wishes without a word like "always"."""
 COMPLAINS = words(
     r"who (?:told|asked) you to",
     r"why (?:is|are) there (?:an?|so many|such)\b[^?]*\b(?:again|every|everywhere|all over)",
     r"why (?:\w+ ){1,8}(?:in|on|at) (?:every|each) \w+",
 )
-"""A question that asks for nothing."""
+"""A complaint in the form of a question."""

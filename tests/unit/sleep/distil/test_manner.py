@@ -8,7 +8,7 @@ import pytest
 from support.distilled import without_digest
 
 from memd.sleep.distil.language.replies import asks_leave, takes_up
-from memd.sleep.distil.language.wishes import says_manner
+from memd.sleep.distil.language.wishes import states_method
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.user.acts import WORTH, Act, judge
 
@@ -75,7 +75,7 @@ def memories_of(*texts: str) -> list[str]:
 def test_how_work_is_gone_about_is_a_wish(wish: str, moment: str) -> None:
     if "Count" not in wish:
         assert judge(wish).act is Act.PREFERENCE
-    assert not says_manner(moment)
+    assert not states_method(moment)
 
 
 @pytest.mark.parametrize(
