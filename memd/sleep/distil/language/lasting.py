@@ -58,7 +58,7 @@ _WISH_FORMS = (
     rf"{LEAD}(?:once|each time|every time|any ?time|whenever) (?:you|we|i|an?|any)\b"
     r"(?! (?:were|was|had|did|could|got)\b)[^,?]{0,200},"
     r" (?!(?:it|that|this|there|i'll|we'll|we (?:were|had|did|will|can)|i|they)\b)\w+",
-    # "Ask before you install anything"
+    # "Ask whenever you install something"
     rf"{LEAD}(?:please )?{_MANNER}\b[^?]{{0,200}}"
     r"\b(?:whenever|(?:each|every) time) (?:you|we|i|an?)\b",
     # "grams, not cups", as somebody wants them

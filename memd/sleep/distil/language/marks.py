@@ -33,7 +33,7 @@ _LEADS = Phrases(
     r"|\s(?:please|pls|bitte|nehmen|but|aber|mais|pero|mas|ma|maar|with|without|mit|ohne|and|und)\b(?!\s*\d))",
     0,
 )
-# Numbers in a message that only picks; not "top 3", "2.5" or "3:10".
+# Numbers in a message that only picks, except of "top 3".
 _NUMBERS = re.compile(r"(?<!top )\b\d{1,3}\b(?![.:]\d)", re.IGNORECASE)
 # Lines that answer a numbered list: "2. yes"
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)

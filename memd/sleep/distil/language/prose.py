@@ -29,6 +29,7 @@ FENCES = ("```", "~~~")
 """What opens and closes a block of code."""
 HEADLINE = re.compile(r"(#{1,6})\s+(.+)")
 """A Markdown heading; the groups are its level and its text."""
+# Starts of headings, tables, quotations, tags, rules and shell commands.
 _NO_PROSE = ("#", "|", ">", "<", "---", "===", "***", "$ ", "+-")
 _ITEM = re.compile(r"(?:(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\[[ xX]\])\s+)+")
 CHECKBOX = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?\[[ xX-]\]\s")

@@ -48,7 +48,9 @@ _ASKS_NEXT = Phrases(
 _SAYS_HOW = re.compile(
     rf"\b(?:by|so that|using|instead|rather|without|with (?:a|an) \w+|{NAMED})\b|\b\w+ing the\b"
 )
+# What follows it says when, not how: "proceed with it before closing the list".
 _BEFORE = re.compile(r"\b(?:before|after|once|while)\b", re.IGNORECASE)
+# A step that says little without the "how".
 _GOES_ON = re.compile(r"\b(?:proceed|continue|start|begin|go ahead|work on|delete|clear)\b", re.I)
 # Offers alternatives: "which one, A or B?"
 _CHOICE = Phrases(

@@ -57,7 +57,7 @@ _CHOOSES = words(
     r"(?:we|i)(?: do| really| just| also| still)*"
     r" (?:don't|do not|won't|will not|can't|cannot|shouldn't|aren't)"
     rf"{_NO_WISH}",
-    # "We deploy with ...", "our repo uses ...", "tests go in tests/"
+    # "We deploy with ...", "our team use ...", "tests go in tests/"
     r"^\W*(?:(?:so|and|also|but|fyi|note|yes|no|well|here)\W+)*"
     r"(?:we|i|our \w+|the (?:team|project|repo))"
     r"(?: only| always| also| just| usually| normally| currently)?"
@@ -112,7 +112,7 @@ _RULES = words(
 )  # fmt: skip
 # Makes an order lasting; plain "only" and "just" occur in many momentary orders.
 FIRM = words(*_FIRM, *_CHOOSES_ONE, r"only (?:if|when|after|for|the)")
-# Makes an order say how something is done: "fix it without new files".
+# Makes an order say how something is done: "always sort the rows", "run it only after ...".
 FIRM_ORDER = words(*_FIRM, r"only (?:if|when|after|the)")
 # A hard requirement: "must", "deadline", "up to 20".
 _REQUIRES = words(
@@ -155,6 +155,7 @@ _REFUSAL = re.compile(
     r"\W*(?:(?:no|nope|nah|wrong|incorrect|stop|dude|wth|wtf|not)\b)",
     re.IGNORECASE,
 )
+# Gives a reason.
 _CAUSE = words(
     r"because", r"'?cause", r"since", r"so that", r"due to", r"otherwise", r"the reason",
     r"that's (?:what|why)", r"which (?:is why|means)", r"cuz", r"reason being", r"that means",

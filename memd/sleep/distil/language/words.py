@@ -35,8 +35,8 @@ _MARGIN = 8  # columns of indentation that patterns read
 _TYPED_CHARS_MAX = 8000  # a longer message is not typed
 _BRIEF_CHARS = 1800  # shortest brief for an agent
 _YOU_CHARS = 200  # a brief has one "you" in fewer characters, on average
-_PLAN_HEADINGS = 3
-_PLAN_CHARS = 1000
+_PLAN_HEADINGS = 3  # a document with as many headings,
+_PLAN_CHARS = 1000  # and as long, may be a pasted plan
 _SIGNS = frozenset({"So", "Sm", "Sk"})
 """Unicode categories of pictograms; a line that begins with one is program output."""
 _LETTER_SIGNS = frozenset("\u2139")

@@ -79,6 +79,7 @@ _FRONT = Phrases(
     rf"|{_WRITES_OTHERS}{_POINTED}(?:\s*:|{_THAT})|{_LATER}{_MARK})\s*(?=\S)",
     0,
 )
+# "fyi, ", "so you know, ", "note: ": only a mention.
 _FRONT_MENTION = Phrases(
     rf"\W*{_LEAD}(?:(?:{_MENTION}|note){_MARK}|(?:note|(?:just )?so you know){_THAT}"
     rf"|(?:just )?fyi(?= )"
@@ -102,12 +103,15 @@ _BACK_TAIL = (
     r"(?:,? (?:please|pls|plz|ok(?:ay)?|for (?:me|later|next time|the future)|somewhere|bitte))*"
 )
 _BEFORE_BACK = r"(?:\s*[,;:(.\u2013\u2014]+|\s+-+)\s*"
+# A request after the statement: "..., dont forget!", "... (for later)".
 _BACK = Phrases(rf"{_BEFORE_BACK}{_POLITE}{_ASKS_BACK}{_BACK_TAIL}[\s.!)]*$", 0)
 _BACK_MENTION = Phrases(rf"{_BEFORE_BACK}{_POLITE}{_MENTION}[\s.!)]*$", 0)
+# The same without a comma: "the rent is 950 please remember".
 _PLEASE_BACK = Phrases(
     rf"\s(?:please|pls|plz) (?:{REMEMBER}|{NOT} forget){_BACK_THIS}?[\s.!)]*$",
     0,
 )
+# A request within the statement: "the rent, dont forget, is 950".
 _BETWEEN = Phrases(
     rf",\s*{_POLITE}(?:{NOT} (?:let (?:me|us) )?for?ge?t{_BACK_THIS}?|(?:please|pls|plz)"
     rf" {REMEMBER}{_BACK_THIS}?)\s*(?=,)",
@@ -142,14 +146,14 @@ _VERB = (
     r"|said|broke"
     r"|ist|sind|hat|haben|est|sont|es|son|e|sono|heeft|zijn)"
 )
-# A clause with subject and verb: "the bins go out", but not "the tests are" or "I told".
+# A clause with subject and verb: "the bins go out", but not "the tests are ...".
 _STATES = Phrases(
     rf"\W*(?!(?:(?:the|my|our) )?(?:\w+ )?(?:files?|tests?|step|bug|line|part|thing|one|code)\b)"
     rf"(?:(?:i|we) (?!(?:told|said|asked|mentioned|talked|had|did|was|were|\w+ed)\b)\w+ \w"
     rf"|(?:[\w'-]+ ){{1,6}}?(?<!you )(?<!which )(?<!what ){_VERB} \w)",
     0,
 )
-_WORDS_MIN = 2
+_WORDS_MIN = 2  # in a statement
 
 
 class AskedSentence(NamedTuple):
