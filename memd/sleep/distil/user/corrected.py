@@ -47,8 +47,11 @@ _ASKS = Phrases(
 _NUMBERED_ITEM = re.compile(r"\W*\d{1,2}[.)]\s")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SAYS_NOTHING = FUNCTION_WORDS | {"meant", "same", "time", "one", "make", "please", "pls"}
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
-_MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*\.?"
+# "dec", "December", also misspelt ("febuary"); but not "maybe", "marked" or "novels".
+_MONTH = (
+    r"(?:jan(?:u[a-z]*)?|feb[a-z]*|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:[ae]?m[a-z]*)?|oct(?:ob[a-z]*)?|nov(?:e?m[a-z]*)?|dec(?:e?m[a-z]*)?)\b\.?"
+)
 _NUMBER = "number"
 # The kinds of values; the first pattern that matches a span decides its kind.
 _VALUES: dict[str, re.Pattern[str] | Phrases] = {

@@ -46,6 +46,13 @@ def test_a_correction_finds_what_it_corrects(correction: str, corrected: str) ->
     assert list(STATED)[place] == corrected
 
 
+def test_a_word_that_begins_like_a_month_is_no_date() -> None:
+    assert find_corrected("Sorry, I meant 6 people.", ["We invited maybe 5 people"]) == 0
+    assert find_corrected("Sorry, I meant the 6th.", ["We need 3 markers"]) is None
+    for month in ("Feb.", "Febuary", "sept", "September", "decmber", "may", "June"):
+        assert find_corrected("Sorry, I meant the 6th.", [f"It is on 5 {month}"]) == 0
+
+
 @pytest.mark.parametrize(
     "other",
     [
