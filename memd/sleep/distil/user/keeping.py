@@ -102,7 +102,11 @@ _ASKS_BACK = (
 _BACK_TAIL = (
     r"(?:,? (?:please|pls|plz|ok(?:ay)?|for (?:me|later|next time|the future)|somewhere|bitte))*"
 )
-_BEFORE_BACK = r"(?:\s*[,;:(.\u2013\u2014]+|\s+-+)\s*"
+# Starts only where a run of blanks or marks starts: otherwise a long run takes quadratic time.
+_BEFORE_BACK = (
+    r"(?:(?<!\s)\s+[,;:(.\u2013\u2014]+|(?<![\s,;:(.\u2013\u2014])[,;:(.\u2013\u2014]+"
+    r"|(?<!\s)\s+-+)\s*"
+)
 # A request after the statement: "..., dont forget!", "... (for later)".
 _BACK = Phrases(rf"{_BEFORE_BACK}{_POLITE}{_ASKS_BACK}{_BACK_TAIL}[\s.!)]*$", 0)
 _BACK_MENTION = Phrases(rf"{_BEFORE_BACK}{_POLITE}{_MENTION}[\s.!)]*$", 0)
@@ -224,10 +228,11 @@ def statement_of(sentence: str) -> AskedSentence | None:
         return AskedSentence("")
     start, is_firm = _front(folded)
     end = len(sentence)
-    if back := _BACK.search(folded, start) or _PLEASE_BACK.search(folded, start):
-        end, is_firm = back.start(), True
-    elif back := _BACK_MENTION.search(folded, start):
-        end, is_firm = back.start(), start > 0 and is_firm
+    body = folded[start:]
+    if back := _BACK.search(body) or _PLEASE_BACK.search(body):
+        end, is_firm = start + back.start(), True
+    elif back := _BACK_MENTION.search(body):
+        end, is_firm = start + back.start(), start > 0 and is_firm
     statement = sentence[start:end]
     if end == len(sentence) and (between := _BETWEEN.search(fold(statement))):
         statement = statement[: between.start()] + statement[between.end() :]

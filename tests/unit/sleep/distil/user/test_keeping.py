@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.effort import effort
 
 from memd.sleep.distil.user.keeping import AskedSentence, find_asked, only_asks, statement_of
 
@@ -94,3 +95,13 @@ def test_what_only_asks_is_about_the_sentence_beside_it() -> None:
 def test_what_cannot_be_told_later_stays_as_it_is() -> None:
     text = f"remember: {RENT}"
     assert find_asked([text], lambda _: False) == [AskedSentence(text)]
+
+
+@pytest.mark.parametrize("run", [" ", ",", "\n", ". ", " -"])
+def test_a_long_run_of_blanks_or_marks_takes_linear_time(run: str) -> None:
+    units = []
+    for count in (1_000, 4_000):
+        with effort() as spent:
+            statement_of(f"{RENT}{run * count}x")
+        units.append(spent.units)
+    assert units[1] < 8 * max(1.0, units[0]), units
