@@ -287,8 +287,8 @@ _ASKS_OTHERS = (
 
 def _polite_wish(you: str, rule: str, other: str) -> str:
     """Return the pattern of *you* and *rule* in either order, without *other* between them."""
-    rest = rf"(?:(?!\b(?:{other})\b)[^?]){{0,200}}"
-    return rf"(?:{rule}),? (?:\w+ ){{0,2}}(?:{you})|(?:{you})\b{rest}\b(?:{rule})"
+    gap = rf"(?:(?!\b(?:{other})\b)[^?]){{0,200}}"
+    return rf"(?:{rule}),? (?:\w+ ){{0,2}}(?:{you})|(?:{you})\b{gap}\b(?:{rule})"
 
 
 _ASKED = words(*_ASKS_ENGLISH, *(_polite_wish(*parts) for parts in _ASKS_OTHERS))

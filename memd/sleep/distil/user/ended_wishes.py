@@ -43,7 +43,7 @@ _ENDS = (
     r"\s+(?P<es>.+)",
     r"geen (?P<what>.+?) meer",
 )
-_ENDED = tuple(Phrases(rf"{_LEAD}(?:{one})(?:\W+(?:please|pls|bitte))?\W*") for one in _ENDS)
+_ENDED = tuple(Phrases(rf"{_LEAD}(?:{end})(?:\W+(?:please|pls|bitte))?\W*") for end in _ENDS)
 _FROM_NOW = Phrases(rf"\b{_FROM_HERE}\b")
 _WITHOUT = re.compile(r"\b(?:without|ohne|sans|sin|sem|senza|zonder) (?P<what>.+)", re.IGNORECASE)
 # A clause that wishes for something: "use analogies", "I want a summary", "antworte mit ...".
@@ -54,7 +54,9 @@ _WISH = Phrases(
     r"|avec|toujours|utilise|con|siempre|sempre|usa|use|met|altijd|gebruik)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
+# "I want to ", which is no part of the thing.
 _WANT_TO = re.compile(r"(?:i|we)\b.{0,8}? (?:want|like|prefer|need|love) to\s", re.IGNORECASE)
+# A wish that forbids: "no tables", "ohne Emojis".
 _FORBIDS = Phrases(
     r"\b(?:not?|never|without|stop|cannot|(?:ca|do|does|did|is|are|must|should|wo|would)n['\u2019]?t|nicht|kein\w*|nie|ohne|pas|jamais|sans"
     r"|nunca|sin|sem|non|mai|senza|niet|geen|nooit|zonder)\b"
@@ -77,6 +79,7 @@ _SAYS_LITTLE = frozenset(
     alsjeblieft het een gebruik
     """.split()  # noqa: SIM905
 )
+# Endings of plurals and verb forms.
 _ENDING = re.compile(r"(?:ing|ed|ies|en|es|s|y|e|n)$")
 _POINTS = re.compile(r"\b(?:it|them|that|this)\b", re.IGNORECASE)
 
@@ -122,6 +125,7 @@ class WishEnd(NamedTuple):
         return bool(ended) and all(judge_sentence(part).score < WORTH for part in others)
 
     def _ends(self, wish: _Wish) -> bool:
+        """Return whether one of the ended things is what *wish* wants."""
         return any(
             wish.head <= ended
             and (ended <= wish.thing or ended == wish.whole)
@@ -167,4 +171,5 @@ def _stems(text: str) -> list[str]:
 
 
 def _undouble(stem: str) -> str:
+    """Return *stem* without a doubled last letter: "plan" of "planning"."""
     return stem[:-1] if stem[-2:-1] == stem[-1:] else stem
