@@ -1,1 +1,1 @@
-"""What the agent did and said: its calls, what failed, what came of it and what is left."""
+"""Read the agent's side of a session: tool calls, failures, outcomes and open points."""

@@ -1,8 +1,8 @@
-"""What a tool was called for: which command line, which file it writes. Pure.
+"""Read the command line, or the path of the written file, from a recorded tool call. Pure.
 
-Programs write their calls down in their own ways: an object with a ``command`` or a
-``file_path``, the text of an action, a description above the command in backquotes. What
-cannot be read is no command.
+Assistants record calls in different formats: an object with a ``command`` or a ``file_path``,
+the text of an action, or a description above a command in backquotes. A call in an unknown
+format counts as no command.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from memd.sleep.distil.exchanges import Run
 from memd.text.alternations import Phrases
 
 COMMAND_CHARS_MAX = 200
-_LOOKED_AT_CHARS = 4_000  # of a result
+"""A longer command line is truncated."""
+_HEAD_CHARS = 4_000  # the beginning of a result, in which a tool names the file that it wrote
 _REFUSED = re.compile(
     r"\s*(?:<tool_use_error>|[Ee]rror|Exit code (?!0\b)|Your proposed edit has introduced)"
 )
@@ -28,25 +29,25 @@ _WRITING_TOOL = re.compile(
     r"edit|write|create|replace|insert|patch|notebook|save_file|update_file", re.IGNORECASE
 )
 _VIEWING = frozenset(("view", "undo_edit"))
-# What an action of SWE-agent's own looks like; any other action is a command line.
+# The actions that SWE-agent defines itself; it runs any other action as a command line.
 _ACTIONS = frozenset((
     "open", "goto", "scroll_down", "scroll_up", "create", "edit", "search_dir", "search_file",
     "find_file", "submit", "insert", "append", "get_symbols", "str_replace_editor", "skip",
 ))  # fmt: skip
 _QUOTED = re.compile(r"`([^`\n]{2,1000})`\s*$")
 _FENCED = re.compile(r"```(?:bash|sh|shell|zsh|console)?\n(.{2,2000}?)\n?```\s*$", re.DOTALL)
-# What a call is for, where the recorder left out the command: "Re-run with UTF-8 output".
+# A description in place of a command that the recorder left out: "Re-run with UTF-8 output".
 _TITLE = re.compile(r"[A-Z][a-z][\w'/-]*(?: [\w'/().,+-]+){2,}")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (\S.{0,300})$", re.MULTILINE)
 _PATCH_TITLE = re.compile(
     r"\*\*(?:Add|Update|Delete): `([^`\n]{1,300})`\*\*"
-)  # as SpecStory tells it
+)  # as SpecStory writes it
 _WROTE = re.compile(
     r"""(?:^|\n)(?:
       The\ file\ (?P<updated>\S.{0,300}?)\ has\ been\ (?:updated|created|modified)
     | File\ created\ successfully\ at:\ (?P<created>\S.{0,300}?)\s*(?:\n|$|\()
     | Successfully\ (?:modified|created(?:\ and\ wrote\ to\ new)?|overwrote)\ file:?
-      \ (?P<told>\S.{0,300}?)
+      \ (?P<written>\S.{0,300}?)
       [\s.]*(?:\n|$|\()
     )""",
     re.VERBOSE,
@@ -55,17 +56,14 @@ _OPEN_FILE = re.compile(r"\[File: (\S{1,300}) \(\d+ lines? total\)\]")
 
 
 class Command(NamedTuple):
-    """A command line, and the program and subcommand that it runs first of all.
-
-    *about* is both in a word or two, what the command is called by: ``go test``.
-    """
+    """A command line; *about* names its program and subcommand, such as ``go test``."""
 
     line: str
     about: str
 
 
 def command(run: Run) -> Command | None:
-    """Return the command line that *run* called a shell with, None where it did not.
+    """Return the command that *run* executed in a shell, None if it executed none.
 
     >>> command(Run(0, "1", "Bash", {"command": "cd src && A=1 npm run build"}))
     Command(line='cd src && A=1 npm run build', about='npm run build')
@@ -75,22 +73,24 @@ def command(run: Run) -> Command | None:
 
 
 def about(line: str) -> str:
-    """Return program and subcommand of a command line, without what is set up before.
+    """Return the program and subcommand of a command line, "" if it only sets up the shell.
+
+    Folder changes, assignments and wrappers such as ``sudo`` are skipped.
 
     >>> about("cd /srv/app && PORT=80 docker compose -f a.yml up")
     'docker compose'
     """
     for part in re.split(r"\s*(?:&&|;|\n)\s*", line[:1_000]):
         words = part.split()
-        while words and (words[0] in _BEFORE or _ASSIGNED.match(words[0])):
+        while words and (words[0] in _WRAPPERS or _ASSIGNMENT.match(words[0])):
             words = words[1:]
         if words and words[0].rpartition("/")[2] not in _SETTING_UP:
             return _program_name(words)
     return ""
 
 
-_BEFORE = frozenset(("sudo", "time", "env", "command", "exec", "nohup", "then", "do", "("))
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_WRAPPERS = frozenset(("sudo", "time", "env", "command", "exec", "nohup", "then", "do", "("))
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SETTING_UP = frozenset(("cd", "export", "source", ".", "set", "pushd", "echo", "sleep", "mkdir"))
 _RUNNERS = frozenset(("npx", "uv", "poetry", "pipenv", "bundle", "pnpm", "yarn", "npm", "docker"))
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]{1,24}$")
@@ -98,13 +98,16 @@ _PYTHON = re.compile(r"python[\d.]*$")
 
 
 def _program_name(words: Sequence[str]) -> str:
-    """Return a program with its subcommands: the plain words before its first option."""
+    """Return a program with its subcommands: the plain words before its first option.
+
+    ``python -m NAME`` keeps the module, and an interpreter without a subcommand its script.
+    """
     program = words[0].rpartition("/")[2] if words[0].count("/") > 1 else words[0]
     if _PYTHON.match(program) and words[1:2] == ["-m"]:
         return " ".join((program, *words[1:3]))
-    most = 2 if program in _RUNNERS else 1
+    subcommands_max = 2 if program in _RUNNERS else 1
     names = [program]
-    for word in words[1 : 1 + most]:
+    for word in words[1 : 1 + subcommands_max]:
         if not _SUBCOMMAND.match(word):
             break
         names.append(word)
@@ -118,7 +121,7 @@ _INTERPRETERS = frozenset(
 )
 
 
-# What looks around or tidies up, and says nothing of how the project is worked with.
+# Programs that inspect or move files: they do not show how to build, test or run the project.
 _NOISE = frozenset((
     "ls", "ll", "cat", "bat", "head", "tail", "less", "grep", "egrep", "rg", "ag", "find", "fd",
     "sed", "awk", "wc", "sort", "uniq", "cut", "tr", "diff", "rm", "cp", "mv", "touch", "chmod",
@@ -139,26 +142,27 @@ _CHECKING = re.compile(
 _TRAILING = re.compile(
     r"\s*(?:2>&1|\d?>\s*/dev/null|\|\s*(?:tail|head|grep|rg|wc|cat|tee|less)\b).*$"
 )
-_LEAVING = re.compile(r"\s*(?:&&|;)\s*popd\s*$")
-_SAVING = re.compile(r"\s*(?:&&|;)\s*git (?:add|commit|push|status|stash|tag)\b.*$", re.DOTALL)
-_GOES_ON = re.compile(r"(?:&&|;)\s*(?!popd\b)\w")  # another command
+_POPD = re.compile(r"\s*(?:&&|;)\s*popd\s*$")
+_GIT_SAVE = re.compile(r"\s*(?:&&|;)\s*git (?:add|commit|push|status|stash|tag)\b.*$", re.DOTALL)
+_NEXT_COMMAND = re.compile(r"(?:&&|;)\s*(?!popd\b)\w")
 _ENTERING = re.compile(r"""^(?:cd|pushd)\s+(?P<folder>"[^"\n]+"|'[^'\n]+'|\S+?)\s*(?:&&|;)\s*""")
-_COMPUTED = re.compile(r"[$`*]")  # a folder that only the shell knows
+_EXPANSION = re.compile(r"[$`*]")  # only the shell knows which folder this is
 _ABOVE = re.compile(r"\.\.(?:[/\\]|$)")
 WHOLE_PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
+"""The beginning of an absolute path: "/srv", "~/app", "C:\\app"."""
 
 
-def is_noise(read: Command) -> bool:
-    """Return whether a command only looks around, moves files, or asks version control.
+def is_noise(called: Command) -> bool:
+    """Return whether a command only inspects or moves files, or runs version control.
 
     >>> is_noise(Command("Test-Path app", "Test-Path")), is_noise(Command("make", "make"))
     (True, False)
     """
-    program = read.about.split(" ", 1)[0]
+    program = called.about.split(" ", 1)[0]
     return program in _NOISE or not program or _CMDLET.fullmatch(program) is not None
 
 
-# What shows what stands somewhere, a log for one: what it prints is not what became of it.
+# Programs that print existing text, such as a log: an error in it is not the command's own.
 _READS = Phrases(
     r"(?:sudo |cd |export |echo )*(?:cat|bat|less|more|head|tail|z?grep|zcat|egrep|rg|ag|awk|cut"
     r"|sort|uniq|wc|jq|find|ls|journalctl|dmesg|sed(?! -i)|(?:[\w-]+ ){1,4}logs?)(?!\S)"
@@ -170,8 +174,8 @@ _QUOTED_WORDS = re.compile(r"'[^']*'|\"[^\"]*\"")
 _NEXT_PROGRAM = re.compile(r"\s*(?:&&|\|\|?|;)\s*")
 
 
-def only_reads(read: Command) -> bool:
-    """Return whether a command only shows what stands somewhere, here or on another computer.
+def only_reads(called: Command) -> bool:
+    """Return whether a command only prints existing text, on this computer or over SSH.
 
     >>> log = "ssh -p 22 prod 'journalctl -u web | tail'"
     >>> only_reads(Command(log, "ssh")), only_reads(Command("cd a && cat x.log", "cat"))
@@ -179,22 +183,20 @@ def only_reads(read: Command) -> bool:
     >>> only_reads(Command("pytest | tail", "pytest")), only_reads(Command("sed -i 1d x", "sed"))
     (False, False)
     """
-    line = read.line
+    line = called.line
     if remote := _REMOTE.match(line):
         line = line[remote.end() :].removesuffix(remote[1])
     parts = _NEXT_PROGRAM.split(_QUOTED_WORDS.sub("''", line))
     return all(_READS.match(part) for part in parts if part)
 
 
-def is_check(read: Command) -> bool:
-    """Return whether a command checks style or types: what it finds is the code of the moment."""
-    return _CHECKING.search(read.about) is not None
+def is_check(called: Command) -> bool:
+    """Return whether a command checks style or types; its errors concern unfinished code only."""
+    return _CHECKING.search(called.about) is not None
 
 
 def shorten(line: str) -> str:
-    """Return a command line without the folders it enters first and what cuts its output.
-
-    Nor what saves the work after it.
+    """Return a command line without leading ``cd``, output filters and trailing git commands.
 
     >>> shorten("cd /srv/app && make test 2>&1 | tail -5")
     'make test'
@@ -203,18 +205,18 @@ def shorten(line: str) -> str:
     """
     while entering := _ENTERING.match(line):
         line = line[entering.end() :]
-    line = _SAVING.sub("", line)
-    short = _TRAILING.sub("", _LEAVING.sub("", line))
-    # A pipe within quotes or "$(...)" ends no command, and what follows one belongs to it.
+    line = _GIT_SAVE.sub("", line)
+    short = _TRAILING.sub("", _POPD.sub("", line))
+    # A pipe within quotes or "$(...)" does not end the command: then the whole line stays.
     cut_off = line[len(short) :]
     is_whole = not any(short.count(quote) % 2 for quote in "\"'") and "$(" not in short
-    return (short if is_whole and not _GOES_ON.search(cut_off) else line).strip()
+    return (short if is_whole and not _NEXT_COMMAND.search(cut_off) else line).strip()
 
 
 def entered_folder(line: str) -> str | None:
-    """Return the folder that a command line enters first, "" where it enters none.
+    """Return the folder that a command line enters first, "" if it enters none.
 
-    None where the line does not tell which, as "cd -" and "cd ..".
+    None if it cannot be known from the line alone: "cd -", "cd ..", "cd $DIR".
 
     >>> entered_folder('cd "/srv/my app/" && cd web; make'), entered_folder("cd . && make")
     ('/srv/my app/web', '')
@@ -222,7 +224,7 @@ def entered_folder(line: str) -> str | None:
     folder = ""
     while entering := _ENTERING.match(line):
         name = entering["folder"].strip("\"'")
-        if name == "-" or _COMPUTED.search(name):
+        if name == "-" or _EXPANSION.search(name):
             return None
         folder = name if WHOLE_PATH.match(name) else posixpath.join(folder, name)
         line = line[entering.end() :]
@@ -234,7 +236,7 @@ def entered_folder(line: str) -> str | None:
 
 
 def folder_below(home: str, folder: str) -> str:
-    r"""Return *folder* as it is entered from *home*, "" for *home* itself.
+    r"""Return *folder* relative to *home* ("" for *home* itself), or as it is if outside.
 
     >>> folder_below("/srv/shop", "/srv/shop/api"), folder_below(r"C:\shop", r"C:\shop\api")
     ('api', 'api')
@@ -247,15 +249,14 @@ def folder_below(home: str, folder: str) -> str:
 
 
 def edited_path(run: Run) -> str:
-    """Return the path of the file that *run* wrote, "" where it wrote none or failed to.
+    """Return the path of the file that *run* wrote, "" if it wrote none or failed to.
 
     >>> edited_path(Run(0, "1", "Edit", {"file_path": "a.py", "old_string": "1"}))
     'a.py'
     """
     given = run.given
-    patch = _patch(given)
-    if patch:
-        return patch
+    if path := _patched_path(given):
+        return path
     if not _WRITING_TOOL.search(run.tool) or _REFUSED.match(run.result or ""):
         return ""
     if isinstance(given, Mapping):
@@ -264,7 +265,7 @@ def edited_path(run: Run) -> str:
         for key in ("file_path", "path", "filePath", "filename", "notebook_path", "target_file"):
             if isinstance(given.get(key), str) and given[key].strip():
                 return str(given[key]).strip()
-    head = (run.result or "")[:_LOOKED_AT_CHARS]
+    head = (run.result or "")[:_HEAD_CHARS]
     wrote = _WROTE.search(head)
     if wrote:
         return next(path for path in wrote.groups() if path).strip()
@@ -273,25 +274,27 @@ def edited_path(run: Run) -> str:
 
 
 def _line(run: Run) -> str:
+    """Return the command line of *run*, "" if it has none."""
     given = run.given
     if isinstance(given, Mapping):
-        return _of_object(run.tool, given)
+        return _line_in_object(given)
     if not isinstance(given, str) or not given.strip():
         return ""
     text = given.strip()
     if _SHELL_TOOL.search(run.tool):
         marked = _QUOTED.search(text) or _FENCED.search(text)
-        is_told = "\n" in text or "`" in text or _TITLE.fullmatch(text)
-        return _tidy(marked[1] if marked else "" if is_told else text)
+        is_description = "\n" in text or "`" in text or _TITLE.fullmatch(text)
+        return _tidy(marked[1] if marked else "" if is_description else text)
     first = text.split(None, 1)[0]
-    # An action is the whole command line, and its first word the name of the tool.
+    # SWE-agent records a command line as text, with its first word as the name of the tool.
     return _tidy(text) if first == run.tool and first not in _ACTIONS else ""
 
 
-def _of_object(tool: str, given: Mapping[str, object]) -> str:
+def _line_in_object(given: Mapping[str, object]) -> str:
+    """Return the command line in the arguments *given* to a tool, "" if there is none."""
     inner = given.get("action")
     if isinstance(inner, Mapping):
-        return _of_object(tool, inner)
+        return _line_in_object(inner)
     if any(key in given for key in ("path", "file_path", "old_str", "old_string")):
         return ""
     for key in ("command", "cmd", "script", "commandLine"):
@@ -305,14 +308,15 @@ def _of_object(tool: str, given: Mapping[str, object]) -> str:
 
 
 def _tidy(line: str) -> str:
-    """Return a command line in one line; what is fed to it from below is left out."""
+    """Return a command as a single line, without the text of a here-document."""
     line = line.strip()
     if "<<" in line:
         line = line.partition("\n")[0]
     return " ".join(line.split())[:COMMAND_CHARS_MAX]
 
 
-def _patch(given: object) -> str:
+def _patched_path(given: object) -> str:
+    """Return the first path of an ``apply_patch`` call, "" for any other call."""
     text = given if isinstance(given, str) else ""
     if isinstance(given, Mapping):
         value = next((given[key] for key in ("input", "patch", "command") if key in given), "")

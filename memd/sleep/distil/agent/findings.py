@@ -1,7 +1,7 @@
-"""What a long answer lists under a heading of its own: issues, improvements, what is left. Pure.
+"""Find lists under a heading in a long answer, such as issues, improvements or next steps. Pure.
 
-Reviews, audits and reports end in such a list, and what of it nobody did is what the next session
-asks for: a digest tells it by its titles, without their explanations.
+Reviews, audits and reports end in such a list, and the next session asks for the items that nobody
+did. Only the titles of the items are returned, without their explanations.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from memd.text.alternations import Phrases
 
 _TITLE_CHARS_MAX = 130
 _TITLE_WORDS_MIN = 3
-_PRINTED_CHARS = 300
+_PRINTED_CHARS = 300  # the beginning of an item, checked for output of a program
 _TITLES_MIN, _TITLES_MAX = 2, 8
-_LEAD_CHARS_MAX = 80
-_BOLD_LEVEL = 7
+_LEAD_CHARS_MAX = 80  # of a line that ends with a colon and introduces a list
+_BOLD_LEVEL = 7  # of a heading that is a line in bold; Markdown's levels end at 6
 
-# The heading of a list that is worth its titles, the best kind first.
+# Headings of lists that are worth keeping, the best kind first.
 _HEADINGS = tuple(
     Phrases(rf"\b(?:{names})\b")
     for names in (
@@ -44,7 +44,7 @@ _FINE = re.compile(
 
 
 class TitleList(NamedTuple):
-    """A heading and the titles of what it lists, in their order, each with its place from 1 on."""
+    """A heading and the titles of its items, in order, with their places in the list from 1 on."""
 
     heading: str
     titles: tuple[str, ...]
@@ -52,26 +52,32 @@ class TitleList(NamedTuple):
 
 
 def find_lists(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
-    r"""Return the lists of *text* whose heading *is_heading* accepts, in their order.
+    r"""Return the lists of *text* whose heading *is_heading* accepts, in order.
 
     >>> find_lists("**Rest:**\n- Sign the release files\n", lambda text: text.startswith("Rest"))
     [TitleList(heading='Rest', titles=('Sign the release files',), places=(1,))]
     """
-    return [each for each in _sections(text, is_heading) if each.titles]
+    return [section for section in _sections(text, is_heading) if section.titles]
 
 
 def find_list(text: str) -> TitleList | None:
-    r"""Return the list of *text* that is most worth keeping, None without one.
+    r"""Return the list of *text* with the best kind of heading, None if there is no list.
 
     >>> find_list("## Next steps\n1. **Cache the index** first\n2. Good\n3. Drop the `v1` routes")
     TitleList(heading='Next steps', titles=('Cache the index', 'Drop the v1 routes'), places=(1, 3))
     """
-    sections = [each for each in _sections(text, _is_ranked) if len(each.titles) >= _TITLES_MIN]
-    ranked = [(rank, at) for at, each in enumerate(sections) if (rank := _rank(each.heading)) >= 0]
+    sections = [
+        section for section in _sections(text, _is_ranked) if len(section.titles) >= _TITLES_MIN
+    ]
+    # A heading that is accepted with its markup may have no rank without it.
+    ranked = [
+        (rank, at) for at, section in enumerate(sections) if (rank := _rank(section.heading)) >= 0
+    ]
     return sections[min(ranked)[1]] if ranked else None
 
 
 def _rank(heading: str) -> int:
+    """Return the index of the kind of a heading in ``_HEADINGS``, -1 for any other heading."""
     return next((at for at, names in enumerate(_HEADINGS) if names.search(heading)), -1)
 
 
@@ -94,7 +100,7 @@ def _sections(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
         if fenced or not line:
             continue
         if CHECKBOX.match(line):
-            heading = ""  # a list of tasks, which says nothing of what came of them
+            heading = ""  # a task list: its boxes are read by ``unfinished``
             continue
         marked, level = _heading(line)
         numbered = bool(_NUMBERED.match(marked)) and bool(heading)
@@ -103,19 +109,22 @@ def _sections(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
             heading = plain(marked).rstrip(" :.") if is_heading(marked) else ""
             depth, style, titles, items = level, "", {}, 0
             continue
-        its = "heading" if numbered else _style(raw)
-        # The first title says what the others look like: what looks otherwise explains one.
-        style = style or its
-        if heading and its and its == style and len(titles) < _TITLES_MAX:
+        line_style = "heading" if numbered else _style(raw)
+        # The first item sets the style of the list; items of another style explain one of them.
+        style = style or line_style
+        if heading and line_style and line_style == style and len(titles) < _TITLES_MAX:
             items += 1
             if title := _title(marked or line):
                 titles[items] = title
     lists.append(TitleList(heading, tuple(titles.values()), tuple(titles)))
-    return [each for each in lists if each.heading]
+    return [section for section in lists if section.heading]
 
 
 def _heading(line: str) -> tuple[str, int]:
-    """Return a heading and its level, "" for any other line; a line in bold is below all others."""
+    """Return the text and level of a heading, ("", 0) for any other line.
+
+    A line in bold is below the levels of Markdown, and a line that ends with a colon below that.
+    """
     heading = HEADLINE.match(line)
     if heading:
         return heading[2], len(heading[1])
@@ -127,14 +136,17 @@ def _heading(line: str) -> tuple[str, int]:
 
 
 def _style(raw: str) -> str:
-    """Return what kind of item a line is, "" for what is none or stands below one."""
+    """Return the kind of list item that *raw* is, "" for any other line and for nested items."""
     if raw[:1].isspace() or not _ITEM.match(raw):
         return ""
     return "number" if _NUMBERED.match(raw) else "bullet"
 
 
 def _title(line: str) -> str:
-    """Return the title that a heading or an item is, "" where it says that all is well."""
+    """Return the title of a heading or item.
+
+    It is "" for output of a program, for "no issues" and for fewer than three words.
+    """
     numbered = _NUMBERED.match(line)
     item = numbered or _ITEM.match(line)
     text = line[item.end() :] if item else line

@@ -1,9 +1,9 @@
-"""What failed and passes now: the command, its error, what was done between, and why. Pure.
+"""Find commands that failed and passed later, with the error, the change and the reason. Pure.
 
-A command failed, and the same program with the same subcommand passed later, after an
-edit, another command line or a word of the user. It is told when the agent says why, or
-when the command line itself shows what was missing. What compilers and linters say on
-the way, and tests that were broken on purpose, cure nothing.
+A fix is a failed command and a later successful run of the same program and subcommand, with an
+edit, another command or a message of the user in between. It becomes a memory if the agent gives a
+reason, or if the command lines show what was missing. Errors of compilers and linters, and tests
+that were broken on purpose, are skipped.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from memd.text.alternations import Phrases
 
 FIX_CHARS_MAX = 480
 CURED = "cure:"
-"""How the slots begin of failures that a command or a setting cured, wherever they were."""
+"""The prefix of the slots of failures fixed by a command or setting, independent of folders."""
 _REASON_CHARS = 180
 _COMMAND_CHARS = 110
 _FILES_MAX = 2
 _SCORE, _WITH_REASON = 0.7, 0.85
-_APART_MAX = 60  # runs between a failure and what passed: what lies further apart is another story
+_APART_MAX = 60  # runs between failure and success; further apart, they are unrelated
 
-# What is wrong in code that is being written is nothing that anybody meets again.
+# Errors in code that is being written do not occur again.
 _COMPILING = Phrases(
     r"undefined: |declared and not used|imported and not used|syntax error|SyntaxError|cannot use"
     r"|has no field or method|cannot find symbol|error TS\d|error\[E\d|expected ['\"`;)}]"
@@ -51,7 +51,10 @@ _SETTING = re.compile(r"^[A-Za-z_]\w*=\S*$|^--?[a-z][\w-]*(?:=\S+)?$")
 
 
 class _Cure(NamedTuple):
-    """What of a fix is told; "" and no files where nothing is known."""
+    """The parts of the text of a fix; "" and no files where unknown.
+
+    *did* is the command that set up what was missing.
+    """
 
     error: str
     why: str
@@ -60,7 +63,7 @@ class _Cure(NamedTuple):
 
 
 class _Broken(NamedTuple):
-    """A run that failed, its number among the runs, and the exchange in which it did."""
+    """A failed run, its *number* among all runs, and its exchange."""
 
     run: Run
     command: Command
@@ -69,10 +72,10 @@ class _Broken(NamedTuple):
 
 
 def fixes(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
-    """Return what was cured in *exchanges*, in the order in which it passed.
+    """Return a memory for each fix in *exchanges*, in the order of the successful runs.
 
-    One memory for a failure of at most FIX_CHARS_MAX characters; its first place is that
-    of the failure. What of it a tool printed is untrusted.
+    A text has at most FIX_CHARS_MAX characters, and its first place is that of the failure. It
+    quotes the error that a tool printed, so its origin is the tool.
     """
     broken: dict[str, _Broken] = {}
     cured: list[NapCandidate] = []
@@ -85,7 +88,7 @@ def fixes(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
             broken[called.about] = _Broken(run, called, number, exchange)
         elif called.about in broken:
             before = broken.pop(called.about)
-            between = [each for each, _ in runs[before.number + 1 : number + 1]]
+            between = [later for later, _ in runs[before.number + 1 : number + 1]]
             if len(between) <= _APART_MAX:
                 cured += _find_cure(before, called, between, exchange)
     return cured
@@ -94,14 +97,18 @@ def fixes(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
 def _find_cure(
     before: _Broken, now: Command, between: Sequence[Run], exchange: Exchange
 ) -> Iterator[NapCandidate]:
+    """Yield the memory of a fix, nothing if it is not worth one.
+
+    *between* are the runs after the failure, the last of which is the successful one.
+    """
     error = error_line(before.run.result or "")
     if not error or _COMPILING.search(error) or _ON_PURPOSE.search(error):
         return
     parts = [before.exchange] if before.exchange is exchange else [before.exchange, exchange]
     last = between[-1].place
-    texts = [each for part in parts for each in part.texts if each.place >= before.run.place]
+    texts = [text for part in parts for text in part.texts if text.place >= before.run.place]
     early, late = (
-        [each.text for each in texts if (each.place <= last) is is_early]
+        [text.text for text in texts if (text.place <= last) is is_early]
         for is_early in (True, False)
     )
     if any(_ON_PURPOSE.search(text) for text in (*early, *late[:1])):
@@ -116,26 +123,26 @@ def _find_cure(
         return
     text = _render_fix(before.command, _Cure(error, why, list(files), did), now)
     about, cure = f"{before.command.about}:{error}", added or did
-    slot = f"{CURED}{_digits(f'{_anywhere(about)}:{cure}')}" if cure else f"fix:{_digits(about)}"
+    slot = f"{CURED}{_hash(f'{_without_paths(about)}:{cure}')}" if cure else f"fix:{_hash(about)}"
     memory = NapMemory(text, NapKind.FIX, (before.run.place, last), slot, Origin.TOOL)
     yield NapCandidate(memory, score)
 
 
-def _anywhere(about: str) -> str:
-    """Return what failed, wherever it did.
+def _without_paths(about: str) -> str:
+    """Return *about* with each path replaced by "/", so that it is equal in every folder.
 
-    >>> _anywhere("npm test:connect ECONNREFUSED /run/a.sock")
+    >>> _without_paths("npm test:connect ECONNREFUSED /run/a.sock")
     'npm test:connect ECONNREFUSED /'
     """
     return _PLACE.sub("/", about)
 
 
-def _digits(about: str) -> str:
+def _hash(about: str) -> str:
     return hashlib.sha256(about.encode(errors="replace")).hexdigest()[:12]
 
 
 def _did(between: Sequence[Run]) -> str:
-    """Return the last command between failure and cure that set something up, "" without one."""
+    """Return the last command of *between* that set something up, "" if there is none."""
     for run in reversed(between):
         called = command(run)
         if called is None or not _SETS_UP.search(called.line) or has_failed(run):
@@ -146,6 +153,7 @@ def _did(between: Sequence[Run]) -> str:
 
 
 def _render_fix(before: Command, cure: _Cure, now: Command) -> str:
+    """Return the text of a fix: "X failed: error. Reason. Changed a.py. Ran Y. It passes now."."""
     first = f"{cut(shorten(before.line), _COMMAND_CHARS)} failed: {cure.error}"
     parts = [first if first.endswith((".", "!", "…")) else f"{first}."]
     if cure.why:
@@ -163,7 +171,7 @@ def _render_fix(before: Command, cure: _Cure, now: Command) -> str:
 
 
 def _added_parts(before: str, now: str) -> str:
-    """Return the variables and options with which *now* is called, and *before* was not.
+    """Return the variables and options that *now* has and *before* has not.
 
     >>> _added_parts("make release", "TOKEN=x make release")
     'TOKEN=x'

@@ -1,9 +1,8 @@
-"""What came of an exchange, and what was the cause of what went wrong, in the agent's words.
+"""Extract the outcome of an exchange, and the cause of an error, in the agent's sentences. Pure.
 
-A conclusion is the agent's and may be wrong: what the user says next tells how far to
-trust it. Sentences are told as they stand; none is told that narrates, asks, or says
-nothing that could be pointed at. Pure, and a function of one exchange and of the words
-that follow it.
+Sentences are quoted verbatim. Those that narrate ("Let me check"), ask, or name nothing concrete
+are left out. The agent's conclusion may be wrong, so the next message of the user decides how far
+it is trusted.
 """
 
 from __future__ import annotations
@@ -27,73 +26,78 @@ from memd.text.words import sentences as spoken_sentences
 
 OUTCOME_CHARS_MAX = 500
 CAUSE_CHARS_MAX = 260
-_WORDS_MIN, _SHORT, _LONG = 4, 7, 45
-_STATUS_WORDS = 9
-_TEXTS_BACK = 3  # how far back a conclusion is looked for when the last text has none
-_TOLD_AT = 1.0  # the score from which a sentence is told
+_WORDS_MIN, _SHORT, _LONG = 4, 7, 45  # words of a sentence
+_STATUS_WORDS = 9  # a longer sentence is more than a status ("All tests pass")
+_TEXTS_BACK = 3  # the last texts of an exchange, which are searched for its conclusion
+_TOLD_AT = 1.0  # the score from which a sentence is part of an outcome
 _SENTENCES_MAX = 3
 TOLD_WORTH = 0.0
-"""The log-odds of a sentence that a model judged, from which it is."""
+"""The log-odds from which a sentence that a model judged is part of an outcome."""
 JUDGED_AT = 0.5
-"""The score from which a model judges a sentence: half have less, and one in a hundred of those
-that it would tell."""
+"""The score by rule from which a model judges a sentence. It saves half of the sentences, and
+misses one in a hundred of those that the model would accept."""
 SHORT_ANSWER = 8
-"""Of an answer of at most so many sentences all are judged: a short one says it in plain words,
-which the rules know nothing of."""
+"""An answer of at most this many sentences is judged as a whole: it may use plain words that the
+rules do not recognise."""
 STATEMENTS_MAX = 120
-"""So many sentences of a text are judged by the model, the last ones."""
-_SECOND_SHARE = 0.5  # of the first one's score, from which a second is told beside it
-_CAUSE_AT = 1.0
-_NEAR = 2  # so near to a printed line on both sides, a sentence is one, too
-_SAME = 0.7  # the share of words from which two sentences say the same
+"""The number of sentences of a text that the model judges: the last ones."""
+_SECOND_SHARE = 0.5  # the least score of a further sentence, as a share of the best one's
+_CAUSE_AT = 1.0  # the score from which a sentence is a cause
+_NEAR = 2  # a sentence with output of a program this near on both sides is output, too
+_SAME = 0.7  # the share of common words from which two sentences say the same
 
 _ANY_WORD = re.compile(r"[^\W\d_][\w-]*")
 _WORD = re.compile(r"[^\W\d_][\w-]{3,}")
-# What stood in code was lost: "all paths start with ``, for example".
+# Inline code whose content was lost: "all paths start with ``, for example".
 _EMPTY_CODE = re.compile(r"(?<!`)``(?!`)")
 _OPENING_CHARS = 120
 _REQUEST_CHARS = 4_000
 _PASTED_CHARS = 8_000
 _REPORT_CHARS = 6_000
 _ASKS_NOTHING = frozenset(Act) - {Act.REQUEST, Act.TASK, Act.QUESTION}
-_SHARED_MIN = 2  # words of a message and of what came of it
+_SHARED_MIN = 2  # common words that connect a message with an outcome
 
 
 RatedSentence = tuple[float, Sentence]
-"""A sentence, and how much it says."""
+"""A score, and the sentence that has it."""
 
 
 def outcome(exchange: Exchange, following: str = "", *, by_rule: bool = False) -> str:
-    """Return what came of *exchange* in a few sentences, "" where nothing that is told.
+    """Return the outcome of *exchange* in a few sentences, "" without one.
 
-    *following* is what the user wrote next, "" while they have not. Where it takes the
-    conclusion back, nothing is told; where it shows another error, one sentence at most.
+    *following* is the user's next message, "" if there is none. If it rejects the conclusion, the
+    outcome is ""; if it shows another error, one sentence at most. *by_rule* ignores what a model
+    judged.
     """
     trust = trust_in_conclusion(following)
     if trust <= 0:
         return ""
     asked = words_asked(exchange)
+    # A report is remembered by its sections and its list of findings.
     texts = list(takewhile(_is_no_report, exchange.texts[: -1 - _TEXTS_BACK : -1]))
     worths = [NOTHING_JUDGED if by_rule else text.worths for text in texts]
     rated: Iterable[list[RatedSentence]] = (
-        list(rate_sentences(text.text, asked, its)) for text, its in zip(texts, worths, strict=True)
+        list(rate_sentences(text.text, asked, text_worths))
+        for text, text_worths in zip(texts, worths, strict=True)
     )
-    if any(worths):  # the model knows what is best of all, the rules what the last text says
+    if any(worths):  # the model compares sentences of all texts; by rule the latest text wins
         rated = [[line for lines in reversed(list(rated)) for line in lines]]
-    most = 1 if trust < 1 else _SENTENCES_MAX
-    lines = (best_sentences(each, _TOLD_AT / trust, most, OUTCOME_CHARS_MAX) for each in rated)
-    return next(filter(None, lines), "")
+    count_max = 1 if trust < 1 else _SENTENCES_MAX
+    outcomes = (
+        best_sentences(lines, _TOLD_AT / trust, count_max, OUTCOME_CHARS_MAX) for lines in rated
+    )
+    return next(filter(None, outcomes), "")
 
 
 def _is_no_report(text: AgentText) -> bool:
-    """Return whether *text* is none of those of which the list is told."""
+    """Return whether *text* is short, or has no list of findings."""
     return len(text.text) <= _REPORT_CHARS or find_list(text.text) is None
 
 
 def cause(exchange: Exchange) -> str:
-    """Return the sentence in which the agent says why something went wrong, "" without one.
+    """Return the sentence in which the agent explains an error, "" without one.
 
-    Only where something did: a command failed, or the user shows or reports trouble.
+    An exchange without a failed command, and without trouble that the user reports, has none.
     """
     user = exchange.user[:_REQUEST_CHARS]
     if not (phrases.TROUBLE.search(user) or any(has_failed(run) for run in exchange.runs)):
@@ -107,7 +111,7 @@ def cause(exchange: Exchange) -> str:
 
 
 def reason(texts: Iterable[str], trouble: str) -> str:
-    """Return the sentence of *texts* that says best why there is *trouble*, by rule."""
+    """Return the sentence of *texts* that explains *trouble* best by rule, "" without one."""
     asked = _words(trouble)
     return _best_reason(
         (_score(line, asked), line) for text in texts for line in _find_reasons(text)
@@ -115,21 +119,21 @@ def reason(texts: Iterable[str], trouble: str) -> str:
 
 
 def plain_reason(texts: Iterable[str]) -> str:
-    """Return the first sentence of *texts* that gives a reason in plain words, "" without one.
+    """Return the first sentence of *texts* with a "because", "" without one.
 
-    It need not name anything; so it counts only for what is known to have been mended.
+    It need not name anything concrete, so it is used only for an error that is known to be fixed.
     """
     for text in texts:
         for line in tellable_sentences(text):
             is_firm = phrases.BECAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
-            is_told = len(line.text.split()) >= _SHORT and not is_code(line.source)
-            if is_firm and is_told and len(line.text) <= CAUSE_CHARS_MAX:
+            is_sentence = len(line.text.split()) >= _SHORT and not is_code(line.source)
+            if is_firm and is_sentence and len(line.text) <= CAUSE_CHARS_MAX:
                 return _end_sentence(line.text)
     return ""
 
 
 def _best_reason(rated: Iterable[RatedSentence]) -> str:
-    """Return the best of some sentences that give a reason, "" without one."""
+    """Return the best of the *rated* sentences that give a reason, "" without one."""
     lines = [(score + 0.5 * _count_reasons(line.text), line) for score, line in rated]
     return best_sentences(lines, _CAUSE_AT, 1, CAUSE_CHARS_MAX)
 
@@ -137,13 +141,13 @@ def _best_reason(rated: Iterable[RatedSentence]) -> str:
 def conclusion(exchange: Exchange, following: str = "") -> str:
     """Return error, cause and outcome of *exchange*, each sentence once; "" if not worth a memory.
 
-    The error is the one line that says most in what the user pasted.
+    The error is the most telling line of the text that the user pasted.
     """
-    why, what = cause(exchange), outcome(exchange, following)
-    mine, its = _words(why), _words(what)
-    if why and len(mine & its) > _SAME * len(mine):
+    why, result = cause(exchange), outcome(exchange, following)
+    cause_words = _words(why)
+    if why and len(cause_words & _words(result)) > _SAME * len(cause_words):
         why = ""
-    line = f"{why} {what}".strip()
+    line = f"{why} {result}".strip()
     if not is_worth_it(line, exchange):
         return ""
     error = pasted_error(exchange.user)
@@ -151,16 +155,17 @@ def conclusion(exchange: Exchange, following: str = "") -> str:
 
 
 def came_of(user: str, own: str, ended: str) -> bool:
-    """Return whether *ended* came of what *user* has, in their *own* words: they ask for something.
+    """Return whether the outcome *ended* belongs to the message *user*, typed in the *own* words.
 
-    What happened after somebody told how it is came of something else, unless it speaks of that.
+    It does if they ask for something or show an error. An outcome after a mere statement belongs to
+    other work, unless it has words of the statement.
 
     >>> came_of("", "Fix the queue.", "The lock was taken twice.")
     True
     >>> came_of("", "The keys are in the vault, not here.", "The package breaks the build.")
     False
     """
-    acts = {judge(one).act for one in spoken_sentences(own)}
+    acts = {judge(sentence).act for sentence in spoken_sentences(own)}
     if pasted_error(user) or not acts <= _ASKS_NOTHING:
         return True
     return len(content_stems(own) & content_stems(ended)) >= _SHARED_MIN
@@ -169,14 +174,14 @@ def came_of(user: str, own: str, ended: str) -> bool:
 def is_worth_it(text: str, exchange: Exchange) -> bool:
     """Return whether the conclusion *text* of *exchange* is worth a memory.
 
-    Where a model judged its sentences, only those stand in it that are.
+    If a model judged the exchange, an outcome consists of accepted sentences only.
     """
-    is_judged = any(each.worths for each in exchange.texts)
+    is_judged = any(agent_text.worths for agent_text in exchange.texts)
     return bool(text) and (is_judged or outcome_worth(text) >= OUTCOME_WORTH)
 
 
 def pasted_error(user: str) -> str:
-    r"""Return the error that the user shows, as one line of what they pasted; "" without one.
+    r"""Return the line of an error that the user pasted, "" without one.
 
     >>> pasted_error("why does it stop?\n$ make run\nValueError: port is taken")
     'ValueError: port is taken'
@@ -192,12 +197,11 @@ def pasted_error(user: str) -> str:
 
 
 def trust_in_conclusion(following: str) -> float:
-    """Return how far the agent's conclusion is trusted, by what the user wrote after it.
+    """Return how far the agent's conclusion is trusted, by the user's next message.
 
-    0 where they take it back, below 1 where they show another error, above 1 where they
-    are pleased.
+    0 if they reject it, 0.8 if they show another error, 1.25 if they are pleased, else 1.
 
-    >>> [trust_in_conclusion(each) for each in ("no, that did nothing", "great, go on", "")]
+    >>> [trust_in_conclusion(message) for message in ("no, that did nothing", "great, go on", "")]
     [0.0, 1.25, 1.0]
     >>> trust_in_conclusion("The cards still don't fit on the table.")
     0.0
@@ -213,23 +217,25 @@ def trust_in_conclusion(following: str) -> float:
 def rate_sentences(
     text: str, asked: frozenset[str] = frozenset(), worths: Mapping[str, float] = NOTHING_JUDGED
 ) -> Iterator[RatedSentence]:
-    """Yield the sentences of *text* that could be told, each with how much it says.
+    """Yield the score of each sentence of *text* that may be quoted, and the sentence.
 
-    *worths* are what a model told of them; one that it did not judge is rated by rule.
+    *asked* are the words of the user's request, *worths* the log-odds by a model. A sentence
+    without log-odds is scored by rule.
     """
     return ((_rate(line, asked, worths), line) for line in tellable_sentences(text))
 
 
 def _rate(line: Sentence, asked: frozenset[str], worths: Mapping[str, float]) -> float:
+    """Return the score of a sentence, on the scale of :func:`_score` if a model judged it."""
     worth = worths.get(line.text)
     return _score(line, asked) if worth is None else _TOLD_AT + (worth - TOLD_WORTH) / 2
 
 
 def statements(exchange: Exchange) -> list[list[RatedSentence]]:
-    """Return of each text of *exchange* what a model may judge, rated by rule.
+    """Return, for each text of *exchange*, the sentences that a model judges, scored by rule.
 
-    That is all of a last text that is short, what of the last few texts is not hopeless by rule,
-    and of those before them what gives a reason.
+    These are all of a short last text, the better ones of the last few texts (JUDGED_AT), and of
+    earlier texts those that give a reason.
     """
     asked = words_asked(exchange)
     last = len(exchange.texts) - 1
@@ -243,19 +249,19 @@ def statements(exchange: Exchange) -> list[list[RatedSentence]]:
 
 
 def places_to_judge(rated: Sequence[RatedSentence], *, is_last: bool) -> list[int]:
-    """Return which of the *rated* sentences of a text, the last one or not, a model judges."""
+    """Return the indexes of the *rated* sentences of a text that a model judges."""
     is_short = is_last and len(rated) <= SHORT_ANSWER
     places = [at for at, (score, _) in enumerate(rated) if is_short or score >= JUDGED_AT]
     return places[-STATEMENTS_MAX:]
 
 
 def words_asked(exchange: Exchange) -> frozenset[str]:
-    """Return the words of the request of *exchange*."""
+    """Return the significant words of the user's message in *exchange*."""
     return _words(exchange.user[:_REQUEST_CHARS])
 
 
 def _find_reasons(text: str) -> Iterator[Sentence]:
-    """Yield the sentences of *text* that could be told and give a reason."""
+    """Yield the sentences of *text* that may be quoted and give a reason."""
     for line in tellable_sentences(text):
         if phrases.CAUSE.search(line.text) and not phrases.UNSURE.search(line.text):
             yield line
@@ -263,12 +269,12 @@ def _find_reasons(text: str) -> Iterator[Sentence]:
 
 @lru_cache(maxsize=READ_MAX)
 def tellable_sentences(text: str) -> tuple[Sentence, ...]:
-    """Return the sentences of *text* that could be told; what stands among printed lines is one."""
-    all_ = sentences(text)
-    printed = [phrases.PRINTED.search(sentence.text) is not None for sentence in all_]
+    """Return the sentences of *text* that may be quoted, without output of programs."""
+    every = sentences(text)
+    printed = [phrases.PRINTED.search(sentence.text) is not None for sentence in every]
     lines = (
         sentence._replace(text=_drop_joiner(sentence.text))
-        for at, sentence in enumerate(all_)
+        for at, sentence in enumerate(every)
         if not (
             printed[at]
             or (any(printed[max(0, at - _NEAR) : at]) and any(printed[at + 1 : at + 1 + _NEAR]))
@@ -278,7 +284,7 @@ def tellable_sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def _drop_joiner(text: str) -> str:
-    """Return a sentence without the word that joins it to the one before.
+    """Return a sentence without the conjunction at its beginning.
 
     >>> _drop_joiner("But the port is taken.")
     'The port is taken.'
@@ -286,12 +292,12 @@ def _drop_joiner(text: str) -> str:
     joined = phrases.JOINED.match(text)
     if not joined:
         return text
-    first, _, rest = text[joined.end() :].partition(" ")
-    return f"{first.capitalize() if first.isalpha() and first.islower() else first} {rest}"
+    first, _, remainder = text[joined.end() :].partition(" ")
+    return f"{first.capitalize() if first.isalpha() and first.islower() else first} {remainder}"
 
 
 def _is_tellable(line: Sentence) -> bool:
-    """Return whether a sentence could be told at all."""
+    """Return whether a sentence may be quoted: a whole statement, no narration or short status."""
     text = line.text
     return (
         not text.endswith(("?", ":"))
@@ -307,7 +313,11 @@ def _ends_within_quotation(text: str) -> bool:
 
 
 def _score(line: Sentence, asked: frozenset[str]) -> float:
-    """Return how much of a conclusion a sentence is: what it names, what it says of it."""
+    """Return the score of a sentence as a conclusion, by rule.
+
+    Names, words of a conclusion and words of the request (*asked*) raise it; tasks, hedges, praise
+    and plans lower it.
+    """
     text, named = line.text, line.things
     length = len(text.split())
     words = frozenset(_ANY_WORD.findall(text.casefold()))
@@ -333,34 +343,43 @@ def _count_reasons(text: str) -> int:
     return min(len(phrases.CAUSE.findall(text)), 2)
 
 
-def best_sentences(lines: Sequence[RatedSentence], least: float, most: int, room: int) -> str:
-    """Return the *most* best sentences in the order in which they were said."""
+def best_sentences(
+    lines: Sequence[RatedSentence], score_min: float, count_max: int, room: int
+) -> str:
+    """Return the best of *lines* as one text, in their original order.
+
+    At most *count_max* sentences of at least *score_min*, in *room* characters, without
+    repetitions, code, and sentences far below the best one.
+    """
     ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][0], at))
-    kept: list[int] = []
+    chosen: list[int] = []
     for at in ranked:
         score, line = lines[at]
-        if len(kept) == most or score < least:
+        if len(chosen) == count_max or score < score_min:
             break
-        if kept and score < _SECOND_SHARE * lines[kept[0]][0]:
+        if chosen and score < _SECOND_SHARE * lines[chosen[0]][0]:
             break
         if len(line.text) > room or is_code(line.source):
             continue
-        if any(_repeats(lines[k][1], line) for k in kept):
+        if any(_repeats(lines[index][1], line) for index in chosen):
             continue
         room -= len(line.text) + 1
-        kept.append(at)
-    return " ".join(_end_sentence(lines[at][1].text) for at in sorted(kept))
+        chosen.append(at)
+    return " ".join(_end_sentence(lines[at][1].text) for at in sorted(chosen))
 
 
 def _repeats(one: Sentence, other: Sentence) -> bool:
-    mine, its = _words(one.text), _words(other.text)
-    return len(mine & its) > _SAME * max(1, min(len(mine), len(its)))
+    """Return whether the shorter of two sentences has most of its words in the longer."""
+    words, other_words = _words(one.text), _words(other.text)
+    return len(words & other_words) > _SAME * max(1, min(len(words), len(other_words)))
 
 
 def _end_sentence(text: str) -> str:
+    """Return *text* with a full stop, unless it ends a sentence already."""
     text = text.rstrip(" ;,—\u2013-")
     return text if text.endswith((".", "!", "…", "。")) else f"{text}."
 
 
 def _words(text: str) -> frozenset[str]:
+    """Return the words of four letters and more, without function words."""
     return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS

@@ -1,7 +1,7 @@
-"""What the user leaves for another day, in their words or in those of the agent. Pure.
+"""Find what the user postpones. Pure.
 
-"Let's do the retries tomorrow" says of what. "Do it next time" says it of what the agent spoke of
-last, and "tomorrow maybe" of the sentence before: that is told then.
+"Let's do the retries tomorrow" names the task. "Do it next time" refers to the agent's last
+sentences, and "tomorrow maybe" to the sentence before it; then that text is the open point.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from memd.text.alternations import Phrases
 from memd.text.words import content_stems
 from memd.text.words import sentences as split_sentences
 
-_TAIL_CHARS = 1_500  # of a message
-_SPOKEN_CHARS = 240  # of the agent's, which a user puts off
-_TAKEN_SHARE = 0.5  # of a point's words in what is said later: it was taken up
-_PARTING = 2  # messages of the user, in which things are put off
-_OWN_WORDS_MIN = 2  # of an item of the user's own list
+_TAIL_CHARS = 1_500  # the end of a message, which is read
+_SPOKEN_CHARS = 240  # of the agent's last sentences as an open point
+_TAKEN_SHARE = 0.5  # of a point's words in a later message: the user has taken it up
+_PARTING = 2  # the last messages of the user, in which anything postponed is open
+_OWN_WORDS_MIN = 2  # of an item in the user's list
 _TICKED = re.compile(r"\[[xX]\]")
 _TODO = re.compile(r"\[[ ~-]?\]\s*|(?:to-?do|fixme)\s*:\s*", re.IGNORECASE)
 _WHEN = Phrases(
@@ -46,7 +46,7 @@ _WHEN = Phrases(
     r"|(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|morgen|später|demain|plus tard|mañana"
     r"|domani|amanhã|depois)\b"
 )
-# What somebody may do with anything.
+# Subjects and verbs that do not say what is postponed: "we look", "I'll do".
 _ANYTHING = Phrases(
     r"\b(?:(?:i|we|you)(?:'ll)?|let's|will|ok(?:ay)?|maybe|ich|wir|on|je|ik|look|see"
     r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
@@ -56,36 +56,37 @@ _ASKS_WHEN = Phrases(r"\b(?:when|how soon|(?:which|what) (?:day|date|time|week))
 
 
 class OpenPoint(NamedTuple):
-    """What is left open, and whether the user says so in their own words."""
+    """An open point; *by_user* says that its text is the user's own."""
 
     text: str
     by_user: bool = False
 
 
 def find_put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
-    """Return what the user's last messages leave for later, if nothing was edited since.
+    """Return what the user postpones, the latest message first.
 
-    Of the messages before, what they leave for another day and nobody took up. What they pasted,
-    or a program wrote in their name, is not theirs.
+    The last messages count unless files were edited since. Earlier ones count if they postpone
+    something beyond the session and no later message takes it up. A point is *by_user* only if the
+    user typed it: not if they pasted it, or a program wrote it in their name.
     """
     put_off: list[OpenPoint] = []
-    asked = [each for each in reversed(exchanges) if each.user]
+    asked = [exchange for exchange in reversed(exchanges) if exchange.user]
     parting = 0
     for exchange in asked[:_PARTING]:
         parting += 1
         has_edits = any(map(edited_path, exchange.runs))
         items, lines = _split_message(exchange)
         points = [] if has_edits else items
-        left = _parting_lines(lines, has_edits=has_edits)
-        points += [cut(text, 2 * OPEN_CHARS) for text in left]
+        points += [cut(text, 2 * OPEN_CHARS) for text in _parting_lines(lines, has_edits=has_edits)]
         put_off += [_as_point(exchange, text) for text in points]
         deferred = [point for point, _ in _find_deferred(exchange, lines)]
         put_off += [point for point in deferred if point.by_user or not has_edits]
         if has_edits:
             break
     for at, exchange in enumerate(asked[parting:], parting):
-        if any(map(edited_path, chain.from_iterable(each.runs for each in asked[at - 1 : at + 1]))):
-            continue  # it may be what was done next
+        around = chain.from_iterable(near.runs for near in asked[at - 1 : at + 1])
+        if any(map(edited_path, around)):
+            continue  # the edits may have done it
         _, lines = _split_message(exchange)
         put_off += [
             point
@@ -96,18 +97,22 @@ def find_put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
 
 
 def _split_message(exchange: Exchange) -> tuple[list[str], list[str]]:
-    """Return what the user lists as left, and the sentences beside that."""
-    items, rest = _split_list(exchange.user[-_TAIL_CHARS:])
-    return items, [each for line in sentences(rest) for each in split_sentences(line.text)]
+    """Return the items that the user lists as open, and the other sentences of the message."""
+    items, prose = _split_list(exchange.user[-_TAIL_CHARS:])
+    return items, [part for line in sentences(prose) for part in split_sentences(line.text)]
 
 
 def _as_point(exchange: Exchange, text: str) -> OpenPoint:
+    """Return *text* as an open point; it is *by_user* if they typed it in *exchange*."""
     own = fold_words("\n".join(words(exchange.user).paragraphs))
     return OpenPoint(text, fold_words(text) in own)
 
 
 def _parting_lines(lines: Sequence[str], *, has_edits: bool) -> Iterator[str]:
-    """Yield what the *lines* of a parting message say to be left, in so many words."""
+    """Yield those *lines* of a parting message that say what is open.
+
+    After edits, only those that postpone it: they may have done what was missing.
+    """
     for line in lines:
         label = USER_LABEL.match(line) if ":" in line else None
         text = line[label.end() :] if label else line
@@ -119,9 +124,9 @@ def _parting_lines(lines: Sequence[str], *, has_edits: bool) -> Iterator[str]:
 
 
 def _find_deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[OpenPoint, bool]]:
-    """Yield what *lines* tell to do another time, and whether that is beyond the session.
+    """Yield what *lines* postpone, and whether that is beyond the session.
 
-    What a line does not name is what the one before it says, or the agent said last.
+    If a line does not name it, that is the line before, or what the agent said last.
     """
     for number, line in enumerate(lines):
         deferral = defers(line)
@@ -137,48 +142,50 @@ def _find_deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[O
 
 
 def _without_verb(what: str) -> str:
-    """Return what an order says beside its verb: "add it" says no more than "it"."""
+    """Return the object of an order such as "add it", any other text as it is."""
     return what.partition(" ")[2] if POINTS.search(what) else what
 
 
 def _last_spoken(exchange: Exchange) -> str:
-    """Return the last sentences of the agent before *exchange*, as many as there is room for."""
+    """Return the agent's last sentences before *exchange*, in at most _SPOKEN_CHARS characters."""
     parts: list[str] = []
-    for each in reversed(sentences(exchange.before[-1].text) if exchange.before else []):
-        if parts and sum(map(len, parts)) + len(each.text) > _SPOKEN_CHARS:
+    for sentence in reversed(sentences(exchange.before[-1].text) if exchange.before else []):
+        if parts and sum(map(len, parts)) + len(sentence.text) > _SPOKEN_CHARS:
             break
-        parts.insert(0, each.text)
+        parts.insert(0, sentence.text)
     return cut(" ".join(parts), _SPOKEN_CHARS)
 
 
 def _is_taken_up(text: str, later: Sequence[Exchange]) -> bool:
-    """Return whether a *later* message of the user has most words of a point."""
-    its = content_stems(text)
-    return any(len(its & content_stems(each.user)) >= _TAKEN_SHARE * len(its) for each in later)
+    """Return whether a *later* message of the user has half of the words of a point."""
+    stems = content_stems(text)
+    return any(
+        len(stems & content_stems(exchange.user)) >= _TAKEN_SHARE * len(stems) for exchange in later
+    )
 
 
 def _names_nothing(text: str) -> bool:
-    """Return whether *text* puts off what it does not name: "we look later", "I'll do it later"."""
-    least = _OWN_WORDS_MIN if POINTS.search(text) else 1
-    return len(content_stems(_ANYTHING.sub(" ", _WHEN.sub(" ", text)))) < least
+    """Return whether *text* does not say what it postpones: "we look later", "I'll do it later"."""
+    words_min = _OWN_WORDS_MIN if POINTS.search(text) else 1
+    return len(content_stems(_ANYTHING.sub(" ", _WHEN.sub(" ", text)))) < words_min
 
 
 def _split_list(text: str) -> tuple[list[str], str]:
-    """Return what a user lists below a heading that leaves it for later, and the rest of *text*.
+    """Return the items below a heading such as "Later:", and the other lines of *text*.
 
-    Lines without a mark are a list, too, below a heading with a colon and up to an empty line.
+    Below a heading with a colon, lines without list marks up to an empty line are items, too.
     """
     items: list[str] = []
-    rest: list[str] = []
+    prose: list[str] = []
     lines = text.splitlines()
     at = 0
     while at < len(lines):
         begin = put_off_heading(lines[at]) if lines[at + 1 :] else -1
         listed = _list_below(lines, at) if begin >= 0 else []
-        rest.append(lines[at][:begin] if listed else lines[at])
+        prose.append(lines[at][:begin] if listed else lines[at])
         items += [item for line in listed if (item := _own_item(line))]
         at += 1 + len(listed)
-    return items, "\n".join(rest)
+    return items, "\n".join(prose)
 
 
 def _list_below(lines: Sequence[str], at: int) -> list[str]:
@@ -191,7 +198,7 @@ def _list_below(lines: Sequence[str], at: int) -> list[str]:
 
 
 def _own_item(line: str) -> str:
-    """Return what an item of a user's own list says, "" where it is ticked or says nothing."""
+    """Return the text of an item in the user's list, "" if it is ticked or has a single word."""
     text = ITEM.sub("", line.strip(), count=1)
     if _TICKED.match(text):
         return ""

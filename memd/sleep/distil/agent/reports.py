@@ -1,8 +1,8 @@
-"""What a long answer, an approved plan or a written page says, a memory for each section. Pure.
+"""Make memories of the sections of long answers, approved plans and written pages. Pure.
 
-Where the agent works by itself for long, what a week later is asked for stands in what
-it wrote at the end: an evaluation, a summary of what was made, a plan that somebody
-approved. Of each section the sentences are told that name most, below its heading.
+When the agent works on its own for long, the useful text is what it wrote at the end: an
+evaluation, a summary, an approved plan. A memory has the heading of a section and its best
+sentences.
 """
 
 from __future__ import annotations
@@ -33,15 +33,17 @@ from memd.sleep.distil.user.quoted import drop_quoted, fold_words
 from memd.text.alternations import Phrases
 
 ANSWER_CHARS_MIN = 600
+"""A shorter answer or page is no report."""
 SECTION_CHARS_MAX = 700
 PAGE_SLOT = "page:"
+"""The prefix of the slots of a written page's sections; its path follows."""
 SECTION_SLOTS = ("report:", PAGE_SLOT, "plan")
 """The prefixes of the slots of sections."""
-_SAID_CHARS_MIN = 100  # a step or a header alone says nothing a week later
+_SUMMARY_CHARS_MIN = 100  # a single step or header is useless a week later
 _SECTIONS_MIN, _SECTIONS_MAX = 2, 5
-_CHARS_A_SECTION = 700  # a text has a memory for each, of its best sections
+_CHARS_A_SECTION = 700  # a text may have one memory more for each of these
 _SENTENCES_MAX = 5
-_LEAST = 1.0  # the score from which a sentence is told
+_SCORE_MIN = 1.0  # the score from which a sentence is quoted
 _TITLE_CHARS_MAX = 90
 _BOLD_LEVEL = 7
 _TEXTS_BACK = 3
@@ -68,20 +70,23 @@ _GIST_SCORE = 1.5
 _ASIDE = re.compile(r"\s+[\u2014\u2013-]\s+|:\s+")
 _SUBJECT_WORDS = 2
 _LINES = re.compile(r"\s*\((?:lines? )?\d+(?:\s*[-\u2013,]\s*\d+)+\)")
-_LEADS = 0.6  # what the first sentence of a line is worth more
+_LEADS = 0.6  # added to the score of the first sentence of a line
 _LEAD_CHARS = 24
-_NOTHING_SAID = re.compile(r"\b(?:test plan|verification|table of contents|references)\b", re.I)
+_SKIPPED_HEADING = re.compile(r"\b(?:test plan|verification|table of contents|references)\b", re.I)
 
 
 class TextSection(NamedTuple):
-    """A heading, "" before the first, and what stands below it."""
+    """A heading ("" for the text before the first) and the text below it."""
 
     heading: str
     body: str
 
 
 def reports(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
-    """Return what the plans, the pages and the last long answer of each exchange say."""
+    """Return memories of the plans, the pages and the last long answer of each exchange.
+
+    A long answer counts in the last exchange, or after at least five tool calls.
+    """
     candidates: list[NapCandidate] = []
     for exchange, after in zip_longest(exchanges, exchanges[1:]):
         if words(exchange.user).plan:
@@ -99,34 +104,34 @@ def reports(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
 
 
 def listed_rules(exchanges: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
-    """Yield the rules that the user lists in one message, a memory for a few headings.
+    """Yield the rules that the user lists in one message.
 
-    Those that mostly the agent had written are not theirs.
+    Rules are skipped if the user quotes more than half of their text from the agent.
     """
-    flat: list[str] = []
+    agent_texts: list[str] = []
     for turn in exchanges:
         for number, text in enumerate(turn.own.rules):
-            own = drop_quoted(Words(paragraphs=(text,)), flat).paragraphs
+            own = drop_quoted(Words(paragraphs=(text,)), agent_texts).paragraphs
             if 2 * len("".join(own)) > len(text):
                 place, slot = (turn.exchange.place,), f"{turn.slot}-rules{number}"
                 memory = NapMemory(text, NapKind.PREFERENCE, place, slot, Origin.PERSON)
                 yield NapCandidate(memory, STANDING)
-        flat += [fold_words(each.text) for each in turn.exchange.texts]
+        agent_texts += [fold_words(agent_text.text) for agent_text in turn.exchange.texts]
 
 
 def _distinct(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
-    """Yield *candidates*, each with a slot of its own: a heading may come twice."""
+    """Yield *candidates* with distinct slots: a heading may occur twice."""
     count: Counter[str] = Counter()
-    for each in candidates:
-        slot = each.memory.slot
+    for candidate in candidates:
+        slot = candidate.memory.slot
         count[slot] += 1
         if count[slot] > 1:
             slot = f"{slot}#{count[slot]}"
-        yield each._replace(memory=each.memory._replace(slot=slot))
+        yield candidate._replace(memory=candidate.memory._replace(slot=slot))
 
 
 def _answer_memories(exchange: Exchange, following: str) -> Iterator[NapCandidate]:
-    """Yield what the last long answer says, without what the user takes back in what follows."""
+    """Yield memories of the last long answer, without sections that the next message corrects."""
     if trust_in_conclusion(following) <= 0:
         return
     own = "\n".join(words(following).paragraphs)
@@ -136,12 +141,14 @@ def _answer_memories(exchange: Exchange, following: str) -> Iterator[NapCandidat
             memories = _memories(
                 text.text, NapKind.OUTCOME, text.place, f"report:{slot}", "", text.worths
             )
-            yield from (each for each in memories if not corrects(following, each.memory.text, own))
+            for candidate in memories:
+                if not corrects(following, candidate.memory.text, own):
+                    yield candidate
             return
 
 
 def approved_plan(run: Run) -> str:
-    """Return the plan that *run* showed to the user and that they approved, "" for any other."""
+    """Return the plan that *run* showed and the user approved, "" for any other run."""
     if not _PLANNING_TOOL.search(run.tool) or not _APPROVED.search((run.result or "")[:400]):
         return ""
     marked = _APPROVED_PLAN.search(run.result or "")
@@ -152,7 +159,7 @@ def approved_plan(run: Run) -> str:
 
 
 def written_page(run: Run) -> str:
-    """Return the page that *run* wrote whole, "" for anything else."""
+    """Return the text of the documentation page that *run* wrote as a whole, else ""."""
     path = edited_path(run)
     if not _PAGE.search(path) or _OWN_PAGE.search(path):
         return ""
@@ -172,18 +179,21 @@ def _memories(
     label: str,
     worths: Mapping[str, float] = NOTHING_JUDGED,
 ) -> Iterator[NapCandidate]:
-    """Yield a memory for each of the best sections of *text*, in their order, under its *label*."""
-    title, scored = sections(text)
-    rated = (_rating(each, worths) for each in scored)
-    parts = [each for each in rated if len(each[2]) >= _SAID_CHARS_MIN]
+    """Yield a memory for each of the best sections of *text*, in their order.
+
+    Its text is "LABEL: TITLE - HEADING: SENTENCES"; only the first memory has the whole title.
+    """
+    title, text_sections = sections(text)
+    rated = (_rating(section, worths) for section in text_sections)
+    parts = [part for part in rated if len(part[2]) >= _SUMMARY_CHARS_MIN]
     if len(parts) < _SECTIONS_MIN:
         return
-    most = min(_SECTIONS_MAX, 1 + len(text) // _CHARS_A_SECTION)
-    ranked = sorted(range(len(parts)), key=lambda at: (-parts[at][0], at))[:most]
+    count_max = min(_SECTIONS_MAX, 1 + len(text) // _CHARS_A_SECTION)
+    ranked = sorted(range(len(parts)), key=lambda at: (-parts[at][0], at))[:count_max]
     for at in sorted(ranked):
-        called = title if at == min(ranked) else _subject(title)
-        above = ": ".join(filter(None, (label, called)))
+        name = title if at == min(ranked) else _subject(title)
         _, heading, summary = parts[at]
+        above = ": ".join(filter(None, (label, name)))
         head = " \u2013 ".join(filter(None, (above, heading)))
         score = _PAGE_SCORE if slot.startswith(PAGE_SLOT) else _SCORES[kind]
         memory = NapMemory(
@@ -197,7 +207,7 @@ def _memories(
 
 
 def _subject(title: str) -> str:
-    """Return what a title is about, without what it says of it: only the first one says all.
+    """Return the subject of a title: the part before a dash or colon, if it has two words.
 
     >>> _subject("The cache \u2014 an analysis against all peers"), _subject("Plan: the cache")
     ('The cache', 'Plan: the cache')
@@ -207,22 +217,22 @@ def _subject(title: str) -> str:
 
 
 def _rating(section: TextSection, worths: Mapping[str, float]) -> tuple[float, str, str]:
-    """Return how much a section says, its heading, and its best sentences."""
-    if _NOTHING_SAID.search(section.heading):
+    """Return the score of a section, its heading, and its best sentences as one text."""
+    if _SKIPPED_HEADING.search(section.heading):
         return 0.0, section.heading, ""
     starts = {_ITEM.sub("", line)[:_LEAD_CHARS] for line in section.body.splitlines()}
     lines = [
         (score + _LEADS * (sentence.source[:_LEAD_CHARS] in starts), sentence)
         for score, sentence in rate_sentences(section.body, worths=worths)
     ]
-    text = _LINES.sub("", best_sentences(lines, _LEAST, _SENTENCES_MAX, SECTION_CHARS_MAX))
+    text = _LINES.sub("", best_sentences(lines, _SCORE_MIN, _SENTENCES_MAX, SECTION_CHARS_MAX))
     scores = sorted((score for score, _ in lines), reverse=True)[:_SENTENCES_MAX]
     gist = _GIST_SCORE * bool(_GIST.search(section.heading))
     return sum(scores) + gist, section.heading, text
 
 
 def sections(text: str) -> tuple[str, list[TextSection]]:
-    r"""Return the title of *text*, "" without one, and its sections.
+    r"""Return the title of *text* ("" without one) and its sections that have text.
 
     >>> title, parts = sections("# Ports\nOf the lab.\n## 1. Web\nIt is `80`.")
     >>> title, [tuple(part) for part in parts]
@@ -236,32 +246,35 @@ def sections(text: str) -> tuple[str, list[TextSection]]:
     for raw in text.splitlines():
         line = raw.strip()
         fenced ^= line.startswith(FENCES)
-        named, level = ("", 0) if fenced else _heading(line)
-        if not named:
+        heading, level = ("", 0) if fenced else _heading(line)
+        if not heading:
             body.append(raw)
             continue
         if line.startswith("# ") and not title:
-            title, named = _PLAN.sub("", named), ""
-        parents = [each for each in parents if each[0] < level]
+            title, heading = _PLAN.sub("", heading), ""
+        parents = [parent for parent in parents if parent[0] < level]
         body = []
-        result.append((parents[-1][1] if parents else "", named, body))
-        parents.append((level, named))
+        result.append((parents[-1][1] if parents else "", heading, body))
+        parents.append((level, heading))
     return title, list(_as_sections(result))
 
 
 def _as_sections(parts: Sequence[tuple[str, str, Sequence[str]]]) -> Iterator[TextSection]:
-    """Yield the sections that say something, of the heading above each, its own, and its lines."""
-    count = Counter(named for _, named, _ in parts)
-    for above, named, body in parts:
+    """Yield the sections with text, from *parts*: the heading above, the heading, the lines.
+
+    A heading that occurs more than once is preceded by the one above it.
+    """
+    count = Counter(heading for _, heading, _ in parts)
+    for above, heading, body in parts:
         if text := "\n".join(body).strip():
-            is_told_above = above and named and count[named] > 1
-            yield TextSection(f"{above}: {named}" if is_told_above else named, text)
+            is_ambiguous = above and heading and count[heading] > 1
+            yield TextSection(f"{above}: {heading}" if is_ambiguous else heading, text)
 
 
 def _heading(line: str) -> tuple[str, int]:
-    """Return the heading that *line* is, without its number, and its level; "" for another line."""
+    """Return the text of a heading without its number, and its level; "" for any other line."""
     marked = HEADLINE.fullmatch(line)
     bold = _BOLD_LINE.fullmatch(line)
-    named = marked[2] if marked else bold[1] if bold else ""
+    heading = marked[2] if marked else bold[1] if bold else ""
     level = len(marked[1]) if marked else _BOLD_LEVEL
-    return _NUMBER.sub("", plain(named)).strip(" :.*")[:_TITLE_CHARS_MAX], level
+    return _NUMBER.sub("", plain(heading)).strip(" :.*")[:_TITLE_CHARS_MAX], level

@@ -1,9 +1,9 @@
-"""What a session left open. Pure, and a function of its exchanges alone.
+"""Find what a session left open. Pure.
 
-Told is what the user put off at its end, and its plan as last kept up to date, or what its last
-answer says: rather nothing than what
-was done since. A list of issues or suggestions says nothing of what is left to do, unless a review
-put it in order: whoever does that goes through it point by point, in later sessions too.
+Open points come from what the user postponed at the end, and from one of these: the session's plan,
+if it was kept up to date; what its last answer says is left; a list that a review put in order,
+which people work through in later sessions. Other lists of issues or suggestions are no plan. A
+missing point is better than one that was done since.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ from memd.sleep.distil.language.words import is_interruption
 from memd.text.words import content_stems
 
 OPEN_MAX = 4
-_TAIL_CHARS = 1_500  # of an answer: what stands before is not how it ends
+"""The number of open points in a digest, so that they leave room for its other fields."""
+_TAIL_CHARS = 1_500  # the end of an answer, which is read
 _HEADING_CHARS = 100
-_LATEST = 3  # texts of an exchange, in which a review is looked for
-_STALE = 12  # exchanges; what was listed before is not told as open
-_TAKEN_SHARE = 0.6  # of a title's words in what is said later: it was taken up
-_PICK_CHARS = 120  # of a message that picks titles by their numbers
+_LATEST = 3  # the last texts of an exchange, which are searched for a review
+_STALE = 12  # exchanges; an older list is no longer open
+_TAKEN_SHARE = 0.6  # of a title's words in a later text: it was taken up
+_PICK_CHARS = 120  # the beginning of a message, which may pick titles by number
 _REQUEST_CHARS = 4_000
-_CLOSES_CHARS = 60
-_PLAN_EXCHANGES = 2  # the last ones, in which a plan was kept up to date
-_UNTRACKED_RUNS = 10  # after a plan of which no step is done: nobody kept it up to date
-_ANSWER_CHARS = 200
+_CLOSES_CHARS = 60  # of a message that ends the session
+_PLAN_EXCHANGES = 2  # a plan that was last written before these is out of date
+_UNTRACKED_RUNS = 10  # runs after a plan without a finished step; with more, it is out of date
+_ANSWER_CHARS = 200  # the beginning of a result, which has the number of a created task
 
 _STEP = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>)\]\s+(.{3,200})$", re.MULTILINE)
 _PLAN = re.compile(r"^[ \t]*[-*] \[(?: |⚡|~|-|>|x|X)\]\s+\S", re.MULTILINE)
@@ -56,8 +57,8 @@ _PROPOSES = re.compile(r"create_?plan|exit_?plan", re.IGNORECASE)
 _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))
 _NUMBER = re.compile(r"\b\d{1,4}\b")
-# "Rename `err` (observation 7)", "one name for the field (findings 12, 14)": the numbers by which
-# the user picks what a review also sums up in a shorter list.
+# "Rename `err` (observation 7)", "one name for the field (findings 12, 14)": numbers of a longer
+# list that this one sums up. The user may pick by them.
 _CITED = re.compile(
     r"\b(?:comment|finding|issue|item|observation|point)s?\s+(#?\d{1,4}(?:(?:,|/|\s?&|\sand)\s?#?\d{1,4})*)",
     re.IGNORECASE,
@@ -66,20 +67,21 @@ _QUOTES = ('"', "\u201c", "\u201e", "\u00ab", "'")
 
 
 def find_unfinished(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
-    """Return what a session left open, in a few words each; OPEN_MAX at most.
+    """Return at most OPEN_MAX short open points of a session.
 
-    What the user put off; then the open steps of its plan, if that was kept up to date to the end;
-    else what its last answer lists as left, or says so.
+    First what the user postponed; then the open steps of the plan, or else what the last answer
+    lists as left.
     """
-    real = [each for each in exchanges if each.texts or is_interruption(each.user)]
+    real = [exchange for exchange in exchanges if exchange.texts or is_interruption(exchange.user)]
+    answered = [exchange for exchange in real if exchange.texts and exchange.user]
     stopped = bool(real) and is_interruption(real[-1].user)
-    text = _ending([each for each in real if each.texts and each.user])
+    text = _ending(answered)
     steps = [] if ALL_DONE.search(text) else _steps(exchanges)
     left = (
         steps
         or _open_boxes(text)
         or _open_titles(text)
-        or _find_ordered([each for each in real if each.texts and each.user])
+        or _find_ordered(answered)
         or _open_sentences(text)
     )
     points = {point.text: point for point in map(OpenPoint, left)}
@@ -89,9 +91,9 @@ def find_unfinished(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
 
 
 def _ending(answered: Sequence[Exchange]) -> str:
-    """Return the end of the answer to the last message that did more than to close the session.
+    """Return the end of the answer to the last message that does not just close the session.
 
-    With it what was answered since then without any work: it may sum up what is left.
+    Later answers without tool calls are appended: they may sum up what is left.
     """
     texts: list[str] = []
     for exchange in reversed(answered):
@@ -104,36 +106,35 @@ def _ending(answered: Sequence[Exchange]) -> str:
 
 
 def _open_boxes(text: str) -> list[str]:
-    """Return the open ones of the boxes in *text*, some of which are ticked."""
+    """Return the open boxes of *text*, none if no box is ticked: then it is only a proposal."""
     steps = _STEP.findall(text) if _BOX.search(text) else []
     return [cut(step.strip(), OPEN_CHARS) for step in steps if not step.rstrip().endswith("?")]
 
 
 def _open_titles(text: str) -> list[str]:
-    """Return the titles of the last list in *text* whose heading says that they are left."""
+    """Return the titles of the last list in *text* whose heading says that they are open."""
     lists = find_lists(_last_section(text), is_open_heading)
     titles = lists[0].titles if lists else ()
     return [cut(title, OPEN_CHARS) for title in titles if is_left(title)]
 
 
 def _find_ordered(answered: Sequence[Exchange]) -> list[str]:
-    """Return the titles of the latest list that a review put in order, without those taken up.
-
-    Whoever orders what is to be done goes through it point by point, in later sessions too.
-    """
+    """Return the titles of the latest list that a review put in order, without those taken up."""
     for at in range(len(answered) - 1, max(-1, len(answered) - 1 - _STALE), -1):
         for text in reversed(answered[at].texts[-_LATEST:]):
-            made = find_list(text.text)
-            if made is not None and ORDERED.search(made.heading):
-                left = _drop_taken_up(made, answered[at + 1 :])
+            listed = find_list(text.text)
+            if listed is not None and ORDERED.search(listed.heading):
+                left = _drop_taken_up(listed, answered[at + 1 :])
                 return [cut(title, OPEN_CHARS) for title in left]
     return []
 
 
-def _drop_taken_up(made: TitleList, later: Sequence[Exchange]) -> list[str]:
-    """Return the titles that nobody took up later: all, by number or in their words.
+def _drop_taken_up(listed: TitleList, later: Sequence[Exchange]) -> list[str]:
+    """Return the titles that no later exchange takes up.
 
-    A number above their count is of the longer list that they sum up, and may stand in a title.
+    A message takes up all ("do all"), some by number ("1 and 3"), or one by its words, which may
+    also be in the outcome. A number above the length of the list is of the longer list that it sums
+    up, and counts if a title cites it: "Rename `err` (observation 7)".
     """
     picked: set[int] = set()
     cited: set[int] = set()
@@ -142,7 +143,7 @@ def _drop_taken_up(made: TitleList, later: Sequence[Exchange]) -> list[str]:
         if TAKES_ALL.search(exchange.user[:_PICK_CHARS]):
             return []
         numbers = set(map(int, _NUMBER.findall(exchange.user[:_PICK_CHARS])))
-        if numbers and max(numbers) <= made.places[-1]:
+        if numbers and max(numbers) <= listed.places[-1]:
             picked |= numbers
         else:
             cited |= numbers
@@ -152,7 +153,7 @@ def _drop_taken_up(made: TitleList, later: Sequence[Exchange]) -> list[str]:
         ]
     return [
         title
-        for number, title in zip(made.places, made.titles, strict=True)
+        for number, title in zip(listed.places, listed.titles, strict=True)
         if number not in picked
         and not (_cited_numbers(title) & cited)
         and not _is_taken_up(content_stems(title), texts)
@@ -168,9 +169,9 @@ def _is_taken_up(title: frozenset[str], texts: Sequence[frozenset[str]]) -> bool
 
 
 def _last_section(text: str) -> str:
-    """Return the last heading of what is left with its list, up to the next line of prose.
+    """Return the last heading of open points with its list, up to the next line of prose.
 
-    "" where a line between them offers it: "you might want to".
+    "" if the text above the list only offers it: "you might want to".
     """
     lines = text.splitlines()
     at = max((at for at, line in enumerate(lines) if _heads_open(line)), default=-1)
@@ -189,16 +190,17 @@ def _last_section(text: str) -> str:
 
 
 def _heads_open(line: str) -> bool:
+    """Return whether *line* is a heading of open points."""
     is_marked = line.startswith(("#", "**")) or line.rstrip("* ").endswith(":")
     return is_marked and len(line) <= _HEADING_CHARS and is_open_heading(line.strip("#*_: "))
 
 
 def _open_sentences(text: str) -> list[str]:
-    """Return what *text* says is still to be done."""
+    """Return the first two sentences of *text* that say what is still to be done."""
     left: list[str] = []
     for line in sentences(text):
         if line.text.startswith(_QUOTES):
-            continue  # of a draft, or of what somebody else says
+            continue  # quoted from a draft, or from somebody else
         label = LABEL.match(line.text)
         words = line.text[label.end() :] if label else line.text
         if (label or UNDONE.search(words)) and not tells_of_nothing(line.text) and is_left(words):
@@ -207,30 +209,33 @@ def _open_sentences(text: str) -> list[str]:
 
 
 def _steps(exchanges: Sequence[Exchange]) -> list[str]:
-    """Return the open steps of the latest plan, none of one that was not kept up to date."""
-    at = max((at for at, each in enumerate(exchanges) if any(map(_plans, each.runs))), default=-1)
-    worked = [place for place, each in enumerate(exchanges) if each.texts or each.runs]
-    if at not in worked[-_PLAN_EXCHANGES:]:
+    """Return the open steps of the latest plan, none if it was not kept up to date."""
+    planned_at = max(
+        (at for at, exchange in enumerate(exchanges) if any(map(_plans, exchange.runs))),
+        default=-1,
+    )
+    worked_at = [at for at, exchange in enumerate(exchanges) if exchange.texts or exchange.runs]
+    if planned_at not in worked_at[-_PLAN_EXCHANGES:]:
         return []
     runs = [run for exchange in exchanges for run in exchange.runs]
-    place = max(place for place, run in enumerate(runs) if _plans(run))
-    steps, done = _plan_state(runs)
-    is_kept = done or len(runs) - place <= _UNTRACKED_RUNS
-    # Nobody ticks "test it" once the person is asked to.
+    last_plan = max(at for at, run in enumerate(runs) if _plans(run))
+    steps, has_done = _plan_state(runs)
+    is_current = has_done or len(runs) - last_plan <= _UNTRACKED_RUNS
+    # A step "test it" that the agent hands to the user is never ticked.
     is_work = not all(map(TRIES.match, steps))
-    return [cut(step, OPEN_CHARS) for step in steps] if is_kept and is_work else []
+    return [cut(step, OPEN_CHARS) for step in steps] if is_current and is_work else []
 
 
 def _plans(run: Run) -> bool:
-    """Return whether *run* writes a plan; some recorders write a second, empty one beside it."""
+    """Return whether *run* writes a plan; some recorders add a second run without arguments."""
     return bool(run.given) and _PLANNING.search(run.tool) is not None
 
 
 def _plan_state(runs: Sequence[Run]) -> tuple[list[str], bool]:
-    """Return the open steps of the latest plan and whether one is done.
+    """Return the open steps of the latest plan, and whether any step is done.
 
-    A plan is a text with boxes, a list, or tasks one by one. What was changed in one without being
-    recorded is not known.
+    A plan is a text with boxes, a list of steps, or a series of tasks. ([], False) for a plan that
+    is only proposed, and for a change whose list was not recorded.
     """
     for run in reversed(runs):
         if not _plans(run):
@@ -250,20 +255,26 @@ def _plan_state(runs: Sequence[Run]) -> tuple[list[str], bool]:
 
 
 def _merge_changes(runs: Sequence[Run], changed: Sequence[object]) -> list[str]:
-    """Return the open steps, "" for one that is done, of a list of which some were *changed*."""
+    """Return the steps of a list that runs change in part, "" for each that is done.
+
+    If any step has no id, only the last *changed* ones are known.
+    """
     steps: dict[object, str] = {}
     for run in runs:
         todos = run.given.get("todos") if isinstance(run.given, Mapping) else None
-        for each in todos if isinstance(todos, list) and _plans(run) else ():
-            if isinstance(each, Mapping):
-                steps[each.get("id")] = _step(each)
+        for todo in todos if isinstance(todos, list) and _plans(run) else ():
+            if isinstance(todo, Mapping):
+                steps[todo.get("id")] = _step(todo)
     return list(steps.values()) if None not in steps else list(map(_step, changed))
 
 
 def _tasks(runs: Sequence[Run]) -> tuple[list[str], bool]:
-    """Return the tasks that were created one by one, with the number they got, and not ended."""
+    """Return the open ones of the tasks that were created one by one, and whether any is done.
+
+    The tool numbers a task when it creates it ("Task #3 created"); later runs name that number.
+    """
     left: dict[str, str] = {}
-    done = False
+    has_done = False
     for run in runs:
         if not isinstance(run.given, Mapping):
             continue
@@ -272,12 +283,13 @@ def _tasks(runs: Sequence[Run]) -> tuple[list[str], bool]:
         if created and isinstance(subject, str):
             left[created[1]] = " ".join(subject.split())
         elif run.given.get("status") in _ENDED:
-            done = left.pop(str(run.given.get("taskId")), None) is not None or done
-    return list(left.values()), done
+            has_done = left.pop(str(run.given.get("taskId")), None) is not None or has_done
+    return list(left.values()), has_done
 
 
-def _step(each: object) -> str:
-    if not isinstance(each, Mapping) or each.get("status") in _ENDED:
+def _step(todo: object) -> str:
+    """Return the text of a step, "" if it is done."""
+    if not isinstance(todo, Mapping) or todo.get("status") in _ENDED:
         return ""
-    text = each.get("content") or each.get("step") or each.get("description")
+    text = todo.get("content") or todo.get("step") or todo.get("description")
     return " ".join(text.split()) if isinstance(text, str) else ""

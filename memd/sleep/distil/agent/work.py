@@ -1,6 +1,6 @@
-"""What a session's tools did, in the words of its digest: files, commands, failures. Pure.
+"""Summarise what a session's tools did for its digest: files, commands, addresses, failures. Pure.
 
-A file is changed by a tool that edits, or by a command line that writes into it.
+A file is changed by an editing tool, or by a command line that writes into it.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ _LOCAL = Phrases(
     r"|\b(?:localhost|127\.0\.0\.1):\d{2,5}\b",
     0,
 )
-_OWN = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # the assistant's own notes and plans
+_ASSISTANT_FOLDER = re.compile(r"/\.(?:claude|codex|gemini|cursor)/")  # its notes and plans
 _SCRATCH = re.compile(r"(?:^|/)(?:tmp|scratchpad|node_modules|\.git)/|^/(?:private|dev)/")
-_SHARE = 0.9  # of the files; the folder in which so many are is their folder
-_PARTS_MAX = 3
-_ENDS = frozenset((";", "&&", "||", "|", "&"))  # a part of a command line
-# What others print is what they found, not what is to stand there.
+_SHARE = 0.9  # of the files must be in their common folder
+_PARTS_MAX = 3  # of a path outside the common folder
+_SEPARATORS = frozenset((";", "&&", "||", "|", "&"))  # between the parts of a command line
+# Only these write a given text; redirected output of other programs is a log.
 _WRITERS = frozenset(("echo", "printf", "cat"))
 _WRITES = re.compile(r">|\b(?:sed|tee)\b")
 _FILE = re.compile(r"[^$*`<>|&]+")
 
 
 class CommandRun(NamedTuple):
-    """A command that ran, and whether it failed."""
+    """A command that ended, and whether it *failed*."""
 
     command: Command
     failed: bool
 
 
 def ran_commands(runs: Sequence[Run]) -> list[CommandRun]:
-    """Return the commands of *runs* that ended."""
+    """Return the commands of those *runs* that have a result."""
     return [
         CommandRun(line, has_failed(run))
         for run in runs
@@ -62,10 +62,15 @@ def ran_commands(runs: Sequence[Run]) -> list[CommandRun]:
 
 
 def changed_files(runs: Sequence[Run]) -> str:
-    """Return the files that were written, the latest first, and the folder that they share."""
+    """Return a line with the written files, the latest first, and their common folder.
+
+    Temporary files are left out: "a.py, b.py and 3 more in /srv/app".
+    """
     written = (path for run in reversed(runs) for path in _find_paths(run))
     paths = dict.fromkeys(path for path in written if not _SCRATCH.search(path))
-    folder = _common_folder([path for path in paths if path[0] == "/" and not _OWN.search(path)])
+    folder = _common_folder(
+        [path for path in paths if path[0] == "/" and not _ASSISTANT_FOLDER.search(path)]
+    )
     names = dict.fromkeys(_within(path, folder) for path in paths)
     shown = list(names)[:_FILES_MAX]
     more = f" and {len(names) - _FILES_MAX} more" if len(names) > _FILES_MAX else ""
@@ -73,7 +78,7 @@ def changed_files(runs: Sequence[Run]) -> str:
 
 
 def _find_paths(run: Run) -> list[str]:
-    """Return the files that *run* wrote, by an edit or a command line."""
+    """Return the paths of the files that *run* wrote, by an edit or a command line."""
     if path := edited_path(run):
         return [path]
     called = command(run)
@@ -87,7 +92,7 @@ def _find_paths(run: Run) -> list[str]:
 
 
 def find_written_files(line: str) -> list[str]:
-    """Return the files that a command *line* writes a text into, or edits in place.
+    """Return the files into which a command *line* writes a text, or which it edits in place.
 
     >>> find_written_files("echo 'a > b' >> weak.md && sed -i 's/1/2/' hours.md; make > log")
     ['weak.md', 'hours.md']
@@ -96,12 +101,12 @@ def find_written_files(line: str) -> list[str]:
     lexer.commenters = ""
     try:
         words = list(lexer)
-    except ValueError:  # a quotation that was cut off
+    except ValueError:  # a quotation without its end
         return []
     paths: list[str] = []
     part: list[str] = []
     for word in (*words, ";"):
-        if word not in _ENDS:
+        if word not in _SEPARATORS:
             part.append(word)
             continue
         paths += _find_files(part)
@@ -110,30 +115,28 @@ def find_written_files(line: str) -> list[str]:
 
 
 def _find_files(part: Sequence[str]) -> list[str]:
-    """Return the files that one program of a command line writes, by its words."""
-    program, *rest = [word for word in part if word not in {"(", ")", "{", "}"}] or [""]
-    pairs = list(pairwise(("", *rest)))
+    """Return the files that one program writes; *part* are the words of its command line."""
+    program, *arguments = [word for word in part if word not in {"(", ")", "{", "}"}] or [""]
+    pairs = list(pairwise(("", *arguments)))
     plain = [word for before, word in pairs if word and word[0] != "-" and before != "-e"]
     if program == "tee":
         return plain
-    if program == "sed" and any(word.startswith(("-i", "--in-place")) for word in rest):
-        return plain if "-e" in rest else plain[1:]
+    if program == "sed" and any(word.startswith(("-i", "--in-place")) for word in arguments):
+        return plain if "-e" in arguments else plain[1:]
     if program not in _WRITERS:
         return []
-    return [path for sign, path in pairs if sign in {">", ">>"}]
+    return [path for operator, path in pairs if operator in {">", ">>"}]
 
 
 def _common_folder(paths: Sequence[str]) -> str:
-    """Return the folder, with its slash, in which nearly all of *paths* are, "" without one."""
-    if not paths:
-        return ""
+    """Return the deepest folder with nearly all of *paths*, with a slash, "" if there is none."""
     count = Counter(folder for path in paths for folder in _parents(path))
-    most = [folder for folder, times in count.items() if times >= _SHARE * len(paths)]
-    return max(most, key=len, default="")
+    common = [folder for folder, times in count.items() if times >= _SHARE * len(paths)]
+    return max(common, key=len, default="")
 
 
 def _parents(path: str) -> Iterator[str]:
-    """Yield the folders of *path*, without the root."""
+    """Yield the folders above *path*, each with a slash at its end, without the root."""
     end = path.rfind("/")
     while end > 0:
         yield path[: end + 1]
@@ -141,7 +144,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _within(path: str, folder: str) -> str:
-    """Return *path* below *folder*; of one that is elsewhere only its end."""
+    """Return *path* relative to *folder*, or the last parts of a path that is elsewhere."""
     if folder and path.startswith(folder):
         return path.removeprefix(folder)
     parts = path.split("/")
@@ -149,46 +152,46 @@ def _within(path: str, folder: str) -> str:
 
 
 def working_commands(ran: Sequence[CommandRun]) -> list[str]:
-    """Return the commands that passed, those used most first, each in its shortest form."""
+    """Return the most used commands that passed, each in its shortest form."""
     count: Counter[str] = Counter()
     shortest: dict[str, str] = {}
-    for each in ran:
-        name = each.command.about
-        if each.failed or not name or is_noise(each.command):
+    for called, failed in ran:
+        name = called.about
+        if failed or not name or is_noise(called):
             continue
         count[name] += 1
-        line = shorten(each.command.line)
+        line = shorten(called.line)
         known = shortest.get(name)
         shortest[name] = line if known is None or len(line) < len(known) else known
     return [shortest[name] for name, _ in count.most_common(_COMMANDS_MAX)]
 
 
 def addresses(exchanges: Sequence[Exchange], ran: Sequence[CommandRun]) -> list[str]:
-    """Return the local addresses that were named last."""
+    """Return the local addresses in commands and messages, the last one first."""
     texts = [
         text
-        for each in exchanges
-        for text in (each.user, *(agent_text.text for agent_text in each.texts))
+        for exchange in exchanges
+        for text in (exchange.user, *(agent_text.text for agent_text in exchange.texts))
     ]
-    texts += [each.command.line for each in ran]
+    texts += [called.line for called, _ in ran]
     addresses = [address for text in texts for address in _LOCAL.findall(text[-20_000:])]
     return list(dict.fromkeys(reversed(addresses)))[:_ADDRESSES_MAX]
 
 
 def last_failure(ran: Sequence[CommandRun]) -> str:
-    """Return the last command that failed, and whether it passed later, in no words of the tool's.
+    """Return the last command that still fails, else the last that failed and passes now.
 
-    What a tool prints could say anything. Of what was cured, fixes tell it, each with its origin.
+    The error is left out: a digest has the agent's origin, and a tool may print anything. Memories
+    of fixes quote it, with the tool as origin.
     """
     passed: set[str] = set()
-    cured = ""
-    for each in reversed(ran):
-        name = each.command.about
-        if not each.failed:
-            passed.add(name)
-        elif not (is_noise(each.command) or is_check(each.command)):
-            line = f"{cut(shorten(each.command.line), _COMMAND_CHARS)} failed"
-            if name not in passed:
+    fixed = ""
+    for called, failed in reversed(ran):
+        if not failed:
+            passed.add(called.about)
+        elif not (is_noise(called) or is_check(called)):
+            line = f"{cut(shorten(called.line), _COMMAND_CHARS)} failed"
+            if called.about not in passed:
                 return line
-            cured = cured or f"{line} (passes now)"
-    return cured
+            fixed = fixed or f"{line} (passes now)"
+    return fixed

@@ -1,1 +1,1 @@
-"""Where things are and how they are run: commands that passed, and what is said of places."""
+"""Extract the environment of a project: commands that passed, and where things are."""

@@ -1,8 +1,7 @@
-"""The commands of a session that passed, a memory for each purpose. Pure.
+"""Make memories of the commands that passed in a session, one for each purpose. Pure.
 
-A bare list of commands says nothing a week later. What a command is for is told by its
-words; one that tells nothing is kept when it passed again and again, and a script that
-was written in the session itself was for that day.
+The words of a command tell its purpose: test, build, deploy. A command of unknown purpose is kept
+only if it passed several times. Scripts that were written in the session itself are skipped.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS
 
 ENVIRONMENT_SLOT = "env:"
-"""How the slots begin of what holds for the project as a whole, by what tools and agents said."""
+"""The prefix of the slots that a project has once, whichever session fills them."""
 COMMANDS_SLOT = f"{ENVIRONMENT_SLOT}commands:"
 """The prefix of the slots of commands; one of ``_LABELS`` follows."""
 WHOLE_SLOTS = frozenset(f"{COMMANDS_SLOT}{purpose}" for purpose in ("test", "check"))
-"""Slots in which commands for the whole project stay when a later session runs a part."""
+"""Slots in which commands for the whole project are not replaced by those for a part of it."""
 RUNNER_SLOTS = WHOLE_SLOTS | {f"{COMMANDS_SLOT}{purpose}" for purpose in ("build", "run")}
-"""Slots in which a command of one runner stays beside that of another."""
-_COMMANDS_MIN = 2
-_FOR_MAX = 2  # commands for one purpose
-_TIMES_MIN = 3  # that a command passed whose words do not tell what it is for
+"""Slots in which commands of different runners (pytest, playwright) do not replace each other."""
+_COMMANDS_MIN = 2  # a session with fewer tells little; its command only fills room
+_PER_PURPOSE_MAX = 2
+_TIMES_MIN = 3  # runs that passed, for a command of unknown purpose
 _COMMAND_CHARS_MAX = 120
 _SCORE, _SCORE_ALONE = 0.6, 0.1
 _USER_CHARS = 8_000
-_GONE_CHARS = 2_000  # of a result
+_GONE_CHARS = 2_000  # the beginning of a result
 
-# In the words in which somebody asks for a command later (decision 0243).
+# Worded as somebody asks for a command later, so that recall finds it (decision 0243).
 _LABELS = {
     "test": "To run the tests here",
     "check": "To lint or check the code here",
@@ -81,15 +80,15 @@ _PURPOSES: dict[str, re.Pattern[str] | Phrases] = {
         0,
     ),
 }
-# What is in "target/release" or "build" is neither released nor built by a command that names it,
-# nor does who logs in somewhere ("ssh deploy@web1") deploy.
-_OF_ITS_NAME = frozenset(("build", "deploy"))
+# For these purposes folders and hosts are ignored: a path "target/release" does not release, and
+# "ssh deploy@web1" does not deploy.
+_IGNORES_FOLDERS = frozenset(("build", "deploy"))
 _FOLDERS = re.compile(r"(?:[\w.~-]*/)+(?=\w)|\b[\w.-]+@(?=[\w-]+\.\w)")
-# How an interpreter is called tells nothing of what its script is for: "uv run python".
+# A runner of an interpreter, whose "run" says nothing about the script: "uv run python".
 _INTERPRETS = re.compile(
     r"(?:uv|poetry|pipenv|hatch|pdm|rye) run(?: -\S+)* (?=(?:python[\d.]*|\S+\.py)\b)"
 )
-# Adds packages to a project: what it needs stands in its own files from then on.
+# Adds a package to the project, whose files list it from then on: "npm install react".
 _ADDS = Phrases(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo|composer|dotnet|flutter|pub)\b(?! ci)[^;&|]*"
     r" (?:install|i|add|get|require)(?! [^;&|]*-[re]\b)(?: -\S+)* [@\w]",
@@ -97,7 +96,7 @@ _ADDS = Phrases(
 )
 _PARTS = re.compile(r"\s*(?:&&|\|\||;)\s*")
 _PREFIX = r"(?:(?:sudo|time|env|[A-Za-z_]\w*=\S*) )*"
-# What sets up a project, or a part of it, is run once: "pnpm create vite", "cargo new".
+# Creates a project or a part of it, which is done once: "pnpm create vite", "cargo new".
 _SCAFFOLDS = Phrases(
     rf"{_PREFIX}(?:(?:npm|pnpm|yarn|bun) (?:create|init)\b|(?:npm|pnpm|yarn|bun|go|cargo|dotnet|uv"
     r"|poetry|composer|flutter|rails|mix|ng|nx|expo|django-admin)(?: mod)?"
@@ -106,7 +105,7 @@ _SCAFFOLDS = Phrases(
     r" (?:create-\S+|(?:@?[\w@./-]+ )+(?:--)?(?:init|create|new|add)\b))",
     0,
 )
-# So is what moves it from one tool to another: "uvx migrate-to-uv", "npx js-to-ts src".
+# Migrates a project from one tool to another, also once: "uvx migrate-to-uv", "npx js-to-ts src".
 _MOVES_OVER = Phrases(
     rf"{_PREFIX}(?:npx|pnpx|bunx|uvx|pipx run|uv tool run|(?:pnpm|npm|yarn) (?:dlx|exec))(?: -\S+)*"
     r" [@\w./-]*(?:migrate-(?:to|from|config)|codemod|\w-to-\w)",
@@ -118,7 +117,7 @@ _INSTALLS = Phrases(
     r" (?:ci|sync|add|get|restore|download))(?=\s|$)",
     0,
 )
-# Through what a runner is called: "npx", "uv run", "docker compose exec web".
+# A wrapper that calls a runner: "npx", "uv run", "docker compose exec web".
 _THROUGH = Phrases(
     r"(?:(?:npx|pnpx|bunx|uvx|(?:npm|pnpm|yarn|bun) (?:exec|dlx|x|run)"
     r"|(?:uv|poetry|pipenv|hatch|pdm) run|bundle exec|python[\d.]* -m"
@@ -135,14 +134,14 @@ _REMOVES = re.compile(
 _VERSION = re.compile(r"(?<![\w./-])[+@v]?\d+(?:\.\d+)+(?![\w./-])")
 _REMOVED_NAME = re.compile(r"[\w-]{3,}")
 _NO_RUNNERS = frozenset(("test", "tests", "build", "core", "types", "dev", "run", "start", "cli"))
-# What a shell or a package manager says of a command that there is not any more.
+# The error of a shell or package manager for a command that no longer exists.
 _GONE = Phrases(
     r"missing script|NO_SCRIPT|no test specified|command not found"
     r"|command [\"'`]?[\w:-]+[\"'`]? (?:was )?not found|script not found|couldn't find a script"
     r"|no rule to make target|not recognized as an internal"
 )
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
-# An argument that chooses some of the tests or files: by name, or by a path of two names and more.
+# An argument that selects some of the tests or files: "-k", "tests/unit", "a.py::test_b".
 _PART = Phrases(
     r"-(?:k|t|run)|--(?:run|grep|filter)\b.*|(?:\./)?\w[^/\s]*/\S+|\S+::\S+"
     r"|\S+\.(?:py|rb|go|rs|php|java|cs|exs|[jt]sx?)",
@@ -153,9 +152,9 @@ _ASIDE = Phrases(
     r"|/tmp/|/dev/null",
     0,
 )
-# A line of a terminal that the user pasted: where they were, and what they typed. What a log has
-# in brackets is no folder, and what a test runner points at ("\u276f src/cart.ts:31:7") or counts
-# ("\u276f src/cart.ts (7 tests)") no command.
+# A pasted line of a terminal with its prompt: "user@host:~/app$ make test", "[/srv/app] make".
+# Brackets of a log have no path, and a test runner's "\u276f src/cart.ts:31:7" and
+# "\u276f src/cart.ts (7 tests)" are no commands.
 _PROMPT = Phrases(
     r"^[ \t]*(?:\[[^\]\n]{0,60}?(?<!\w)(?P<bracketed>~?/[^\]\s]{1,120})\]"
     r"|[\w.-]{1,40}@[\w.-]{1,40}[:\s](?P<hosted>~?[\w./-]{0,120})\s?[$#%]"
@@ -169,7 +168,10 @@ _TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)\b")
 
 
 class _PassingCommand(NamedTuple):
-    """A command, its *folder* ("" for that of the project), and how often it passed."""
+    """A command, its *folder* ("" for the project's own), and how many *times* it passed.
+
+    *place* is that of its last run.
+    """
 
     command: Command
     folder: str
@@ -178,7 +180,7 @@ class _PassingCommand(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The command with the folder that it is run in."""
+        """The command line, which enters the folder first."""
         if not self.folder:
             return self.command.line
         folder = f'"{self.folder}"' if " " in self.folder else self.folder
@@ -186,25 +188,25 @@ class _PassingCommand(NamedTuple):
 
 
 def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
-    """Yield the commands that passed, a memory for each purpose, and what the user runs by hand.
+    """Yield a memory for each purpose of the commands that passed, and one of the user's commands.
 
-    One command alone says little about how a project is run: it only fills room.
+    A single command says little about a project, so its memory only fills room.
     """
     ran = _passing_commands(exchanges)
     by_purpose: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for each in ran:
-        if left := _without_once(each):
-            by_purpose[_purpose(left.command)].append((left.line, left.place))
+    for passing in ran:
+        if lasting := _drop_one_off(passing):
+            by_purpose[_purpose(lasting.command)].append((lasting.line, lasting.place))
     by_hand = {
         name: (line, exchange.place)
         for exchange in exchanges
         for name, line in _typed_commands(exchange.user[:_USER_CHARS])
     }
     if by_hand:
-        by_purpose["by-hand"] = list(by_hand.values())[-_FOR_MAX:]
+        by_purpose["by-hand"] = list(by_hand.values())[-_PER_PURPOSE_MAX:]
     gone = tuple(sorted(_find_gone(exchanges)))
     for purpose, used in by_purpose.items():
-        lines, places = zip(*used[:_FOR_MAX], strict=True)
+        lines, places = zip(*used[:_PER_PURPOSE_MAX], strict=True)
         text = f"{_LABELS[purpose]}: {'; '.join(lines)}"
         slot = f"{COMMANDS_SLOT}{purpose}"
         places = (max(places),)
@@ -214,15 +216,18 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
 
 
 def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
-    """Return the commands that passed and are told, each in its shortest form, oftenest first."""
+    """Return the commands that passed and are worth keeping, the most frequent first.
+
+    Each has its shortest form; commands are equal if folder and ``about`` are.
+    """
     passes: dict[tuple[str, str], _PassingCommand] = {}
     written: set[str] = set()
     runs = [(run, command(run)) for exchange in exchanges for run in exchange.runs]
-    home = _find_home([called.line for _, called in runs if called and _is_worth(called)])
+    home = _find_home([called.line for _, called in runs if called and _is_eligible(called)])
     for run, called in runs:
         if path := edited_path(run):
             written.add(path.rpartition("/")[2])
-        if called is None or run.result is None or not _is_worth(called) or has_failed(run):
+        if called is None or run.result is None or not _is_eligible(called) or has_failed(run):
             continue
         folder = entered_folder(called.line)
         if folder is None or _TEMPORARY.match(folder):
@@ -232,14 +237,14 @@ def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
         known = passes.get(place, _PassingCommand(now, place[0], 0, 0))
         best = now if len(now.line) <= len(known.command.line) else known.command
         passes[place] = _PassingCommand(best, known.folder, known.times + 1, run.place)
-    often = sorted(passes.values(), key=lambda each: -each.times)
-    return [each for each in often if _is_worth_telling(each, written)]
+    frequent = sorted(passes.values(), key=lambda passing: -passing.times)
+    return [passing for passing in frequent if _is_worth_keeping(passing, written)]
 
 
 def _find_home(lines: Sequence[str]) -> str:
-    """Return the folder that *lines* enter most often by its whole path, or one above that.
+    """Return the project's folder: the absolute one that *lines* enter most, or one above it.
 
-    "" where none is entered twice: then the project is where the commands are that enter none.
+    "" if no folder is entered twice: then commands run in the project's folder without ``cd``.
     """
     folders = Counter(
         folder
@@ -252,27 +257,33 @@ def _find_home(lines: Sequence[str]) -> str:
     return min(above, key=len) if times > 1 else ""
 
 
-def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:
-    is_written_now = any(script in written for script in _SCRIPT.findall(each.command.line))
-    if is_written_now or len(each.line) > _COMMAND_CHARS_MAX:
+def _is_worth_keeping(passing: _PassingCommand, written: Container[str]) -> bool:
+    """Return whether a command is short, runs no script *written* here, and has a known purpose.
+
+    Of unknown purpose, it must have passed several times.
+    """
+    runs_new_script = any(script in written for script in _SCRIPT.findall(passing.command.line))
+    if runs_new_script or len(passing.line) > _COMMAND_CHARS_MAX:
         return False
-    return each.times >= _TIMES_MIN or _purpose(each.command) != "other"
+    return passing.times >= _TIMES_MIN or _purpose(passing.command) != "other"
 
 
-def _without_once(each: _PassingCommand) -> _PassingCommand | None:
-    """Return a command without what changed packages first; None where it is for once."""
-    line = each.command.line
+def _drop_one_off(passing: _PassingCommand) -> _PassingCommand | None:
+    """Return a command without leading changes of packages, None if it is needed only once."""
+    line = passing.command.line
     if any(_SCAFFOLDS.match(part) or _MOVES_OVER.match(part) for part in _PARTS.split(line)):
         return None
     if _REMOVES.search(line):
         changes = (_REMOVES.match, _INSTALLS.match)
-        while (end := _PARTS.search(line)) and any(one(line) for one in changes):
+        while (end := _PARTS.search(line)) and any(change(line) for change in changes):
             line = line[end.end() :]
-    return None if _REMOVES.search(line) else each._replace(command=Command(line, about(line)))
+    return None if _REMOVES.search(line) else passing._replace(command=Command(line, about(line)))
 
 
 def renumbers(later: str, earlier: str) -> bool:
-    """Return whether a memory of commands has one of *earlier* with another version.
+    """Return whether *later* has a command of *earlier* with another version number.
+
+    Both are texts of memories of commands.
 
     >>> renumbers("To build it: cargo +1.80 check && make", "To check it: cargo +1.70 check; make")
     True
@@ -289,26 +300,29 @@ def renumbers(later: str, earlier: str) -> bool:
 
 
 def _purpose(called: Command) -> str:
-    """Return what a command is for; one that installs first is for what it does then."""
+    """Return the purpose of a command, a key of ``_LABELS``; a leading installation is ignored."""
     if is_check(called):
         return "check"
     parts = [part for part in _PARTS.split(called.line) if not _INSTALLS.match(part)]
     line = "; ".join(_INTERPRETS.sub("", part) for part in parts)
     if not line:
         return "install"
-    named = _FOLDERS.sub("", line)
-    of = {name: named if name in _OF_ITS_NAME else line for name in _PURPOSES}
-    return next((name for name, its in _PURPOSES.items() if its.search(of[name])), "other")
+    without_folders = _FOLDERS.sub("", line)
+    for purpose, pattern in _PURPOSES.items():
+        if pattern.search(without_folders if purpose in _IGNORES_FOLDERS else line):
+            return purpose
+    return "other"
 
 
-def _is_worth(called: Command) -> bool:
+def _is_eligible(called: Command) -> bool:
+    """Return whether a command is short, and neither noise nor a help text nor a new package."""
     line = shorten(called.line)
-    is_told = len(line) <= _COMMAND_CHARS_MAX and not (_ASIDE.search(line) or _ADDS.search(line))
-    return is_told and not is_noise(called) and any(map(str.isalpha, line))
+    is_short = len(line) <= _COMMAND_CHARS_MAX and not (_ASIDE.search(line) or _ADDS.search(line))
+    return is_short and not is_noise(called) and any(map(str.isalpha, line))
 
 
 def _find_gone(exchanges: Sequence[Exchange]) -> set[str]:
-    """Return the runners that were removed, or that the shell no longer finds at the end."""
+    """Return the runners that were uninstalled, or whose last run was "command not found"."""
     gone: set[str] = set()
     for run in (run for exchange in exchanges for run in exchange.runs):
         called = command(run)
@@ -324,7 +338,9 @@ def _find_gone(exchanges: Sequence[Exchange]) -> set[str]:
 
 
 def runner(line: str) -> str:
-    """Return what runs a command line, by whatever it is called through.
+    """Return the program that a command line runs in the end, without wrappers such as ``npx``.
+
+    ``make`` and the like keep their target.
 
     >>> runner("cd web && pnpm exec playwright test"), runner("npm test"), runner("pnpm run test")
     ('playwright', 'test', 'test')
@@ -338,7 +354,7 @@ def runner(line: str) -> str:
 
 
 def runners(text: str, gone: Collection[str] = ()) -> frozenset[str]:
-    """Return the runners of a memory of commands, with their folders, but for those *gone*.
+    """Return the runners in a memory of commands, each with its folder, without those in *gone*.
 
     >>> sorted(runners("To run the tests here: pnpm test; cd web && npx playwright test"))
     ['test', 'web playwright']
@@ -349,17 +365,18 @@ def runners(text: str, gone: Collection[str] = ()) -> frozenset[str]:
 
 
 def covers_a_part(text: str) -> bool:
-    """Return whether each command of a memory of commands names a file, a folder or a test.
+    """Return whether each command in a memory of commands selects a file, a folder or a test.
 
     >>> covers_a_part("To run the tests here: go test -v ./pkg/cmd/...; pytest tests/a.py::test_b")
     True
     >>> covers_a_part("To run the tests here: go test ./...; pytest tests/a.py")
     False
     """
-    return all(_chooses(line) for line in text.partition(": ")[2].split("; "))
+    return all(_selects_part(line) for line in text.partition(": ")[2].split("; "))
 
 
-def _chooses(line: str) -> bool:
+def _selects_part(line: str) -> bool:
+    """Return whether a command runs in a folder below, or has an argument that selects a part."""
     if line.startswith("cd "):
         return True
     program = about(line).split()  # with the script that an interpreter runs
@@ -368,7 +385,7 @@ def _chooses(line: str) -> bool:
 
 
 def _typed_commands(user: str) -> Iterator[tuple[str, str]]:
-    """Yield what the user typed in a terminal, by its program, and where."""
+    """Yield the program and the line of each command in a terminal that the user pasted."""
     for prompt in _PROMPT.finditer(user):
         line = " ".join(prompt["line"].split())
         name = about(line)
