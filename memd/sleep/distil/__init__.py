@@ -1,4 +1,4 @@
-"""Distil a session into what is worth reading a week later: a few whole memories and a digest.
+"""Distil a session into a few memories and a digest that are useful a week later.
 
 Pure: a function of the messages alone. The same messages give the same memories, a longer session
 keeps those of its beginning, and their number and length are bounded. Start at ``distil.py``.

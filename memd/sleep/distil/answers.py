@@ -1,9 +1,8 @@
-"""What a short message answers: the lines of the agent without which it says nothing.
+"""Find the lines of the agent that a short message answers. Pure.
 
-"No on D4", "2", "yup": such words are understood with what stands before them. The
-lines are those that carry the same mark, for an approval what was asked and
-recommended, for a denial the short text that is denied, else the line that speaks of
-the same things. Pure.
+"No on D4", "2" and "yup" are meaningless without the text that they answer. That is the line with
+the same mark (D4), the question and recommendation that the user approves, the short statement
+that they deny, or else the line with the most words in common.
 """
 
 from __future__ import annotations
@@ -46,18 +45,20 @@ from memd.text.languages import GOES_ON
 from memd.text.words import content_stems, sentences
 
 CHARS_MAX = 440
-_SHORT_CHARS = 240
-_AGREES_CHARS = 120  # "yeah, let's do no space and 12 dashes" is of what was asked
-_BACK_CHARS_MAX = 300_000
+"""The most characters of the answered lines, which become part of a memory."""
+_SHORT_CHARS = 240  # a longer message needs no context
+_AGREES_CHARS = 120  # of an approval with a detail: "yeah, let's do no space and 12 dashes"
+_BACK_CHARS_MAX = 300_000  # of the agent's texts that are searched for a mark
 _LINE_CHARS = 300
 _SHARED_WORDS = 2
 _CELL_WORDS = 2
 _STATEMENT_WORDS = 3  # "Done." and "Cancelled" state nothing
-_MARK_CHARS = 110
-_ANSWER_WORDS_MAX = 3  # an answer of no more says nothing without its question
+_MARK_CHARS = 110  # room for the line of each mark
+_ANSWER_WORDS_MAX = 3  # a shorter answer is meaningless without its question
 _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 
-# Findings are counted from the first on; what there is to choose from stands last.
+# A message about findings means the first line with a number; any other the last, because the
+# options to choose from are at the end of a text.
 _FINDINGS = re.compile(
     r"\b(?:address|fix|tackle|handle|finding|observation)s?\b(?!.*\btop\b)", re.I
 )
@@ -74,14 +75,14 @@ _RECOMMENDS = Phrases(
 _NARRATES = re.compile(
     r"\b(?:let me|i'll|i will|i need to|i'm going to|now i)\b|^(?:now|good|great)\b", re.IGNORECASE
 )
-# Of these a denial says nothing; "I will use a rolling update" can be denied.
+# Announcements that a denial cannot mean; "I will use a rolling update" can be denied.
 _LOOKS = re.compile(r"\blet me\b|^(?:now|good|great)\b", re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _WHICH_ONE = re.compile(r"\bwhich (?:one|of (?:these|those|them))\b", re.IGNORECASE)
 _RULE = re.compile(r"[\s|:=_*-]*$")
 _TABLE_HEAD = re.compile(r"^[^\n|]*\|[^\n]*\n(?=[ \t|:]*-[-|: \t]*$)", re.MULTILINE)
-# No line that somebody answers: tags, tasks, calls, results of tests, ends of code.
+# Lines that nobody answers: tags, tasks, tool calls, results of tests, ends of code.
 _NO_LINE = Phrases(
     r"\W*<\w|\s*(?:[-*+]\s+)?\[[ xX-]\]\s|\W*(?:Tool use|Called tool)\b"
     r"|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]",
@@ -90,7 +91,7 @@ _NO_LINE = Phrases(
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST, Act.APPROVAL})
 
 
-# "Na, I am fine": nothing more is wanted.
+# The user declines an offer: "Na, I am fine".
 _DECLINES = Phrases(
     r"\W*(?:no|na|nah|nope)\W+(?:(?:i(?:'m| am)|we(?:'re| are)|that(?:'s| is)|all)\W+)+"
     r"(?:all|fine|good|ok(?:ay)?|set|done|it)?\W*(?:thanks|thank you|for (?:now|today))?\W*"
@@ -98,11 +99,11 @@ _DECLINES = Phrases(
 
 
 class AnsweredLines(NamedTuple):
-    """What a message answers: the agent's *text* and its *place*.
+    """The agent's *text* that a message answers, and its *place*.
 
-    *is_marked* says that a mark led there, *is_asked* that the agent had asked, *is_fact* that it
-    asked how something is for good, *is_denied* that the user says it is otherwise. *asked_at* is
-    the place of the user's own question that *text* begins with, if it does.
+    *is_marked*: found by a mark. *is_asked*: the agent asked a question. *is_fact*: it asked for a
+    lasting fact or a value. *is_denied*: the user denies the text. *asked_at*: the place of the
+    user's own question, if *text* begins with it.
     """
 
     text: str
@@ -115,7 +116,7 @@ class AnsweredLines(NamedTuple):
 
 
 def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
-    r"""Return what *user* answers of the agent's *texts* before, None where it stands by itself.
+    r"""Return the part of the agent's earlier *texts* that *user* answers, None if it answers none.
 
     >>> find_answered("No on D4", [AgentText(0, "All stays.\n- **D4** the cache is dropped")]).text
     'D4 the cache is dropped'
@@ -124,24 +125,24 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
         return None
     marks = find_marks(user)
     is_last = not _FINDINGS.search(user)
-    for each in _newest_first(texts) if marks else ():
-        lines = [line for mark in marks for line in _find_marked(mark, each.text, is_last=is_last)]
+    for text in _newest_first(texts) if marks else ():
+        lines = [line for mark in marks for line in _find_marked(mark, text.text, is_last=is_last)]
         if lines:
-            return AnsweredLines(_join_lines(lines, len(marks)), each.place, is_marked=True)
-    lately = texts[-BEFORE_TEXTS:]
+            return AnsweredLines(_join_lines(lines, len(marks)), text.place, is_marked=True)
+    recent = texts[-BEFORE_TEXTS:]
     return (
-        _find_asked(user, lately[-1])
-        or _find_denied(user, lately[-1])
-        or _find_similar(user, lately)
+        _find_asked(user, recent[-1])
+        or _find_denied(user, recent[-1])
+        or _find_similar(user, recent)
     )
 
 
 def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:
-    """Return what the *last* text of the agent asks or proposes, if *user* answers that."""
+    """Return the question or proposal of the agent's *last* text, None if *user* answers none."""
     question = last_question(last.text)
     is_which = _WHICH_ONE.search(question) is not None
     if is_which and approves(user) and not beyond_yes(user):
-        return None  # which one, it does not say
+        return None  # it does not say which one
     is_told = not is_which and asks_fact(question) and tells_fact(user)
     if is_told or gives_value(question, user):
         return AnsweredLines(cut(question, _LINE_CHARS), last.place, is_asked=True, is_fact=True)
@@ -156,7 +157,7 @@ def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:
 
 
 def _replies(user: str, asked: str) -> bool:
-    """Return whether *user* begins with an answer to what was *asked*, and says more.
+    """Return whether *user* begins with a short answer to the open question *asked*.
 
     >>> _replies("30 days, the managers complain otherwise", "How long is a session valid?")
     True
@@ -166,15 +167,15 @@ def _replies(user: str, asked: str) -> bool:
     is_other = judge(user).act in _NO_REPLY or PASTED_ERROR.search(user)
     if len(user) > REPLY_CHARS or is_other or asks_leave(asked):
         return False
-    begun = next(filter(long_words, CLAUSE_END.split(user)), "")
-    is_short = len(begun.split()) <= REPLY_WORDS and judge(begun).act not in _NO_REPLY
+    first = next(filter(long_words, CLAUSE_END.split(user)), "")
+    is_short = len(first.split()) <= REPLY_WORDS and judge(first).act not in _NO_REPLY
     question = last_question(asked)
     is_open = chooses(question) or ASKS_WHICH.search(question) is not None
     return is_short and is_open and not reports(spoken_form(user))
 
 
 def denies(user: str, text: str) -> bool:
-    """Return whether *user* says that what the agent told in *text* is otherwise.
+    """Return whether *user* denies the statement that the agent's *text* ends with.
 
     >>> denies("No, it did nothing.", "Fixed."), denies("No, the old one", "Shall I fix it?")
     (True, False)
@@ -183,7 +184,7 @@ def denies(user: str, text: str) -> bool:
 
 
 def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
-    """Return the *last* text of the agent if it is a line or two of prose that *user* denies."""
+    """Return the agent's *last* text if it is a short statement that *user* denies, else None."""
     if COMPLAINS.search(user) or not denies(user, last.text):
         return None
     lines = [strip_markdown(line) for line in last.text.splitlines() if line.strip()]
@@ -197,17 +198,17 @@ def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
 
 
 def _newest_first(texts: Sequence[AgentText]) -> Iterator[AgentText]:
-    """Yield what the agent said, the latest first, as far back as is looked."""
+    """Yield the agent's texts, the latest first, within _BACK_CHARS_MAX characters."""
     room = _BACK_CHARS_MAX
-    for each in reversed(texts):
-        room -= len(each.text)
+    for text in reversed(texts):
+        room -= len(text.text)
         if room < 0:
             return
-        yield each
+        yield text
 
 
 def _find_marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
-    """Yield the line of *text* that *mark* heads, the last or the first, else one that has it."""
+    """Yield the last or first line of *text* that begins with *mark*, else one that contains it."""
     lines = [line for line in text.splitlines() if mark.casefold() in line.casefold()]
     is_name = len(mark) > 1 and not mark.isdigit()
     heads = [line for line in lines if _heads(mark, line)]
@@ -224,20 +225,22 @@ def _heads(mark: str, line: str) -> bool:
 
 
 def _proposal(text: str) -> str:
-    """Return the last question of *text* with what it recommends, "" where it asks nothing."""
+    """Return the last question of *text* with its recommendation.
+
+    Without a question, only the recommendation, and "" without that.
+    """
     written = _TABLE_HEAD.sub("", _FENCED.sub("", text)).splitlines()
     lines = [strip_markdown(line) for line in written if _is_line(line)]
-    asked = next(
-        (one for line in reversed(lines) for one in reversed(split_asked(line)) if "?" in one), ""
-    )
+    parts = (part for line in reversed(lines) for part in reversed(split_asked(line)))
+    asked = next((part for part in parts if "?" in part), "")
     recommended = next((line for line in reversed(lines) if _recommends(line)), "")
     if not recommended and asked:
-        # A bare "Shall I?" is asked of what stands before it.
-        place = next(at for at, line in enumerate(lines) if asked in line)
-        own = [each for each in split_asked(lines[place]) if each != asked]
-        recommended = " ".join(own) or (lines[place - 1] if place else "")
-        if recommended.endswith(":") and not things(recommended):
-            recommended = ""  # it leads to what is not told
+        # A bare "Shall I?" refers to the text before it.
+        at = next(index for index, line in enumerate(lines) if asked in line)
+        others = [part for part in split_asked(lines[at]) if part != asked]
+        recommended = " ".join(others) or (lines[at - 1] if at else "")
+        if _leads_only(recommended):
+            recommended = ""
     if not asked:
         return cut(recommended, CHARS_MAX)
     if asked in recommended:
@@ -247,37 +250,37 @@ def _proposal(text: str) -> str:
 
 
 def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | None:
-    """Return the line that shares most words with *user*, at least two, the latest of equals.
+    """Return the line that shares most words with *user*, at least two; of equals, the latest.
 
-    That both "use" something does not make one speak of the other.
+    Words of little meaning, such as "use", do not count.
     """
-    mine = frozenset(each for each in long_words(user) if not content_stems(each) <= SAYS_LITTLE)
-    best, most = None, _SHARED_WORDS - 1
+    mine = frozenset(word for word in long_words(user) if not content_stems(word) <= SAYS_LITTLE)
+    best, best_shared = None, _SHARED_WORDS - 1
     for text in reversed(before):
         for line in _FENCED.sub("", text.text).splitlines():
             plain = strip_markdown(line)
             if line.rstrip().endswith((":", "}")) or _NARRATES.search(plain) or not _is_line(line):
                 continue
             if "|" in line and all(len(cell.split()) <= _CELL_WORDS for cell in plain.split(" | ")):
-                continue  # a row of names says nothing without its head
+                continue  # a table row of names, meaningless without its head
             shared = len(mine & long_words(line))
-            if shared > most:
-                best, most = AnsweredLines(cut(plain, _LINE_CHARS), text.place), shared
+            if shared > best_shared:
+                best, best_shared = AnsweredLines(cut(plain, _LINE_CHARS), text.place), shared
     return best
 
 
 def _recommends(line: str) -> bool:
-    """Return whether *line* recommends something, and is no heading of what it does."""
+    """Return whether *line* recommends something and is no heading."""
     return _RECOMMENDS.search(line) is not None and not _leads_only(line)
 
 
 def _leads_only(line: str) -> bool:
-    """Return whether *line* only leads to what is not told: a heading, "Improve the layout:"."""
+    """Return whether *line* only introduces the following lines: "Improve the layout:"."""
     return line.endswith(":") and not things(line)
 
 
 def settles_nothing(user: str, asked: AnsweredLines) -> bool:
-    """Return whether *user* only goes on with what is at hand, or with what is not told.
+    """Return whether a short *user* only says to go on, or *asked* is only an introduction.
 
     >>> asked = AnsweredLines("Which of them do you prefer?", 0, is_asked=True)
     >>> settles_nothing("ok continuons", asked), settles_nothing("the second", asked)
@@ -288,14 +291,16 @@ def settles_nothing(user: str, asked: AnsweredLines) -> bool:
 
 
 def _is_line(line: str) -> bool:
+    """Return whether *line* is a line of text, not markup, a call or code."""
     has_words = any(map(str.isalnum, line))
     return has_words and not _RULE.match(line) and not _NO_LINE.match(line)
 
 
 def question_before(exchange: Exchange, asked: AnsweredLines) -> tuple[str, list[int]]:
-    """Return the question to which a few words of the agent were the answer, and its place.
+    """Return the user's question to which the agent's few words *asked* were the answer.
 
-    "No, on rev B it's PB5" and "PB3" tell nobody of which pin: the user had asked that before.
+    Returns the question with a space and its place in a list, or "" and an empty list. "No, on rev
+    B it's PB5" and "PB3" do not name the pin; the user's question before them does.
     """
     place, user = exchange.previous
     is_answer = place < asked.place and len(asked.text.split()) <= _ANSWER_WORDS_MAX
@@ -304,7 +309,9 @@ def question_before(exchange: Exchange, asked: AnsweredLines) -> tuple[str, list
 
 
 def short_question(text: str) -> str:
-    """Return what the user asked or reported, of a long message its first question; "" for no such.
+    """Return *text* if it is short, else its first question or sentence.
+
+    "" for an approval, a mere name, a command, and fewer than three words.
 
     >>> short_question("It is slow. Who owns the DNS? " + "I see it. " * 15)
     'Who owns the DNS?'
@@ -312,16 +319,17 @@ def short_question(text: str) -> str:
     ''
     """
     parts = sentences(text)
-    asked = next((each for each in parts if each.endswith("?")), parts[0] if parts else "")
+    asked = next((part for part in parts if part.endswith("?")), parts[0] if parts else "")
     short = text if len(text) <= _QUESTION_CHARS else cut(asked, _QUESTION_CHARS)
     names_nothing = approves(text) or only_names(text) or only_picks(text) or text.startswith("/")
     return "" if names_nothing or len(asked.split()) < _QUESTION_WORDS_MIN else short
 
 
 def _join_lines(lines: Sequence[str], count: int) -> str:
+    """Return the distinct *lines* that *count* marks led to, with the same room for each mark."""
     room = max(CHARS_MAX // max(count, 1), _MARK_CHARS)
-    each = dict.fromkeys(cut(line, room) for line in lines)
-    return cut("\n".join(each), max(CHARS_MAX, _MARK_CHARS * min(count, MARKS_MAX // 2)))
+    distinct = dict.fromkeys(cut(line, room) for line in lines)
+    return cut("\n".join(distinct), max(CHARS_MAX, _MARK_CHARS * min(count, MARKS_MAX // 2)))
 
 
 def strip_markdown(line: str) -> str:
@@ -330,9 +338,9 @@ def strip_markdown(line: str) -> str:
 
 
 def cut(text: str, room: int) -> str:
-    """Return *text* in *room* characters, cut after a sentence or a word.
+    """Return *text* in *room* characters, cut after a sentence or, with " …", after a word.
 
-    Where words stand without spaces, or one fills the room, it is cut at a character.
+    Text without spaces, or with a word that fills the room, is cut at a character.
 
     >>> cut("The gate is shut when Mr. Hall has gone home.", 30)
     'The gate is shut when Mr. …'
@@ -343,8 +351,8 @@ def cut(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     short = text[:room]
-    begun = sentences(short)[-1:]
-    whole = short[: short.rfind(begun[0])].rstrip() if begun else ""
+    last = sentences(short)[-1:]  # probably incomplete
+    whole = short[: short.rfind(last[0])].rstrip() if last else ""
     whole = max(whole, short[: short.rfind("; ") + 1], key=len)
     if len(whole) > room / 2:
         return whole

@@ -1,7 +1,7 @@
-"""What the agent asked last, and whether a message may answer it. Pure.
+"""Find the agent's last question, and decide whether a message may answer it. Pure.
 
-"How can I help?" is answered by nothing that follows; "how do you take your coffee?" by two words
-that say how it is for good.
+No message answers a courtesy such as "How can I help?". Two words may answer "How do you take your
+coffee?" with a lasting fact.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from memd.sleep.distil.user.acts import Act, approves, judge
 from memd.text.alternations import Phrases
 
 ASKED_CHARS = 300
-"""The end of the agent's text in which it asks."""
+"""The length of the end of the agent's text that may have its question."""
 _WORD_CHARS = 4
 REPLY_CHARS, REPLY_WORDS = 160, 4
-"""The most characters of an answer, and the words with which one begins."""
+"""The most characters of an answer, and the most words of its first clause."""
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST})
 CLAUSE_END = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
 ASKS_WHICH = Phrases(
@@ -28,14 +28,16 @@ _BEGINS_NO = re.compile(
     r"\W*(?:no|nope|nah|not|never|don'?t|only|just|neither|both|none|all|either|the|ne(?:in|e)|non)\b",
     re.IGNORECASE,
 )
-# With these somebody speaks of something else.
-_TURNS = re.compile(r"\W*(?:oh|btw|by the way|anyway|also|unrelated|before i forget)\b", re.I)
+# The beginning of a message about something else.
+_CHANGES_SUBJECT = re.compile(
+    r"\W*(?:oh|btw|by the way|anyway|also|unrelated|before i forget)\b", re.I
+)
 _KNOWS_NOT = Phrases(
     r"\b(?:not sure|no idea|dunno|(?:don't|do not|dont) know|no clue|why do you|none of your"
     r"|skip (?:it|that)|never ?mind|it depends|depends)\b"
 )
 _ELLIPSIS_WORDS = 3
-# What nobody answers: a greeting, an offer of more, "how does that sound?".
+# Questions that need no answer: a greeting, an offer of more, "how does that sound?".
 _COURTESY = Phrases(
     r"\b(?:how (?:can|may|could) i help|what can i (?:do|help|get)"
     r"|how (?:are|were|is|was|'?s) (?:you|your|it|things|the|everything)\b(?! (?:old|tall))"
@@ -49,7 +51,7 @@ _COURTESY = Phrases(
     r"|start|discuss|tackle|focus)|what are you (?:up to|doing|thinking|planning)|all good"
     r"|fair enough|what(?:'s| is) the (?:occasion|matter|story))\b"
 )
-# What is asked of how somebody or something is for good: the answer lasts, however short it is.
+# A question about a lasting fact: its answer lasts, however short it is.
 _WHO = r"(?:you|(?!(?:it|this|that|the|these|those|i|we|there)\b)[a-z]\w+)"
 _ASKS_FACT = Phrases(
     rf"\b(?:do|does) (?:you|he|she|they|your \w+|anyone|{_WHO})"
@@ -75,8 +77,7 @@ _ASKS_FACT = Phrases(
 )
 
 
-# What asks for the value of something that is there: "what's the port of the new host?", and a
-# value. What went wrong is of the moment.
+# A question for a value: "what's the port of the new host?". Errors and results are temporary.
 _ASKS_VALUE = re.compile(
     r"\b(?:what|which|where)(?:'s|\u2019s| is| are) (?:the|your|its|their)\b"
     r"(?![^?]*\b(?:errors?|messages?|problems?|issues?|bugs?|output|status|result|reason|plan|goal)\b)",
@@ -88,7 +89,7 @@ _BEGINS_VALUE = re.compile(
 
 
 def is_courtesy(question: str) -> bool:
-    """Return whether the agent's *question* is one that what follows does not answer.
+    """Return whether the agent's *question* is a courtesy, which no message answers.
 
     >>> is_courtesy("How can I help today?"), is_courtesy("How old is she?")
     (True, False)
@@ -97,7 +98,7 @@ def is_courtesy(question: str) -> bool:
 
 
 def asks_fact(question: str) -> bool:
-    """Return whether the agent's *question* is about how something is for good.
+    """Return whether the agent's *question* asks for a lasting fact.
 
     >>> asks_fact("How do you take your coffee?"), asks_fact("How do you want to go on?")
     (True, False)
@@ -122,13 +123,15 @@ def gives_value(question: str, user: str) -> bool:
 
 
 def last_question(text: str) -> str:
-    """Return the question with which the agent's *text* ends, "" where it asks nothing."""
-    asked = text[-ASKED_CHARS:]
-    return next((one for one in reversed(split_asked(asked)) if "?" in one), "")
+    """Return the last question at the end of the agent's *text*, "" without one."""
+    parts = reversed(split_asked(text[-ASKED_CHARS:]))
+    return next((part for part in parts if "?" in part), "")
 
 
 def may_answer(question: str, text: str, user: str) -> bool:
-    """Return whether *user* may answer the *question* with which the agent's *text* ends.
+    """Return whether *user* may answer the *question* at the end of the agent's *text*.
+
+    It may if it is elliptic, if the question is an open one, or if both have a word in common.
 
     >>> asked = "Should I retry refunds?"
     >>> may_answer(asked, asked, "no, never"), may_answer(asked, asked, "we use tabs in this repo")
@@ -136,7 +139,7 @@ def may_answer(question: str, text: str, user: str) -> bool:
     >>> may_answer("How are you?", "Good morning! How are you?", "mum is 80 now")
     False
     """
-    if not question or is_courtesy(question) or _TURNS.match(user):
+    if not question or is_courtesy(question) or _CHANGES_SUBJECT.match(user):
         return False
     if _is_elliptic(user):
         return True
@@ -145,18 +148,18 @@ def may_answer(question: str, text: str, user: str) -> bool:
 
 
 def _is_elliptic(user: str) -> bool:
-    """Return whether *user* agrees, declines, or says a word or three."""
+    """Return whether *user* agrees, declines, or has at most three words."""
     begins = approves(user) or _BEGINS_NO.match(user) is not None
     return begins or len(user.split()) <= _ELLIPSIS_WORDS
 
 
 def tells_fact(user: str) -> bool:
-    """Return whether *user* begins with the answer to a question of how something is.
+    """Return whether *user* begins with an answer to a question for a fact.
 
     >>> tells_fact("9 and 5"), tells_fact("not sure"), tells_fact("what do you need it for?")
     (True, False, False)
     """
-    if len(user) > REPLY_CHARS or _KNOWS_NOT.search(user) or _TURNS.match(user):
+    if len(user) > REPLY_CHARS or _KNOWS_NOT.search(user) or _CHANGES_SUBJECT.match(user):
         return False
     if not approves(user) and judge(user).act in _NO_REPLY:
         return False
@@ -165,5 +168,5 @@ def tells_fact(user: str) -> bool:
 
 
 def long_words(text: str) -> frozenset[str]:
-    """Return the words of *text* that are long enough to say what it is about."""
+    """Return the content words of *text* that are long enough to indicate its subject."""
     return frozenset(word for word in content_words(text) if len(word) >= _WORD_CHARS)

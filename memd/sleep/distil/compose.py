@@ -1,8 +1,7 @@
-"""An exchange becomes memories: the user's words, with what they answer and how it ended.
+"""Compose memories of an exchange: the user's words, what they answer, and the outcome. Pure.
 
-A message becomes one memory, or a few where it says much. What in it asks, thanks or
-wants something done now is left out; a short answer is kept with what it answers.
-Pure.
+A message becomes one memory, or a few if it is long. Questions, thanks and requests for work are
+left out. A short answer is kept with the text that it answers.
 """
 
 from __future__ import annotations
@@ -64,16 +63,17 @@ from memd.sleep.distil.user.quoted import QUOTED_CHARS, drop_quoted, fold_words,
 from memd.text.words import sentences
 
 CHARS_MAX = 900
-_ANSWERED = 0.6
+"""The most characters of a memory."""
+_ANSWERED = 0.6  # the score of an answer
 _BARE_WORDS = 3
-_ALONE_CHARS = 160
-_TEMPLATE_CHARS = 600
-_OUTCOME_CHARS_MIN = 60
-_ENDED = 0.4
+_ALONE_CHARS = 160  # a longer passage needs no context
+_TEMPLATE_CHARS = 600  # a longer message right after a command is what the command expands to
+_OUTCOME_CHARS_MIN = 60  # room for an outcome within a memory
+_ENDED = 0.4  # the score of an outcome
 _NOTHING = Words()
-_ENDED_CHARS_MIN = 60
-_SAYS_CHARS_MIN = 60  # of what the agent said before it asked for leave
-# What leans on words that are not told with it: "it now lives there", "all three fixed".
+_ENDED_CHARS_MIN = 60  # of an outcome that is a memory by itself
+_SAYS_CHARS_MIN = 60  # of the agent's text before it asks whether to go on
+# Outcomes that need the text before them: "it now lives there", "all three fixed".
 _LEANS = re.compile(
     r"\W*(?:i|it|these|those|they|both|all (?:of )?(?:\w+ )?(?:fixed|done|set)|same)\b",
     re.IGNORECASE,
@@ -84,18 +84,18 @@ _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
 _DECLINES = re.compile(
     r"^[^:\n]{0,60}\b(?:don't|do not|not|no|never|skip|drop|ignore)\b[^:\n]{0,60}: ", re.IGNORECASE
 )
-# An order of its own, which says nothing of what was asked.
+# An additional order after a "yes", unrelated to the question.
 _ADDS = re.compile(r"(?:also |and )?(?:add|create|write|run|commit|push|test|check)\b", re.I)
 _PICKED = Judgement(Act.DECISION, _ANSWERED)
 _PICKED_OPTION = Judgement(Act.DECISION, STANDING)
 
 
 class OwnExchange(NamedTuple):
-    """An exchange that somebody began, and what of its message is theirs.
+    """A turn: an exchange that the user began, with their *own* words in its message.
 
-    *stopped* says that the agent had just been interrupted. *slot* names the message.
-    *template* is what the program made of a command. *fresh* are the words of *own* that
-    the agent had not said before. *worths* are what a model told of its sentences, by their texts.
+    *slot* identifies the message. *stopped*: they interrupted the agent just before. *template* is
+    the text that a command expanded to, and *fresh* are the *own* words without quotations of the
+    agent. *worths* are a model's results for the sentences, by their text.
     """
 
     exchange: Exchange
@@ -108,10 +108,10 @@ class OwnExchange(NamedTuple):
 
 
 def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
-    """Return *exchanges* by what somebody wrote: what programs wrote between belongs to it.
+    """Return the turns of *exchanges*: each begins with a message that the user wrote.
 
-    A notification, a summary or what a command made of itself begins nothing new, and
-    what the agent did after it answers the message before. An error that somebody shows does.
+    A message of a program (a notification, a summary, the text of a command) begins no turn, and
+    what the agent did after it belongs to the turn before. A pasted error does begin a turn.
     """
     result: list[OwnExchange] = []
     count: Counter[str] = Counter()
@@ -121,12 +121,14 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
         last = result[-1] if result else None
         if is_interruption(exchange.user):
             stopped = True
-        is_made = last is not None and bool(last.own.command) and not last.exchange.texts
-        is_made = is_made and len(exchange.user) > _TEMPLATE_CHARS
-        is_any = bool(own.paragraphs or own.plan or own.is_answer or pasted_error(exchange.user))
-        if last and not own.command and (is_made or not is_any):
+        is_template = last is not None and bool(last.own.command) and not last.exchange.texts
+        is_template = is_template and len(exchange.user) > _TEMPLATE_CHARS
+        is_by_user = bool(
+            own.paragraphs or own.plan or own.is_answer or pasted_error(exchange.user)
+        )
+        if last and not own.command and (is_template or not is_by_user):
             _append_exchange(last.exchange, exchange)
-            if is_made:
+            if is_template:
                 result[-1] = last._replace(template=own)
             continue
         count[exchange.user] += 1
@@ -138,18 +140,19 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
 
 
 def _with_fresh(turns: Sequence[OwnExchange]) -> Iterator[OwnExchange]:
+    """Yield *turns* with their *fresh* words."""
     agent_lines: list[str] = []
     for turn in turns:
         yield turn._replace(fresh=drop_quoted(turn.own, agent_lines))
-        agent_lines += [fold_words(each.text) for each in turn.exchange.texts]
+        agent_lines += [fold_words(agent_text.text) for agent_text in turn.exchange.texts]
 
 
-def compose_memories(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
-    """Return what of the turns of a session may be remembered, in their order."""
+def compose_memories(session: Sequence[OwnExchange]) -> list[NapCandidate]:
+    """Return the candidates composed of the turns of a *session*, in their order."""
     candidates: list[NapCandidate] = []
     texts: list[AgentText] = []
     before: OwnExchange | None = None
-    for turn, after in zip_longest(all_, all_[1:]):
+    for turn, after in zip_longest(session, session[1:]):
         candidates += _memories(
             turn, texts, _conclusion_of(turn, after), _interrupted_call(turn, before)
         )
@@ -161,9 +164,9 @@ def compose_memories(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
 
 
 def _conclusion_of(turn: OwnExchange, after: OwnExchange | None) -> str:
-    """Return what came of *turn*, "" where nothing is told or what comes *after* holds against it.
+    """Return the conclusion of *turn*, "" if there is none or the turn *after* rejects it.
 
-    Who denies what the agent said last corrects it, and who quotes a conclusion and does not agree.
+    A user rejects it by denying the agent's last text, or by quoting it without agreement.
     """
     following = "\n".join(after.own.paragraphs) if after else ""
     ended = conclusion(turn.exchange, following)
@@ -178,16 +181,13 @@ def _conclusion_of(turn: OwnExchange, after: OwnExchange | None) -> str:
 
 
 def corrects(user: str, statement: str, own: str) -> bool:
-    """Return whether a message of the *user* quotes *statement* and does not agree to it.
-
-    *own* are the words of the message that they wrote themselves.
-    """
+    """Return whether the message *user* quotes *statement* without agreement in its *own* words."""
     flat = fold_words(statement)
     return not approves(own) and any(fold_words(quote) in flat for quote in _QUOTE.findall(user))
 
 
 def slot_of(text: str, number: int) -> str:
-    """Return the name of the *number*-th message that says *text*, whatever its place is."""
+    """Return the slot of the *number*-th message with this *text*; it is independent of places."""
     return hashlib.sha256(f"{number}:{text}".encode(errors="replace")).hexdigest()[:12]
 
 
@@ -196,19 +196,23 @@ def _is_question(text: str) -> bool:
 
 
 def _interrupted_call(turn: OwnExchange, before: OwnExchange | None) -> AnsweredLines | None:
-    """Return what the agent was about to do when it was interrupted, None where nobody can tell."""
+    """Return the call that the user interrupted, None if there is none or it is unknown."""
     if not turn.stopped or before is None or not before.exchange.runs:
         return None
     run = before.exchange.runs[-1]
     called = command(run)
-    what = shorten(called.line) if called else edited_path(run)
-    return AnsweredLines(f"(stopped) {cut(what, _STOPPED_CHARS)}", run.place) if what else None
+    text = shorten(called.line) if called else edited_path(run)
+    return AnsweredLines(f"(stopped) {cut(text, _STOPPED_CHARS)}", run.place) if text else None
 
 
 def _memories(
     turn: OwnExchange, texts: Sequence[AgentText], ended: str, stopped_at: AnsweredLines | None
 ) -> Iterator[NapCandidate]:
-    """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
+    """Yield the memories of one turn.
+
+    *texts* are the agent's texts before it, *ended* is its conclusion or "", *stopped_at* the call
+    that it interrupts.
+    """
     own = turn.fresh
     whole = "\n".join(turn.own.paragraphs)
     if texts and (picked := find_pick(whole, turn.exchange.previous, texts[-1])):
@@ -217,10 +221,12 @@ def _memories(
     asked = _find_answered(turn.own, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)
     statement = (own if asked else own.without_lead()).without_rules()
-    is_told = bool(ended) and _stands_alone(ended)
+    has_outcome = bool(ended) and _stands_alone(ended)
     kept = [
         passage._replace(text=with_items(passage.text, turn.exchange.user))
-        for passage in find_passages(statement, turn.worths, stopped=turn.stopped, is_told=is_told)
+        for passage in find_passages(
+            statement, turn.worths, stopped=turn.stopped, has_outcome=has_outcome
+        )
     ]
     is_led = asked and (asked.is_marked or asked.is_denied or asked.is_fact)
     is_plain = asked is not None and not (is_led or approves(whole))
@@ -235,37 +241,38 @@ def _memories(
         asked, kept = AnsweredLines(pick, turn.exchange.place), [UserPassage("", _PICKED)]
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
-        asked = None  # what was said beside "shall I go on?" is no answer to it
-    # What came of a step that the user agreed to is worth as much as an answer of theirs.
-    # So is what mended an error that they showed.
-    is_asked_for = (leave is not None and approves(whole)) or pasted_error(turn.exchange.user)
-    worth = _ANSWERED if is_asked_for else _ENDED
+        asked = None  # the message is more than an answer to a bare "shall I go on?"
+    # The outcome of a step that the user approved, and the fix of an error that they showed, are
+    # worth as much as an answer.
+    is_requested = (leave is not None and approves(whole)) or pasted_error(turn.exchange.user)
+    worth = _ANSWERED if is_requested else _ENDED
     if not kept and ended and (text := _outcome_text(turn.exchange, ended, mine, leave)):
         yield _outcome_memory(turn, text, worth)
-    beside = _fitting_answer(kept[-1], asked, whole) or stopped_at if kept else None
-    yield from _passage_memories(turn, kept, beside, ended)
+    context = _fitting_answer(kept[-1], asked, whole) or stopped_at if kept else None
+    yield from _passage_memories(turn, kept, context, ended)
 
 
 def _passage_memories(
-    turn: OwnExchange, kept: Sequence[UserPassage], beside: AnsweredLines | None, ended: str
+    turn: OwnExchange, passages: Sequence[UserPassage], context: AnsweredLines | None, ended: str
 ) -> Iterator[NapCandidate]:
-    """Yield the memories of what is *kept* of a turn, *ended* with the last one or by itself.
+    """Yield a memory for each of *passages*; a single short one is stored with its *context*.
 
-    What the turn answers stands *beside* a short one.
+    The conclusion *ended* is part of the last memory, or one by itself if it is of other work.
     """
-    if len(kept) != 1 or len(kept[0].text) > _ALONE_CHARS:
-        beside = None
+    if len(passages) != 1 or len(passages[0].text) > _ALONE_CHARS:
+        context = None
     mine = "\n".join(turn.own.paragraphs)
-    is_its = beside or turn.own.command or came_of(turn.exchange.user, mine, ended)
-    for number, part in enumerate(kept):
+    is_related = context or turn.own.command or came_of(turn.exchange.user, mine, ended)
+    for number, part in enumerate(passages):
         numbered = turn._replace(slot=f"{turn.slot}-{number}") if number else turn
-        yield _memory(numbered, part, beside, ended if is_its and part is kept[-1] else "")
-    if kept and not is_its and _stands_alone(ended):
+        is_last = part is passages[-1]
+        yield _memory(numbered, part, context, ended if is_related and is_last else "")
+    if passages and not is_related and _stands_alone(ended):
         yield _outcome_memory(turn._replace(slot=f"{turn.slot}-outcome"), ended, _ENDED)
 
 
 def _judge_answer(asked: AnsweredLines) -> Judgement:
-    """Return what an answer does that says nothing by itself."""
+    """Return the judgement of an answer by the text that it answers."""
     if asked.is_fact:
         return Judgement(Act.ENVIRONMENT, STANDING)
     return Judgement(Act.CORRECTION if asked.is_denied else Act.DECISION, _ANSWERED)
@@ -274,9 +281,9 @@ def _judge_answer(asked: AnsweredLines) -> Judgement:
 def _fitting_answer(
     part: UserPassage, asked: AnsweredLines | None, whole: str
 ) -> AnsweredLines | None:
-    """Return what was *asked*; None where a correction, *part* of the *whole*, is of other things.
+    """Return *asked*; None if *part* is a correction of something else.
 
-    What only has words of the rest of the message is nothing that the correction answers.
+    *asked* is found by words of the *whole* message, which need not be those of the correction.
     """
     if asked is None or not part.text or part.judged.act is not Act.CORRECTION:
         return asked
@@ -285,9 +292,10 @@ def _fitting_answer(
 
 
 def _find_answered(whole: Words, own: Words, texts: Sequence[AgentText]) -> AnsweredLines | None:
-    """Return what *whole* answers; a number heads the line that is quoted, if one is.
+    """Return what *whole* answers.
 
-    In a later list it may head another.
+    If the message quotes the line with its number, that line is used: in a later list the number
+    may be that of another line.
     """
     asked = find_answered("\n".join(whole.paragraphs), texts)
     if asked and asked.is_marked and (pick := quoted_lines(whole, own)):
@@ -298,6 +306,10 @@ def _find_answered(whole: Words, own: Words, texts: Sequence[AgentText]) -> Answ
 def _memory(
     turn: OwnExchange, part: UserPassage, asked: AnsweredLines | None, ended: str
 ) -> NapCandidate:
+    """Return the memory of a passage with the text that it answers and the conclusion, if any.
+
+    An empty passage is a pick: the answered line is its text.
+    """
     place = turn.exchange.place
     text = part.text
     asked_at: list[int] = []
@@ -324,9 +336,10 @@ def _memory(
 
 
 def _outcome_text(exchange: Exchange, ended: str, mine: str, leave: str | None) -> str:
-    """Return what a memory of what came says, "" where *ended* needs more than what was asked.
+    """Return the text of a memory of the conclusion *ended*, "" if it cannot be understood alone.
 
-    *leave* is what the agent said before it asked whether to go on, *mine* what the user wrote.
+    It may be preceded by *leave*, the agent's text before it asked whether to go on, or by the
+    question in *mine*, the user's words.
     """
     if _stands_alone(ended):
         return ended
@@ -335,6 +348,7 @@ def _outcome_text(exchange: Exchange, ended: str, mine: str, leave: str | None) 
 
 
 def _stands_alone(ended: str) -> bool:
+    """Return whether a conclusion is long enough and can be understood by itself."""
     return len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended)
 
 
@@ -345,22 +359,22 @@ def _outcome_memory(turn: OwnExchange, ended: str, score: float) -> NapCandidate
 
 
 def _place_of_ending(exchange: Exchange, ended: str) -> int:
-    """Return the place of the text with the end of *ended*; where none has it, the last place."""
+    """Return the place of the text that has the last sentence of *ended*, else the last place."""
     last = fold_words(sentences(ended)[-1][:QUOTED_CHARS])
     texts = exchange.texts[: -1 - _LATE_TEXTS : -1]
     return next((text.place for text in texts if last in fold_words(text.text)), exchange.end)
 
 
 def _answers(text: str, asked: AnsweredLines) -> bool:
-    """Return whether *text* settles what was *asked*: it agrees, or says which or what.
+    """Return whether *text* settles what was *asked*: it agrees, chooses or gives a value.
 
-    Leave to take the next step settles nothing, nor does an order of the minute.
+    Permission for the next step settles nothing, nor does an order to do something now.
     """
-    does = judge(text).act
-    is_any = not (only_names(text) or reports(spoken_form(text)) or settles_nothing(text, asked))
-    if does is Act.QUESTION or not is_any:
+    act = judge(text).act
+    is_empty = only_names(text) or reports(spoken_form(text)) or settles_nothing(text, asked)
+    if act is Act.QUESTION or is_empty:
         return False
-    if asked.is_marked:  # of questions to go on with, one is taken up
+    if asked.is_marked:  # picking a question to discuss next settles nothing
         return not takes_up(text) and not (only_picks(text) and asked.text.endswith("?"))
     if asked.is_denied or asks_leave(asked.text):
         return asked.is_denied
@@ -369,13 +383,14 @@ def _answers(text: str, asked: AnsweredLines) -> bool:
         is_order = judge(more).act is Act.REQUEST and _ADDS.match(more) is not None
         is_bare = len(more.split()) <= _BARE_WORDS and not (is_order and not POINTS.search(more))
         return is_bare or judge(more).act is not Act.REQUEST
-    if does is not Act.REQUEST:
+    if act is not Act.REQUEST:
         return asked.is_asked and (chooses(asked.text) or speaks_of(text, asked.text))
     is_bare = len(text.split()) <= _BARE_WORDS and POINTS.search(text) is not None
     return asked.is_asked and is_bare and chooses(asked.text) and not is_bare_step(text)
 
 
 def _append_exchange(first: Exchange, later: Exchange) -> None:
+    """Add what the agent did in *later* to *first*."""
     first.texts += later.texts
     first.runs += later.runs
     first.end = later.end

@@ -1,8 +1,7 @@
-"""A session in a few lines: what was asked and done, what went wrong, how it ended, what is open.
+"""Write the digest of a session: what was asked and done, how it ended, what is open. Pure.
 
-Made to be the first thing that the next session of the same project is told. Each line
-is a field with a plain label, and a field that has nothing is left out; whoever writes
-it in other words writes the same fields. A function of the exchanges alone.
+The next session of the same project begins with it. Each line is a field with a label, and empty
+fields are left out. A language model that rewrites a digest writes the same fields.
 """
 
 from __future__ import annotations
@@ -62,10 +61,10 @@ FIELDS = (
     OPEN_FIELD,
     "Also asked",
 )
-"""What the words of an agent, or of a model that reads the session, may tell."""
+"""The labels that an agent, or a model that reads the session, may fill."""
 _LINES = (*FIELDS[:-2], USER_OPEN_FIELD, *FIELDS[-2:])
 _OF_ANY_TALK = frozenset({"Asked first", "Asked last", "Also asked", ENDED_FIELD})
-# Which fields go first when there is no room for all.
+# The fields that are dropped if there is no room for all, the least important first.
 _LEAST_FIRST = (
     "Also asked",
     "Addresses",
@@ -75,17 +74,17 @@ _LEAST_FIRST = (
     "Asked last",
 )
 
-_BETWEEN = "; "  # open points; a brief parts them there
-_POINT_SHARE = 3  # of the room of another field: a later brief tells what is open, and no more
+_BETWEEN = "; "  # between open points; a brief splits the field there
+_POINT_SHARE = 3  # an open point has this multiple of another field's room: later briefs use these
 _SAID_SHARE = 0.72
 _PIECE = re.compile(rf"[{SIGNS}]|[^\W{SIGNS}]+|[^\w\s]")
 _LEAVING = frozenset(("/exit", "/quit", "/clear", "/login", "/compact", "/model", "/resume"))
-_SUMMARY_WORDS_MIN = 6  # "Status: 200 OK" sums up nothing
-_RECENT = 3  # exchanges: an outcome so long before later work is not how the session ended
-_TALK_RECENT = 8  # the same in a talk without any work
-_ANSWER_CHARS = 300  # of one that is told as it stands
+_SUMMARY_WORDS_MIN = 6  # "Status: 200 OK" is no summary
+_RECENT = 3  # exchanges; an outcome longer before later work is not how the session ended
+_TALK_RECENT = 8  # the same for a session without tool calls
+_ANSWER_CHARS = 300  # a shorter answer is quoted verbatim
 _STEMS_MIN = 2
-# "That is done" says nothing.
+# Words without content: "That is done".
 _LITTLE = re.compile(
     r"\b(?:that|this|it|is|are|now|done|added|noted|saved|updated|written|good|fine|right|correct)\b",
     re.IGNORECASE,
@@ -94,13 +93,11 @@ _REFUSES = re.compile(r"\W*(?:not|never|nicht|pas|nada)\b", re.IGNORECASE)
 
 
 def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) -> str:
-    """Return the digest of a session, "" for one of which only a single request is known.
+    """Return the digest of a session, "" if it would have only a single request.
 
-    *exchanges* are those of ``turns``: what a command expands to belongs to it.
-    A question alone would be found by whoever asks it again, and answers nothing; several that were
-    answered tell what the session was about. No message is repeated that one of the session's
-    *memories* has, but how the first begins.
-    At most DIGEST_TOKENS_MAX tokens, by four characters to a token and by word pieces.
+    A lone question would match whoever asks it again, and answers nothing. *exchanges* are those of
+    the turns (``compose.turns``). A message that is in one of *memories* is not repeated, except
+    the beginning of the first. At most DIGEST_TOKENS_MAX tokens (:func:`tokens`).
     """
     memories = tuple(memories)
     worked = without_small_talk(exchanges, memories)
@@ -125,31 +122,33 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
 
 
 def _is_talk(requests: Sequence[str], exchanges: Sequence[Exchange]) -> bool:
-    """Return whether something came of a session without any work.
+    """Return whether a session without tool calls is worth a digest.
 
-    That is an outcome that is worth it, or answers to several requests; the same asked again, in
-    more words, or in a word ("and now?") is one.
+    It is with an outcome that is worth a memory, or with answers to several different requests: a
+    repeated or extended request is the same one.
     """
     asked = [exchange for exchange in exchanges if exchange.user]
     if not asked or _last_summary(asked[-1]) or _worth_outcome(asked, ""):
         return bool(asked)
     first, *others = map(content_words, requests)
-    is_again = all(first <= each or each <= first for each in others)
-    return not is_again and any(exchange.texts for exchange in asked)
+    is_repeated = all(first <= other or other <= first for other in others)
+    return not is_repeated and any(exchange.texts for exchange in asked)
 
 
 def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
-    """Return how a session ended and what it *left* open, apart by who says so.
+    """Return the fields of how a session ended and of what is open, by the user and by others.
 
-    What is open stands there in any case, for a later brief reads it there. A sentence that says
-    no more than that is not told of the end, nor an agent's that repeats a point of the user.
+    The open points are always whole, because later briefs read them. Sentences of the end, and
+    points of others, that only repeat them are left out.
     """
     own = [point.text for point in left if point.by_user]
     own_words = list(map(content_words, own))
     others = [
         point.text
         for point in left
-        if not (point.by_user or any(_covers(its, content_words(point.text)) for its in own_words))
+        if not (
+            point.by_user or any(_covers(title, content_words(point.text)) for title in own_words)
+        )
     ]
     titles = [content_words(title) for title in (*own, *others)]
     every = frozenset(word for title in titles for word in title)
@@ -158,7 +157,8 @@ def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
         for sentence in sentences(ended)
         if not _covers(every, content_words(sentence))
         and not (
-            LABEL.match(sentence) and any(_covers(content_words(sentence), its) for its in titles)
+            LABEL.match(sentence)
+            and any(_covers(content_words(sentence), title) for title in titles)
         )
     ]
     open_fields = {USER_OPEN_FIELD: _join_points(own), OPEN_FIELD: _join_points(others)}
@@ -166,20 +166,20 @@ def _ending_fields(ended: str, left: Sequence[OpenPoint]) -> dict[str, str]:
 
 
 def _join_points(points: Iterable[str]) -> str:
-    """Return *points* as a field, whose semicolons part them: a point has none of its own."""
-    return _BETWEEN.join(" ".join(each.split()).replace(_BETWEEN, ", ") for each in points)
+    """Return *points* separated by semicolons; those within a point become commas."""
+    return _BETWEEN.join(" ".join(point.split()).replace(_BETWEEN, ", ") for point in points)
 
 
 def _covers(terms: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether the words of one text say what the *other* does."""
+    """Return whether *terms* has nearly all words of *other*, and *other* is not empty."""
     return bool(other) and len(terms & other) >= _SAID_SHARE * len(other)
 
 
 def _fit(fields: dict[str, str]) -> str:
-    """Return the fields as lines that are no longer than a digest may be.
+    """Return the fields as lines within DIGEST_TOKENS_MAX.
 
-    Those that matter least are left out where there is no room for them; where there is none for
-    the others, they are told in fewer words: no open point is lost.
+    The least important fields are dropped first. If the others are still too long, each is cut, and
+    each open point by itself, so that none is lost.
     """
     left = fields | dict.fromkeys(_LEAST_FIRST, "")
     for name in reversed(_LEAST_FIRST):
@@ -194,7 +194,10 @@ def _fit(fields: dict[str, str]) -> str:
 
 
 def _shorten(fields: dict[str, str], room: int) -> dict[str, str]:
-    """Return *fields* with *room* characters for each that is always told, more for open points."""
+    """Return *fields* with those that are always kept cut to *room* characters.
+
+    An open point has _POINT_SHARE times as much.
+    """
     phrases = {name: cut(fields[name], room) for name in ("Asked first", ENDED_FIELD)}
     points = {
         name: _BETWEEN.join(
@@ -206,13 +209,13 @@ def _shorten(fields: dict[str, str], room: int) -> dict[str, str]:
 
 
 def _lines(fields: dict[str, str]) -> str:
-    """Return a line for each field: no text within one begins a line, as a label does."""
+    """Return a line for each field that is not empty; line breaks within a field become spaces."""
     texts = {label: " ".join(fields[label].split()) for label in _LINES}
     return "\n".join(f"{label}: {text}" for label, text in texts.items() if text)
 
 
 def tokens(text: str) -> int:
-    """Return how many tokens *text* has at most, by its characters and by its word pieces.
+    """Return an upper estimate of the tokens of *text*, by its characters and its word pieces.
 
     >>> tokens("go test ./..."), tokens("手引きを読む"), tokens("")
     (7, 6, 0)
@@ -225,11 +228,11 @@ def tokens(text: str) -> int:
 
 
 def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
-    """Yield what the user asked for in each message that asks for something."""
+    """Yield the request in each message of the user, without thanks, approvals and farewells."""
     for exchange in exchanges:
         own = words(exchange.user)
         if own.command:
-            # One after which the agent did nothing was for the assistant's own program.
+            # A command that the agent did not react to was for the program itself.
             if own.command.split()[0] not in _LEAVING and (exchange.texts or exchange.runs):
                 yield own.command[:_REQUEST_CHARS]
             continue
@@ -249,10 +252,10 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
 def _split_requests(
     requests: Sequence[str], memories: Iterable[NapMemory]
 ) -> tuple[str, list[str], str]:
-    """Return the first of *requests*, those between, and the last, without what *memories* have.
+    """Return the first of *requests*, those between, and the last, without those in *memories*.
 
-    Of a first one that they have only the beginning, which tells what the session was about, and
-    the next. Of one that was cut the last sentence need only begin like theirs.
+    If the first one is in a memory, it is shortened to its beginning and joined with the next: it
+    says what the session was about.
     """
     known = {
         letters(sentence)
@@ -263,7 +266,7 @@ def _split_requests(
     }
     first, *between = requests
     last = between.pop() if between else ""
-    between = [each for each in between if not _is_known(each, known)]
+    between = [request for request in between if not _is_known(request, known)]
     if _is_known(first, known):
         first = DIGEST_JOINT.join([cut(first, _MORE_CHARS), *between[:1]])
         del between[:1]
@@ -271,42 +274,45 @@ def _split_requests(
 
 
 def _is_known(request: str, known: Collection[str]) -> bool:
+    """Return whether all sentences of *request* are *known*; one that was cut, by its beginning."""
     *first, last = map(letters, sentences(request) or [request])
-    is_begun = request.endswith("…") and any(each.startswith(last) for each in known)
-    return (is_begun or last in known) and all(each in known for each in first)
+    is_cut = request.endswith("…") and any(sentence.startswith(last) for sentence in known)
+    return (is_cut or last in known) and all(sentence in known for sentence in first)
 
 
 def _more_requests(between: Sequence[str]) -> list[str]:
-    """Return the last few requests that stand *between* the first and the last one."""
-    more = [each for each in dict.fromkeys(between) if len(each.split()) >= _MORE_WORDS_MIN]
-    return [cut(each, _MORE_CHARS) for each in more[-_MORE_MAX:]]
+    """Return the last few distinct requests *between* the first and the last one, shortened."""
+    distinct = dict.fromkeys(between)
+    long = [request for request in distinct if len(request.split()) >= _MORE_WORDS_MIN]
+    return [cut(request, _MORE_CHARS) for request in long[-_MORE_MAX:]]
 
 
 def _is_empty(text: str) -> bool:
-    """Return whether *text* only agrees ("ok commit"), thanks or takes leave."""
-    rest = drop_farewells(text)
-    is_step = approves(rest) and len(rest.split()) <= _AGREES_WORDS
-    return not rest or is_step or acknowledges(rest)
+    """Return whether *text* only agrees ("ok commit"), thanks or says goodbye."""
+    content = drop_farewells(text)
+    is_step = approves(content) and len(content.split()) <= _AGREES_WORDS
+    return not content or is_step or acknowledges(content)
 
 
 def _first_line(text: str) -> str:
+    """Return the first line of *text* that begins with a letter or digit, "" without one."""
     return next((line for line in map(str.strip, text.splitlines()) if line[:1].isalnum()), "")
 
 
 def _title(text: str) -> str:
-    """Return the first heading of what the user pasted."""
+    """Return the first Markdown heading of *text*, "" without one."""
     heading = re.search(r"^#{1,3} (\S.{0,200})$", text, re.MULTILINE)
     return heading[1].strip() if heading else ""
 
 
 def _last_outcome(exchanges: Sequence[Exchange]) -> str:
-    """Return how the session ended: what the last answer to a real request says.
+    """Return how the session ended, by the answer to its last request, "" if unknown.
 
-    A short answer is told in its own words, and where it says nothing, nothing is: what was said
-    before was of another request. Of a longer one its outcome is told, or the last that is worth
-    it. Thanks and leave are no requests; an agent that sums up even then says itself how it ended.
+    A summary in the agent's last words comes first. A short answer is quoted; without content, the
+    result is "", because earlier answers are about other requests. A longer answer gives its
+    outcome, or else the last one that is worth a memory. Thanks and farewells are no requests.
     """
-    asked = [each for each in exchanges if each.user]
+    asked = [exchange for exchange in exchanges if exchange.user]
     if asked and (summary := _last_summary(asked[-1])):
         return summary
     following = ""
@@ -321,9 +327,10 @@ def _last_outcome(exchanges: Sequence[Exchange]) -> str:
 
 
 def _is_over(exchange: Exchange) -> bool:
-    """Return whether *exchange* is of no request, or of one that nobody answered.
+    """Return whether *exchange* has no request, or one that nobody answered.
 
-    After a mere yes the agent may work.
+    With tool calls it counts as a request, unless it closes the session and edits nothing: after a
+    mere "yes" the agent may work.
     """
     if not exchange.runs:
         own = " ".join(words(exchange.user).paragraphs)
@@ -332,22 +339,24 @@ def _is_over(exchange: Exchange) -> bool:
 
 
 def _plain_answer(text: str) -> str:
-    """Return what a short answer states, "" where that is little or the middle of a quotation."""
-    statement = " ".join(each.text for each in prose_sentences(text) if each.text[-1:] != "?")
+    """Return the statements of a short answer, "" without content or within a quotation."""
+    statement = " ".join(
+        sentence.text for sentence in prose_sentences(text) if sentence.text[-1:] != "?"
+    )
     is_whole = statement.count('"') % 2 == 0
     stems = content_stems(_LITTLE.sub(" ", statement))
     return statement if is_whole and len(stems) >= _STEMS_MIN else ""
 
 
 def _worth_outcome(asked: Sequence[Exchange], following: str) -> str:
-    """Return the last outcome of *asked* that is worth it, without one the last of all.
+    """Return the last outcome of *asked* that is worth a memory, else the last one.
 
-    Where work followed for more than _RECENT exchanges, of which less is told, that is how it
-    ended. A talk without any work did not end with what was said so long before.
+    A later outcome of work wins if more than _RECENT exchanges are between. Without tool calls,
+    only the last _TALK_RECENT exchanges count.
     """
     last, worked = "", ""
     worked_at = 0
-    is_talk = not any(each.runs for each in asked)
+    is_talk = not any(exchange.runs for exchange in asked)
     for at, exchange in enumerate(reversed(asked)):
         if is_talk and at > _TALK_RECENT:
             return last
@@ -364,7 +373,7 @@ def _worth_outcome(asked: Sequence[Exchange], following: str) -> str:
 
 
 def _last_summary(exchange: Exchange) -> str:
-    """Return the sentence in which the agent sums up in its last words, "" without one."""
+    """Return the sentence after a label such as "Status:" in the agent's last text, "" if none."""
     text = exchange.texts[-1].text if exchange.texts else ""
     for line in text.splitlines():
         for sentence in sentences(line):

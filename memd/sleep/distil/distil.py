@@ -1,8 +1,8 @@
-"""What a nap remembers of a session by itself: a few whole memories, and a digest.
+"""Distil the messages of a session into memories and a digest.
 
-Pure, and a function of the messages alone: the same messages give the same memories, and
-a longer session gives the same ones for what it had before, wherever they are told apart
-by their *slot*.
+Steps: split the messages into exchanges, collect candidates, drop those that a model finds not
+worth keeping, select the best, and append the digest. Pure: the same messages give the same
+memories, and a longer session keeps the slots of those of its beginning.
 """
 
 from __future__ import annotations
@@ -37,29 +37,32 @@ from memd.sleep.distil.user.acts import judge_sentence
 from memd.sleep.distil.user.corrected import with_corrections
 from memd.sleep.transcript.messages import Message
 
-_READ_ONCE = (judge_sentence, sentences, spoken_form, tellable_sentences, things, words)
-"""What keeps what it read of a text, as several ask for it; until the nap is over."""
+_CACHED = (judge_sentence, sentences, spoken_form, tellable_sentences, things, words)
+"""Functions that cache their result, because several modules read the same text.
+
+Their caches are cleared after each session, so that they keep no text of it.
+"""
 
 
 class ReadTurn(NamedTuple):
-    """A turn and what of it a model may judge."""
+    """A turn, and its sentences that a model may judge."""
 
     turn: OwnExchange
     sentences: list[str]
-    """Those of the user."""
+    """The user's sentences."""
     statements: list[list[RatedSentence]]
-    """Those of each text of the agent, rated by rule."""
+    """The sentences of each text of the agent, scored by rule."""
 
 
 class ReadSession(NamedTuple):
-    """The messages of a session, read as its turns."""
+    """The messages of a session, and its turns."""
 
     messages: Sequence[Message]
     turns: Sequence[ReadTurn]
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> ReadSession:
-        """Read *messages*."""
+        """Split *messages* into turns."""
         read = [
             ReadTurn(turn, sentences_to_judge(turn.fresh), statements(turn.exchange))
             for turn in turns(split_exchanges(messages))
@@ -67,22 +70,25 @@ class ReadSession(NamedTuple):
         return cls(messages, read)
 
     def sentences(self) -> list[list[str]]:
-        """Return those that a model may judge: of each turn the user's, then each text's.
+        """Return the sentences that a model may judge: of each turn the user's, then each text's.
 
-        A full stop at the end of a message tells nothing, and one in two has none.
+        The full stop at the end of a message is dropped: half of the messages have none, so it
+        must not change the result.
         """
         return [
-            each
+            texts
             for turn in self.turns
-            for each in (
+            for texts in (
                 without_last_stop(turn.sentences),
                 *([line.text for _, line in lines] for lines in turn.statements),
             )
         ]
 
     def agent_places(self) -> frozenset[int]:
-        """Return the places of the agent's texts among :meth:`sentences`."""
-        by_agent = chain.from_iterable((False, *(True for _ in t.statements)) for t in self.turns)
+        """Return the indexes of the agent's texts among :meth:`sentences`."""
+        by_agent = chain.from_iterable(
+            (False, *(True for _ in turn.statements)) for turn in self.turns
+        )
         return frozenset(at for at, is_agent in enumerate(by_agent) if is_agent)
 
 
@@ -91,17 +97,18 @@ def distil(
 ) -> tuple[NapMemory, ...]:
     """Return the memories of *session*, in the order of their messages, the digest last.
 
-    *logits* are what a model tells of its sentences; without them the rules decide alone.
+    *logits* are a model's output for ``session.sentences()``, in the same order; without them the
+    rules decide alone. Raises ValueError for logits of other messages.
 
     >>> session = ReadSession.of([{"role": "user", "content": "We never push."}])
-    >>> [each.kind.value for each in distil(session)]
+    >>> [memory.kind.value for memory in distil(session)]
     ['preference']
     """
     try:
         return _distil(session, logits)
     finally:
-        for reader in _READ_ONCE:
-            reader.cache_clear()
+        for cached in _CACHED:
+            cached.cache_clear()
 
 
 def _distil(
@@ -112,24 +119,26 @@ def _distil(
     if logits:
         judged = judged_sentences(exchanges, candidates)
         candidates = [
-            each._replace(
-                memory=each.memory._replace(is_everywhere=holds_everywhere(each.memory, own))
+            candidate._replace(
+                memory=candidate.memory._replace(
+                    is_everywhere=holds_everywhere(candidate.memory, own)
+                )
             )
-            for each, own in zip(candidates, judged, strict=True)
-            if is_worth_keeping(each, own)
+            for candidate, own in zip(candidates, judged, strict=True)
+            if is_worth_keeping(candidate, own)
         ]
     candidates = with_corrections(exchanges, candidates)
     memories = select_candidates(candidates, session.messages)
-    return (*memories, *_digest([each.exchange for each in exchanges], memories))
+    return (*memories, *_digest([turn.exchange for turn in exchanges], memories))
 
 
 def weighed_turns(
     session: ReadSession, logits: Sequence[Sequence[SentenceLogits]]
 ) -> Sequence[OwnExchange]:
-    """Return the turns of *session* with what the *logits* say of the sentences of each."""
+    """Return the turns of *session* with the worth of each sentence by the *logits*, if any."""
     if not logits:
-        return [each.turn for each in session.turns]
-    if len(logits) != sum(1 + len(each.statements) for each in session.turns):
+        return [read.turn for read in session.turns]
+    if len(logits) != sum(1 + len(read.statements) for read in session.turns):
         raise ValueError("the logits are of other messages")
     weighed: list[OwnExchange] = []
     begin = 0
@@ -145,39 +154,38 @@ def weighed_turns(
 
 
 def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
-    """Return everything in *exchanges* that could be remembered."""
-    whole = [each.exchange for each in exchanges]
-    beside = (
-        fixes(whole),
-        environment(whole),
-        reports(whole),
-        listed_rules(exchanges),
-    )
-    return [*compose_memories(exchanges), *chain.from_iterable(beside)]
+    """Return all candidates for memories in *exchanges*."""
+    whole = [turn.exchange for turn in exchanges]
+    return [
+        *compose_memories(exchanges),
+        *fixes(whole),
+        *environment(whole),
+        *reports(whole),
+        *listed_rules(exchanges),
+    ]
 
 
 def judged_sentences(
     turns: Sequence[OwnExchange], candidates: Sequence[NapCandidate]
 ) -> list[JudgedSentences]:
-    """Return, for each of *candidates*, the judged sentences of its turn, one of *turns*."""
+    """Return, for each of *candidates*, the judged sentences of the turn that it begins in."""
     begins = [turn.exchange.place for turn in turns]
     judged = [JudgedSentences.of(turn.exchange, turn.worths) for turn in turns]
-    places = (each.memory.places[0] for each in candidates)
+    places = (candidate.memory.places[0] for candidate in candidates)
     return [judged[max(bisect(begins, place) - 1, 0)] for place in places]
 
 
 def whole_digest(messages: Sequence[Message]) -> str:
-    """Return the digest of *messages* by rule, with those that memories would have."""
-    return digest([each.turn.exchange for each in ReadSession.of(messages).turns])
+    """Return the digest of *messages* by rule, including messages that become memories."""
+    return digest([read.turn.exchange for read in ReadSession.of(messages).turns])
 
 
-def _digest(
-    split_exchanges: Sequence[Exchange], memories: Sequence[NapMemory]
-) -> Iterator[NapMemory]:
-    """Yield the digest of a session, nothing for one of which it would only say what was asked.
+def _digest(exchanges: Sequence[Exchange], memories: Sequence[NapMemory]) -> Iterator[NapMemory]:
+    """Yield the digest of a session, nothing if it would only repeat the requests.
 
-    It has the words of the user, of the agent and of memd; of what a tool printed paths alone.
+    It has words of the user, the agent and memd, but of the output of tools only paths. So its
+    origin is the assistant.
     """
-    if text := digest(split_exchanges, memories):
-        places = (split_exchanges[0].place, split_exchanges[-1].end)
+    if text := digest(exchanges, memories):
+        places = (exchanges[0].place, exchanges[-1].end)
         yield NapMemory(text, NapKind.DIGEST, places, "digest", Origin.ASSISTANT)

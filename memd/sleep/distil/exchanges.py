@@ -1,8 +1,7 @@
-"""A session as its exchanges: what the user wrote, and what the agent did until they wrote again.
+"""Split a session into exchanges: a message of the user and the agent's work after it. Pure.
 
-The unit in which a session is remembered: a short answer is understood only with
-what it answers, an error only with what cured it, and both stand close together.
-``Candidate`` is what a nap may remember of it, and how much that is worth. Pure.
+Memories are made of exchanges, because a short answer needs the question before it, and an error
+the fix after it. ``NapMemory`` is a memory of a session, ``NapCandidate`` one with its score.
 """
 
 from __future__ import annotations
@@ -26,18 +25,19 @@ from memd.sleep.transcript.messages import Message
 from memd.text.alternations import Phrases
 
 BEFORE_TEXTS = 3
+"""The number of the agent's texts before a message that it may answer."""
 _INSTRUCTING_ROLES = frozenset({"system", "developer"})
-# How Claude Code answers a call in the user's name that never ran.
+# Claude Code's result of a call that the user refused, so it never ran.
 _NEVER_RAN = Phrases(
     r"The user doesn't want to (?:proceed with this tool use|take this action)"
     r"|Permission to use \S{1,80}(?: with command .{1,2000}?)? has been denied"
     r"|Claude requested permissions? to ",
     re.DOTALL,
 )
-_PRIVATE_CHARS = 2000  # what is longer was not typed
+_PRIVATE_CHARS = 2000  # the beginning of a message; a longer one was pasted
 _EXIT_CODE = "Exit code"
 _EXIT_CHARS = 300
-# How programs end what a command printed: "[exit code 2]".
+# A line that programs add below the output of a command: "[exit code 2]".
 _EXIT_BELOW = re.compile(
     r"(?:[\[(]|(?:^|\n)[^\w\n\"']{0,3})exit[ _]?code\W{1,3}(\d{1,10})\W{0,3}$", re.IGNORECASE
 )
@@ -46,16 +46,16 @@ _EXIT_FIELD = re.compile(r"""["']exit_?code["']:\s?-?(\d{1,10})""", re.IGNORECAS
 
 
 PLAN_SLOT = "-plan"
-"""How the slot of a plan that the user pasted ends."""
+"""The suffix of the slot of a plan that the user pasted."""
 NOTHING_JUDGED: Mapping[str, float] = MappingProxyType({})
 
 
 class AgentText(NamedTuple):
-    """A text of the agent, and the place of its message in the list.
+    """A text of the agent, and the *place* of its message in the list.
 
-    *worths* are the log-odds of its sentences that they are worth telling, by their texts; a
-    sentence that no model judged has none. *in_memory* is what each adds to the worth of a memory;
-    those that are *plain* are worth one whatever it is.
+    *worths* are the log-odds that a sentence is part of an outcome, by its text, for those that a
+    model judged. *in_memory* is what each adds to the worth of a memory. A memory with a *plain*
+    sentence is always worth keeping.
     """
 
     place: int
@@ -66,11 +66,10 @@ class AgentText(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One call of a tool and its answer, None while there is none.
+    """One call of a tool; *result* is the text of its answer, None without one.
 
-    *given* is what it was called with: an object, or the text that the program sent; None where
-    the user refused the call, which did nothing. Whether it failed stands at the head of *result*
-    where the program tells it elsewhere: "Exit code 1".
+    *given* are the arguments: an object, or text; None if the user refused the call. The result
+    begins with "Exit code N" if the program recorded the failure in any other way.
     """
 
     place: int
@@ -82,10 +81,11 @@ class Run(NamedTuple):
 
 @dataclass(slots=True)
 class Exchange:
-    """One message of the user up to the next; *place* and *end* are its first and last message.
+    """A message of the user and what follows up to the next.
 
-    *before* are the last texts that the agent wrote before it, oldest first, and *previous* is what
-    the user wrote before these. What stands before the first message of the user has the *user* "".
+    *place* and *end* are the places of its first and last message. *before* are the agent's last
+    texts before it, oldest first, and *previous* is the place and text of the exchange before.
+    Messages before the first one of the user are an exchange with the *user* "".
     """
 
     place: int
@@ -98,10 +98,10 @@ class Exchange:
 
 
 def without_private(messages: Sequence[Message]) -> list[Message]:
-    """Return *messages* with those blank that somebody asked not to remember, in the same places.
+    """Return *messages*, those that the user asked not to remember without their content.
 
-    That is the message that asks it, the one before it where it says nothing else ("keep this
-    between us"), and all that an agent answered to either.
+    Blank are the message that asks for it, the one before if it says nothing else ("keep this
+    between us"), and the agent's answers to both. Places do not change.
     """
     own: list[int] = []
     private: set[int] = set()
@@ -124,40 +124,41 @@ def without_private(messages: Sequence[Message]) -> list[Message]:
 def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
     """Return the exchanges of *messages* in order.
 
-    The summary of an earlier nap, what a program instructs its model with, and what an agent
-    only thought ("The user wants to ...") are in none.
+    Summaries of earlier naps, system messages, and thoughts of the agent ("The user wants to ...")
+    are skipped.
 
-    >>> [each.user for each in split_exchanges([{"role": "user", "content": "use tabs"}])]
+    >>> [exchange.user for exchange in split_exchanges([{"role": "user", "content": "use tabs"}])]
     ['use tabs']
     """
-    made: list[Exchange] = []
-    lately: deque[AgentText] = deque(maxlen=BEFORE_TEXTS)
+    exchanges: list[Exchange] = []
+    recent: deque[AgentText] = deque(maxlen=BEFORE_TEXTS)
     for place, message in enumerate(messages):
         now = parse_turn(message)
         if now.text.startswith(HEADER) or now.role in _INSTRUCTING_ROLES:
             continue
         by_user = now.role in USER_ROLES and bool(now.text.strip())
-        if by_user or not made:
-            previous = (made[-1].place, made[-1].user) if made else (0, "")
-            made.append(
-                Exchange(place, now.text if by_user else "", tuple(lately), previous=previous)
+        if by_user or not exchanges:
+            previous = (exchanges[-1].place, exchanges[-1].user) if exchanges else (0, "")
+            exchanges.append(
+                Exchange(place, now.text if by_user else "", tuple(recent), previous=previous)
             )
-        current = made[-1]
+        current = exchanges[-1]
         current.end = place
         if not by_user and now.text.strip() and not THOUGHT.match(now.text):
-            lately.append(AgentText(place, now.text))
-            current.texts.append(lately[-1])
+            recent.append(AgentText(place, now.text))
+            current.texts.append(recent[-1])
         for call, texts in zip(now.calls, call_arguments(message), strict=False):
             current.runs.append(Run(place, call.id, call.name, texts))
         for result in now.results:
             _attach_result(current.runs, result, place)
-    return tuple(made)
+    return tuple(exchanges)
 
 
 def _attach_result(runs: list[Run], result: ToolResult, place: int) -> None:
-    """Give *result* to the run that it answers; what was called before the exchange is its own.
+    """Set *result* in the run that it answers, or append a run for a call before the exchange.
 
-    An id is that of the nearest call (``pair_results``); without one the first open run counts.
+    An id matches the latest such call (``pair_results``); without an id it is the first run that
+    has no result.
     """
     for at in reversed(range(len(runs))) if result.id else range(len(runs)):
         if runs[at].result is None and (not result.id or runs[at].call_id == result.id):
@@ -168,7 +169,7 @@ def _attach_result(runs: list[Run], result: ToolResult, place: int) -> None:
 
 
 def _result_text(result: ToolResult) -> str:
-    r"""Return the text of *result* below its exit code, which programs tell in their own ways.
+    r"""Return the text of *result*, below a line "Exit code 0" or "1" if the outcome is recorded.
 
     >>> _result_text(ToolResult("", "Bash", "no route to host\n[exit code 2]"))
     'Exit code 1\nno route to host\n[exit code 2]'
@@ -180,7 +181,7 @@ def _result_text(result: ToolResult) -> str:
 
 
 def _tells_failure(text: str) -> bool | None:
-    """Return whether the exit code at the end of *text*, or in its fields, is none but 0."""
+    """Return whether the exit code in the last line or in a field is not 0, None without a code."""
     head, tail = text[:_EXIT_CHARS].lstrip(), text[-_EXIT_CHARS:].rstrip()
     code = _EXIT_BELOW.search(tail)
     if code is None and head.startswith("{"):
@@ -189,7 +190,7 @@ def _tells_failure(text: str) -> bool | None:
 
 
 class NapKind(StrEnum):
-    """What a memory of a nap is; also its tag."""
+    """The kind of a nap's memory; also its tag."""
 
     DECISION = "decision"
     CORRECTION = "correction"
@@ -205,17 +206,16 @@ USERS_KINDS = frozenset(
     {NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE, NapKind.CONSTRAINT}
     | {NapKind.ENVIRONMENT}
 )
-"""What users tell; an environment is also what tools show."""
+"""The kinds of memories in users' words; an environment may also come from tools."""
 
 
 class NapMemory(NamedTuple):
     """One memory of a session.
 
-    *places* are the messages it is made of, the one it is about first. *slot* names what
-    it is about within the session: a later nap that says something else of the same slot
-    replaces it. *origin* is that of the least trusted of its words. *gone* are the runners
-    of commands that the session showed to be no more. *is_everywhere* says that it holds in
-    whatever project.
+    *places* are the messages that it is made of, the main one first. *slot* is its subject within
+    the session: another text of a later nap in the same slot replaces it. *origin* is that of the
+    least trusted part of the text. *gone* are runners of commands that no longer exist.
+    *is_everywhere*: it holds in every project.
     """
 
     text: str
@@ -228,16 +228,16 @@ class NapMemory(NamedTuple):
 
     @property
     def users_words(self) -> str:
-        """What of the text the user said, "" where it may be the agent's."""
+        """The part of the text that the user said, "" if all of it may be the agent's."""
         if self.origin is Origin.PERSON:
             return self.text
         return user_part(self.text) if is_answer(self.text) else ""
 
 
 class NapCandidate(NamedTuple):
-    """A memory and its *score*, 0 to 1: the best ones of a stretch of the session are kept.
+    """A memory and its *score*, 0 to 1: of each stretch of the session the best are kept.
 
-    *fills* says that it takes only room which others leave, *by_model* that no rule speaks for it.
+    *fills*: it only takes room that others leave. *by_model*: only the model accepted it, no rule.
     """
 
     memory: NapMemory

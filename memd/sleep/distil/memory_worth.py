@@ -1,7 +1,7 @@
-"""How much a memory is worth that is composed of judged sentences, and how far it holds.
+"""Decide whether a composed memory is worth keeping, and whether it holds in every project. Pure.
 
-What is composed of sentences is weighed once more as a whole (docs/decisions/0284): by what the
-rules said of it, and what the model told of its sentences (``speech``). Pure.
+A memory that is composed of sentences is judged as a whole (docs/decisions/0284), by the score of
+the rules and the model's results for its sentences (``speech``).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from memd.text.words import sentences
 T = TypeVar("T")
 
 AGENT_MEMORY_WORTH, USER_MEMORY_WORTH = 0.0, -0.25
-"""The log-odds from which a memory of the agent's words, and of the user's, is worth keeping."""
+"""The least log-odds of a memory worth keeping: one of the agent's words, one of the user's."""
 EVERYWHERE: Mapping[NapKind, float] = MappingProxyType(
     {NapKind.PREFERENCE: 1.0, NapKind.ENVIRONMENT: 2.0}
 )
-"""The log-odds from which a memory is told in other projects, too (docs/decisions/0323)."""
-_EVERYWHERE_CHARS = 200
-_NO_WISH = -2.5  # its log-odds below which only a word sounds like one: "I'm eating fish, no meat"
+"""The least log-odds of a memory that holds in every project, by kind (docs/decisions/0323)."""
+_EVERYWHERE_CHARS = 200  # a longer memory also tells of its project
+_NO_WISH = -2.5  # with lower log-odds only its words resemble a wish: "I'm eating fish, no meat"
 _PRIVATE = Phrases(
     r"\b(?:doctors?|physician|hospital|clinic|surgery|therap(?:y|ist)|diagnos\w+|pregnan\w+"
     r"|medicines?"
@@ -48,25 +48,25 @@ _PRIVATE = Phrases(
     r"|i earn|owe|tablets?|pills?|drops|blood|depress(?:ed|ion)|cancer|diabet\w+|salary|debts?"
     r"|divorce\w*)\b"
 )
-"""Whoever is told so in one project need not tell it in all. How somebody reads and writes ("I'm
-colour blind") is of use in each."""
-# What a wish names that only one project has: a macro, a file, a path, an address.
+"""Health and money: mentioned in one project, they stay there. How the user reads and writes ("I'm
+colour blind") is useful in each."""
+# Names that belong to one project: a macro, a file, a path, an address.
 _NAMES_HERE = Phrases(
     r"\\[a-z]{2,}|(?<![\w/])(?:~|\.{1,2})?/\w[\w./-]+|\b\w+/\w+/\w+|https?://"
     r"|\b[\w-]+\.(?:py|tsx|jsx|rs|rb|md|sh|json|ya?ml|toml|html|css|tex|sql|txt|env|lock)\b"
 )
-# For whose sake somebody wishes it, if not for their own: "my supervisor hates them".
+# Another person whose wish it is: "my supervisor hates them".
 _FOR_OTHERS = Phrases(
     r"\b(?:my|our|the) (?:supervisor|professor|teacher|boss|manager|lead|client|customer|editor"
     r"|reviewer|publisher|company|agency|team|school|university|journal)s?\b"
 )
-# One text that is to be written, and how: "invitation text, short, funny, no rhymes".
+# An order for a single text: "invitation text, short, funny, no rhymes".
 _ONE_TEXT = Phrases(
     r"^\W*(?:(?:ok|and|also|now|next|then)\W+)*(?:an? |the |one )?(?:\w+ ){0,2}"
     r"(?:text|letter|e?mail|post|speech|poem|card|toast|invitation|caption|headline|title|tweet"
     r"|announcement|summary|bio|cv|essay|story|song)(?: (?:for|to|about|of) [^,:]{2,40})?[,:] "
 )
-# A sum, an hour or a day, which is of one thing and not of how somebody wants the work done.
+# A sum, an hour or a day: it belongs to one matter, and is no general way to work.
 _VALUE = Phrases(
     r"[\u00a3\u20ac$]\s?\d|\b\d+(?:[.,:]\d+)* ?(?:pounds?|euros?|dollars?|quid|[\u00a3\u20ac$%]"
     r"|hours?|hrs?|h"
@@ -75,7 +75,7 @@ _VALUE = Phrases(
     r"|july|august"
     r"|september|october|november|december)\b"
 )
-# Said to hold wherever somebody works: "rule for all: drafts only".
+# Explicitly for all projects: "rule for all: drafts only".
 _FOR_ALL = Phrases(
     r"\brules? for (?:all|everything|every one|everyone)\b|\b(?:in|for|across) (?:all|every"
     r"|any)(?: of)?"
@@ -83,26 +83,26 @@ _FOR_ALL = Phrases(
     r"|conversations?"
     r"|assistants?)\b"
 )
-_SENTENCE_MAX = 3.0  # of the worth of a sentence as a sign of its memory
+_SENTENCE_MAX = 3.0  # bounds the worth of a sentence as a feature of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
-_PLAIN_WISH = 0.65  # the score of two signs
+_PLAIN_WISH = 0.65  # the score of a wish with two signs by rule
 _FIRM_ANSWER = 0.8  # "no, never retry refunds"
-# From which scores of the rules and log-odds of the model on a decision or correction is plain.
+# A decision or correction is plain with one of these: least score by rule, least log-odds.
 _PLAIN = ((WORTH, 2.0), (0.65, LIFTED), (0.75, 0.0), (STANDING, -inf))
 
 
 class JudgedSentences(NamedTuple):
-    """The sentences of a turn that a model judged, by their letters."""
+    """The sentences of a turn that a model judged, by their ``letters``."""
 
     users: Mapping[str, SentenceWorth]
     agents: Mapping[str, tuple[float, float]]
-    """The same, and what each adds to the worth of its memory."""
+    """The agent's: the log-odds of each, and what it adds to the worth of its memory."""
     plain: frozenset[str] = frozenset()
-    """Those of the agent that plainly tell what is worth it."""
+    """The agent's sentences whose memory is always worth keeping."""
 
     @classmethod
     def of(cls, exchange: Exchange, worths: Mapping[str, SentenceWorth]) -> JudgedSentences:
-        """Return those of *exchange*; *worths* are the ones of the user's sentences."""
+        """Return the judged sentences of *exchange*; *worths* are those of the user's sentences."""
         return cls(
             {letters(text): worth for text, worth in worths.items()},
             {
@@ -110,22 +110,23 @@ class JudgedSentences(NamedTuple):
                 for text in exchange.texts
                 for sentence, worth in text.worths.items()
             },
-            frozenset(letters(each) for text in exchange.texts for each in text.plain),
+            frozenset(letters(sentence) for text in exchange.texts for sentence in text.plain),
         )
 
 
 def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
-    """Return whether a memory composed of *judged* sentences is worth keeping.
+    """Return whether a candidate composed of *judged* sentences is worth keeping.
 
-    Always are commands, the user's words with what came of them, what they say plainly, what harms
-    somebody, and the sections of a page: no sentence of theirs is judged, and they only fill.
+    Kept without the model: commands and sections of a page (whose sentences nothing judges), the
+    user's words with an outcome, their plain decisions, corrections and wishes, what harms
+    somebody, and words in another language.
     """
     memory, head = candidate.memory, sentence_head()
     if is_always_kept(memory):
         return True
     if is_by_agent(memory):
         text = letters(memory.text)
-        if any(each in text for each in judged.plain):
+        if any(sentence in text for sentence in judged.plain):
             return True
         of_agent = agent_memory_signs(memory, judged)
         return weigh_signs(head.agent_memory_signs, of_agent) >= AGENT_MEMORY_WORTH
@@ -137,18 +138,18 @@ def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
 
 
 def is_always_kept(memory: NapMemory) -> bool:
-    """Return whether *memory* is kept whatever a model tells of its sentences."""
+    """Return whether *memory* is kept regardless of the model."""
     if OUTCOME_PART in memory.text or memory.slot.startswith((COMMANDS_SLOT, PAGE_SLOT)):
         return True
     return memory.origin is Origin.PERSON and any(map(tells_harm, sentences(memory.text)))
 
 
 def _is_plain(candidate: NapCandidate, best: float) -> bool:
-    """Return whether the user's words say plainly what they wish, decide or correct.
+    """Return whether the user's words are plainly a wish, a decision or a correction.
 
-    That they wish it two signs of the rules say; the rest the rules and the model together, which
-    found its sentences worth *best* at most, of what stands alone. "No, it is 5433" is plain with
-    what it denies, or where the model says so.
+    A wish is plain with two signs by rule; a decision or correction by rule and model together.
+    *best* is the greatest log-odds of its sentences. A denial ("No, it is 5433") is plain with the
+    text that it denies, or if the model accepts it.
     """
     memory, score = candidate.memory, candidate.score
     own, is_answer, _ = memory.text.partition(ANSWER_PART)
@@ -166,13 +167,13 @@ def _is_plain(candidate: NapCandidate, best: float) -> bool:
 
 
 def is_by_agent(memory: NapMemory) -> bool:
-    """Return whether *memory* has no words of the user, but the agent's or a tool's."""
+    """Return whether *memory* has only words of the agent or of a tool."""
     is_own = memory.kind in {NapKind.OUTCOME, NapKind.FIX}
     return is_own or memory.slot.startswith(ENVIRONMENT_SLOT)
 
 
 def agent_memory_signs(memory: NapMemory, judged: JudgedSentences) -> Iterator[tuple[str, float]]:
-    """Yield the signs of a memory in the words of the agent or of a tool, by name."""
+    """Yield the features of a memory in the words of the agent or of a tool: name and value."""
     known = _find(memory.text, judged.agents)
     yield "bias", 1.0
     yield "environment", float(memory.slot.startswith(ENVIRONMENT_SLOT))
@@ -187,12 +188,12 @@ def agent_memory_signs(memory: NapMemory, judged: JudgedSentences) -> Iterator[t
 def user_memory_signs(
     candidate: NapCandidate, judged: JudgedSentences
 ) -> Iterator[tuple[str, float]]:
-    """Yield the signs of a memory in the user's words of which nothing is told that came of it."""
+    """Yield the features of a memory in the user's words without an outcome: name and value."""
     own, _, answered = candidate.memory.text.partition(ANSWER_PART)
     yield "bias", 1.0
     yield "score", candidate.score
     known = _find(own.removeprefix("User: "), judged.users)
-    yield "best", _clip([each.worth for each in known])
+    yield "best", _clip([sentence.worth for sentence in known])
     yield "question", float("?" in own)
     yield "plan", float(candidate.memory.slot.endswith(PLAN_SLOT))
     yield "answer", float(bool(answered))
@@ -200,39 +201,39 @@ def user_memory_signs(
 
 
 def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
-    """Return whether *memory* is a wish of the user, or of them, and holds in whatever project.
+    """Return whether *memory* is a wish of, or a fact about, the user that holds in every project.
 
-    Of a wish its sentences that are wishes decide, all together. A long message tells more than
-    that, and what speaks of "this repo", of a thing that only a project has, of what somebody else
-    wants, of one text, of a sum or a day, or of somebody's health or money, holds there alone.
+    The mean of its sentences decides, of a wish only of those that are wishes. Excluded are long
+    messages, and text about this project, another person's wish, a single text, a sum or day, a
+    postponed step, or somebody's health or money.
     """
-    bar = EVERYWHERE.get(memory.kind)
+    log_odds_min = EVERYWHERE.get(memory.kind)
     if memory.kind in _WISHES and _FOR_ALL.search(memory.text):
         return memory.origin is Origin.PERSON
-    if bar is None or memory.origin is not Origin.PERSON:
+    if log_odds_min is None or memory.origin is not Origin.PERSON:
         return False
-    places = (_NAMES_HERE, _FOR_OTHERS, _ONE_TEXT, _VALUE)
-    is_here = any(place.search(memory.text) for place in places) or is_of_project(memory.text)
-    is_here = is_here or any(map(defers, sentences(memory.text)))  # a step of another day
-    if is_here or len(memory.text) > _EVERYWHERE_CHARS:
+    local = (_NAMES_HERE, _FOR_OTHERS, _ONE_TEXT, _VALUE)
+    is_local = any(pattern.search(memory.text) for pattern in local) or is_of_project(memory.text)
+    is_local = is_local or any(map(defers, sentences(memory.text)))
+    if is_local or len(memory.text) > _EVERYWHERE_CHARS:
         return False
     if memory.kind is NapKind.ENVIRONMENT and _PRIVATE.search(memory.text):
         return False
     known = _find(memory.text, judged.users)
     if memory.kind is NapKind.PREFERENCE and known:
-        wishes = [each for each in known if each.wish >= WISH_KEPT]
-        known = wishes or [max(known)]  # by their worth
+        wishes = [sentence for sentence in known if sentence.wish >= WISH_KEPT]
+        known = wishes or [max(known)]  # the one of greatest worth, its first field
         if known[0].wish < _NO_WISH:
             return False
-    return bool(known) and fmean(each.everywhere for each in known) >= bar
+    return bool(known) and fmean(sentence.everywhere for sentence in known) >= log_odds_min
 
 
 def _clip(worths: Sequence[float]) -> float:
-    """Return the greatest of some worths as a sign, 0 where there is none."""
+    """Return the greatest of *worths* within ±_SENTENCE_MAX, 0 if there are none."""
     return min(max(max(worths, default=0.0), -_SENTENCE_MAX), _SENTENCE_MAX)
 
 
 def _find(text: str, judged: Mapping[str, T]) -> list[T]:
-    """Return what was told of those sentences of *text* that were judged."""
-    parts = (letters(each) for line in text.split("\n") for each in sentences(line))
-    return [judged[letters] for letters in parts if letters in judged]
+    """Return the results for those sentences of *text* that were judged."""
+    keys = (letters(sentence) for line in text.split("\n") for sentence in sentences(line))
+    return [judged[key] for key in keys if key in judged]

@@ -1,8 +1,7 @@
-"""What of the user's words in one message is worth keeping, line by line. Pure.
+"""Select the lines of a user's message that are worth keeping. Pure.
 
-What a command expands to holds rules of the person who wrote it, too. The orders of it are
-for the day; "we never ..." and the list of what is to be paid attention to hold whenever
-the command is typed.
+The text that a command expands to is read, too: its orders are for the moment, but "we never ..."
+and a list of points to pay attention to hold whenever the command is typed.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ from memd.text.alternations import Phrases
 from memd.text.words import sentences
 
 PASSAGE_CHARS = 800
-"""The user's own words in one memory; what is longer becomes a second one."""
+"""The most characters of the user's words in one memory; longer text becomes several."""
 JudgePart = Callable[[str], Judgement]
 MENTIONED_PLAIN = -3.5
-"""The log-odds of plainly stating what lasts below which a statement said beside ("fyi") is of the
-moment: "the bus leaves at 7:10" has -1, "the build is green" -5."""
+"""A mentioned statement ("fyi ...") with lower log-odds of being a lasting fact is temporary: "the
+bus leaves at 7:10" has -1, "the build is green" -5."""
 _ASKED_FOR = frozenset({Act.REQUEST, Act.QUESTION, Act.APPROVAL, Act.TASK})
 _RULE = Judgement(Act.PREFERENCE, STANDING)
 _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
@@ -48,14 +47,14 @@ _ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
 RULES_CHARS_MAX = 600
 _TEMPLATE_SCORE, _PLANNED = 0.7, 0.65
 _POINTS_MIN = 3
-_TELLING_WORDS = 3  # fewer without a verb tell nothing; "squash merges only" does
-_WHOLE_CHARS = 200  # of a line that is kept as it is, unless it tells a fact
-# What says little without the sentence before it, and what gives its reason.
-_LEANS = Phrases(
+_TELLING_WORDS = 3  # fewer without a verb state nothing; "squash merges only" does
+_WHOLE_CHARS = 200  # a line of at most this length is kept whole, unless it states a fact
+# A sentence that needs the one before it: "It runs on port 80", "And they must be signed".
+_REFERS_BACK = Phrases(
     r"\W*(?:(?:and|but|so|also|then|instead|or|not|no|yes)\W+)*"
     r"(?:it|that|this|these|those|they|them|he|she|there|here|both|each|same|such|one)\b"
 )
-# "no, nuno picks us up", and not "no tests in the pipeline".
+# A denial, "no, nuno picks us up", as opposed to "no tests in the pipeline".
 _DENIES = re.compile(
     r"\W*(?:no|nope|nein|non|não|nee)(?:\s*[,.!;:\u2026-]|\s+(?:wait|it|that|this|i|we)(?:'?s)?\b)",
     re.IGNORECASE,
@@ -74,20 +73,20 @@ _HEED = Phrases(
 
 
 class UserPassage(NamedTuple):
-    """Some of the user's words in one message that belong together."""
+    """A part of the user's words in one message, and its judgement."""
 
     text: str
     judged: Judgement
 
 
 def find_passages(
-    own: Words, worths: Mapping[str, SentenceWorth], *, stopped: bool, is_told: bool
+    own: Words, worths: Mapping[str, SentenceWorth], *, stopped: bool, has_outcome: bool
 ) -> list[UserPassage]:
-    """Return what of *own* is worth keeping, in texts of at most PASSAGE_CHARS characters.
+    """Return the passages of *own* that are worth keeping, each in PASSAGE_CHARS characters.
 
-    *worths* are what a model told of its sentences. *stopped* says that the agent had just been
-    interrupted, *is_told* that what came of the message is a memory by itself: then no line is
-    kept that only asks for a piece of work.
+    *worths* are a model's results for the sentences. *stopped*: the user interrupted the agent just
+    before. *has_outcome*: the outcome of the message is a memory, so lines that only ask for work
+    are dropped.
     """
     passages: list[UserPassage] = []
     above = ""
@@ -95,7 +94,7 @@ def find_passages(
         judge_part = partial(_judge_part, worths=worths, stopped=stopped, asked=own.asked)
         lines = _judge_lines(paragraph, above, judge_part)
         above = lines[-1][0]
-        for piece in _pieces(lines, judge_part, is_told=is_told):
+        for piece in _pieces(lines, judge_part, has_outcome=has_outcome):
             last = passages[-1] if passages else None
             if last and len(last.text) + len(piece.text) < PASSAGE_CHARS:
                 best = max(last.judged, piece.judged, key=lambda judged: judged.score)
@@ -106,34 +105,34 @@ def find_passages(
 
 
 def without_asking(own: Words) -> Words:
-    """Return *own* without the words that ask to remember what it says, and what that is.
+    """Return *own* without phrases such as "remember that", and with *asked*: the texts after them.
 
-    An order or a question is none of it, though somebody says "don't forget" with it.
+    Orders and questions are no texts to remember, even after "don't forget".
     """
 
-    def is_told(text: str) -> bool:
+    def is_statement(text: str) -> bool:
         return judge_sentence(text).act not in _ASKED_FOR
 
     lines = [(paragraph, line) for paragraph in own.paragraphs for line in paragraph.split("\n")]
     parts = [sentences(line) for _, line in lines]
-    asked = iter(find_asked(list(chain.from_iterable(parts)), is_told))
-    by_line = [list(islice(asked, len(each))) for each in parts]
-    kept = {each.text: each.is_firm for each in chain.from_iterable(by_line) if each.is_kept}
-    if not kept:
+    asked = iter(find_asked(list(chain.from_iterable(parts)), is_statement))
+    by_line = [list(islice(asked, len(line_parts))) for line_parts in parts]
+    to_keep = {part.text: part.is_firm for part in chain.from_iterable(by_line) if part.is_kept}
+    if not to_keep:
         return own
-    texts = iter(" ".join(each.text for each in line if each.text) for line in by_line)
+    texts = iter(" ".join(part.text for part in line if part.text) for line in by_line)
     paragraphs = (
         "\n".join(filter(None, islice(texts, paragraph.count("\n") + 1)))
         for paragraph in own.paragraphs
     )
-    return own._replace(paragraphs=tuple(filter(None, paragraphs)), asked=kept)
+    return own._replace(paragraphs=tuple(filter(None, paragraphs)), asked=to_keep)
 
 
 def _judge_asked(text: str, worths: Mapping[str, SentenceWorth], *, is_firm: bool) -> Judgement:
-    """Return what a sentence does that somebody asks to remember: a fact, unless anything says so.
+    """Return the judgement of a sentence that the user asks to remember.
 
-    A wish it is too where the model takes it rather for one. What is only mentioned (not *is_firm*)
-    is none where the model takes it for one of the moment.
+    It is a fact, unless the rules or the model find another act. A text that is only mentioned (not
+    *is_firm*) is judged as usual if the model finds it temporary.
     """
     judged = judge_sentence(text)
     if judged.score >= WORTH:
@@ -151,10 +150,10 @@ def _judge_asked(text: str, worths: Mapping[str, SentenceWorth], *, is_firm: boo
 def _judge_part(
     text: str, *, worths: Mapping[str, SentenceWorth], stopped: bool, asked: Mapping[str, bool]
 ) -> Judgement:
-    """Return what a line or a sentence does; it is *asked* to remember some.
+    """Return the judgement of a line or sentence; *asked* are the texts to remember.
 
-    What is a wish by what somebody says of themselves alone ("I'm a developer in Ghent"), and by
-    the model is plainly told and not wished, is a fact.
+    A wish that only describes the user ("I'm a developer in Ghent") is a fact if the model finds
+    that it states one plainly.
     """
     if own := [part for part in sentences(text) if part in asked]:
         return _judge_asked(own[0], worths, is_firm=asked[own[0]])
@@ -165,17 +164,17 @@ def _judge_part(
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if judged.act is not Act.PREFERENCE or not known:
         return judged
-    plainest = max(known, key=lambda each: each.plain)
-    is_told = plainest.act is Act.ENVIRONMENT and plainest.plain >= PLAIN_KEPT
-    is_fact = is_told and all(each.wish < WISH_KEPT for each in known)
+    plainest = max(known, key=lambda worth: worth.plain)
+    is_fact = plainest.act is Act.ENVIRONMENT and plainest.plain >= PLAIN_KEPT
+    is_fact = is_fact and all(worth.wish < WISH_KEPT for worth in known)
     is_fact = is_fact and all(map(only_tells_of_oneself, sentences(text)))
     return judged._replace(act=Act.ENVIRONMENT) if is_fact else judged
 
 
 def _judge_lines(paragraph: str, above: str, judge_part: JudgePart) -> list[tuple[str, Judgement]]:
-    """Return the lines of *paragraph*, below the line *above*, each with what it does.
+    """Return the lines of *paragraph*, each with its judgement; *above* is the line before it.
 
-    What is listed below an order to write rules down is a rule, whatever it says.
+    Items below an order to write rules down are rules, whatever their words.
     """
     lines: list[tuple[str, Judgement]] = []
     is_rule = writes_rules(above)
@@ -187,11 +186,12 @@ def _judge_lines(paragraph: str, above: str, judge_part: JudgePart) -> list[tupl
 
 
 def _pieces(
-    lines: Sequence[tuple[str, Judgement]], judge_part: JudgePart, *, is_told: bool
+    lines: Sequence[tuple[str, Judgement]], judge_part: JudgePart, *, has_outcome: bool
 ) -> Iterator[UserPassage]:
-    """Yield what of the *lines* of a paragraph is worth keeping; a lead only with its list."""
+    """Yield the passages of a paragraph; a line with a colon is kept only with its list."""
     keeps = [
-        judged.score >= WORTH and not (is_told and judged.act is Act.TASK) for _, judged in lines
+        judged.score >= WORTH and not (has_outcome and judged.act is Act.TASK)
+        for _, judged in lines
     ]
     for at, (line, judged) in enumerate(lines):
         leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
@@ -209,11 +209,11 @@ def _pieces(
 def trim(
     line: str, judge_part: JudgePart = judge_sentence, *, whole_chars: int = _WHOLE_CHARS
 ) -> str:
-    """Return the sentences of a *line* that are worth keeping, with what they lean on.
+    """Return the sentences of a *line* that are worth keeping, and those that they refer to.
 
-    A wish at the end of a request is kept without the request, for it holds for others too, and so
-    is a fact. "…" stands for what is left out. A line of at most *whole_chars* stays whole; of a
-    short one all is kept that states something, for what changed is told in more than one sentence.
+    A wish or fact at the end of a request is kept without the request; "…" replaces omitted text.
+    A line of at most *whole_chars* characters is returned whole. Of a short line all statements are
+    kept, because a change is often described in several sentences.
 
     >>> request = "Add a page that lists every order of the last year and links each of them. " * 3
     >>> trim(request + "Always ask before you commit.")
@@ -228,26 +228,30 @@ def trim(
         return line
     judged = [judge_part(part) for part in parts]
     is_short = len(line) <= _WHOLE_CHARS
-    keeps = [each.score >= WORTH or (is_short and states(each)) for each in judged]
+    keeps = [one.score >= WORTH or (is_short and states(one)) for one in judged]
     for at, part in enumerate(parts):
-        leans = at and _LEANS.match(part)
-        if at and keeps[at] and (leans or _DENIES.match(part)):
+        refers_back = at and _REFERS_BACK.match(part)
+        if at and keeps[at] and (refers_back or _DENIES.match(part)):
             keeps[at - 1] = True
-        elif at and keeps[at - 1] and (_EXPLAINS.match(part) or (leans and _tells(judged[at]))):
+        elif (
+            at
+            and keeps[at - 1]
+            and (_EXPLAINS.match(part) or (refers_back and _is_statement(judged[at])))
+        ):
             keeps[at] = True
     runs = [
-        " ".join(part for _, part in run) if kept else "\u2026"
-        for kept, run in groupby(zip(keeps, parts, strict=True), key=itemgetter(0))
+        " ".join(part for _, part in run) if is_kept else "\u2026"
+        for is_kept, run in groupby(zip(keeps, parts, strict=True), key=itemgetter(0))
     ]
     return " ".join(runs) if any(keeps) else line
 
 
 def _only_names(short: str) -> bool:
-    """Return whether what is left of a line only names what the rest asks about: "release 0.6"."""
+    """Return whether a trimmed line only names the subject of the omitted text: "release 0.6"."""
     return len(short.strip(" \u2026").split()) < _TELLING_WORDS and not FINITE.search(short)
 
 
-def _tells(judged: Judgement) -> bool:
+def _is_statement(judged: Judgement) -> bool:
     """Return whether a sentence neither asks nor orders."""
     return judged.act not in {Act.QUESTION, Act.REQUEST}
 
@@ -265,7 +269,7 @@ def _split_line(line: str) -> Iterator[str]:
 
 
 def rules(command: str, template: Words, place: int, slot: str) -> Iterator[NapCandidate]:
-    """Yield the rules in what *command* expands to, the *template* of the message at *place*."""
+    """Yield the rules in *template*, the text of the *command* in the message at *place*."""
     texts = {
         "rules": " ".join(_standing_rules(template)),
         "list": _attention_list(command, template),
@@ -280,7 +284,7 @@ def rules(command: str, template: Words, place: int, slot: str) -> Iterator[NapC
 
 
 def plan_memory(plan: str, place: int, slot: str) -> Iterator[NapCandidate]:
-    """Yield the *plan* that was pasted to be carried out: its title and what it is about."""
+    """Yield the memory of a *plan* that the user pasted, nothing if it is ""."""
     if plan:
         text = cut(f"Plan: {plan.removeprefix('Plan: ')}", PASSAGE_CHARS)
         slot = f"{slot}{PLAN_SLOT}"
@@ -289,21 +293,22 @@ def plan_memory(plan: str, place: int, slot: str) -> Iterator[NapCandidate]:
 
 
 def _standing_rules(template: Words) -> Iterator[str]:
+    """Yield the sentences of *template* that hold beyond the current task."""
     for paragraph in template.paragraphs:
         for sentence in sentences(paragraph):
             judged = judge_sentence(sentence)
-            stands = judged.act is Act.PREFERENCE or _OURS.search(sentence)
-            is_told = judged.score >= WORTH and judged.act not in _LEFT_OUT
-            if stands and is_told and not _NOW.search(sentence):
+            is_standing = judged.act is Act.PREFERENCE or _OURS.search(sentence)
+            is_worth_it = judged.score >= WORTH and judged.act not in _LEFT_OUT
+            if is_standing and is_worth_it and not _NOW.search(sentence):
                 yield sentence
 
 
 def _attention_list(command: str, template: Words) -> str:
-    """Return what is to be paid attention to, "" where nothing is listed."""
+    """Return "COMMAND pays attention to: POINTS.", "" if *template* lists fewer than three."""
     lines = [line for paragraph in template.paragraphs for line in paragraph.split("\n")]
     for at, line in enumerate(lines):
         if _HEED.search(line):
-            points = [_ITEM.sub("", each) for each in takewhile(_ITEM.match, lines[at + 1 :])]
+            points = [_ITEM.sub("", item) for item in takewhile(_ITEM.match, lines[at + 1 :])]
             if len(points) >= _POINTS_MIN:
                 listed = "; ".join(point.rstrip(" .;") for point in points)
                 return f"{command.split(maxsplit=1)[0]} pays attention to: {listed}."

@@ -1,8 +1,7 @@
-"""Which of a session's candidates are kept: each thing once, the best of each stretch.
+"""Select the candidates that a session keeps: no duplicates, and the best of each stretch. Pure.
 
-A session is cut into stretches of the same length from its beginning, and each keeps
-at most so many memories. So what is kept of an earlier stretch stays the same however
-long the session becomes. Pure.
+A session is cut into stretches of equal length from its beginning, each of which keeps a bounded
+number of memories. So the selection of an early stretch does not change as the session grows.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from memd.text.words import sentences
 
 STRETCH_TOKENS = 30_000
 STRETCH_MEMORIES, SURE_MEMORIES = 12, 24
-"""So many of a stretch are kept, and so many where the user says in so many words that it lasts."""
+"""The memories that a stretch keeps, and the limit for what the user clearly states to last."""
 _STRETCH_CHARS = STRETCH_TOKENS * CHARS_PER_TOKEN
-_FILLED = 6  # of a stretch, up to which what only fills is kept
+_FILLED = 6  # memories of a stretch; with fewer, candidates that only fill are kept
 ALIKE = 0.72
-"""The share of words from which two memories say the same."""
-_REPEATED = 0.85  # of the words of a sentence of an outcome, and how many sentences back
+"""The share of common words from which two memories say the same."""
+_REPEATED = 0.85  # of a sentence's words are in one of the _REPEATED_BACK sentences before
 _REPEATED_BACK = 40
-_LEFT_CHARS_MIN = 60
-_OF_EARLIER = 0.6
+_LEFT_CHARS_MIN = 60  # of an outcome after its repeated sentences are cut
+_OF_EARLIER = 0.6  # of the earlier memory's words are in the one that takes it back
 _WORDS_MIN = 3
-_BACK_MAX = 200
+_BACK_MAX = 200  # a candidate is compared with this many before it
 _TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE})
 _THINKS_AGAIN = re.compile(
     r"\W*(?:(?:oh|ok(?:ay)?|sorry|and|but)\W+)*(?:wait|hm+|on second thoughts?)\b", re.IGNORECASE
@@ -50,18 +49,18 @@ _UNDONE = frozenset({NapKind.DECISION, NapKind.FIX, NapKind.OUTCOME})
 
 
 class _Entry(NamedTuple):
-    """A candidate, with what each later one is compared with."""
+    """A candidate with the values that later ones are compared with."""
 
     candidate: NapCandidate
     own: str
-    """The user's part."""
+    """The user's part of the text."""
     words: frozenset[str]
     users: frozenset[str]
-    """Those that the user wrote."""
+    """The words of the user's part."""
     answered: str
-    """What of the agent the user answers in it."""
+    """The agent's text that the user answers."""
     takes_back: bool
-    """Whether the user says in it that something is no more."""
+    """Whether the user says that something no longer holds."""
     end: WishEnd
 
     @classmethod
@@ -81,50 +80,49 @@ class _Entry(NamedTuple):
 def select_candidates(
     candidates: Sequence[NapCandidate], messages: Sequence[Message]
 ) -> tuple[NapMemory, ...]:
-    """Return what is kept of *candidates*, those of *messages*, in the order of their places.
+    """Return the memories to keep of *candidates*, in the order of their places.
 
-    What an earlier stretch has not used is room for the later ones; a session that has
-    just begun has a whole stretch's.
+    Room that earlier stretches leave is available to later ones. A session shorter than a stretch
+    has the room of a whole one.
     """
     chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
-    ordered = sorted(candidates, key=lambda each: each.memory.places[0])
+    ordered = sorted(candidates, key=lambda candidate: candidate.memory.places[0])
     for candidate in _deduplicate(list(_cut_repeated(ordered))):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
     kept: list[NapCandidate] = []
     room = 0
-    for stretch, each in by_stretch.items():
+    for stretch, members in by_stretch.items():
         length = min(max(chars[-1] / _STRETCH_CHARS, 1.0), stretch + 1)
         places = {_place_in_stretch(candidate) for candidate in kept if not candidate.fills}
-        used = min(len(places), room)  # what has more room takes none from later stretches
+        used = min(len(places), room)  # memories beyond the room take none from later stretches
         room = ceil(length * STRETCH_MEMORIES)
-        kept += _select_best(each, room - used)
+        kept += _select_best(members, room - used)
     return tuple(candidate.memory for candidate in kept)
 
 
 def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:
-    """Yield the *room* best of *candidates* in their order, the earlier of equals.
+    """Yield the *room* best of *candidates* in their order; of equal ones, the earlier.
 
-    What the user says for sure has more room, and what they ask to remember is kept whatever the
-    room. The commands, a line each, count as one. What only fills takes what the others leave of
-    one stretch, and nothing from later ones.
+    Clear statements of the user have more room, and what they ask to remember is always kept. All
+    commands count as one. Candidates that only fill come last, up to _FILLED in all.
     """
     ranked = sorted(range(len(candidates)), key=lambda at: (-candidates[at].score, at))
     best: list[int] = []
     used: set[str] = set()
-    for fills, most in ((False, room), (True, min(room, _FILLED))):
+    for fills, limit in ((False, room), (True, min(room, _FILLED))):
         for at in ranked:
             place = _place_in_stretch(candidates[at])
-            has_room = place in used or len(used) < most + _more_room(candidates[at])
+            has_room = place in used or len(used) < limit + _extra_room(candidates[at])
             if candidates[at].fills == fills and has_room:
                 used.add(place)
                 best.append(at)
     yield from (candidates[at] for at in sorted(best))
 
 
-def _more_room(candidate: NapCandidate) -> float:
-    """Return for how many memories beyond those of its stretch there is room for *candidate*."""
+def _extra_room(candidate: NapCandidate) -> float:
+    """Return by how many memories *candidate* may exceed the room of its stretch."""
     if candidate.score >= ASKED:
         return inf
     is_sure = candidate.score >= STANDING and candidate.memory.origin is Origin.PERSON
@@ -132,26 +130,26 @@ def _more_room(candidate: NapCandidate) -> float:
 
 
 def _place_in_stretch(candidate: NapCandidate) -> str:
+    """Return the slot that a candidate counts for: all commands share one."""
     slot = candidate.memory.slot
     return COMMANDS_SLOT if slot.startswith(COMMANDS_SLOT) else slot
 
 
 def _cut_repeated(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
-    """Yield *candidates*, an outcome without the sentences that outcomes shortly before it have.
+    """Yield *candidates*, outcomes without sentences of the outcomes shortly before.
 
-    An agent tells the same cause again with each attempt. Of what then says next to nothing
-    nothing is left.
+    An agent repeats the same cause with each attempt. An outcome with little text left is dropped.
     """
-    lately: deque[frozenset[str]] = deque(maxlen=_REPEATED_BACK)
+    recent: deque[frozenset[str]] = deque(maxlen=_REPEATED_BACK)
     for candidate in candidates:
         memory = candidate.memory
         if memory.kind is not NapKind.OUTCOME or memory.slot.startswith(SECTION_SLOTS):
             yield candidate
             continue
-        head, _, body = memory.text.rpartition("\n")  # an error that was shown stands above
+        head, _, body = memory.text.rpartition("\n")  # the head is an error that the user pasted
         parts = [(part, content_words(part)) for part in sentences(body)]
-        left = [part for part, words in parts if not _is_repeated(words, lately)]
-        lately.extend(words for _, words in parts)
+        left = [part for part, words in parts if not _is_repeated(words, recent)]
+        recent.extend(words for _, words in parts)
         if len(left) == len(parts):
             yield candidate
         elif len(short := " ".join(left)) >= _LEFT_CHARS_MIN:
@@ -159,38 +157,41 @@ def _cut_repeated(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
             yield candidate._replace(memory=memory._replace(text=text))
 
 
-def _is_repeated(words: frozenset[str], lately: Iterable[frozenset[str]]) -> bool:
-    """Return whether nearly all *words* of a sentence, but its numbers, are in one said before."""
-    mine = {word for word in words if not word.isdigit()}
-    return len(mine) > _WORDS_MIN and any(
-        len(mine & its) >= _REPEATED * len(mine) for its in lately
+def _is_repeated(words: frozenset[str], recent: Iterable[frozenset[str]]) -> bool:
+    """Return whether nearly all *words* of a sentence, except numbers, are in a *recent* one."""
+    plain = {word for word in words if not word.isdigit()}
+    return len(plain) > _WORDS_MIN and any(
+        len(plain & earlier) >= _REPEATED * len(plain) for earlier in recent
     )
 
 
 def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
-    """Return *candidates* without those that say it again, or that a later one takes back.
+    """Return *candidates* without repetitions and without those that a later one takes back.
 
-    The later one then has the earlier one's slot, and so its place in the store.
+    The later one gets the slot of the earlier one, so it replaces it in the store.
     """
     settled: list[_Entry] = []
     for candidate in candidates:
-        mine = _Entry.of(candidate)
-        lately = range(max(0, len(settled) - _BACK_MAX), len(settled))
-        back = [at for at in lately if _takes_back(mine, settled[at])]
-        alike = [at for at in lately if _is_alike(mine, settled[at])]
+        entry = _Entry.of(candidate)
+        recent = range(max(0, len(settled) - _BACK_MAX), len(settled))
+        back = [at for at in recent if _takes_back(entry, settled[at])]
+        alike = [at for at in recent if _is_alike(entry, settled[at])]
         if alike and not back and not _outranks(candidate.memory, settled[alike[0]].memory):
             continue
-        replaced = [at for at in back if _undoes(mine, settled[at])] or (back or alike)[:1]
+        replaced = [at for at in back if _undoes(entry, settled[at])] or (back or alike)[:1]
         if replaced:
             memory = candidate.memory._replace(slot=settled[replaced[0]].memory.slot)
-            mine = mine._replace(candidate=candidate._replace(memory=memory))
-        settled = [each for at, each in enumerate(settled) if at not in replaced]
-        settled.append(mine)
-    return [each.candidate for each in settled]
+            entry = entry._replace(candidate=candidate._replace(memory=memory))
+        settled = [earlier for at, earlier in enumerate(settled) if at not in replaced]
+        settled.append(entry)
+    return [entry.candidate for entry in settled]
 
 
 def _outranks(later: NapMemory, earlier: NapMemory) -> bool:
-    """Return whether *later* is the user's word where *earlier* was the agent's, or says more."""
+    """Return whether *later* replaces the similar memory *earlier*, instead of being dropped.
+
+    It does if it is in the user's words and *earlier* is not; of two outcomes, if it is longer.
+    """
     if NapKind.OUTCOME is later.kind is earlier.kind:
         return len(later.text) > len(earlier.text)
     if NapKind.OUTCOME is earlier.kind and later.kind in _TAKEN_BACK:
@@ -199,15 +200,15 @@ def _outranks(later: NapMemory, earlier: NapMemory) -> bool:
 
 
 def _is_alike(one: _Entry, other: _Entry) -> bool:
-    """Return whether two memories say the same; of two outcomes one may say more."""
-    shared, both = len(one.words & other.words), len(one.words | other.words)
+    """Return whether two memories say the same; of two outcomes, one may contain the other."""
+    shared, total = len(one.words & other.words), len(one.words | other.words)
     if NapKind.OUTCOME is one.memory.kind is other.memory.kind:
-        both = min(len(one.words), len(other.words))
-    return shared > ALIKE * max(1, both)
+        total = min(len(one.words), len(other.words))
+    return shared > ALIKE * max(1, total)
 
 
 def _takes_back(later: _Entry, earlier: _Entry) -> bool:
-    """Return whether the user says of what *earlier* says that it is no more."""
+    """Return whether the user says in *later* that *earlier* no longer holds."""
     if later.memory.origin is Origin.PERSON and moves(later.own, earlier.own):
         return True
     if _undoes(later, earlier) or later.end.ends(earlier.own) or _chooses_anew(later, earlier):
@@ -219,7 +220,7 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
 
 
 def _chooses_anew(later: _Entry, earlier: _Entry) -> bool:
-    """Return whether the user thinks again, and picks another of the same things of the agent."""
+    """Return whether the user reconsiders, and picks another option of the same answered text."""
     if not earlier.answered or later.answered != earlier.answered:
         return False
     if not (later.takes_back or _THINKS_AGAIN.match(later.own)):
@@ -230,5 +231,6 @@ def _chooses_anew(later: _Entry, earlier: _Entry) -> bool:
 
 
 def _undoes(later: _Entry, earlier: _Entry) -> bool:
-    is_any = later.memory.kind in _TAKEN_BACK and earlier.memory.kind in _UNDONE
-    return is_any and gives_up(later.own, earlier.memory.text)
+    """Return whether the user gives up in *later* the thing that *earlier* is about."""
+    is_possible = later.memory.kind in _TAKEN_BACK and earlier.memory.kind in _UNDONE
+    return is_possible and gives_up(later.own, earlier.memory.text)

@@ -1,11 +1,11 @@
-"""How much a sentence is worth remembering, by rule and by how it is said.
+"""Judge how much a sentence is worth remembering, by the rules and by a model. Pure.
 
-The rules (``acts`` for the user, ``outcomes`` for the agent) know words; the encoder knows the
-manner: a rule of how the work is done is told from an order of the minute, a finding from a plan,
-even where no word gives it away. Its numbers, added to signs that only a nap knows, lift what the
-rules do not see, and drop what one of their words let through (docs/decisions/0282, 0283). What is
-composed of sentences is weighed once more as a whole (``memory_worth``). Without a model the rules
-decide alone. Pure.
+The rules (``acts`` for the user, ``outcomes`` for the agent) recognise words. The model recognises
+the manner: it distinguishes a lasting rule from an order for the moment, or a finding from a plan,
+without a key word. Its log-odds, plus weighted features that only a nap knows (the position of the
+sentence, its act by rule), add sentences that the rules miss and drop some that they accept
+(docs/decisions/0282, 0283). Memories are judged again as a whole (``memory_worth``). Without a
+model the rules decide alone.
 """
 
 from __future__ import annotations
@@ -32,51 +32,54 @@ from memd.text.quotation import is_opinion, is_played
 from memd.text.words import sentences
 
 SENTENCES_MAX = 60
-"""So many of a message are judged by the model; who writes more pastes."""
+"""The number of sentences of a message that the model judges; a longer message was pasted."""
 LIFTED = 1.0
-"""The log-odds from which a sentence is worth it that the rules leave out."""
+"""The least log-odds of worth with which a sentence is kept that the rules reject."""
 PLAIN_KEPT, WISH_KEPT, LIFE_KEPT = 1.1, 0.75, 0.6
-"""Those of stating plainly what lasts, of being a wish, and of telling an event or a change of
-somebody's life, from which it is kept for sure."""
+"""The least log-odds with which a sentence is certainly kept: of a plain lasting fact, of a wish,
+and of an event or change in somebody's life."""
 WISH_WORTH = -4.7
-"""Those of worth below which nothing is a wish: "tell me a joke" sounds like one (-6.8)."""
+"""The least log-odds of worth of a wish: "tell me a joke" resembles one, but has -6.8."""
 SHORT_CHARS, SHORT_LIFT = 40, 0.05
-"""Each character fewer than so many adds so much to the log-odds of a plain statement. Few short
-sentences are plain, so the fit doubts all of them; those that sound plain mostly are (0308)."""
+"""Each character below SHORT_CHARS adds SHORT_LIFT to the log-odds of a plain fact. Few short
+sentences in the training data are plain, so the fit rates all of them too low (decision 0308)."""
 ANSWER_TOLD = 0.8
-"""Those of plainly telling what is worth it, from which a sentence of an agent's answer is told."""
+"""The least log-odds with which a sentence of the agent's answer is part of an outcome."""
 ANSWER_DROPPED = -1.5
-"""Those below which words that answer something are none by themselves."""
+"""With lower log-odds of worth, an answer of the user says nothing by its own words."""
 _DROPPED = -0.5
-"""Those of worth below which one is not worth it that the rules keep, if it is one of these acts.
-The rules know a correction better: its manner is that of a complaint. And a wish: a person who said
-"always" must not say it again, however short it was."""
+"""With lower log-odds of worth, a sentence is dropped that the rules keep, if its act is one of
+_DOUBTED. The rules recognise corrections better, whose manner is that of a complaint, and wishes:
+a person who said "always" must not have to repeat it."""
 _DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK, Act.ENVIRONMENT})
 _AT_ITS_WORD = frozenset({Act.PREFERENCE, Act.DECISION})
 _OPPOSED_PLAIN, _OPPOSED_WISH = 0.0, -1.5
-"""Those up to which one of these, in so many words, is of the moment where it points at a thing at
-hand: "always in the past tense in this chapter". Where it points at none it stands (0286)."""
+"""An explicit wish or decision (_AT_ITS_WORD) with lower log-odds is temporary if it refers to a
+thing at hand: "always in the past tense in this chapter" (decision 0286)."""
 _ASKED = frozenset({Act.REQUEST, Act.QUESTION})
 _OF_THE_MOMENT = (
     is_played,
     speaks_of_the_moment,
     lambda text: feels(spoken_form(text)),
 )
-_TOLD: Mapping[Act, float] = MappingProxyType({Act.ENVIRONMENT: 0.0, Act.CONSTRAINT: 2.0})
-"""By how much these are rather plainly told than wished, where both are sure."""
+_PLAIN_OVER_WISH: Mapping[Act, float] = MappingProxyType(
+    {Act.ENVIRONMENT: 0.0, Act.CONSTRAINT: 2.0}
+)
+"""How much the log-odds of a plain fact must exceed those of a wish, if both are certain."""
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
 _SCORE_MAX = 0.85
-_SILENT = 0.1  # what scores no more says nothing, or too few words
-_RATED_MIN, _RATED_MAX = -1.0, 3.0  # of a rule's score as a sign
+_SILENT = 0.1  # a sentence with at most this score says nothing, or is too short
+_RATED_MIN, _RATED_MAX = -1.0, 3.0  # bounds of a score by rule as a feature
 _DROPPED_SCORE = 0.3
 _ENDING_CHARS = 300
 
 
 class SentenceWorth(NamedTuple):
-    """The log-odds that a sentence is *worth* remembering, and what it does if it is.
+    """The model's log-odds for a sentence, and its most probable act.
 
-    *plain* are those that it plainly states what lasts, *wish* those that it says how somebody
-    wants the work done from now on, *everywhere* those that a wish holds in whatever project.
+    *worth*: it is worth remembering. *plain*: it plainly states a lasting fact. *wish*: it says how
+    the user wants the work done from now on. *everywhere*: it holds in every project. *life*: it
+    tells an event or a change in somebody's life. Instances are ordered by worth.
     """
 
     worth: float
@@ -88,7 +91,7 @@ class SentenceWorth(NamedTuple):
 
 
 def sentences_to_judge(own: Words) -> list[str]:
-    """Return the sentences of a message that are judged, none of what a program wrote."""
+    """Return the first SENTENCES_MAX sentences of a message, none of one that a program wrote."""
     paragraphs = () if own.is_brief else own.paragraphs
     lines = [line for paragraph in paragraphs for line in paragraph.split("\n")]
     return [sentence for line in lines for sentence in sentences(line)][:SENTENCES_MAX]
@@ -108,7 +111,8 @@ def weigh_sentences(
 ) -> dict[str, SentenceWorth]:
     """Return the worth of the sentences of the message number *turn*, by their texts.
 
-    *logits* are what the model told of each. What is not English it does not know.
+    *logits* are the model's output for each. The model only knows English: other sentences have no
+    worth.
     """
     worths: dict[str, SentenceWorth] = {}
     head = sentence_head()
@@ -119,7 +123,9 @@ def weigh_sentences(
         own = list(signs(text, judge_sentence(text, stopped=stopped), at, len(texts), turn))
         for name, value in own:
             weights = (*head.signs[name], *head.written_signs[name])
-            total = [sum_ + value * each for sum_, each in zip(total, weights, strict=True)]
+            total = [
+                log_odds + value * weight for log_odds, weight in zip(total, weights, strict=True)
+            ]
         worth, *kinds, plain, wish = total
         plain += SHORT_LIFT * max(0, SHORT_CHARS - len(text.rstrip(".! ")))
         best = max(range(len(kinds)), key=kinds.__getitem__)
@@ -130,7 +136,7 @@ def weigh_sentences(
 def signs(
     text: str, judged: Judgement, at: int, count: int, turn: int
 ) -> Iterator[tuple[str, float]]:
-    """Yield the signs of sentence number *at* of *count*, by name: its act, its place."""
+    """Yield the features of sentence number *at* of *count*, its act and position: name, value."""
     yield "bias", 1.0
     yield judged.act.value, 1.0
     yield "kept", float(judged.score >= WORTH)
@@ -142,17 +148,17 @@ def signs(
 
 
 def may_be_plain(judged: Judgement) -> bool:
-    """Return whether what a sentence does by rule leaves it open that it states what lasts."""
+    """Return whether a sentence may still state a lasting fact after its judgement by rule."""
     is_asked_or_agreed = judged.act in {Act.QUESTION, Act.APPROVAL}
     return _SILENT < judged.score < STANDING and not is_asked_or_agreed
 
 
 def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> Judgement:
-    """Return what a line or sentence does by rule (*judged*) and by the worth of its sentences.
+    """Return the judgement of a line by the rules (*judged*) and the worths of its sentences.
 
-    What harms somebody counts whatever either tells, then where a named thing is, unless something
-    else is asked beside it; then what the model takes for a wish, whatever the rules say. What
-    somebody thinks of the user is a fact at most.
+    In this order: what harms somebody is always a fact; so is the place of a named thing, unless
+    the line asks for something; a sentence of the moment is dropped; an opinion about the user is
+    at most a fact; all else is decided by the model's log-odds.
     """
     if any(map(tells_harm, sentences(text))):
         return Judgement(Act.ENVIRONMENT, STANDING)
@@ -162,10 +168,10 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
         return Judgement(Act.CORRECTION if corrects else Act.ENVIRONMENT, STANDING)
     parts = sentences(text)
     known = [worths[sentence] for sentence in parts if sentence in worths]
-    if len(parts) == 1 and any(one(text) for one in _OF_THE_MOMENT):
+    if len(parts) == 1 and any(is_momentary(text) for is_momentary in _OF_THE_MOMENT):
         return Judgement(Act.REQUEST, _DROPPED_SCORE)
     if len(parts) == 1 and is_opinion(text):
-        is_plain = any(each.plain >= PLAIN_KEPT for each in known)
+        is_plain = any(sentence.plain >= PLAIN_KEPT for sentence in known)
         return Judgement(Act.ENVIRONMENT, STANDING if is_plain else _DROPPED_SCORE)
     if known and _is_at_hand(text, judged, known):
         return Judgement(Act.REQUEST, _DROPPED_SCORE)
@@ -173,16 +179,19 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
 
 
 def _weigh_known(judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement:
-    """Return what a line or sentence does by rule and by the worths that are *known*."""
+    """Return the judgement of a line by the rules and the *known* worths of its sentences."""
     best = max(known)
-    plain, wish = max(each.plain for each in known), max(each.wish for each in known)
+    plain = max(sentence.plain for sentence in known)
+    wish = max(sentence.wish for sentence in known)
     if judged.score < STANDING and wish >= WISH_KEPT and best.worth >= WISH_WORTH:
-        is_told = plain > wish + _TOLD.get(best.act, inf)  # "My blood type is O negative"
-        return Judgement(best.act if is_told else Act.PREFERENCE, STANDING)
+        is_fact = plain > wish + _PLAIN_OVER_WISH.get(
+            best.act, inf
+        )  # "My blood type is O negative"
+        return Judgement(best.act if is_fact else Act.PREFERENCE, STANDING)
     if plain >= PLAIN_KEPT and may_be_plain(judged):
         return Judgement(_plain_act(judged, best), STANDING)
     is_open = judged.score < STANDING and judged.act is not Act.QUESTION
-    if is_open and max(each.life for each in known) >= LIFE_KEPT:
+    if is_open and max(sentence.life for sentence in known) >= LIFE_KEPT:
         return Judgement(Act.ENVIRONMENT if judged.score < WORTH else judged.act, STANDING)
     if judged.score < WORTH:
         score = min(WORTH + best.worth / 10, _SCORE_MAX)
@@ -192,19 +201,24 @@ def _weigh_known(judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement
 
 
 def _is_at_hand(text: str, judged: Judgement, known: Sequence[SentenceWorth]) -> bool:
-    """Return whether what a rule takes at its word is of one thing, and no number is for it."""
+    """Return whether a wish or decision is temporary: it refers to a thing at hand.
+
+    The rules are certain of its act, and the model rejects it.
+    """
     is_opposed = all(
-        each.plain < _OPPOSED_PLAIN and each.wish <= _OPPOSED_WISH and each.life < LIFE_KEPT
-        for each in known
+        sentence.plain < _OPPOSED_PLAIN
+        and sentence.wish <= _OPPOSED_WISH
+        and sentence.life < LIFE_KEPT
+        for sentence in known
     )
-    is_word = judged.score >= STANDING and judged.act in _AT_ITS_WORD
-    return is_word and is_opposed and points_at_hand(text)
+    is_explicit = judged.score >= STANDING and judged.act in _AT_ITS_WORD
+    return is_explicit and is_opposed and points_at_hand(text)
 
 
 def _plain_act(judged: Judgement, best: SentenceWorth) -> Act:
-    """Return what a plain statement does: by rule, or as the model has it.
+    """Return the act of a plain statement: that of the rules, or else of the model.
 
-    It corrects nothing, and is no wish that the model does not take for one.
+    The model's act is replaced by a fact if it is a correction, or a wish with low log-odds.
     """
     if judged.score >= WORTH and judged.act is not Act.TASK:
         return judged.act
@@ -213,7 +227,7 @@ def _plain_act(judged: Judgement, best: SentenceWorth) -> Act:
 
 
 def answers_nothing(worths: Mapping[str, SentenceWorth]) -> bool:
-    """Return whether a message that answers something by its own words says nothing with them."""
+    """Return whether the model finds none of the sentences of an answer worth remembering."""
     return bool(worths) and max(worths.values()).worth < ANSWER_DROPPED
 
 
@@ -222,10 +236,10 @@ def weigh_statements(
     rated: Sequence[Sequence[RatedSentence]],
     logits: Sequence[Sequence[SentenceLogits]],
 ) -> list[AgentText]:
-    """Return the *texts* of an exchange with the worths of the *rated* sentences of each.
+    """Return the *texts* of an exchange with the worths of their *rated* sentences.
 
-    *logits* are what the model told of these. Of an answer it also knows what is plainly told: that
-    is the last text, unless it announces the next step.
+    *logits* are the model's output for these. In the answer, which is the last text unless it
+    announces the next step, the model also finds plain findings.
     """
     head = sentence_head()
     answer_at = len(texts) - 1 if texts and not _announces(texts[-1].text) else None
@@ -246,17 +260,17 @@ def weigh_statements(
 
 
 def _announces(text: str) -> bool:
-    """Return whether *text* ends by saying what the agent does next."""
+    """Return whether the last sentence of *text* says what the agent does next."""
     last = prose.sentences(text[-_ENDING_CHARS:])[-1:]
-    return any(phrases.ANNOUNCES.match(each.text) for each in last)
+    return any(phrases.ANNOUNCES.match(sentence.text) for sentence in last)
 
 
 def statement_signs(
     score: float, text: str, at: int, count: int, *, is_last: bool
 ) -> Iterator[tuple[str, float]]:
-    """Yield the signs of sentence number *at* of *count* that are judged of a text, by name.
+    """Yield the features of the judged sentence number *at* of *count* in a text: name and value.
 
-    *score* is that of the rules, *is_last* says that no later text of the exchange is judged.
+    *score* is that of the rules; *is_last*: no later text of the exchange is judged.
     """
     yield "bias", 1.0
     yield "score", min(max(score, _RATED_MIN), _RATED_MAX)
@@ -267,5 +281,5 @@ def statement_signs(
 
 
 def weigh_signs(weights: Mapping[str, float], signs: Iterable[tuple[str, float]]) -> float:
-    """Return the sum of the *signs*, by name, each times its weight."""
+    """Return the sum of the values of *signs*, each times the weight of its name."""
     return sum(weights[name] * value for name, value in signs)

@@ -1,9 +1,8 @@
-"""Where things are and how they are run: commands that worked, ports, paths, variables. Pure.
+"""Extract a project's environment: commands that worked, ports, paths, variables. Pure.
 
-Two kinds of memory: the commands for each purpose (tests, builds, checks ...), and the
-agent's own sentences that say where something is or how it is set. A slot names what a
-memory is about, so that what a newer session says of the same thing takes its place, and
-of nothing else.
+There are two kinds of memory: the commands for each purpose (tests, builds, checks), and sentences
+of the agent that say where something is or how it is set. The slot names the subject, so a newer
+session replaces exactly the memory about the same thing.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from memd.sleep.distil.language.prose import sentences
 from memd.text.alternations import Phrases
 
 _WORDS_MIN, _WORDS_MAX = 5, 45
-_STRETCH_CHARS = 120_000  # thirty thousand tokens; one sentence is told of each
+_STRETCH_CHARS = 120_000  # about 30,000 tokens; each stretch has at most one sentence
 _SCORE_MIN = 0.54
 _SCORE_MAX = 0.7
-_WORTH_MIN = -2.0  # the log-odds from which a sentence is told, where a model judged it
+_WORTH_MIN = -2.0  # the least log-odds of a sentence that a model judged
 
-# What is worth naming, and how much each tells of a place or a setting.
+# Patterns of places and settings, each with what it adds to the score of a sentence.
 _PLACES = (
     (
         re.compile(
@@ -56,11 +55,11 @@ _PLACES = (
 )
 
 
-def _anywhere(*alternatives: str) -> Phrases:
+def _at_word_start(*alternatives: str) -> Phrases:
     return Phrases(rf"\b(?:{'|'.join(alternatives)})")
 
 
-_LIES = _anywhere(
+_SAYS_WHERE = _at_word_start(
     r"runs? (?:on|at|in|under)\b",
     r"running (?:on|at)\b",
     r"listens? on\b",
@@ -75,7 +74,7 @@ _LIES = _anywhere(
     r"|database|db) (?:is|are)\b",
     r"connects? to\b",
 )
-_CONCERNS = _anywhere(
+_SAYS_HOW_SET = _at_word_start(
     r"(?:written|set|read|configured|defined|created) (?:in|at|to|by|from|with|via|through)\b",
     r"(?:is|are) (?:called|named|in|at|under) ",
     r"stores? ",
@@ -87,7 +86,7 @@ _CONCERNS = _anywhere(
 _CODE_TALK = re.compile(
     r"\b(?:function|method|struct|class|field|parameter|argument|lines? \d+|constant|tests?)\b"
 )
-# What somebody is told to look at, and a guess: neither says where a thing is.
+# An instruction ("check", "go to") or a guess: neither states where a thing is.
 _ADVISES = Phrases(
     r"(?:^|[:.;\u2192] )(?:then |please )?(?:confirm|check|verify|make sure|ensure|go to|click)\b"
     r"|^(?:so )?either\b|\bor it (?:is|was)\b"
@@ -96,6 +95,8 @@ _PLANS = re.compile(r"(?:[A-Z][a-z]+ing|Either|Option)\b(?! (?:is|are|was|has|ru
 
 
 class _Statement(NamedTuple):
+    """A sentence of the agent about the place or setting of its *subject*."""
+
     text: str
     place: int
     score: float
@@ -103,17 +104,16 @@ class _Statement(NamedTuple):
 
 
 def environment(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
-    """Return what *exchanges* tell of where and how things run, in their order.
+    """Return the memories of the environment in *exchanges*, in order of their places.
 
-    At most one memory for each purpose of a command, and a sentence for each stretch of thirty
-    thousand tokens.
+    At most one for each purpose of a command, and one sentence for each 30,000 tokens.
     """
     candidates = [*_sentences(exchanges), *commands(exchanges)]
-    return sorted(candidates, key=lambda each: each.memory.places[0])
+    return sorted(candidates, key=lambda candidate: candidate.memory.places[0])
 
 
 def _sentences(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
-    """Yield the best sentence of each stretch; of one subject only the newest."""
+    """Yield the best sentence of each stretch, considering only the newest of each subject."""
     newest: dict[str, _Statement] = {}
     for statement in _statements(exchanges):
         newest[statement.subject] = statement
@@ -132,7 +132,7 @@ def _sentences(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
 
 
 def _stretches(exchanges: Sequence[Exchange]) -> dict[int, int]:
-    """Return of each text of the agent in which stretch of the session it stands."""
+    """Return the number of the stretch of each text of the agent, by its place."""
     chars = 0
     stretches: dict[int, int] = {}
     for exchange in exchanges:
@@ -144,6 +144,7 @@ def _stretches(exchanges: Sequence[Exchange]) -> dict[int, int]:
 
 
 def _statements(exchanges: Sequence[Exchange]) -> Iterator[_Statement]:
+    """Yield the agent's statements of places and settings, without a text that the user denies."""
     for exchange, after in zip_longest(exchanges, exchanges[1:]):
         texts = exchange.texts if exchange.user else []
         if texts and after and denies(after.user, texts[-1].text):
@@ -151,18 +152,25 @@ def _statements(exchanges: Sequence[Exchange]) -> Iterator[_Statement]:
         for agent_text in texts:
             for sentence in sentences(agent_text.text):
                 text = sentence.text
-                if not (_LIES.search(text) or _CONCERNS.search(text)):
+                if not (_SAYS_WHERE.search(text) or _SAYS_HOW_SET.search(text)):
                     continue
-                names = [(m[0], tells) for one, tells in _PLACES if (m := one.search(text))]
-                score = _score(text, sum(tells for _, tells in names)) if names else 0.0
+                names = [
+                    (match[0], weight)
+                    for pattern, weight in _PLACES
+                    if (match := pattern.search(text))
+                ]
+                score = _score(text, sum(weight for _, weight in names)) if names else 0.0
                 if score >= _SCORE_MIN and agent_text.worths.get(text, 0.0) >= _WORTH_MIN:
                     yield _Statement(
                         text, agent_text.place, score, names[0][0].strip(" .:,").casefold()
                     )
 
 
-def _score(text: str, tells: float) -> float:
-    """Return how much a sentence tells of a place or a setting, 0 for one that is not told."""
+def _score(text: str, names_weight: float) -> float:
+    """Return the score of a sentence as a statement of the environment, 0 to leave it out.
+
+    *names_weight* is the sum of the weights of the places and settings that it names.
+    """
     words = len(text.split())
     if not _WORDS_MIN <= words <= _WORDS_MAX or text.endswith(("?", ":")):
         return 0.0
@@ -172,9 +180,9 @@ def _score(text: str, tells: float) -> float:
         return 0.0
     return (
         0.3
-        + min(tells, 0.4)
-        + 0.15 * bool(_LIES.search(text))
-        + 0.05 * bool(_CONCERNS.search(text))
+        + min(names_weight, 0.4)
+        + 0.15 * bool(_SAYS_WHERE.search(text))
+        + 0.05 * bool(_SAYS_HOW_SET.search(text))
         - 0.2 * bool(phrases.POINTING.match(text))
         - 0.2 * bool(phrases.TASK.match(text))
         - 0.15 * bool(_CODE_TALK.search(text))

@@ -1,8 +1,8 @@
-"""What the user gives up for something else, and which earlier text is about it. Pure.
+"""Recognise sentences in which the user replaces one thing by another. Pure.
 
-"Scrap the cursor, we do offset pagination", "we replaced webpack with Vite", "Valkey replaces
-Redis": who says so names what is no more. The part of a page or of the code that is replaced in
-passing ("we replaced the icon with a star") is none.
+"Scrap the cursor, we do offset pagination", "we replaced webpack with Vite" and "Valkey replaces
+Redis" name something that is no longer used. Parts of a page or of the code do not count: "we
+replaced the icon with a star".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from memd.sleep.distil.language.signs import FIRST, POINTS
 from memd.text.alternations import Phrases
 from memd.text.words import sentences
 
-# What is given up for something else: "scrap the cursor, we do offset pagination after all".
+# What is given up: "cursor" in "scrap the cursor, we do offset pagination after all".
 _UNDONE = r"(?P<undone>[^\W_][\w.+#/-]*(?: [\w.+#/-]+){0,3}?)"
 _NOTED = r"\W*(?:(?:no|actually|fyi|note|btw|so|also|and|ok(?:ay)?)\b\W+)*"
 _PART = (
@@ -31,7 +31,7 @@ _UNDOES = (
         r"(?:\s*[,;:.\u2013\u2014-]+\s*|\s+and\s+)(?:(?:so|then|and|just|let's|please)\s+)*"
         r"(?P<we>we(?:'ll| will)?\s+|i(?:'ll| will)?\s+)?"
         r"(?:do|use|go (?:with|for|back to)|take|stick (?:with|to)|switch to)\b"
-        r"(?P<rest>[^.!?]*)"
+        r"(?P<clause>[^.!?]*)"
     ),
     Phrases(
         rf"\W*(?:\w+\W+){{0,4}}?(?P<firm>doch nicht) (?:den |die |das |mit )?{_UNDONE},? sondern\b"
@@ -40,7 +40,7 @@ _UNDOES = (
         rf"\W*(?:(?:den|die|das|also|ok)\W+)*{_UNDONE} (?:verwerfen|streichen|lassen|werfen) wir"
         r" (?P<firm>(?:jetzt |doch )*(?:wieder|doch|raus|weg|sein)\b)"
     ),
-    # What took its place: "we replaced webpack with Vite", "we renamed shopkit to storekit".
+    # The replacement follows: "we replaced webpack with Vite", "we renamed shopkit to storekit".
     Phrases(
         rf"{_NOTED}we(?:'ve| have)? (?:(?:now|just|finally) )?(?P<firm>(?:replaced|renamed"
         rf"|switched(?: over)? from|migrated from|moved from)) {_OF_OURS}{_UNDONE}"
@@ -56,30 +56,30 @@ _UNDOES = (
     ),
 )
 _FOLDED = re.compile(r"\w+")
-_BEGIN_CHARS = 60
+_BEGIN_CHARS = 60  # the beginning of a text, where a name is its subject
 _FIRM_END = re.compile(r"\b(?:after all|instead|again)\W*$", re.IGNORECASE)
 
 
 class Undone(NamedTuple):
-    """The *name* of what is given up; *is_firm* where it says so in so many words."""
+    """The *name* of what is given up; *is_firm* if the sentence says so unmistakably."""
 
     name: str
     is_firm: bool
 
 
 def find_undone(sentence: str) -> Undone | None:
-    """Return what *sentence* gives up for something else, None for any other.
+    """Return what *sentence* gives up for something else, None if it gives up nothing.
 
     >>> find_undone("So scrap the cursor, we do offset pagination after all")
     Undone(name='cursor', is_firm=True)
     >>> find_undone("drop the items table and create it again") is None
     True
     """
-    match = next((match for one in _UNDOES if (match := one.match(sentence))), None)
+    match = next((match for pattern in _UNDOES if (match := pattern.match(sentence))), None)
     if match is None or "?" in sentence or POINTS.search(match["undone"]):
         return None
     parts = match.groupdict()
-    is_firm = parts["firm"] or parts.get("we") or _FIRM_END.search(parts.get("rest") or "")
+    is_firm = parts["firm"] or parts.get("we") or _FIRM_END.search(parts.get("clause") or "")
     return Undone(match["undone"].casefold(), bool(is_firm))
 
 
@@ -92,9 +92,10 @@ def gives_up(text: str, earlier: str) -> bool:
     >>> gives_up("Drop Redis again, use a dict.", page)
     False
     """
-    names = {undone.name for one in sentences(text) if (undone := find_undone(one))}
+    names = {undone.name for sentence in sentences(text) if (undone := find_undone(sentence))}
     whole = f" {' '.join(_FOLDED.findall(earlier.casefold()))} " if names else ""
     folded = (f" {' '.join(_FOLDED.findall(name))} " for name in names)
+    # Once is enough for a name of several words, which hardly occurs by chance.
     return any(
         name in whole[:_BEGIN_CHARS] or whole.count(name) > (len(name.split()) == 1)
         for name in folded

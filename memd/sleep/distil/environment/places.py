@@ -1,9 +1,8 @@
-"""Where a named thing is, as somebody plainly says it: "Grafana is at http://10.20.0.5:3000". Pure.
+"""Recognise sentences that say where a named thing is: "Grafana is at http://10.20.0.5:3000". Pure.
 
-Such a sentence is kept whatever else speaks for it: nobody says it twice. It names a thing, says
-with one of few verbs where it is, and gives an address, a port, a host, a path from the root, an
-id or a version. What is told of a fault, a page or a file of the moment, and what "it" is, names
-nothing. Of the same thing a later sentence counts.
+Such a sentence is always worth keeping, because nobody says it twice. It names a thing, has one of
+a few verbs, and gives an address, port, host, absolute path, id or version. Sentences about faults,
+a page or file at hand, or "it" do not count. Of the same thing, the latest sentence holds.
 """
 
 from __future__ import annotations
@@ -87,24 +86,25 @@ _WE_MOVE = (
     r"|(?:on a|nous avons) (?:déplacé|déménagé|migré)|hemos (?:movido|migrado)|movimos|migramos"
     r"|abbiamo (?:spostato|migrato)|(?:mud|migr)[aá]mos|movemos)"
 )
-# What is said of a thing that moved: "staging moved: it's https://new.example now".
+# A thing that moved: "staging moved: it's https://new.example now".
 _MOVED = Phrases(
     rf"{_LEAD}(?:i |we )?(?:have )?{_ARTICLE}{_NAME}"
     r"(?: (?:has|have|is|are|was|were|ist|sind|wurden?|a|ha|se ha))?"
     rf"(?: been)?(?: (?:again|wieder|now|just))? {_HAS_MOVED}\b"
     rf"(?:[^:;,.]{{0,40}}[:;,.]\s+{_IT_IS}{_NOW} ?| (?:again )?){_BETWEEN}(?:{_PLACE})"
 )
-# Who moved it comes first: "we moved staging again, it is https://new.example".
+# The same with a subject: "we moved staging again, it is https://new.example".
 _WE_MOVED = Phrases(
     rf"{_LEAD}(?:{_WE_MOVE} {_ARTICLE}{_NAME}"
     rf"|(?:wir haben|we hebben) {_ARTICLE}{_NAME.replace('<name>', '<moved>')} {_HAS_MOVED})"
     rf"(?: (?:again|wieder))?(?:[:;,]? (?:and )?{_IT_IS}{_NOW} ?){_BETWEEN}(?:{_PLACE})"
 )
-# The time comes first in German, and the verb behind it: "ab sofort ist der Runner ci2.example".
+# In German the verb follows a time: "ab sofort ist der Runner ci2.example" (_SINCE drops the time).
 _SINCE_IS = Phrases(
     rf"{_LEAD}(?:ist|sind|liegt|läuft|steht) {_ARTICLE}{_NAME}{_NOW} {_BETWEEN}(?:{_PLACE})"
 )
-# What begins lasts: "since today" is no word of the hour, and says nothing of the place.
+# A time from which it holds, such as "since today". It is dropped before the other patterns: a mere
+# "today" would mark the sentence as temporary (_AT_FAULT).
 _DAY = (
     r"(?:today|now|yesterday|tomorrow|(?:this|last|next) (?:week|month|year|sprint)"
     r"|(?:(?:this|last|next) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)(?!')"
@@ -115,12 +115,12 @@ _SINCE = Phrases(
     rf"|from {_DAY}(?: on(?:wards?)?)?"
     rf"|(?:ab|seit|von) {_TAG}(?: an)?)\b,?"
 )
-# How somebody is told to find it: "you can find the docs under https://docs.example".
+# "You can find the docs under https://docs.example".
 _FOUND = Phrases(
     rf"{_LEAD}(?:you(?: can|'ll| will)? find|du findest|findest du|tu trouveras|vous trouverez"
     rf"|encuentras|trovi|você encontra|je vindt) {_ARTICLE}{_NAME} {_BETWEEN}(?:{_PLACE})"
 )
-# "The Sentry project id is 4711": what the value is, the name says.
+# "The Sentry project id is 4711": the name says which kind of value it is.
 _VALUE = Phrases(
     rf"{_LEAD}{_ARTICLE}(?P<name>(?:[\w.'/-]+ ){{1,3}}(?:id|port|host(?:name)?|version|region"
     r"|bucket|account|cluster|namespace|user(?:name)?|adresse|puerto|porta|poort|versión|versione))"
@@ -135,7 +135,7 @@ _NEEDS = Phrases(
     r" [^.;]{2,60}?)`? (?:first|before|beforehand|zuerst|vorher|running)\b"
 )
 _FORMS = (_WE_MOVED, _MOVED, _FOUND, _VALUE, _NEEDS, _STATES, _SINCE_IS)
-# Without one of these a sentence names no place, and needs nothing: most have none.
+# A cheap test before the patterns: most sentences have none of these, so they name no place.
 _MAY_NAME = re.compile(r"\d|[/\\]|\w\.\w|need|require|brauch|benötig", re.IGNORECASE)
 _NO_NAME = Phrases(
     r"^(?:it|this|that|these|those|there|here|he|she|they|i|we|you|who|which|what|where|how|why|when"
@@ -153,14 +153,14 @@ _AT_FAULT = Phrases(
     r"|does not|is not|can't|cannot|kaputt|nicht|pas|should|must|could|would|might|maybe|perhaps"
     r"|right now|at the moment|today|gerade|/tmp)\b|/tmp/|\?"
 )
-# What says of a thing only what it is: "the staging server" and "staging" are one.
-_OF_ANY = frozenset(
+# Words that do not distinguish a name: "the staging server" and "staging" are the same.
+_GENERIC = frozenset(
     ("server", "environment", "env", "host", "instance", "url", "address", "serveur")
 )
 
 
 class NamedPlace(NamedTuple):
-    """The words that *name* a thing, and its *place*, of the *sort* of an address, a port ..."""
+    """The words that *name* a thing, and its *place* of a *sort*: "address", "port" ..."""
 
     name: frozenset[str]
     sort: str
@@ -168,7 +168,7 @@ class NamedPlace(NamedTuple):
 
 
 def find_place(sentence: str) -> NamedPlace | None:
-    """Return what *sentence* plainly says of where a named thing is, None where it does not.
+    """Return the named thing and its place that *sentence* states, None if it states none.
 
     >>> find_place("fyi the staging server is https://new.example:8443").place
     'https://new.example:8443'
@@ -183,26 +183,27 @@ def find_place(sentence: str) -> NamedPlace | None:
     match = next((match for form in _FORMS if (match := form.match(sentence))), None)
     if match is None:
         return None
+    # Besides the name, one group matched: its name is the sort of the place.
     groups = {key: text for key, text in match.groupdict().items() if text}
-    named = groups.pop("name", "") or groups.pop("moved")
-    if _NO_NAME.search(named):
+    thing = groups.pop("name", "") or groups.pop("moved")
+    if _NO_NAME.search(thing):
         return None
-    words = frozenset(re.findall(r"[^\W_]\w*", named.casefold())) - FUNCTION_WORDS
+    words = frozenset(re.findall(r"[^\W_]\w*", thing.casefold())) - FUNCTION_WORDS
     sort, place = next(iter(groups.items()))
     if sort == "value" and _IS_ADDRESS.fullmatch(place):
         sort = "address"
-    name = words - _OF_ANY or words
+    name = words - _GENERIC or words  # "the server" is named by its generic word
     return NamedPlace(name, sort, place.strip("`<").rstrip("/.").casefold()) if name else None
 
 
 def states_place(line: str) -> bool:
-    """Return whether a sentence of a short *line* plainly says where a named thing is."""
+    """Return whether *line* is short, no question, and states the place of a named thing."""
     is_short = len(line) <= _LINE_CHARS_MAX and "?" not in line
     return is_short and any(map(find_place, sentences(line)))
 
 
 def moves(later: str, earlier: str) -> bool:
-    """Return whether *later* says that what *earlier* is about, and nothing else, is elsewhere.
+    """Return whether *later* gives another place for the only thing whose place *earlier* gives.
 
     >>> old = "Note: staging is at https://old.example:8443 and you need the VPN for it."
     >>> moves("staging moved: it's https://new.example now", old)
@@ -210,16 +211,16 @@ def moves(later: str, earlier: str) -> bool:
     >>> moves("Grafana is at https://new.example now", old), moves(old, old)
     (False, False)
     """
-    now = [each for each in _list_places(later) if each]
-    places = _list_places(earlier) if now else ()
-    before = places[0] if len(places) == 1 else None
+    now = [place for place in _list_places(later) if place]
+    earlier_places = _list_places(earlier) if now else ()
+    before = earlier_places[0] if len(earlier_places) == 1 else None
     return before is not None and any(
-        (each.name, each.sort) == (before.name, before.sort) and each.place != before.place
-        for each in now
+        (new.name, new.sort) == (before.name, before.sort) and new.place != before.place
+        for new in now
     )
 
 
 @lru_cache(maxsize=512)  # each memory of a session is compared with the ones before it
 def _list_places(text: str) -> tuple[NamedPlace | None, ...]:
-    """Return of each sentence of *text* what it says of a place."""
-    return tuple(find_place(one) for line in text.split("\n") for one in sentences(line))
+    """Return the place that each sentence of *text* states, None for a sentence without one."""
+    return tuple(find_place(part) for line in text.split("\n") for part in sentences(line))

@@ -447,7 +447,7 @@ def test_what_somebody_plainly_is_and_does_not_wish_is_a_fact(wish: float, act: 
     text = "I'm a web developer at a small agency, and I do a part-time MSc in hydrology."
     assert judge_sentence(text).act is Act.PREFERENCE
     worth = SentenceWorth(5.0, Act.ENVIRONMENT, PLAIN_KEPT, wish, 0.0, -30.0)
-    [passage] = find_passages(words(text), {text: worth}, stopped=False, is_told=False)
+    [passage] = find_passages(words(text), {text: worth}, stopped=False, has_outcome=False)
     assert (passage.text, passage.judged) == (text, Judgement(act, STANDING))
 
 
@@ -457,7 +457,7 @@ def test_what_only_names_what_the_rest_of_a_message_asks_about_is_no_fact() -> N
     def texts(text: str) -> list[str]:
         own = words(f"{text} What are the steps again?")
         worths = {text: fact}
-        return [each.text for each in find_passages(own, worths, stopped=False, is_told=False)]
+        return [each.text for each in find_passages(own, worths, stopped=False, has_outcome=False)]
 
     assert texts("Release 0.6.0.") == []
     assert texts("Prod is eu-west-1.") == ["Prod is eu-west-1. \u2026"]
