@@ -1,10 +1,10 @@
-"""A nap: consolidation of one session's context window (SPEC 6).
+"""Nap: consolidate one session's context window (SPEC 6).
 
-Its steps are those of :meth:`Nap._nap`: read the messages (``source``), replace secrets and extract
+The steps (:meth:`Nap._nap`): read the messages (``source``), replace secrets and extract
 what is worth storing (``preparation``), draft memories of it, write everything in one transaction
 (``transaction``), write the shorter list beside the usage file, and emit events. Extracting and
-drafting run in the work thread. After a kill all of it is stored or nothing, and repeating a nap
-stores nothing new.
+drafting run in the work thread. After a kill either everything is stored or nothing, and repeating
+a nap stores nothing new.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _SAMPLE_MESSAGES: tuple[Message, ...] = (
 
 @dataclass(frozen=True)
 class Nap:
-    """Consolidates sessions; its parts are handed in by the daemon."""
+    """Consolidates sessions."""
 
     db: Database
     ids: Ids
@@ -82,7 +82,7 @@ class Nap:
     level: MemoryLevel
     chunking: ChunkingConfig
     rule: MemoryConsolidator
-    """When a window is full, with the size to assume for a window of unknown size."""
+    """The threshold of a full window, and the size to assume if the window's is unknown."""
     roots: tuple[Path, ...] = ()
     """The folders below which transcripts may be read."""
     emit: Emit = field(default=unheard)
@@ -93,7 +93,7 @@ class Nap:
     """The model that judges sentences; without one the rules decide alone."""
 
     async def nap(self, caller: Caller, request: NapRequest) -> NapResult:
-        """Nap and return the shorter list, after COMMIT (SPEC 6).
+        """Consolidate the session and return the shorter list after COMMIT (SPEC 6).
 
         Raises InvalidError for a transcript that cannot be read, NotFoundError for a
         session without messages, MemoryStoreError for an agent that stores
@@ -119,6 +119,7 @@ class Nap:
         details: dict[str, Any],
         result: NapResult | None = None,
     ) -> None:
+        """Record the nap in the operational records: completed, or without a *result* failed."""
         now_us = self.clock.monotonic_us()
         self.note(
             Occurrence(
@@ -164,7 +165,7 @@ class Nap:
         return result
 
     async def _store(self, author: Caller, transaction: NapTransaction) -> NapOutcome:
-        """Write the nap and have new memories embedded; a repeated request gets its first reply."""
+        """Write the nap and wake the embedding queue; a repeated request gets its first reply."""
         outcome = await self.db.write(
             author,
             lambda conn: transaction.run(conn, author, self.clock.now_us()),
@@ -182,9 +183,9 @@ class Nap:
         self.emit(agent_id, EventName.CONSOLIDATED, _event(result, reason))
 
     async def preview(self, caller: Caller, request: NapRequest) -> tuple[int, int]:
-        """Return how many memories the nap would make and how many are known; stores nothing.
+        """Return how many memories the nap would make and how many exist; store nothing.
 
-        Raises as :meth:`nap` does. A memory that its owner deleted counts as new here.
+        Raises the errors of :meth:`nap`. A memory that its owner deleted counts as new.
         """
         await self.db.read(agents.require_level, caller.agent_id, self.level)
         source, extracted = await self._extract(caller, request)
@@ -199,10 +200,10 @@ class Nap:
         return new, len(hashes) - new + extracted.known_count
 
     async def warm_up(self) -> None:
-        """Prepare a nap over sample messages and store nothing.
+        """Prepare a nap over sample messages, and store nothing.
 
-        Loads the vocabulary and compiles the patterns, for which a process's
-        first nap would otherwise wait. Raises ModelError for a vocabulary that cannot be read.
+        This loads the vocabulary and compiles the patterns, which would delay the first nap. Raises
+        ModelError for a vocabulary that cannot be read.
         """
         rule = self._rule(NapRequest(reason=Reason.FULL.value))
         reading = await self.work.run(read, _SAMPLE_MESSAGES, distils=True)
@@ -235,7 +236,10 @@ class Nap:
         return source, extracted
 
     async def _classify(self, session: ReadSession | None) -> Sequence[Sequence[SentenceLogits]]:
-        """Return what the model tells of the sentences of *session*, nothing without such a one."""
+        """Return the model's output for the sentences of *session*, () without a model or session.
+
+        If the model is unavailable, the rules decide alone.
+        """
         if self.classifier is None or session is None:
             return ()
         try:
@@ -266,6 +270,7 @@ class Nap:
 
 
 def _event(result: NapResult, reason: str | None) -> dict[str, Any]:
+    """Return the fields of the event; without a *reason*, those of the file of the shorter list."""
     fields = {
         "run_id": result.run_id,
         "session_id": result.session_id,
@@ -279,7 +284,7 @@ def _event(result: NapResult, reason: str | None) -> dict[str, Any]:
 
 
 def _in_project(conn: Reading, caller: Caller, session_id: str | None) -> Caller:
-    """Return *caller* in the project of the session, where they name none themselves."""
+    """Return *caller* with the project of the session, unless they name one themselves."""
     session_id = session_id or caller.session_id
     if caller.project_id is not None or session_id is None:
         return caller
@@ -290,6 +295,7 @@ def _in_project(conn: Reading, caller: Caller, session_id: str | None) -> Caller
 def _hashes_elsewhere(
     conn: Reading, caller: Caller, session_id: str | None, hashes: frozenset[bytes]
 ) -> frozenset[bytes]:
+    """Return those of *hashes* that other sessions of the caller's project have."""
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return frozenset()
@@ -303,7 +309,7 @@ def _hashes_elsewhere(
 
 
 def _replace_file(target: Path, raw: bytes) -> None:
-    """Replace *target* atomically by a file with *raw*."""
+    """Replace *target* atomically by a file with the content *raw*, for its owner alone."""
     temporary = target.with_name(f".{target.name}.tmp")
     temporary.unlink(missing_ok=True)
     fd = os.open(

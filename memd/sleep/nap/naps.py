@@ -1,7 +1,7 @@
-"""Naps on request and by watching windows, assembled over one open file.
+"""Assemble the naps of a daemon: on request, by import, and by watching context windows.
 
-Assembled on first use, or a moment after the start, so that the daemon
-answers before it has loaded the modules of naps.
+The parts are built on first use, or shortly after the start, so that the daemon answers before it
+has loaded their modules.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memd.sleep.window.window_watcher import WindowWatcher
 
 START_S = 0.3
+"""The delay before the watchers start, so that the daemon answers first."""
 
 
 class Naps:
@@ -56,7 +57,7 @@ class Naps:
 
     @cached_property
     def rule(self) -> MemoryConsolidator:
-        """When a window is full, with the size to assume for a window of unknown size."""
+        """The threshold of a full window, and the size to assume if the window's is unknown."""
         from memd.sleep.transcript.consolidator import MemoryConsolidator
 
         usage_settings = self._settings.usage
@@ -117,9 +118,9 @@ class Naps:
         return self._default_dir if path is None else Path(path).expanduser()
 
     def remove_forgotten(self) -> str | None:
-        """Remove the lists that naps wrote beside usage files; return their folder if that failed.
+        """Remove the lists that naps wrote beside usage files; return their folder if that fails.
 
-        They have the words of messages, and nobody can tell of which memories.
+        All are removed, because their text of messages is not linked to memories.
         """
         folder = self._usage_path if self._usage_path.is_dir() else self._usage_path.parent
         try:
@@ -151,7 +152,7 @@ class Naps:
         }
 
     async def run(self) -> None:
-        """Watch the usage files and the sessions that fall quiet, for ever."""
+        """Watch the usage files, and the sessions without new messages, until cancelled."""
         await asyncio.sleep(START_S)
         async with asyncio.TaskGroup() as both:
             both.create_task(self.watcher.run())

@@ -1,11 +1,10 @@
-"""What a nap will store, computed beforehand so that its transaction only writes. Pure.
+"""Compute what a nap will store, so that its transaction only writes. Pure.
 
-:func:`read` replaces secrets: nothing that is consolidated, stored, written beside the usage file
-or drafted here contains one. The messages that the caller gets back are its own, unchanged.
-:func:`extract` finds the texts that are worth storing. Lessons are extracted too: every sentence
-that says it is one (docs/decisions/0077).
-
-:func:`draft_memories` makes drafts of memories of these texts, with category, tags and origin.
+:func:`read` replaces secrets: no text that is consolidated, drafted, stored or written beside the
+usage file contains one. The messages that the caller gets back are its own, unchanged.
+:func:`extract` finds the texts that are worth storing, including every sentence that is marked as a
+lesson (docs/decisions/0077). :func:`draft_memories` makes drafts of memories of these texts, with
+category, tags and origin.
 """
 
 from __future__ import annotations
@@ -60,22 +59,23 @@ MakeDrafts = Callable[[IngestRequest], Drafts]
 
 @dataclass(frozen=True, slots=True)
 class NapExtract:
-    """The texts of a nap that are worth storing, before they are drafted (:class:`PreparedNap`)."""
+    """The texts of a nap that are worth storing, to be drafted (:class:`PreparedNap`)."""
 
     messages: Sequence[Message]
     """All messages, without secrets."""
     spoken: Sequence[Message]
-    """The same messages without memd's own texts and what is private, in the same places."""
+    """The same messages without memd's own texts and private content, in the same places."""
     earlier: Sequence[Message]
     """The session's messages before them, at the places below 0."""
     facts: tuple[Fact, ...]
+    """New facts (SPEC 6)."""
     lessons: tuple[Fact, ...]
-    """New lessons; like *facts* without known ones. They are not facts of SPEC 6."""
+    """New lessons, which are no facts of SPEC 6."""
     distilled: tuple[NapMemory, ...]
     known_count: int
-    """How many facts and lessons were left out because the session has them."""
+    """How many facts and lessons were left out because the session has them already."""
     has_news: bool
-    """Whether anything seems to be new; what is stored is decided within the transaction."""
+    """Whether any text seems to be new; the transaction decides."""
     shorter: tuple[Message, ...]
     """The shorter list, without secrets."""
     answer: tuple[Message, ...]
@@ -85,18 +85,17 @@ class NapExtract:
 
 
 class NapReading(NamedTuple):
-    """The messages of a nap, read: what :func:`extract` works on."""
+    """The messages of a nap, prepared for :func:`extract`."""
 
     given: Sequence[Message]
-    """The caller's own."""
+    """The caller's own messages."""
     messages: Sequence[Message]
     """The same without secrets."""
     heard: Sequence[Message]
-    """The same without memd's own texts and what is not to be remembered, after those earlier in
-    the session."""
+    """The session's earlier messages and these, without memd's own texts and private content."""
     context: SessionContext
     session: ReadSession | None
-    """What was heard, read by turns, where memories are distilled."""
+    """*heard* by turns, None if no memories are distilled."""
 
 
 def read(
@@ -104,11 +103,13 @@ def read(
 ) -> NapReading:
     """Return *given* without secrets and without memd's own texts.
 
-    To be distilled, roles get memd's names (``roles``); SPEC 6 knows its own alone.
+    With *distils*, roles of other programs get memd's names (``roles``) and the session is split
+    into turns. Without it, only the roles of SPEC 6 are known.
     """
     messages = [clean(with_known_role(message) if distils else message) for message in given]
     parts = (context.earlier, messages)
-    echoless = [each for part in parts for each in remove_echoes(part, context.injected)]
+    # Each part by itself, so that the number of earlier messages stays the same.
+    echoless = [message for part in parts for message in remove_echoes(part, context.injected)]
     heard = without_private(echoless)
     return NapReading(given, messages, heard, context, ReadSession.of(heard) if distils else None)
 
@@ -122,20 +123,18 @@ def extract(
 ) -> NapExtract:
     """Consolidate the messages of *reading* by *rule* and extract the texts to store.
 
-    These are memories distilled from the messages and those earlier in the session, with what
-    a model told of the sentences (*logits*). On request, they are the facts of SPEC 6 in the
-    messages that the summary replaces, or with *last* in all messages, as no later nap will cover
-    the rest.
-    Texts that the session has already need no draft.
-    Lessons are stored besides, in place of a fact with the same text. memd's own texts
-    teach nothing, nor does an assistant that repeats them.
+    An automatic nap distils memories of the whole session; *logits* are a model's output for its
+    sentences. A nap on request takes the facts of SPEC 6 in the messages that the summary replaces,
+    or with *last* in all messages, as no later nap will cover the others. Facts and lessons that
+    the session has already are left out. A lesson replaces a fact with the same text. memd's own
+    texts, and an assistant's repetition of them, are ignored.
     """
     given, messages, context = reading.given, reading.messages, reading.context
     distils = reading.session is not None
     own = reading.heard[len(context.earlier) :]
-    # A summary is a message of the user's: memd's own texts would leave their fences in it.
     memories = _distil(reading, logits)
-    shorter, summary = rule.consolidate_spoken(messages, own, _told_by_user(memories))
+    # Summarise *own*: memd's own texts would lose their fences in a summary, a message of the user.
+    shorter, summary = rule.consolidate_spoken(messages, own, _users_words(memories))
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
     facts = rule.facts(own[:start] if last else own)
@@ -143,7 +142,9 @@ def extract(
     lessons = find_lessons(own[:start])
     lesson_texts = {lesson.text for lesson in lessons}
     plain_facts = (
-        () if distils else tuple(f for f in facts if parse_lesson(f.text) not in lesson_texts)
+        ()
+        if distils
+        else tuple(fact for fact in facts if parse_lesson(fact.text) not in lesson_texts)
     )
 
     def is_new(text: str) -> bool:
@@ -178,7 +179,7 @@ def extract(
 def _distil(
     reading: NapReading, logits: Sequence[Sequence[SentenceLogits]]
 ) -> tuple[NapMemory, ...]:
-    """Distil all that was heard; the places of earlier messages are below 0, the last is at -1."""
+    """Distil the whole session; places of earlier messages are below 0, the last one is at -1."""
     if reading.session is None:
         return ()
     count = len(reading.context.earlier)
@@ -188,8 +189,8 @@ def _distil(
     )
 
 
-def _told_by_user(memories: Iterable[NapMemory]) -> Iterator[Fact]:
-    """Yield the user's words of *memories*: the shorter list has nothing else that tells them."""
+def _users_words(memories: Iterable[NapMemory]) -> Iterator[Fact]:
+    """Yield the user's words in *memories* as facts, so that the summary contains them."""
     for memory in memories:
         if memory.kind in USERS_KINDS and (words := memory.users_words):
             yield Fact(words, "user", None, memory.places[0])
@@ -201,7 +202,7 @@ SPEAKING_ROLES = frozenset({"user", "human", "assistant"})
 def find_lessons(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
     """Return the lessons in messages of user and assistant, each once at its first place.
 
-    Tools' answers teach nothing, and the lessons of an earlier summary are known.
+    Results of tools are no source of lessons, and those of an earlier summary are known.
     """
     first: dict[str, Fact] = {}
     for index, message in enumerate(messages):
@@ -216,7 +217,7 @@ def find_lessons(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
 
 
 def content_hash(text: str) -> bytes:
-    """Return the hash under which *text* is stored, if it is one memory."""
+    """Return the hash under which *text* is stored if it becomes a single memory."""
     return hashlib.sha256(clean_text(text[:TEXT_CHARS_MAX]).encode()).digest()
 
 
@@ -224,11 +225,11 @@ def content_hash(text: str) -> bytes:
 
 
 class NapDraft(NamedTuple):
-    """One text that is to become memories.
+    """A text that becomes one or more memories.
 
-    *places* are the indexes of the messages that it is made of, the most relevant one first. A
+    *places* are the indexes of the messages that it is made of, the most relevant one first. The
     *slot* identifies its subject within the session; facts and lessons have none. *gone* are the
-    runners of commands that are no more.
+    runners of commands that no longer exist.
     """
 
     request: IngestRequest
@@ -239,7 +240,7 @@ class NapDraft(NamedTuple):
 
     @property
     def is_command(self) -> bool:
-        """Whether it tells commands."""
+        """Whether the text is a memory of commands."""
         return (self.slot or "").startswith(COMMANDS_SLOT)
 
     @property
@@ -255,7 +256,7 @@ class PreparedNap:
     extracted: NapExtract
     stored_messages: tuple[StoredMessage | None, ...]
     drafts: tuple[NapDraft, ...]
-    """The memories to store, some of which may exist already; new facts and lessons only."""
+    """The memories to store. Distilled ones may exist already; facts and lessons are new."""
 
 
 class _CachedCounter:
@@ -278,11 +279,11 @@ def draft_memories(
     session_id: str | None,
     chunking: ChunkingConfig = _CHUNKING,
 ) -> PreparedNap:
-    """Draft the extracted texts; of several memories with one slot the last one is drafted."""
+    """Draft the extracted texts; of several distilled memories with one slot, only the last."""
     cached = _CachedCounter(counter)
     make_drafts = partial(draft_text, counter=cached, chunking=chunking)
     messages = extracted.messages
-    memories = {each.slot: each for each in extracted.distilled}.values()
+    memories = {memory.slot: memory for memory in extracted.distilled}.values()
 
     def at(place: int) -> Message:
         return (extracted.earlier if place < 0 else messages)[place]
@@ -296,7 +297,7 @@ def draft_memories(
                 draft_lesson(lesson, messages, make_drafts, session_id)
                 for lesson in extracted.lessons
             ),
-            *(draft_distilled(each, at, cached, session_id) for each in memories),
+            *(draft_distilled(memory, at, cached, session_id) for memory in memories),
         ),
     )
 
@@ -312,7 +313,7 @@ def draft_fact(
 def draft_lesson(
     lesson: Fact, messages: Sequence[Message], make_drafts: MakeDrafts, session_id: str | None
 ) -> NapDraft:
-    """Draft a lesson. It is injected when it fits a question, so it is never a preference."""
+    """Draft a lesson. It is injected if it fits a question, so it is never a preference."""
     kind = route(lesson.text, by_owner=False)
     if kind is not MemoryCategory.SEMANTIC:
         kind = MemoryCategory.PROCEDURAL
@@ -329,10 +330,10 @@ def draft_distilled(
     counter: TokenCounter,
     session_id: str | None,
 ) -> NapDraft:
-    """Draft one distilled memory: one chunk whatever its length, in the category of its kind.
+    """Draft one distilled memory as a single chunk, in the category of its kind.
 
-    It is a named preference only if it is one in its owner's words, and says no more: every prompt
-    of every project has those.
+    It becomes a named preference only if it is a preference of one sentence: every prompt of every
+    project has those.
     """
     category = _CATEGORIES.get(memory.kind, MemoryCategory.SEMANTIC)
     place = max(memory.places) if memory.kind is NapKind.DIGEST else memory.places[0]
@@ -349,7 +350,7 @@ def draft_distilled(
         replace(item, category=category, preference=item.preference if prefers else None)
         for item in result.items
     )
-    # What has a name is in every prompt as long as it holds.
+    # A named preference is in every prompt anyway.
     if memory.is_everywhere and not any(item.preference for item in items):
         result = replace(result, tags=(*result.tags, EVERYWHERE_TAG))
     return NapDraft(request, replace(result, items=items), memory.places, memory.slot, memory.gone)
@@ -366,7 +367,10 @@ def _request(fact: Fact, messages: Sequence[Message], session_id: str | None) ->
 
 
 def _origin(fact: Fact) -> Origin:
-    """Return the origin of a fact; of an earlier summary's facts only tools' can be told apart."""
+    """Return the origin of a fact.
+
+    In an earlier summary only facts of tools are recognisable, by their "[" at the beginning.
+    """
     if fact.role == TOOL_ROLE or (fact.role == SUMMARY_ROLE and fact.text.startswith("[")):
         return Origin.TOOL
     return Origin.PERSON if fact.role in USER_ROLES else Origin.ASSISTANT

@@ -1,14 +1,13 @@
-"""The messages of a nap, and what the store has of their session.
+"""Read the messages of a nap, and what the store knows about their session.
 
-They come from the caller, from the assistant's transcript, or from the session's memories. A
-transcript belongs to its assistant and still holds what memd has erased, which must not be learnt
-again. All that memd has of an erased message is a gap: the session's messages are numbered, and a
-missing number was a message. A transcript keeps its order, so an unknown message that stands where
-a number is missing is the erased one.
+They come from the caller, from the assistant's transcript, or from the session's memories.
 
-Some clients hand over only their window, which an earlier nap has shortened. What is distilled,
-above all the digest, covers the whole session, so its stored messages are put before the list
-again.
+A transcript still contains messages that memd has erased, which must not be stored again. Of an
+erased message memd has only a gap in the numbers of the session's messages. A transcript keeps the
+order, so an unknown message at the place of a missing number is the erased one.
+
+Some clients send only their window, which an earlier nap has shortened. Distilled memories, above
+all the digest, cover the whole session, so the stored messages are put before the list again.
 """
 
 from __future__ import annotations
@@ -42,22 +41,24 @@ from memd.store.session.session_messages import MessageRow
 from memd.store.session.sessions import SessionMemoryRow
 
 ASKED = "asked"
+"""The reason of a nap on request."""
+# A tool call in a stored message: "[calls Bash] " and its arguments.
 _CALL_MARK = re.compile(r"^\[calls ([^\]\n]+)\] ?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class NapRequest:
-    """Which session to nap over, where its messages come from, and why.
+    """Which session to consolidate, where its messages come from, and why.
 
-    *last*: take the facts of all messages, as no later nap will cover the rest.
-    *on_write* is called inside the transaction with the time, for writes that must be
-    atomic with the nap. *usage_file* is the file that triggered it.
+    *last*: take the facts of all messages, as no later nap will cover the others.
+    *on_write* is called in the transaction with the time, for writes that must be atomic with the
+    nap. *usage_file* is the file that triggered it.
     """
 
     messages: Sequence[Message] | None = None
     transcript_path: str | None = None
     transcript: Transcript | None = None
-    """One that is already read; like one at a path, it may hold messages forgotten since."""
+    """A transcript that was read already; like one at a path, it may have forgotten messages."""
     session_id: str | None = None
     reason: str = ASKED
     max_tokens: int | None = None
@@ -69,7 +70,7 @@ class NapRequest:
 
 
 class SessionContext(NamedTuple):
-    """What memd has of a session: hashes of its texts, earlier messages, and injected texts."""
+    """What memd knows about a session: hashes of its memories, earlier messages, injected texts."""
 
     known_hashes: frozenset[bytes] = frozenset()
     earlier: Sequence[Message] = ()
@@ -82,7 +83,7 @@ NO_CONTEXT = SessionContext()
 
 @dataclass(frozen=True, slots=True)
 class NapSource:
-    """The messages of a nap; *memory_keys* are the memories that they come from, if they do."""
+    """The messages of a nap; *memory_keys* are the memories that they were read from, if any."""
 
     messages: Sequence[Message]
     session_id: str | None
@@ -113,8 +114,8 @@ class SourceReader:
     async def read(self, caller: Caller, request: NapRequest, *, distils: bool) -> NapSource:
         """Return the messages of *request*, and with *distils* those before them in the session.
 
-        Raises InvalidError for a transcript that cannot be read or a request that names nothing,
-        NotFoundError for an unknown session.
+        Raises InvalidError for a transcript that cannot be read and a request without messages,
+        transcript and session, NotFoundError for an unknown session.
         """
         agent_id, session_id = caller.agent_id, request.session_id or caller.session_id
         transcript = await self._read_transcript(request)
@@ -153,7 +154,7 @@ class SourceReader:
             ) from None
 
     async def _list_memories(self, agent_id: str, session_id: str | None) -> list[SessionMemoryRow]:
-        """Return the session's last memories."""
+        """Return the session's last memories, at most NAP_MESSAGES_MAX."""
         if session_id is None:
             raise InvalidError(
                 "say what to nap over", hint="give messages, a transcript_path or a session_id"
@@ -201,7 +202,7 @@ def find_session(conn: Reading, agent_id: str, session_id: str | None) -> int | 
 def _read_session(
     conn: Reading, agent_id: str, session_id: str | None, *, distils: bool
 ) -> tuple[SessionHistory, SessionContext]:
-    """Return what the store has of the session; injected texts only with *distils*."""
+    """Return what the store knows about the session; injected texts only with *distils*."""
     injected: Sequence[str] = ()
     if distils and session_id is not None:
         injected = injections.list_texts(conn, agent_id, session_id)
@@ -215,7 +216,7 @@ def _read_session(
 
 
 def _as_message(row: SessionMemoryRow) -> Message:
-    """Return the message that a memory was."""
+    """Return a memory as the message that it was made of."""
     role = "assistant"
     if row.origin in {Origin.TOOL, Origin.WEB}:
         role = "tool"
@@ -250,7 +251,7 @@ def find_erased(
         return frozenset()  # nothing is missing, or the list's position in the session is unknown
     numbers: set[int] = set()
     for before, run, after in _unknown_runs(marks, places, history.message_count):
-        # Of a run, at most as many messages were erased as numbers are missing at its place.
+        # At most as many messages of a run were erased as numbers are missing at its place.
         room = bisect_left(missing, after) - bisect_right(missing, before)
         numbers.update(run[: max(0, room)])
     return frozenset(numbers)
@@ -281,9 +282,8 @@ def _unknown_runs(
 def count_earlier(given: Sequence[Message], history: SessionHistory) -> int:
     """Return how many of the session's messages precede *given*.
 
-    The list is located by its first message that occurs exactly once in the session; a
-    summary of an earlier nap is skipped. If none is known, all stored messages
-    precede it.
+    The list is located by its first message that occurs exactly once in the session, without
+    summaries of earlier naps. If there is none, all stored messages precede it.
     """
     offset = 0
     for message in given:
@@ -308,6 +308,7 @@ def rebuild_messages(rows: Sequence[MessageRow]) -> tuple[tuple[Message, ...], d
 
 
 def _rebuild_message(row: MessageRow) -> Message:
+    """Return the message of *row*, with its tool calls parsed from the text."""
     text = zlib.decompress(row.zlib).decode()
     message: Message = {"role": row.role, "content": text}
     first = _CALL_MARK.search(text) if row.role == "assistant" else None
@@ -320,6 +321,7 @@ def _rebuild_message(row: MessageRow) -> Message:
 
 
 def _parse_calls(text: str) -> list[dict[str, Any]]:
+    """Return the tool calls in *text*, each a "[calls NAME] " with the arguments up to the next."""
     marks = list(_CALL_MARK.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [

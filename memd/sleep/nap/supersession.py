@@ -1,20 +1,18 @@
-"""How the memories of a later nap replace those of an earlier one.
+"""Replace memories of earlier naps by those of a later one.
 
-The subject of a memory within its session is its slot. The same text again is known. A
-different text supersedes the earlier one, which is archived; only the digest stays one
-memory for the life of its session and is rewritten, with its versions kept. A memory that
-its owner deleted, forgot or edited is left alone. A turn in the very words of a memory of
-who said it fills the slot and gets the tags; nothing supersedes it. Some slots belong to the
-whole project: there the newest counts, from whichever session, but a command that tests or
-checks a part of it replaces none for the whole, and one of another runner none at all. A
-decision, correction or rule that a later session plainly takes back is superseded by it
-(``taken_back``). A text that another session of the project has, or a fix by a command that
-cured there, is not stored again. The run's ledger records everything, so that a nap is undone.
+A slot names the subject of a memory within its session. The same text in a slot is known; another
+text supersedes it, and the earlier memory is archived. Only the digest is rewritten in place, with
+its versions kept. A memory that its owner deleted, forgot or edited is left alone. A streamed turn
+with the text and speaker of a draft fills the slot, gets the tags, and is never superseded.
 
-What an assistant streamed to memd is memories already, and a nap composes its own from the
-same words. A turn that says nothing beyond what the nap's memories say is archived as
-superseded; undoing the run restores it. Turns that say more stay, and so does whatever a
-person said or stored on purpose.
+Slots of the project hold the newest memory of any session. But a command for a part of the project
+does not replace one for the whole, nor one of another runner. A decision, correction or rule that a
+later session takes back is superseded (``taken_back``). A text that another session of the project
+has, or a fix by a command that is known there, is not stored again.
+
+A streamed turn of the assistant that says nothing beyond the nap's memories is archived as
+superseded. Turns with more content, and everything a person said or stored on purpose, stay. The
+run's ledger records every change, so that a nap can be undone.
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ from memd.text.repetition import KnownWords
 
 
 class NapTarget(NamedTuple):
-    """Where one nap's memories are filed, and the transaction that stores them."""
+    """The transaction of one nap, and the keys under which its memories are filed."""
 
     conn: Writing
     caller: Caller
@@ -72,7 +70,7 @@ class NapTarget(NamedTuple):
 
 
 class DraftOutcome(NamedTuple):
-    """What to do with a draft: store, skip as known, rewrite a memory, or supersede some."""
+    """What to do with a draft: store it or not, rewrite a memory, and supersede others."""
 
     is_new: bool = True
     rewrites: SlotRow | None = None
@@ -84,9 +82,9 @@ TAKEN_BACK_KINDS = frozenset(
 )
 _MOVED_KINDS = TAKEN_BACK_KINDS | {NapKind.ENVIRONMENT}
 DECIDED_MAX = 500
-"""Of a project's decisions and rules, the latest that a nap compares."""
+"""The number of a project's latest decisions and rules that a nap is compared with."""
 BESIDE_MAX = 2
-"""So many commands of other runners stay beside the newest of their purpose."""
+"""The memories of other runners that stay when a newer command of the same purpose arrives."""
 NEW, KNOWN = DraftOutcome(), DraftOutcome(is_new=False)
 
 
@@ -126,10 +124,10 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
 def _take_back(
     target: NapTarget, drafts: Sequence[NapDraft], outcomes: Sequence[DraftOutcome]
 ) -> list[DraftOutcome]:
-    """Let what is new supersede what it takes back of earlier sessions of the project.
+    """Add to each new draft's outcome the memories of earlier sessions that it takes back.
 
-    Only what naps keep and nobody edited. A person's word is taken back by a person's alone, and
-    by their "no" to the agent that says it again.
+    These are memories of naps that nobody edited. A person's words are only taken back by a
+    person's, including their denial of the agent that repeats them.
     """
     scope = (target.agent_key, target.project_key, target.session_key)
     known: list[DecidedRow] | None = None
@@ -138,7 +136,7 @@ def _take_back(
     for draft, outcome in zip(drafts, outcomes, strict=True):
         keys: list[int] = []
         if outcome.is_new and _can_take_back(draft):
-            if known is None:  # nothing is written meanwhile
+            if known is None:  # read once: nothing is written in between
                 known = slots.list_decided(target.conn, scope, _MOVED_KINDS, DECIDED_MAX)
             time_us = _time_us(draft, target.now_us)
             rows = [row for row in known if row.memory_key not in taken and row.at_us < time_us]
@@ -153,29 +151,32 @@ def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
     content, origin = draft.drafts.items[0].content, draft.drafts.origin
     rows = [row for row in rows if not (row.is_elsewhere and is_of_project(content))]
     every = [(row.memory_key, row.content) for row in rows]
-    by_others = frozenset(row.memory_key for row in rows if row.origin != Origin.PERSON)
-    yields = [each for each in every if origin is Origin.PERSON or each[0] in by_others]
-    keys = find_updated(content, yields) if says_update(content) else []
+    is_person = origin is Origin.PERSON
+    replaceable = [
+        (row.memory_key, row.content) for row in rows if is_person or row.origin != Origin.PERSON
+    ]
+    keys = find_updated(content, replaceable) if says_update(content) else []
     if draft.is_command:
-        keys += [key for key, earlier in yields if renumbers(content, earlier)]
+        keys += [key for key, earlier in replaceable if renumbers(content, earlier)]
     keys += find_set_before(content, every) if origin in TALKS else []
     if takes_back(content):
-        keys += find_taken_back(content, yields)
-        keys += find_moved(content, yields)
+        keys += find_taken_back(content, replaceable)
+        keys += find_moved(content, replaceable)
         if origin in TALKS:
             keys += find_denied(content, every)
     return list(dict.fromkeys(keys))
 
 
 def _can_take_back(draft: NapDraft) -> bool:
+    """Return whether *draft* may take anything back: a cheap test before the store is read."""
     [first, *_] = draft.drafts.items
     is_decision = not _MOVED_KINDS.isdisjoint(draft.request.tags)
-    says_so = any(one(first.content) for one in (takes_back, says_update, sets_anew))
+    says_so = any(test(first.content) for test in (takes_back, says_update, sets_anew))
     return is_decision and not first.quarantined and (says_so or draft.is_command)
 
 
 def _is_shareable(slot: str | None, target: NapTarget) -> bool:
-    """Return whether another session may have it already: no digest, and not a project's slot."""
+    """Return whether another session may have the same memory: no digest, no project slot."""
     if slot is None or slot == DIGEST:
         return False
     return target.project_key is None or not slot.startswith(ENVIRONMENT_SLOT)
@@ -215,9 +216,9 @@ def _decide(
 def _decide_in_project(
     draft: NapDraft, previous: SlotRow | None, others: Sequence[SlotRow], now_us: int
 ) -> DraftOutcome:
-    """Decide what to do with a draft of whose subject *others* of its project tell, too.
+    """Decide what to do with a draft if *others* of its project fill the same slot.
 
-    The newest counts. Commands of other runners stay beside it, the latest BESIDE_MAX.
+    The newest counts. Of commands of other runners, the latest BESIDE_MAX stay.
     """
     alike = [row for row in others if _replaces(draft, row)]
     same = [row for row in others if _has_same_text(row, draft)]
@@ -233,21 +234,21 @@ def _decide_in_project(
 
 
 def _replaces(draft: NapDraft, row: SlotRow) -> bool:
-    """Return whether a draft tells of all that *row* does, but for what is no more."""
+    """Return whether *draft* has all runners of *row* that still exist."""
     if draft.slot not in RUNNER_SLOTS:
         return True
     return runners(row.content, draft.gone) <= runners(draft.drafts.items[0].content)
 
 
 def _has_more(row: SlotRow, draft: NapDraft) -> bool:
-    """Return whether *row* tells of the draft's commands and of others."""
+    """Return whether *row* has all runners of the draft, and more."""
     if draft.slot not in RUNNER_SLOTS:
         return False
     return runners(row.content, draft.gone) > runners(draft.drafts.items[0].content)
 
 
 def _is_narrower(draft: NapDraft, row: SlotRow) -> bool:
-    """Return whether *row* tests or checks the whole project, and the draft a part of it."""
+    """Return whether *row* tests or checks the whole project, and the draft only a part."""
     return (
         draft.slot in WHOLE_SLOTS
         and covers_a_part(draft.drafts.items[0].content)
@@ -265,7 +266,7 @@ def _time_us(draft: NapDraft, now_us: int) -> int:
 
 
 def rewrite(target: NapTarget, draft: NapDraft, row: SlotRow) -> None:
-    """Replace the text of the memory *row* by the draft's; its id stays, its version is kept."""
+    """Replace the text of the memory *row* by the draft's; its id and old version are kept."""
     conn, new = target.conn, draft.drafts.items[0]
     assert target.session_key is not None
     changed_digest = update.AdmittedUpdate(
@@ -293,9 +294,8 @@ def fill_slot(
 ) -> None:
     """Record which memory fills a slot, and archive those that it supersedes.
 
-    A quarantined memory fills no slot. A text that the session already has from another
-    source stays that memory and fills none, except a turn of who said it; but one that had been
-    superseded is restored.
+    A quarantined memory fills no slot. Nor does an existing memory with the same text, unless it is
+    a turn of the same speaker, or was superseded: that one is restored.
     """
     if draft.slot is None or target.session_key is None:
         return
@@ -325,13 +325,13 @@ def archive_superseded(target: NapTarget, ids: Ids, outcome: DraftOutcome) -> No
 
 
 def _find_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:
-    """Return the memory with the draft's text, None when it is out of sight."""
+    """Return the memory with the draft's text, None if it is quarantined."""
     ids = (*receipt.stored, *receipt.pending, *receipt.merged)
     return memories.by_id(target.conn, target.agent_key, ids[0].id) if ids else None
 
 
 def _is_turn(draft: NapDraft, row: StoredMemory) -> bool:
-    """Return whether *row* is a turn in no slot, and the draft is of who said it."""
+    """Return whether *row* is a visible streamed turn, and has the draft's origin."""
     return (
         row.state in VISIBLE
         and NAP_TAG not in row.tag_names
@@ -341,9 +341,9 @@ def _is_turn(draft: NapDraft, row: StoredMemory) -> bool:
 
 
 def _add_kind(target: NapTarget, draft: NapDraft, row: StoredMemory) -> None:
-    """Give the turn *row* the draft's tags and category: what briefs, lists and prompts go by.
+    """Give the turn *row* the draft's tags and category, which briefs, lists and prompts use.
 
-    So a kind has one category, whether its turn was heard or the session is imported.
+    So a kind has the same category in streamed and in imported sessions.
     """
     version = NewVersion(
         content=None,
@@ -365,7 +365,7 @@ def _was_superseded(conn: Reading, row: StoredMemory) -> bool:
     return archived_row is not None and archived_row.reason == ArchiveReason.SUPERSEDED
 
 
-TURNS_MAX = 500
+TURNS_MAX = 500  # the turns of a session that are compared with a nap's memories
 _EXTRA_CHARS_SHARE = 1.5
 """A turn longer than this multiple of all the texts says more than they do."""
 
@@ -379,7 +379,7 @@ def archive_repeated_turns(target: NapTarget, ids: Ids, texts: Sequence[str]) ->
     if not keys:
         return
     with record_moves(target, keys):
-        # Unlike an owner's archiving, this keeps what was made of a turn, such as this memory.
+        # Unlike archiving by the owner, this keeps memories that were made of a turn.
         removal.archive(target.conn, keys, ArchiveReason.SUPERSEDED, target.now_us, new_id=ids.new)
 
 

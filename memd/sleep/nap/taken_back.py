@@ -1,12 +1,14 @@
-"""Which decisions of a project's earlier sessions a later one takes back, in its user's words.
+"""Find memories of a project's earlier sessions that the user takes back in a later one. Pure.
 
-Within a session a word of taking back and the words of the earlier decision anywhere in the
-later one are enough (``distil/distil.py``). Across sessions they are not: reviews that list the
-same twenty rules, and tasks that say "rather than", would take back each other. So one sentence
-must say it: short, with a word that nothing else is said by, and about the same things. Or the
-user denies what the agent said ("No, we moved to canary releases"), and that is what the memory
-says. Or they say of a named thing that it is elsewhere, or give it up for another. Or they end a
-wish (``distil/ended_wishes.py``). Pure.
+Within a session, a phrase such as "no longer" and common words anywhere in both memories are enough
+(``distil/select.py``). Across sessions they are not: reviews that list the same twenty rules, or
+tasks that say "rather than", would replace each other. So one of these must hold:
+
+- one short sentence has an unmistakable phrase, and most words of the earlier memory;
+- the user denies the agent's statement ("No, we moved to canary releases"), and the earlier memory
+  says the same as that statement;
+- the user gives a named thing another place, or gives it up for something else;
+- the user ends a wish (``distil/user/ended_wishes.py``).
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ from memd.sleep.distil.select import ALIKE
 from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.text.words import content_stems, content_words, sentences
 
-_EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
+_EARLIER_CHARS_MAX = 300  # of the user's part; a longer one is about several things
 _SHARED_MIN = 2
 _OF_EARLIER, _OF_SENTENCE = 0.6, 0.3
-_OF_GIVEN_UP = 0.4  # where what is given up is named
-_OTHERWISE_MIN = 3  # words that say how it is instead
-_BESIDE_MAX = 2  # words of a memory that stand beside the clause that is denied
+_OF_GIVEN_UP = 0.4  # the share of common words if the thing that is given up is named
+_OTHERWISE_MIN = 3  # words that a denial needs, to say how it is instead
+_BESIDE_MAX = 2  # words of a memory outside the clause that is denied
 _REPORTS = re.compile(r"\W*(?:i\b|we(?:'ve| have)\b|done\b|\d+[.)]|\w+ed\b)", re.IGNORECASE)
 _NEGATES = re.compile(r"\b(?:not?|never|none|nothing|without|cannot|\w+n't)\b", re.IGNORECASE)
 _RULES = re.compile(r"\b(?:always|never|must|only|(?:do not|don't)(?= \w))\b", re.IGNORECASE)
@@ -40,7 +42,7 @@ _NO_MORE = re.compile(
 )
 
 
-# What somebody no longer wants to be done: "stop asking me for each commit".
+# An action that the user no longer wants: "stop asking me for each commit".
 _STOPS = re.compile(
     r"\W*(?:(?:ok(?:ay)?|and|so|also|please|just|from now on)\W+)*"
     r"(?:stop|quit|no need to|(?:you )?(?:don't|do not) (?:have|need) to|you needn't)\s+"
@@ -54,11 +56,17 @@ _ENDING = re.compile(r"(?:ing|ed|s)$")
 
 
 def takes_back(text: str) -> bool:
-    """Return whether the user says anywhere in *text* that something is no more, or where it is."""
+    """Return whether the user may take something back in *text*: a test before the comparisons."""
     own = user_part(text)
-    is_any = any(map(find_undone, sentences(own))) or any(map(states_place, own.split("\n")))
-    is_any = is_any or any(map(_STOPS.match, sentences(own))) or bool(WishEnd.of(own).named)
-    return is_any or _NO_MORE.search(own) is not None or bool(_denied_statement(text))
+    parts = sentences(own)
+    return (
+        any(map(find_undone, parts))
+        or any(map(states_place, own.split("\n")))
+        or any(map(_STOPS.match, parts))
+        or bool(WishEnd.of(own).named)
+        or _NO_MORE.search(own) is not None
+        or bool(_denied_statement(text))
+    )
 
 
 def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
@@ -70,8 +78,9 @@ def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     """
     own = user_part(text)
     whole = content_stems(own)
-    spoken = [content_stems(one) for one in sentences(own) if _NO_MORE.search(one)]
-    stopped = [_action_words(stop["what"]) for one in sentences(own) if (stop := _STOPS.match(one))]
+    parts = sentences(own)
+    spoken = [content_stems(part) for part in parts if _NO_MORE.search(part)]
+    stopped = [_action_words(stop["what"]) for part in parts if (stop := _STOPS.match(part))]
     end = WishEnd.of(own)
     return [
         key
@@ -84,19 +93,20 @@ def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
 
 
 def _is_stopped(content: str, stopped: Sequence[frozenset[str]]) -> bool:
-    """Return whether a clause of *content* wants what is *stopped*, and nothing else."""
+    """Return whether a clause of *content* has only words of an action that is *stopped*."""
     clauses = _CLAUSE_END.split(user_part(content)) if stopped else ()
     wants = [_action_words(clause) for clause in clauses]
-    return any(len(each) >= _SHARED_MIN and each <= its for each in wants for its in stopped)
+    return any(len(want) >= _SHARED_MIN and want <= action for want in wants for action in stopped)
 
 
 def _action_words(text: str) -> frozenset[str]:
+    """Return the content words of *text* without endings, so that "asking" equals "ask"."""
     words = (word for word in content_words(text) if word not in _OF_A_RULE)
     return frozenset(_ENDING.sub("", word) for word in words)
 
 
 def _is_given_up(content: str, own: str, whole: frozenset[str]) -> bool:
-    """Return whether *own* gives up what *content* names, and speaks of what it is for."""
+    """Return whether *own* gives up what *content* names, and has enough words of it."""
     before = user_part(content)
     words = content_stems(before)
     shared = len(words & whole)
@@ -105,7 +115,7 @@ def _is_given_up(content: str, own: str, whole: frozenset[str]) -> bool:
 
 
 def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
-    r"""Return the keys of those *earlier* memories that say what the user denies in *text*.
+    r"""Return the keys of those *earlier* memories that state what the user denies in *text*.
 
     >>> text = "User: No, we moved to canary releases.\nIn answer to: We deploy with blue-green."
     >>> find_denied(text, [(1, "Not rolling: we deploy with blue-green"), (2, "Deploy on Monday.")])
@@ -116,7 +126,7 @@ def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
 
 
 def find_moved(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
-    """Return the keys of those *earlier* memories that only say where a thing was before *text*.
+    """Return the keys of those *earlier* memories that only give the old place of a thing.
 
     >>> find_moved("Grafana is on port 3001 now", [(1, "Grafana is on port 3000")])
     [1]
@@ -126,10 +136,10 @@ def find_moved(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
 
 
 def _denied_statement(text: str) -> str:
-    """Return the agent's statement that the user says is otherwise, "" where there is none.
+    """Return the agent's statement that the user denies in *text*, "" without one.
 
-    A question, a report of what it did and a statement with a "not" in it are none: "no" may agree
-    with them. Nor is what the user says themselves.
+    Questions, reports of work and negative statements do not count: "no" may agree with them. Nor
+    does a statement whose words the user repeats.
     """
     own, _, answered = without_outcome(text).partition(ANSWER_PART)
     words = content_stems(user_part(text))
@@ -140,9 +150,9 @@ def _denied_statement(text: str) -> str:
 
 
 def _states(content: str, denied: frozenset[str]) -> bool:
-    """Return whether one clause of *content* says what was *denied*, and little stands beside it.
+    """Return whether one clause of *content* states what is *denied*, with few other words.
 
-    A rule ("never", "always") is not taken back so.
+    A rule ("never", "always") is not taken back by a denial.
     """
     own = user_part(content)
     if _RULES.search(own):
@@ -158,13 +168,16 @@ def _states(content: str, denied: frozenset[str]) -> bool:
 
 
 def _is_about(content: str, whole: frozenset[str], spoken: Sequence[frozenset[str]]) -> bool:
-    """Return whether a sentence has most words of *content*; not where both say that of a third."""
+    """Return whether one of the *spoken* sentences has most words of *content*.
+
+    Not if both memories are alike and say "no longer": then they take back the same third thing.
+    """
     before = user_part(content)
     words = content_stems(before)
     is_alike = len(words & whole) > ALIKE * len(words | whole)
     if len(before) > _EARLIER_CHARS_MAX or (is_alike and _NO_MORE.search(before)):
         return False
     return any(
-        len(words & its) >= max(_SHARED_MIN, _OF_EARLIER * len(words), _OF_SENTENCE * len(its))
-        for its in spoken
+        len(words & stems) >= max(_SHARED_MIN, _OF_EARLIER * len(words), _OF_SENTENCE * len(stems))
+        for stems in spoken
     )

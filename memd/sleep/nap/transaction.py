@@ -1,8 +1,7 @@
-"""The transaction of one nap: messages, facts, the run and its audit, all or nothing.
+"""Write one nap in a transaction: messages, memories, the run and its audit.
 
-Everything slow was done before (``preparation``). A message that the session has
-is not stored twice, and a known fact makes no new memory, so repeating a nap
-changes nothing but the ledger, which records it.
+Everything slow is done before (``preparation``). Known messages and facts are not stored again, so
+repeating a nap changes nothing but the ledger, which records it.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ CLOCK_SKEW_US = 86_400_000_000  # the furthest in the future that a timestamp is
 
 
 class NapOutcome(Value):
-    """The result of a nap as its stored reply has it: never a message's text."""
+    """The result of a nap, stored as its reply; it has no text of a message."""
 
     run_id: str
     stored: int
@@ -149,9 +148,9 @@ class NapTransaction:
         )
 
     def _drafts(self, target: NapTarget) -> Sequence[NapDraft]:
-        """Return the drafts to store, without the digest of memories that a night summed up.
+        """Return the drafts to store, without the digest if a night has summarised the session.
 
-        A session with its digest gets no summary by nights (SPEC 3.9), so it has one of the two.
+        Nights do not summarise a session with a digest (SPEC 3.9), so it has one of the two.
         """
         if not self.source.memory_keys or not names.is_compressed(target.conn, target.session_key):
             return self.prepared.drafts
@@ -160,11 +159,12 @@ class NapTransaction:
     def _arrival(
         self, draft: NapDraft, source_by_place: Mapping[int, int], target: NapTarget
     ) -> Arrival:
+        """Return *draft* as an arrival: commands stay in their project."""
         level = self.level
         if (draft.slot or "").startswith(COMMANDS_SLOT) and target.project_key is not None:
             # "Run the tests here" is wrong anywhere else.
             level = MemoryLevel.PROJECT if level is MemoryLevel.PERSISTENT else level
-        # A digest is of the whole session: none of its messages is forgotten with it.
+        # A digest covers the whole session: forgetting it must not forget one of the messages.
         source_key = None if draft.slot == DIGEST else source_by_place.get(draft.places[0])
         return Arrival(
             _without_future_time(draft.request, target.now_us),
@@ -186,7 +186,7 @@ class NapTransaction:
         """Record the messages, or the memories, that are the sources of these memories."""
         if self.source.memory_keys:
             every = range(len(self.source.memory_keys))
-            # Any word of the session may be in its digest, which goes with each that is forgotten.
+            # A digest may have words of any memory, so it is forgotten with each of them.
             for place in every if draft.slot == DIGEST else draft.places:
                 sessions.record_derived(conn, self.source.memory_keys[place], memory_ids)
         places = [place for place in draft.places if place in source_by_place]

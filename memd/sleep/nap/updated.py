@@ -1,12 +1,11 @@
-"""Which memories of earlier sessions tell the old value of what a later one says is otherwise now.
+"""Find memories of earlier sessions with a value that a later memory replaces. Pure.
 
-"The staging host is kite-9 now" is about what "the staging host is kite-7" is about: both begin
-alike, part at a value of the same make, a number for a number or a name for a name, and go on
-alike. A name takes another's place where there is one at a time: after "is", "call me", "live in",
-or where the old one is denied ("from tags now, not main"). "The car is broken now" says nothing of
-its colour, and "we deploy to Fly now" nothing of Hetzner. "Raise it to 1.80" replaces the 1.70 that
-it answers, in what else is about the same. What harms somebody has no one value: an
-allergy takes no other's place. Pure.
+"The staging host is kite-9 now" replaces "the staging host is kite-7": both begin alike, differ in
+a value of the same form (two numbers or two names), and continue alike. A name is only replaced if
+there is one at a time: after "is", "call me", "live in", or if the old one is denied ("from tags
+now, not main"). "The car is broken now" does not replace its colour, nor "we deploy to Fly now" a
+deployment to Hetzner. "Raise it to 1.80", in answer to "1.70", replaces 1.70 in memories about the
+same subject. What harms somebody is never replaced: there may be several allergies.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from memd.sleep.distil.language.words import SAYS_LITTLE
 from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences
 
-_CHARS_MAX = 160  # of either sentence: more says more than a value
-_ALIKE_MIN = 2  # tokens with which both begin, one of them with content
+_CHARS_MAX = 160  # of either sentence; a longer one has more than a value
+_ALIKE_MIN = 2  # tokens before the value, which both have
 _CONTENT_CHARS = 3
 _NOW = re.compile(
     r"(?<!right )(?<!just )\bnow\b(?! that\b)|\bfrom now on\b|\bas of \w+|\bnew\b"
@@ -73,7 +72,7 @@ _MONTHS = re.compile(
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
-# A value that is set anew: "raise the minimum to 1.80", "it is 14:00 now".
+# A new value: "raise the minimum to 1.80", "it is 14:00 now".
 _SETS = re.compile(
     r"\b(?:raise|lower|bump|increase|decrease|reduce|change|set|move|switch|upgrade|downgrade|go(?:es)?)"
     r"\b(?: [^\s,;]+){0,6}? to v?(?P<to>\d[\d.:]*)|\b(?:is|are) now v?(?P<now>\d[\d.:]*)"
@@ -84,19 +83,21 @@ _NUMBER = re.compile(r"(?<![\w.:/+-])v?(\d+(?:[.:]\d+)*)(?![\w/]|[.:-]\d)")
 _OF_BEFORE = re.compile(
     r"\b(?:from|instead of|rather than|(?:and |but |, ?)not) v?(\d[\d.:]*)", re.IGNORECASE
 )
-_EARLIER_CHARS_MAX = 300  # of the user's part: more is about several things
+_EARLIER_CHARS_MAX = 300  # of the user's part; a longer one is about several things
 _ABOUT_MIN = 2  # words with content that are in both
 _TOKEN = re.compile(r"[\w'\u2019@#%+./:-]*\w")
 
 
 class _Token(NamedTuple):
+    """A word, and its folded form without a suffix such as "'s"."""
+
     text: str
     folded: str
 
 
 def says_update(text: str) -> bool:
     """Return whether the user says in *text* how something is from now on."""
-    return any(_clauses(one) for one in sentences(user_part(text)))
+    return any(map(_clauses, sentences(user_part(text))))
 
 
 def find_updated(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
@@ -107,7 +108,7 @@ def find_updated(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     [1]
     """
     own = user_part(text)
-    clauses = [clause for one in sentences(own) for clause in _clauses(one)]
+    clauses = [clause for sentence in sentences(own) for clause in _clauses(sentence)]
     return [
         key
         for key, content in earlier
@@ -117,7 +118,7 @@ def find_updated(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
 
 
 def _clauses(sentence: str) -> list[list[_Token]]:
-    """Return the tokens of the clauses of a *sentence* that says how something is now."""
+    """Return the tokens of each clause of a *sentence* that states a new value, else []."""
     is_update = _NOW.search(sentence) and not (_ADDS.search(sentence) or sentence.endswith("?"))
     if len(sentence) > _CHARS_MAX or not is_update:
         return []
@@ -125,12 +126,13 @@ def _clauses(sentence: str) -> list[list[_Token]]:
 
 
 def _first_clause(text: str) -> list[list[_Token]]:
-    """Return the tokens of the first clause of *text*: of a memory that says one thing."""
+    """Return the tokens of the first clause of *text* in a list, [] if it has several sentences."""
     parts = sentences(text)
     return [_tokens(_CLAUSES.split(parts[0])[0])] if len(parts) == 1 else []
 
 
 def _tokens(clause: str) -> list[_Token]:
+    """Return the tokens of *clause* without opening words; numerals become digits."""
     clause = _TIMES.sub(r"\g<often> times", _MARKS.sub(" ", clause))
     words = [each.replace("\u2019", "'") for each in _TOKEN.findall(clause)]
     words = [_NUMBERS.get(each.casefold(), each) for each in words]
@@ -139,7 +141,7 @@ def _tokens(clause: str) -> list[_Token]:
 
 
 def _updates(new: list[_Token], old: list[_Token], own: str) -> bool:
-    """Return whether both begin alike, part at a value of the same make, and go on alike."""
+    """Return whether both begin alike, differ in a value of the same form, and continue alike."""
     new_kept, old_kept = (
         [each for each in tokens if each.folded not in _PASSED_OVER] for tokens in (new, old)
     )
@@ -151,8 +153,8 @@ def _updates(new: list[_Token], old: list[_Token], own: str) -> bool:
     )
     if not alike or alike >= min(len(new_kept), len(old_kept)):
         return False
-    rests = _stems(new_kept[alike + 1 :]), _stems(old_kept[alike + 1 :])
-    about = _stems(old_kept[:alike]) | (rests[0] & rests[1])
+    tails = _stems(new_kept[alike + 1 :]), _stems(old_kept[alike + 1 :])
+    about = _stems(old_kept[:alike]) | (tails[0] & tails[1])
     if not about - SAYS_LITTLE or old.index(old_kept[alike]) < _ALIKE_MIN:
         return False
     values = new_kept[alike].text, old_kept[alike].text
@@ -160,9 +162,9 @@ def _updates(new: list[_Token], old: list[_Token], own: str) -> bool:
         return all(map(_has_digits, values)) and _has_same_unit(new_kept[alike:], old_kept[alike:])
     if all(_DAYS.fullmatch(each.casefold()) for each in values):
         return True
-    if rests[0] & rests[1]:  # "Postgres for the ledger"
+    if tails[0] & tails[1]:  # "Postgres for the ledger"
         return all(_is_for(tokens[alike + 1 :]) for tokens in (new_kept, old_kept))
-    return not any(rests) and _is_one_at_a_time(old, old_kept[alike], values, own)
+    return not any(tails) and _is_one_at_a_time(old, old_kept[alike], values, own)
 
 
 def _stems(tokens: list[_Token]) -> frozenset[str]:
@@ -189,7 +191,7 @@ def _has_same_unit(new: list[_Token], old: list[_Token]) -> bool:
 
 
 def _is_one_at_a_time(old: list[_Token], value: _Token, values: tuple[str, str], own: str) -> bool:
-    """Return whether a value that is no number takes the place of the *value* of *old*."""
+    """Return whether a new name replaces the *value* of *old*: it is denied, or one at a time."""
     if re.search(rf"\b(?:not|instead of|no longer) {re.escape(value.text)}\b", own, re.IGNORECASE):
         return True
     before = [each.folded for each in old[: old.index(value)]]
@@ -199,12 +201,12 @@ def _is_one_at_a_time(old: list[_Token], value: _Token, values: tuple[str, str],
 
 
 def sets_anew(text: str) -> bool:
-    """Return whether the user sets a value anew, and the value of before is told beside it."""
+    """Return whether the user sets a new value, and *text* has the old one."""
     return bool(_old_values(text))
 
 
 def find_set_before(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
-    r"""Return the keys of those *earlier* memories that have the value which *text* sets anew.
+    r"""Return the keys of those *earlier* memories with the old value that *text* replaces.
 
     >>> text = "User: raise the minimum to 1.80 for Debian\nIn answer to: The minimum is 1.70."
     >>> find_set_before(text, [(1, "the minimum stays 1.70 for Debian"), (2, "1.70 EUR a cup")])
@@ -223,28 +225,30 @@ def find_set_before(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
 
 
 def _old_values(text: str) -> frozenset[str]:
-    """Return the values of the make of the one that the user sets anew, as they were before.
+    """Return the old values with the form of the new one that the user sets.
 
-    They name it ("not 11:00"), or the agent's statement that they answer does.
+    They are in the user's words ("not 11:00"), or in the agent's statement that they answer.
     """
     own = user_part(text)
     new = next((one for match in _SETS.finditer(own) for one in match.groups() if one), "")
     answered = without_outcome(text).partition(ANSWER_PART)[2]
     both = {*map(_plain, _NUMBER.findall(answered)), *map(_plain, _OF_BEFORE.findall(own))}
     before = both - _values_now(own)
-    return frozenset(one for one in before if new and _make(one) == _make(_plain(new)))
+    return frozenset(one for one in before if new and _form(one) == _form(_plain(new)))
 
 
 def _values_now(own: str) -> frozenset[str]:
-    """Return the values in the user's words, without those that they call the ones of before."""
+    """Return the values in the user's words, without those that they call old."""
     return frozenset(map(_plain, _NUMBER.findall(_OF_BEFORE.sub(" ", own))))
 
 
 def _plain(value: str) -> str:
+    """Return *value* without punctuation and full hours' minutes: "14:00" is "14"."""
     return value.strip(".:").removesuffix(":00")
 
 
-def _make(value: str) -> tuple[int, int]:
+def _form(value: str) -> tuple[int, int]:
+    """Return the numbers of dots and colons, which a version, a time and a count differ in."""
     return value.count("."), value.count(":")
 
 
