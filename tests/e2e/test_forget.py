@@ -35,6 +35,8 @@ def test_a_word_that_is_forgotten_is_in_no_file_though_the_daemon_runs_on(tmp_pa
         beside = daemon.paths.usage_dir / f"shop-1{CONSOLIDATED_SUFFIX}"  # as a nap writes it
         beside.parent.mkdir(exist_ok=True)
         beside.write_text(f"The safe opens with {WORD}.")
+        interrupted = beside.with_name(f".{beside.name}.tmp")  # as a nap that is killed leaves it
+        interrupted.write_text(f"The safe opens with {WORD}.")
         answer = client.call("memory.forget", {"ids": doomed})
         assert answer["count"] == 2
         assert holding(home, WORD[:8]) == []  # its stem is gone from the index, too

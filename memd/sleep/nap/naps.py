@@ -120,12 +120,14 @@ class Naps:
     def remove_forgotten(self) -> str | None:
         """Remove the lists that naps wrote beside usage files; return their folder if that fails.
 
-        All are removed, because their text of messages is not linked to memories.
+        All are removed, because their text of messages is not linked to memories. So are the
+        temporary files that a killed nap leaves beside them.
         """
         folder = self._usage_path if self._usage_path.is_dir() else self._usage_path.parent
         try:
-            for path in folder.glob(f"*{CONSOLIDATED_SUFFIX}"):
-                path.unlink(missing_ok=True)
+            for pattern in (f"*{CONSOLIDATED_SUFFIX}", f".*{CONSOLIDATED_SUFFIX}.tmp"):
+                for path in folder.glob(pattern):
+                    path.unlink(missing_ok=True)
         except OSError as error:
             log.warning("the consolidated lists were not removed", errno=error.errno)
             return str(folder)
