@@ -1,1 +1,1 @@
-"""Verification that what is in the file is what was written."""
+"""Verification that the file has exactly what was written."""

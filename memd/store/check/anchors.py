@@ -1,9 +1,9 @@
-"""Anchors: the audit's head, recorded in a text file beside the database and with each backup.
+"""Record the head of the audit outside the database: in a text file and with each backup.
 
-The chain in the file proves that nothing in its middle was changed. That its end was not cut off,
-or everything after some link rewritten, only a head recorded elsewhere before can prove (PROMISES
-4). A line here is ``seq at_us head sum``, and each sum covers the sum before it, so that an edited
-or missing line is detected.
+The chain in the database proves that nothing in its middle was changed. It does not prove that its
+end was not cut off, or that all links after one were not rewritten; a head that was recorded
+elsewhere does (PROMISES 4). A line of the text file is ``seq at_us head sum``. Each sum covers the
+sum before it, so that an edited or missing line is detected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _START = ""
 
 
 class RecordedHead(NamedTuple):
-    """A head as it was recorded, and where."""
+    """A recorded head, and the file that it was recorded in."""
 
     seq: int
     hash: bytes
@@ -56,9 +56,9 @@ def _sum(before: str, line: str) -> str:
 
 
 def read(path: Path) -> tuple[list[RecordedHead], list[str]]:
-    """Return the heads recorded in *path*, and what is wrong with the file.
+    """Return the heads recorded in *path*, and the problems of the file.
 
-    After a line that does not match, the later ones are checked among themselves.
+    After a line that does not match its sum, checking continues with that line's sum.
     """
     heads: list[RecordedHead] = []
     problems: list[str] = []

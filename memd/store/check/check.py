@@ -1,8 +1,8 @@
-"""A check of the whole file: everything in it is as it was written, bit for bit (PROMISES P6).
+"""Check that everything in the file is as it was written, bit for bit (PROMISES P6).
 
-Rows, earlier versions and sources are compared with their hashes, vectors with their checksums, the
-caches with the rows; SQLite checks pages and foreign keys; the audit is verified. Findings name a
-memory or a cache, never a text.
+Rows, earlier versions and sources are compared with their hashes, vectors with their checksums, and
+the caches with the rows. SQLite checks pages and foreign keys. The audit chain is verified.
+Findings contain ids of memories and names of caches, never a text.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from memd.store.session import message_index
 # Table names carry a model's key and a generation; nothing else is ever put into the SQL.
 # ruff: noqa: S608
 PROBLEMS_MAX = 100
+"""Findings that a check reports; it stops after them."""
 
 
 def check_rows(conn: Reading) -> Iterator[str]:
-    """Yield what is wrong with rows and vectors, and the cache of these; reads everything once."""
+    """Yield the problems of rows, vectors and the vector cache; reads the whole file once."""
     for part in (
         _page_sums, _pages, _hashes, check_sealed_rows, _versions, _sources, _checksums,
         check_facts, check_references, _audit, _vector_cache,
@@ -45,7 +46,7 @@ def check_rows(conn: Reading) -> Iterator[str]:
 
 
 def check_caches(conn: Writing) -> Iterator[str]:
-    """Yield what is wrong with the full-text indexes, which only a writer can check."""
+    """Yield the problems of the full-text indexes, which only a writer can check."""
     try:
         yield from _caches(conn)
     except (apsw.Error, TypeError, ValueError, AssertionError) as error:
@@ -64,7 +65,7 @@ def _caches(conn: Writing) -> Iterator[str]:
 def counts(conn: Reading) -> dict[str, int]:
     """Return the numbers of rows to check, and of memories without a vector yet."""
     rows = {
-        name: conn.get_count(f"SELECT count(*) FROM {table}")  # four tables
+        name: conn.get_count(f"SELECT count(*) FROM {table}")
         for name, table in (
             ("memories", "memory"),
             ("vectors", "embedding"),
@@ -125,7 +126,7 @@ SELECT memory_id, content, content_hash, row_hash
 def check_sealed_rows(conn: Reading) -> Iterator[str]:
     """Yield damaged clients, preferences, lessons and patterns."""
     for table in intact.SEALED_TABLES:
-        query = f"SELECT {table.select('t')} FROM {table.name} AS t"  # names of ours
+        query = f"SELECT {table.select('t')} FROM {table.name} AS t"
         rows = conn.execute(query)
         while True:
             try:
@@ -197,7 +198,7 @@ def _vector_cache(conn: Reading) -> Iterator[str]:
 
 
 def count_wrong_rows(conn: Reading, cache: VectorCache) -> int:
-    """Return how many rows of the cache are missing, surplus, misplaced or changed."""
+    """Return how many rows of the cache are missing, surplus, in the wrong part, or changed."""
     expected = {
         key: (owner, digest)
         for key, owner, digest in conn.execute(

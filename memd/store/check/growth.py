@@ -1,6 +1,6 @@
-"""How the store grew, and memd's work, by day: for a person's figures and plots.
+"""Read the history of the store's growth by day, and of memd's naps and nights.
 
-Counts and times of all agents together. Use a dedicated connection: it scans an index.
+Counts and times are of all agents together. Use a dedicated connection: it scans an index.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _METRICS = "record_task_metrics"
 
 
 def history(conn: Reading, now_us: int, days: int) -> GrowthHistory:
-    """Return the last *days* up to now, the earliest first; days are in UTC."""
+    """Return the history of the last *days* days, the earliest first; days are in UTC."""
     first = now_us // DAY_US - days + 1
     return GrowthHistory(
         days=tuple(_days(conn, first, days)), works=tuple(_works(conn, first * DAY_US))
@@ -44,7 +44,10 @@ def _days(conn: Reading, first: int, days: int) -> Iterator[DayFigures]:
 
 
 def _works(conn: Reading, since_us: int) -> Iterator[WorkDone]:
-    """Yield naps and nights from memd's task metrics, if there are any, the newest WORKS_MAX."""
+    """Yield the newest WORKS_MAX naps and nights from memd's task metrics, oldest first.
+
+    Their ids begin with "memd:"; ";" is the character after ":".
+    """
     if not conn.exists("SELECT 1 FROM sqlite_schema WHERE name = ?", (_METRICS,)):
         return
     rows = conn.execute(

@@ -1,8 +1,8 @@
-"""Integrity of rows that are read: every row is compared with its hash before it is returned.
+"""Compare rows with their hashes before they are returned, and withhold damaged ones.
 
-A row that does not match, or whose text is not valid UTF-8, is withheld: it is left out of a list,
-and refused with DamagedError when it was asked for by name. It is reported by kind and id, never by
-its text, to ``system.status``, ``event.damaged`` and ``memd check``.
+A row that does not match its hash, or whose text is not valid UTF-8, is left out of lists; reading
+it by its id raises DamagedError. It is reported by kind and id, never by its text, to
+``system.status``, ``event.damaged`` and ``memd check``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 # The statements below are built from constants of the store only.
 # ruff: noqa: S608
-KEPT_MAX = 100
+PROBLEMS_MAX = 100
+"""Problems that :class:`Damage` keeps."""
 HINT = "run: memd check, then: memd repair"
 
 Columns: TypeAlias = "tuple[apsw.SQLiteValue, ...]"
@@ -33,13 +34,13 @@ class SealedTable(NamedTuple):
 
     name: str
     kind: str
-    """What a finding calls a row."""
+    """The word for a row in a finding."""
     id_column: str
     """The column that identifies a row in a finding."""
     columns: tuple[str, ...]
 
     def select(self, alias: str) -> str:
-        """Return the hashed columns and the hash, to be the last ones of a query."""
+        """Return the SQL of the hashed columns and the hash, for the end of a query's columns."""
         return ", ".join(f"{alias}.{column}" for column in (*self.columns, "row_hash"))
 
 
@@ -69,15 +70,15 @@ OPERATION = SealedTable(
 
 
 class Damage:
-    """The damage found since the last whole check; any thread adds, the event loop reads."""
+    """The damage detected since the last whole check; any thread adds, the event loop reads."""
 
     def __init__(self) -> None:
         self._problems: dict[str, None] = {}
-        self._fresh: deque[str] = deque(maxlen=KEPT_MAX)
+        self._fresh: deque[str] = deque(maxlen=PROBLEMS_MAX)
 
     def add(self, what: str) -> None:
-        """Record *what* once; beyond KEPT_MAX only the first are kept."""
-        if what not in self._problems and len(self._problems) < KEPT_MAX:
+        """Record *what* unless it is recorded already, or PROBLEMS_MAX others are."""
+        if what not in self._problems and len(self._problems) < PROBLEMS_MAX:
             self._problems[what] = None
             self._fresh.append(what)
 
@@ -93,20 +94,20 @@ class Damage:
         return tuple(reasons)
 
     def replace(self, problems: Iterable[str]) -> None:
-        """Replace what was recorded by the *problems* that a whole check has found."""
+        """Replace everything recorded by the *problems* of a whole check."""
         self._problems.clear()
         for problem in problems:
             self.add(problem)
 
 
 def report(conn: Reading, what: str) -> None:
-    """Report damage to the database; connections of commands have no listener."""
+    """Report damage to the listener of the connection; outside the daemon there is none."""
     if conn.damage is not None:
         conn.damage(what)
 
 
 def skip_undecodable(conn: Reading, rows: Iterator[Columns], kind: str) -> Iterator[Columns]:
-    """Yield those of *rows* whose texts can be decoded."""
+    """Yield those of *rows* whose texts are valid UTF-8; report the others."""
     while True:
         try:
             row = next(rows)
@@ -121,7 +122,10 @@ def skip_undecodable(conn: Reading, rows: Iterator[Columns], kind: str) -> Itera
 def list_sealed(
     conn: Reading, kind: type[RowT], rows: Iterator[Columns], table: SealedTable
 ) -> list[RowT]:
-    """Return those of *rows* that match their hash; their last columns are ``table.select``."""
+    """Return those of *rows* that match their hash, as *kind*; report the others.
+
+    A row has the columns of *kind*, followed by those of ``table.select``.
+    """
     width = len(kind._fields)
     id_column = width + table.columns.index(table.id_column)
     intact_rows: list[RowT] = []
@@ -141,7 +145,8 @@ def list_rows(
 ) -> list[RowT]:
     """Return *rows* as *kind*, without those of damaged memories or facts.
 
-    *find_intact* (:func:`intact_ids`, :func:`facts`, ...) is asked about their first columns.
+    *find_intact* (:func:`intact_ids`, :func:`facts`, ...) takes the values of the first column and
+    returns those of intact memories or facts.
     """
     what = "memory" if find_intact is intact_ids else "fact"
     decoded = [kind._make(row) for row in skip_undecodable(conn, rows, what)]
@@ -189,7 +194,7 @@ def intact_ids(conn: Reading, ids: Sequence[str]) -> frozenset[str]:
 
 
 def make_error(what: str) -> DamagedError:
-    """Return the error for *what*, which was asked for by name and is damaged."""
+    """Return the error for *what*, which was requested by its id and is damaged."""
     return DamagedError(f"{what} is damaged and withheld", hint=HINT)
 
 
@@ -197,7 +202,7 @@ _FACT_ID, _SIGNATURE = OPERATION.columns.index("fact_id"), OPERATION.columns.ind
 
 
 def facts(conn: Reading, keys: Collection[int]) -> frozenset[int]:
-    """Return those of *keys* whose fact agrees with its log, and whose log matches its hashes."""
+    """Return those of *keys* whose fact equals its last operation, which matches its hash."""
     rows = conn.execute(
         f"""
         SELECT f.fact_key, f.fact_id, f.content IS o.content AND f.tags IS o.tags
@@ -210,8 +215,8 @@ def facts(conn: Reading, keys: Collection[int]) -> frozenset[int]:
         {"keys": json.dumps(list(keys))},
     )
     intact_keys: set[int] = set()
-    for key, fact_id, alike in _verify_signed(conn, rows, 3):
-        if alike:
+    for key, fact_id, is_equal in _verify_signed(conn, rows, 3):
+        if is_equal:
             intact_keys.add(cast("int", key))
         else:
             report(conn, f"fact {fact_id}: it does not match its log")
@@ -255,9 +260,9 @@ def logs(conn: Reading, fact_ids: Collection[str]) -> frozenset[str]:
 
 
 def _verify_signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterator[Columns]:
-    """Yield the first *width* columns of operations that match their hash and any signature.
+    """Yield the first *width* columns of rows whose operation matches its hash and signature.
 
-    The other columns are ``OPERATION.select``.
+    The other columns are those of ``OPERATION.select``.
     """
     keys: tuple[bytes, ...] | None = None
     for row in skip_undecodable(conn, rows, "fact"):
@@ -274,7 +279,7 @@ def _verify_signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterat
 
 
 def is_signed(owner_keys: Sequence[bytes], operation: Sequence[apsw.SQLiteValue]) -> bool:
-    """Return whether the signature of an operation, if it has one, is the owner's over it."""
+    """Return whether an operation has no signature, or one of the owner over its columns."""
     columns = dict(zip(OPERATION.columns, operation, strict=True))
     row = proofs.SignedColumns(**{name: cast("Any", columns[name]) for name in _SIGNED})
     return proofs.is_valid(owner_keys, columns["signature"], row)
@@ -284,5 +289,5 @@ _SIGNED = proofs.SignedColumns._fields
 
 
 def signature_finding(covered: Sequence[apsw.SQLiteValue]) -> str:
-    """Return the finding for an operation that its owner did not sign."""
+    """Return the finding for an operation whose signature is not valid."""
     return f"fact {covered[_FACT_ID]}: the owner's signature is over something else"

@@ -1,8 +1,8 @@
-"""What ``memd rebuild`` renews beside the caches: indexes, contexts, damaged vectors.
+"""Renew what ``memd rebuild`` rebuilds besides the caches: indexes, contexts, damaged vectors.
 
-All of it follows from rows that have a hash of their own. A damaged vector is copied from the
-vector cache if it is intact there; otherwise the queue embeds the text again. Rows themselves are
-not repaired: that is the task of ``memd repair`` or a backup.
+All of these are computed from rows, which have their own hashes. A damaged vector is copied from
+the vector cache if it is intact there; otherwise the queue embeds the text again. Rows themselves
+are repaired by ``memd repair`` or a backup.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memd.store.search.vectors import VectorCache
 
 
 def list_indexes(conn: Reading) -> list[str]:
-    """Return the names of the indexes of ordinary tables."""
+    """Return the names of the indexes of ordinary tables, without those inside virtual tables."""
     return conn.list_texts(
         """
         SELECT name
@@ -45,8 +45,8 @@ def find_damaged_vectors(conn: Reading) -> list[int]:
 def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
     """Restore the damaged vectors of *keys* from the cache, and delete those it does not have.
 
-    Their memories are without token vectors or without a vector then, and the queue finds them.
-    The centroids of their agents are rebuilt, because a damaged vector cannot be subtracted.
+    The memories then lack token vectors or a vector, which the queue computes again. The centroids
+    of their agents are rebuilt, because a damaged vector cannot be subtracted.
     """
     cache = vectors.current_cache(conn)
     rows = conn.execute(
@@ -61,12 +61,12 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
     for embedding_key, key, model_key, checksum, vector in list(rows):
         if vectors.checksum(vector) == checksum:  # rewritten meanwhile
             continue
-        spare = _read_cached(conn, cache, key) if cache and cache.model_key == model_key else None
+        cached = _read_cached(conn, cache, key) if cache and cache.model_key == model_key else None
         changes.touch(conn, b"vector made anew", checksum)
-        if spare is not None and vectors.checksum(spare) == checksum:
+        if cached is not None and vectors.checksum(cached) == checksum:
             conn.execute(
                 "UPDATE embedding SET vector = :vector, tokens = NULL WHERE embedding_key = :key",
-                {"vector": spare, "key": embedding_key},
+                {"vector": cached, "key": embedding_key},
             )
         else:
             lost.append(key)
@@ -84,7 +84,10 @@ def _read_cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
 
 
 def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:
-    """Rewrite the stale contexts of the next *limit* memories; None after the last."""
+    """Rewrite the stale contexts of the *limit* memories after key *after*.
+
+    Returns the key to continue after, None when there are no more memories.
+    """
     rows: list[tuple[int, int]] = list(
         conn.execute(
             """
@@ -99,7 +102,7 @@ def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:
     )
     if not rows:
         return None
-    # A hidden memory's context is as old as its hiding, so only visible ones can be stale.
+    # A hidden memory keeps the context that it had when it was hidden: only others can be stale.
     stale = caches.find_stale_contexts(conn, [key for key, visible in rows if visible])
     fulltext.unindex(conn, stale)
     caches.write_contexts(conn, stale)

@@ -1,6 +1,6 @@
-"""Checks of what hashes and foreign keys cannot express: facts against their log, references.
+"""Check facts against their log, and references that foreign keys cannot express.
 
-Findings name a memory, a fact or a proposal, never a text or a path.
+Findings contain ids of memories, facts and proposals, never a text or a path.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _compare_with_log(conn: Reading) -> Iterator[str]:
 
 
 def check_references(conn: Reading) -> Iterator[str]:
-    """Yield what is wrong with statements, proposals, files, shared and quarantined memories."""
+    """Yield the problems of statements, proposals, files, and references between memories."""
     for problem, query in _FINDINGS:
         for (name,) in conn.execute(query):
             yield problem.format(name)

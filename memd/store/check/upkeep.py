@@ -1,9 +1,9 @@
-"""The room that looks after the file: check, rebuild, backup, figures.
+"""The room for maintenance of the file: check, rebuild, backup, figures.
 
-While memd runs, the file is checked in the background. Once a minute a portion of pages is compared
-with their checksums, so that each is checked within a day or so without delaying anybody; then the
-rows that contain texts. Findings are in ``system.status`` at once. It changes nothing: ``memd
-check`` checks everything in one go, ``memd repair`` repairs.
+While memd runs, the file is checked in the background: once a minute a portion of its pages is
+compared with their checksums, and after all pages the rows that contain texts. A pass takes about a
+day and delays nobody. Findings are in ``system.status`` at once. The background check changes
+nothing: ``memd check`` checks everything at once, ``memd repair`` repairs.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ from memd.store.session import message_index
 REBUILD_MESSAGES = 100  # messages of one step: some are long
 _LISTED_MAX = 5
 FREE_PAGES_MIN, FREE_SHARE = 1_000, 0.1
-"""From so many free pages on, and of the file, the file shrinks: fewer are soon used again."""
-_SHRINK_PAGES, _SHRINK_STEPS = 256, 8  # of one transaction, some 20 ms; of one minute
+"""The file shrinks only above this number and share of free pages: fewer are soon used again."""
+_SHRINK_PAGES, _SHRINK_STEPS = 256, 8
+"""Pages given back in one transaction (about 20 ms), and transactions in one call of ``tidy``."""
 REBUILD_ROWS = 500  # rows of one step: a write waits about 50 ms at most
 
 Progress = Callable[[int, int], None]
@@ -74,12 +75,11 @@ class Upkeep:
         )
 
     async def rebuild(self, caller: Caller, progress: Progress | None = None) -> None:
-        """Rebuild the caches from the rows, beside the live ones, in small steps.
+        """Rebuild the caches from the rows in small steps, while recall uses the old caches.
 
-        Indexes, contexts and damaged vectors come first (renewal.py). Recall goes on with the old
-        caches; no memory's row changes. After a kill they stay in use and the next rebuild starts
-        afresh. The index of messages is emptied and refilled; what a kill left out is added at the
-        next start.
+        Indexes, contexts and damaged vectors come first (renewal.py). No memory's row changes.
+        After a kill the old caches stay in use, and the next rebuild starts from the beginning. The
+        index of messages is emptied and refilled; after a kill the next start completes it.
         """
         report = progress or (lambda _done, _total: None)
         total = 2 * (await self.db.read(check.counts))["memories"]
@@ -114,15 +114,14 @@ class Upkeep:
             after = await self.db.write(caller, step)
 
     async def backup(self, caller: Caller, target: str | None = None) -> str:
-        """Write a verified backup and return its path; by default beside the database.
+        """Write a verified backup and return its path; by default in the database's folder.
 
-        A copy elsewhere is recorded first. A store that cannot be written is backed up all the
-        same: that is when a backup is needed most.
+        A *target* is recorded first. A store that cannot be written is backed up as well.
         """
         stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
         if target is None:
             path = backup.default_path(self.db.path, stamp)
-            # Its folder may be gone while the daemon still has the file.
+            # The folder may have been removed while the daemon has the file open.
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         else:
             path = Path(target).absolute()
@@ -131,11 +130,12 @@ class Upkeep:
         return str(path)
 
     async def record_copy(self, caller: Caller, target: str, *, made: bool = False) -> str:
-        """Record a copy that the caller is about to make, so that forgetting can name it.
+        """Record a copy that the caller is about to make, so that ``forget`` can list it.
 
-        Returns the path of the store. Once it is *made*, a copy that this process cannot see is
-        recorded for good. Raises InvalidError for a *target* that is not absolute. A store that
-        cannot be written is copied all the same.
+        Returns the path of the store. Call it again with *made* when the copy is complete: if this
+        process cannot see the file, it is recorded as a copy that cannot be checked for existence.
+        Raises InvalidError for a *target* that is not absolute. Does nothing for a store that
+        cannot be written.
         """
         copy = Path(target)
         if not copy.is_absolute():
@@ -148,7 +148,7 @@ class Upkeep:
         return str(self.db.path.absolute())
 
     async def sweep(self) -> None:
-        """Remove partial backups elsewhere that were left by a kill."""
+        """Remove partial backups that a kill left in the folders of recorded copies."""
         await self.db.read_dedicated(
             lambda conn: backup.sweep([path.parent for path in backup.list_recorded(conn)])
         )
@@ -156,15 +156,15 @@ class Upkeep:
     async def find_known(self, caller: Caller, entry: MemoryEntry) -> str | None:
         """Return "known" for a memory the agent has, "skipped" for an erased or expired one.
 
-        It is known by its id, or by the same text of the same time, so that a file that is imported
-        twice is stored once, however long ago the first time was.
+        A memory is known if one has the same id, or the same text, place and time, so that a file
+        that is imported twice is stored once. Returns None for any other.
         """
         known = await self.db.read(_find_known, caller.agent_id, entry)
         expired = entry.expires_at and to_us(entry.expires_at) <= self.clock.now_us()
         return "skipped" if known is None and expired else known
 
     def why_degraded(self) -> list[str]:
-        """Return why writes are refused, if they are, and the damage found."""
+        """Return the reason why writes are refused, if they are, and the damage detected."""
         refused = self.db.write_refusal()
         damaged = self.db.damage.problems()
         reasons = [
@@ -198,7 +198,7 @@ class Upkeep:
         return await self.db.read_dedicated(lambda conn: history(conn, self.clock.now_us(), days))
 
     async def tidy(self) -> None:
-        """Delete old replies, give free pages back and empty the WAL; to be called periodically."""
+        """Delete old replies, shrink the file and empty the WAL; to be called once a minute."""
         now_us = self.db.lasting.now_us()
 
         def work(conn: Writing) -> int:
@@ -216,7 +216,7 @@ _CALLER = Caller(client="memd", method="tidy")
 
 
 def _shrink(conn: Writing) -> bool:
-    """Give some free pages back to the system where they are many; return whether they were."""
+    """Give _SHRINK_PAGES free pages back to the system; False when too few are free."""
     pages, free = int(conn.pragma("page_count")), int(conn.pragma("freelist_count"))
     if free < FREE_PAGES_MIN or free < FREE_SHARE * pages:
         return False
@@ -262,13 +262,13 @@ def _figures(conn: Reading, now_us: int) -> dict[str, int]:
     }
 
 
-PORTION_PAGES = 1_024  # 16 MB: some 50 ms in its thread
+PORTION_PAGES = 1_024  # 16 MB: about 50 ms in its thread
 PORTION_ROWS = 500
 PASS_US = 86_400_000_000  # between the starts of two passes
 
 
 class BackgroundCheck:
-    """The background check: one pass after the other, in portions."""
+    """The background check: repeated passes over the file, in portions."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
@@ -280,7 +280,7 @@ class BackgroundCheck:
         self._pages = 0
 
     def progress(self) -> SelfCheck:
-        """Return the progress of the present pass."""
+        """Return the progress of the current pass."""
         return SelfCheck(
             pages=self._pages,
             pages_checked=min(self._page - 1, self._pages),
@@ -312,7 +312,7 @@ class BackgroundCheck:
         return True
 
     def _rows_portion(self, conn: Reading) -> None:
-        """Compare some memories with their hashes, at the end of a pass rows of other tables."""
+        """Compare PORTION_ROWS memories with their hashes; after the last, rows of other tables."""
         keys = conn.list_ints(
             "SELECT memory_key FROM memory WHERE memory_key > :after ORDER BY 1 LIMIT :limit",
             {"after": self._row, "limit": PORTION_ROWS},

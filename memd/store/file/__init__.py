@@ -1,1 +1,1 @@
-"""Everything about the database file itself: open, migrate, lock, back up, restore, scrub."""
+"""The database file itself: open, migrate, back up, restore and scrub it."""

@@ -1,12 +1,12 @@
-"""Backups of the file: compact, verified, mode 0600, complete or absent (PROMISES 2).
+"""Make backups of the file: compact, verified, mode 0600, complete or absent (PROMISES 2).
 
-``VACUUM INTO`` runs inside SQLite while others read and write. The database file is never opened or
-copied past SQLite in this process: closing such a handle would drop SQLite's own locks.
+``VACUUM INTO`` runs inside SQLite while others read and write. This process never opens or copies
+the database file without SQLite: closing such a handle would drop SQLite's own locks.
 
-A backup still holds what is forgotten after it was made, so ``forget`` must be able to name every
-one. A partial backup that a kill left behind is removed at the next start or backup; its writer
-holds a lock on it. Backups outside the database's folder are recorded in the database before they
-are made.
+A backup still contains memories that are forgotten after it was made, so ``forget`` lists all
+backups. For this, backups outside the database's folder are recorded in the database before they
+are made. The process that writes a partial backup holds a lock on it; the next start or backup
+removes partial backups without a lock, which a killed process left.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from memd.store.file.faults import translate
 SUFFIX = ".backup.db"
 PARTIAL = ".memd-partial"
 _PROGRESS_STEPS = 100_000
+"""Instructions of SQLite's virtual machine between two reports of progress."""
 
 Progress = Callable[[int, int], None]
 
@@ -44,15 +45,19 @@ def default_path(database: Path, stamp: str) -> Path:
 
 
 def find_copies(database: Path, recorded: Mapping[Path, bool] | None = None) -> tuple[str, ...]:
-    """Return the files that may still hold what is forgotten in *database* now.
+    """Return the copies of *database* that may contain memories which are being forgotten.
 
-    These are complete and partial backups beside it, none of another profile's, and the
-    *recorded* ones except those that were removed. A recorded copy is also returned when its folder
-    is not there just now (an unmounted disk) or cannot be seen by this process.
+    These are complete and partial backups in its folder, without those of other profiles, and the
+    *recorded* copies (see :func:`list_recorded`) that still exist. A recorded copy is also returned
+    when its folder does not exist now (an unmounted disk) or this process cannot see the copy.
     """
-    stem, of_copy = re.escape(database.stem), rf"{COPY_NAME}{re.escape(SUFFIX)}"
-    ours = re.compile(rf"{stem}-{of_copy}|\.{stem}-(?:{of_copy}|restored){re.escape(PARTIAL)}")
-    paths = {path for path in database.parent.iterdir() if ours.fullmatch(path.name)}
+    # Matches "memories-20260102T030405678901.backup.db" and, while one is written,
+    # ".memories-20260102T030405678901.backup.db.memd-partial" or ".memories-restored.memd-partial".
+    stem, copy_name = re.escape(database.stem), rf"{COPY_NAME}{re.escape(SUFFIX)}"
+    pattern = re.compile(
+        rf"{stem}-{copy_name}|\.{stem}-(?:{copy_name}|restored){re.escape(PARTIAL)}"
+    )
+    paths = {path for path in database.parent.iterdir() if pattern.fullmatch(path.name)}
     for path, is_unseen in (recorded or {}).items():
         paths.update(candidate for candidate in (path, partial_path(path)) if candidate.exists())
         if is_unseen or not path.parent.exists():
@@ -66,10 +71,10 @@ def partial_path(target: Path) -> Path:
 
 
 def list_recorded(conn: Reading) -> dict[Path, bool]:
-    """Return the recorded copies outside the database's folder, made or begun.
+    """Return the recorded copies outside the database's folder, complete or begun.
 
-    The value says whether the copy lies where the daemon cannot see it: a service in a sandbox has
-    a ``/tmp`` of its own.
+    The value tells whether the daemon cannot see the copy: a service in a sandbox has its own
+    ``/tmp``. In table ``meta`` they are JSON: a path, or a list of one path for such a copy.
     """
     try:
         entries = json.loads(conn.get_meta("backups", str) or "[]")
@@ -77,12 +82,15 @@ def list_recorded(conn: Reading) -> dict[Path, bool]:
             Path(entry[0] if isinstance(entry, list) else entry): isinstance(entry, list)
             for entry in entries
         }
-    except (ValueError, TypeError, IndexError):  # damaged: what else is there can still be read
+    except (ValueError, TypeError, IndexError):  # damaged: a backup must still be possible
         return {}
 
 
 def record_copy(conn: Writing, target: Path, *, unseen: bool = False) -> None:
-    """Record a copy elsewhere. Entries whose files were removed go first, then the oldest."""
+    """Record a copy outside the database's folder.
+
+    Drops entries whose files were removed, and the oldest ones beyond BACKUPS_NOTED_MAX.
+    """
     copies = {
         path: is_unseen
         for path, is_unseen in list_recorded(conn).items()
@@ -95,7 +103,7 @@ def record_copy(conn: Writing, target: Path, *, unseen: bool = False) -> None:
 
 
 def sweep(folders: Iterable[Path]) -> None:
-    """Remove partial backups in *folders* that no process is writing any more."""
+    """Remove the partial backups in *folders* that no process is writing."""
     for folder in set(folders):
         with suppress(OSError):
             for partial in folder.glob(f".*{PARTIAL}"):
@@ -106,7 +114,7 @@ def sweep(folders: Iterable[Path]) -> None:
 
 
 def check_target(target: Path) -> None:
-    """Raise InvalidStateError if *target* exists, or its folder does not."""
+    """Raise InvalidStateError if *target* exists or its folder does not exist."""
     if target.exists():
         raise InvalidStateError(f"{target} exists", hint="choose another name")
     require_folder_of(target)
@@ -116,9 +124,9 @@ def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
     """Write a verified backup to *target*; *conn* must not be in a transaction.
 
     *progress* is called with the bytes written so far and the expected total, both approximate.
-    Raises what :func:`check_target` does, InvalidStateError when *target* is being written,
+    Raises InvalidStateError as :func:`check_target` does or when *target* is being written,
     ReadOnlyError when it cannot be written, DamagedError when the copy fails its check. After a
-    crash no partial backup has that name.
+    crash, *target* is complete or does not exist.
     """
     check_target(target)
     partial = partial_path(target)
@@ -126,7 +134,7 @@ def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
         sweep([target.parent])
         # VACUUM INTO accepts an existing file if it is empty.
         with _open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as handle:
-            with suppress(OSError):  # a file system without locks: sweep() fails there, too
+            with suppress(OSError):  # on a file system without locks, sweep() removes nothing
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with _report_progress(conn, partial, progress):
                 head = _fill(conn, partial, target)
@@ -136,15 +144,15 @@ def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
         raise ReadOnlyError(
             f"{target} cannot be written: {error.strerror}", hint="name a TARGET on another disk"
         ) from error
-    with suppress(OSError):  # the backup is whole without it
+    with suppress(OSError):  # the backup is complete without its manifest
         anchors.write_manifest(target, head)
     fsync(target.parent)
 
 
 def make_from_outside(database: Path, target: Path, progress: Progress | None = None) -> None:
-    """Do what :func:`make` does, from another process while a daemon uses *database*.
+    """Make a backup as :func:`make` does, in another process than the daemon's.
 
-    SQLite shares the file among processes; the daemon neither waits nor works for it.
+    SQLite shares the file among processes, so the daemon need not stop.
     """
     try:
         with closing(_open_outside(database)) as conn:
@@ -154,7 +162,7 @@ def make_from_outside(database: Path, target: Path, progress: Progress | None = 
 
 
 def _open_outside(database: Path) -> Reading:
-    """Return a reader of *database*; as the daemon does, one that writes nothing if it must."""
+    """Return a reader of *database*, an immutable one if its files cannot be written."""
     try:
         conn = Reading(str(database), flags=apsw.SQLITE_OPEN_READWRITE, vfs=page_sums.vfs())
         prepare_reader(conn)
@@ -167,7 +175,7 @@ def _open_outside(database: Path) -> Reading:
 
 @contextmanager
 def _report_progress(conn: Reading, partial: Path, progress: Progress | None) -> Iterator[None]:
-    """Call *progress* while SQLite works; an exception from it, such as Ctrl-C, ends that work."""
+    """Call *progress* while SQLite works; an exception in it, such as Ctrl-C, ends the work."""
     if progress is None:
         yield
         return
@@ -192,7 +200,7 @@ def _fill(conn: Reading, partial: Path, target: Path) -> Head:
         fsync(partial)
         partial.rename(target)
     except BaseException:
-        partial.unlink(missing_ok=True)  # it holds every memory, and no one would know of it
+        partial.unlink(missing_ok=True)  # it contains memories, and forget() would not list it
         raise
     return head
 
@@ -207,7 +215,7 @@ def _open(path: Path, flags: int) -> Iterator[int]:
 
 
 def _verify(path: Path) -> Head:
-    """Return the head of the audit in the copy at *path*; raises DamagedError."""
+    """Check the copy at *path* and return the head of its audit; DamagedError if it is damaged."""
     copy = Reading(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         if copy.pragma("quick_check") != "ok" or any(page_sums.find_damaged(copy, path)):
@@ -218,7 +226,7 @@ def _verify(path: Path) -> Head:
 
 
 def fsync(path: Path) -> None:
-    """Wait until a file, or a folder's entries, are on the disk."""
+    """Flush a file, or the entries of a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,8 +1,7 @@
-"""Connections: their types, every pragma with its reason, and the check that the file is memd's.
+"""Define the connection types, set up connections, and check that the file is memd's.
 
-There are two connection types, so that a function that writes cannot be handed a reader:
-``Reading`` and its subclass ``Writing``. A reader is ``query_only`` as well, so the type error
-would also be an error at run time.
+``Reading`` and its subclass ``Writing`` are different types, so that passing a reader to a function
+that writes is a type error. A reader is also ``query_only``, which makes it an error at run time.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from memd.store.search.signs import split_signs
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
 SCHEMA_VERSION = 7
-SQLITE_VERSION_MIN = 3_051_003  # older ones have the WAL-reset bug
+SQLITE_VERSION_MIN = 3_051_003  # earlier versions have the WAL-reset bug
 PAGE_BYTES = 16_384
 PAGE_SUM_BYTES = 8
-MMAP_BYTES = 1 << 40
+MMAP_BYTES = 1 << 40  # more than any file: SQLite maps the whole file, up to its own limit
 _WRITER_CACHE_KIB = 16_384
 _READER_CACHE_KIB = 8_192
 
@@ -59,7 +58,7 @@ class Reading(apsw.Connection):
         return value if isinstance(value, bytes) else None
 
     def get_count(self, sql: str, params: apsw.Bindings | None = None) -> int:
-        """Return the integer of a row that there is, such as a count."""
+        """Return the integer of a query that always has a row, such as ``SELECT count(*)``."""
         value = self.execute(sql, params).get
         assert isinstance(value, int)
         return value
@@ -104,9 +103,9 @@ class Writing(Reading):
     """Set after a disk error: the connection may only be closed."""
 
     def insert(self, table: str, row: Mapping[str, Any], *, ignore: bool = False) -> bool:
-        """Insert *row*, given by column; returns whether it was inserted.
+        """Insert *row*, a value by column name; returns whether it was inserted.
 
-        With *ignore* one that a constraint forbids is left out.
+        With *ignore*, a row that violates a constraint is not inserted.
         """
         columns, places = ", ".join(row), ", ".join(f":{column}" for column in row)
         verb = "INSERT OR IGNORE" if ignore else "INSERT"
@@ -116,9 +115,9 @@ class Writing(Reading):
     def put(
         self, table: str, row: Mapping[str, Any], *key: str, keep: Collection[str] = ()
     ) -> None:
-        """Insert *row*, given by column, or write it over the one with the same *key* columns.
+        """Insert *row*, a value by column name, or update the row with the same *key* columns.
 
-        Where *row* has None, the columns *keep* stay as they are.
+        An update leaves the columns *keep* unchanged where *row* has None for them.
         """
         columns, places = ", ".join(row), ", ".join(f":{column}" for column in row)
         changes = ", ".join(
@@ -154,7 +153,7 @@ class Writing(Reading):
 def keys_array(keys: Sequence[int]) -> Any:
     """Return *keys* to bind as the table ``carray(:keys)`` with column ``value``.
 
-    It cannot be empty: without keys it holds 0, which is no row's key.
+    apsw accepts no empty array: without keys it contains 0, which is never a row's key.
     """
     return apsw.carray(memoryview(array("q", keys or (0,))))
 
@@ -167,7 +166,7 @@ def schema_sql() -> str:
 def vec0_path() -> str:
     """Return the path of the loadable vec0 library without importing its package (and numpy).
 
-    Looked up once: to find a package takes a tenth of what opening a connection does.
+    Cached, because finding the package takes a tenth of the time of opening a connection.
     """
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or not spec.submodule_search_locations:
@@ -197,7 +196,7 @@ def _unpack(*packed_text: apsw.SQLiteValue) -> str:
 
 
 def _split_signs(*texts: apsw.SQLiteValue) -> str:
-    """Split the signs of a text, given as a blob: SQLite gives out no text that is damaged."""
+    """Split the signs of a text, passed as a blob since SQLite cannot return invalid UTF-8."""
     (text,) = texts
     assert isinstance(text, bytes)
     return split_signs(text.decode("utf-8", "replace"))
@@ -216,7 +215,7 @@ def has_page_sums(conn: apsw.Connection) -> bool:
 
 
 def prepare(conn: Reading, *, mmap: bool = False) -> None:
-    """Set up any connection. Runs in the connection's own thread, before its first use."""
+    """Set up a reader or writer; runs in the connection's own thread, before its first use."""
     conn.set_busy_timeout(BUSY_MS_MAX)
     conn.enable_load_extension(True)
     conn.load_extension(vec0_path())
@@ -231,22 +230,26 @@ def prepare(conn: Reading, *, mmap: bool = False) -> None:
     conn.create_scalar_function(
         "split_signs", _split_signs, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
     )
-    # Otherwise "word" in double quotes falls back to a string when no such column exists.
+    # Otherwise "word" in double quotes is taken as a string when no such column exists.
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
-    # A file from elsewhere may carry hostile triggers and views.
+    # A file from another source may contain hostile triggers and views.
     conn.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     conn.pragma("foreign_keys", True)
     conn.pragma("cell_size_check", True)  # detect a damaged page when it is read, not later
     conn.pragma("temp_store", "memory")  # a memory's text never reaches a temporary file
     if mmap:
-        # Only for the connection that scans vec0: elsewhere random reads of a cold file get slower.
+        # Only for scans of vec0: mapping makes random reads of a file that is not cached slower.
         conn.pragma("mmap_size", MMAP_BYTES)
 
 
 def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
-    """Set up a reader. Raises as :func:`prepare_writer` does, ReadOnlyError for an older schema."""
+    """Set up a reader.
+
+    Raises ForeignFileError or NewerSchemaError, and ReadOnlyError for an older schema, which only a
+    writer can migrate.
+    """
     if identify(conn) != SCHEMA_VERSION:
         raise ReadOnlyError(
             "the store must be brought to this version but cannot be written",
@@ -260,12 +263,12 @@ def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
 def prepare_writer(conn: Writing) -> int:
     """Set up the writer and return the schema's version; creates the schema in an empty file.
 
-    Raises ForeignFileError or NewerSchemaError and leaves the file untouched,
-    ReadOnlyError when it could be read only.
+    Raises ForeignFileError or NewerSchemaError, and ReadOnlyError when the file can only be read;
+    the file is then unchanged.
     """
     conn.touched = []
     conn.broken = False
-    # A damaged page of a cache must not end every write; checks and row hashes find it.
+    # Off, or a damaged page of a cache would make writes fail. Checks and row hashes detect damage.
     conn.execute("PRAGMA checksum_verification = OFF")
     version = identify(conn)
     if conn.readonly("main"):
@@ -274,12 +277,12 @@ def prepare_writer(conn: Writing) -> int:
         _set_layout(conn)
     prepare(conn)
     conn.pragma("journal_mode", "wal")
-    conn.pragma("synchronous", "full")  # an acknowledged write survives the power, not only a crash
+    conn.pragma("synchronous", "full")  # an acknowledged write survives a loss of power
     conn.pragma("fullfsync", True)  # on macOS a plain fsync does not reach the drive
     conn.pragma("checkpoint_fullfsync", True)
-    # Its own checkpoints only: an error in an automatic one would come back from a good COMMIT.
+    # memd checkpoints itself: a successful COMMIT would return an error of an automatic checkpoint.
     conn.wal_autocheckpoint(0)
-    conn.pragma("secure_delete", True)  # what is forgotten is overwritten
+    conn.pragma("secure_delete", True)  # overwrite forgotten texts with zeros
     conn.pragma("journal_size_limit", 64 * 1_048_576)
     conn.pragma("cache_size", -_WRITER_CACHE_KIB)
     if version is None:
@@ -289,10 +292,10 @@ def prepare_writer(conn: Writing) -> int:
 
 
 def immutable_uri(path: Path) -> str:
-    """Return a URI that opens a file read-only when neither it nor files beside it can be written.
+    """Return a URI that opens a file which cannot be written, in a folder that cannot be written.
 
-    SQLite would otherwise need the log's index there. Raises ReadOnlyError when the log holds
-    memories, which an immutable open would ignore.
+    Without ``immutable`` SQLite would have to create the log's index there. Raises ReadOnlyError
+    when the log is not empty, since SQLite ignores the log of an immutable file.
     """
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
@@ -307,8 +310,9 @@ def immutable_uri(path: Path) -> str:
 def identify(conn: apsw.Connection) -> int | None:
     """Return the schema version of the file, None when it is empty.
 
-    Raises ForeignFileError for another program's file or no database at all, NewerSchemaError when
-    a later memd wrote it. Only reads; a refused file keeps its write-ahead log.
+    Raises ForeignFileError for another program's file or one that is no database, NewerSchemaError
+    for a file of a later memd. Only reads: closing *conn* after an error does not checkpoint the
+    file's write-ahead log.
     """
     conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     try:
@@ -332,10 +336,10 @@ def identify(conn: apsw.Connection) -> int | None:
 
 
 def _set_layout(conn: apsw.Connection) -> None:
-    """Set what cannot be changed once a table exists: page size, checksum space, auto_vacuum."""
+    """Set page size, checksum space and auto_vacuum, which are fixed once a table exists."""
     conn.pragma("page_size", PAGE_BYTES)
     if has_page_sums(conn):
-        # For page checksums (page_sums.py). Before auto_vacuum, which would undo it.
+        # For page checksums (page_sums.py). Must precede auto_vacuum, which would undo it.
         conn.reserve_bytes(reserve=PAGE_SUM_BYTES)
     conn.pragma("auto_vacuum", "incremental")
 

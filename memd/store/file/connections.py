@@ -1,4 +1,4 @@
-"""Open connections: pools of them, and how a read, a write or a checkpoint runs in one.
+"""Pool connections, and run reads, writes and checkpoints in them.
 
 A connection is used by one caller at a time. The functions below :class:`Connections` run in the
 connection's own thread.
@@ -26,22 +26,22 @@ from memd.store.file.faults import is_fatal, translate
 T = TypeVar("T")
 ConnT = TypeVar("ConnT", bound=Reading)
 
-_AWAITS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # flags of a frame's code
+_ASYNC_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class Pool:
-    """Open connections, each with a thread of its own; the last released is acquired first.
+    """Open connections, each with its own thread; the last released is acquired first.
 
-    Who waits first acquires first: a queue's ``get`` would let whoever asks at the moment of a
-    release pass those that wait.
+    Callers acquire in the order in which they began to wait. (``asyncio.Queue.get`` would let a
+    caller that arrives at the moment of a release overtake those that wait.)
     """
 
     def __init__(self) -> None:
         self._all: list[Reading] = []
         self._free: list[Reading] = []
-        self._turns = asyncio.Semaphore(0)  # of the free connections; in the order of asking
-        self._stopping: set[asyncio.Task[None]] = set()
-        self._holding = asyncio.Lock()
+        self._free_count = asyncio.Semaphore(0)  # wakes its waiters in order
+        self._releases: set[asyncio.Task[None]] = set()  # asyncio keeps only weak references
+        self._acquire_all_lock = asyncio.Lock()  # two at once could each wait for the other
 
     def add(self, conn: Reading) -> None:
         self._all.append(conn)
@@ -51,17 +51,17 @@ class Pool:
     async def acquire(self) -> AsyncIterator[Reading]:
         """Acquire a free connection, waiting until there is one.
 
-        After a cancellation its thread may still be at work; it is released only when that has
-        ended, so no caller waits for work that was cancelled.
+        After a cancellation its thread may still be running; the connection is released when it is
+        idle, so that the next caller does not wait for work that was cancelled.
         """
-        await self._turns.acquire()
+        await self._free_count.acquire()
         conn = self._free.pop()
         try:
             yield conn
         except asyncio.CancelledError:
             task = asyncio.create_task(self._release_when_idle(conn))
-            self._stopping.add(task)
-            task.add_done_callback(self._stopping.discard)
+            self._releases.add(task)
+            task.add_done_callback(self._releases.discard)
             raise
         except BaseException:
             self._release(conn)
@@ -70,12 +70,12 @@ class Pool:
 
     @asynccontextmanager
     async def acquire_all(self) -> AsyncIterator[None]:
-        """Acquire all connections, so that none is in use meanwhile."""
+        """Acquire all connections, so that no other caller uses one inside the block."""
         acquired: list[Reading] = []
-        async with self._holding:
+        async with self._acquire_all_lock:
             try:
                 while len(acquired) < len(self._all):
-                    await self._turns.acquire()
+                    await self._free_count.acquire()
                     acquired.append(self._free.pop())
                 yield
             finally:
@@ -84,20 +84,20 @@ class Pool:
 
     async def _release_when_idle(self, conn: Reading) -> None:
         with suppress(apsw.Error):
-            await cast("Any", conn).async_run(_do_nothing)  # runs after the work before it
+            await cast("Any", conn).async_run(_do_nothing)  # returns once earlier work has ended
         self._release(conn)
 
     def _release(self, conn: Reading) -> None:
         self._free.append(conn)
-        self._turns.release()
+        self._free_count.release()
 
 
 class Connections:
-    """Opens connections to one file, and closes each that is still open at the end.
+    """Opens connections to one file, and closes those that are still open at the end.
 
-    Both happen in tasks of their own, which the cancellation of a caller does not stop: a
-    connection that was opening or closing when the loop ends would keep the process alive, or
-    report to a loop that is gone.
+    Each is opened and closed in its own task, which survives the cancellation of the caller: a
+    connection that is still opening or closing when the loop ends would keep the process alive, or
+    report to a closed loop.
     """
 
     def __init__(self, path: Path) -> None:
@@ -106,7 +106,7 @@ class Connections:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
         self.immutable = False
-        """Whether neither the file nor a file beside it can be written, so that none changes."""
+        """Whether neither the file nor its folder can be written; see :func:`immutable_uri`."""
 
     def require_open(self) -> None:
         """Raise StoppingError after :meth:`close_all`."""
@@ -115,7 +115,7 @@ class Connections:
 
     @asynccontextmanager
     async def opening(self, kind: type[ConnT], flags: int, vfs: str | None) -> AsyncIterator[ConnT]:
-        """Open a connection to be prepared, which is closed again when that fails."""
+        """Open a connection for the block to prepare; close it if the block raises."""
         self.require_open()
         task = self._start(self._open_one(kind, flags, vfs))
         try:
@@ -132,11 +132,11 @@ class Connections:
             raise
 
     async def close(self, conn: Reading) -> None:
-        """Close *conn* after the work it is running."""
+        """Close *conn* once the work that it is running has ended."""
         await asyncio.shield(self._start(self._close_one(conn)))
 
     async def close_all(self) -> None:
-        """Close every connection after the work it is running, the writer last; open no more."""
+        """Close every connection once it is idle, the writer last, and refuse to open more."""
         self._closed = True
         await self._wait()
         for conn in sorted(self._open, key=lambda conn: isinstance(conn, Writing)):
@@ -171,12 +171,12 @@ class Connections:
 
 
 def _do_nothing() -> None:
-    """Do nothing: a marker that runs when everything handed to the connection before is done."""
+    """Do nothing: when this has run, all work submitted to the connection before has ended."""
 
 
 def checkpoint(conn: Writing, mode: int, wait_ms: int) -> None:
     """Move the log into the file, waiting at most *wait_ms* for readers."""
-    conn.set_busy_timeout(wait_ms)  # short: every write waits meanwhile
+    conn.set_busy_timeout(wait_ms)  # writes wait for a checkpoint
     try:
         conn.wal_checkpoint(mode=mode)
     except apsw.Error as error:
@@ -189,7 +189,7 @@ def checkpoint(conn: Writing, mode: int, wait_ms: int) -> None:
 def run_read(conn: Reading, work: Callable[[], T]) -> T:
     """Run *work* in one read transaction, so that all its statements see one snapshot."""
     try:
-        conn.execute("BEGIN")  # inside try: a read cancelled here must not keep the transaction
+        conn.execute("BEGIN")  # inside try: a read that is cancelled here must roll back, too
         return work()
     except BaseException as error:
         _end_statements(error)
@@ -200,28 +200,29 @@ def run_read(conn: Reading, work: Callable[[], T]) -> T:
 
 
 def _end_statements(error: BaseException) -> None:
-    """End the statements of the work that raised *error* and read only a part of their rows.
+    """End the statements that were still returning rows when the work raised *error*.
 
-    Such a statement keeps its snapshot also after ROLLBACK, and every later transaction of the
-    connection would read that one. It lives as long as a frame of the error's traceback does,
-    which is until the error is answered or, where it is in a cycle, until that is collected.
+    A statement keeps its snapshot even after ROLLBACK until it is reset or freed, and later
+    transactions of the connection would read that snapshot. The frames of the error's traceback
+    refer to it until the error has been handled, or until a reference cycle is collected; so their
+    local variables are cleared here.
     """
     links: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in links:
         for frame, _ in traceback.walk_tb(link.__traceback__):
-            # An error that is raised again has frames of before; a coroutine among them may wait
-            # for this very work, and to clear its frame would close it.
-            if not frame.f_code.co_flags & _AWAITS:
-                with suppress(RuntimeError):  # it runs
+            # An error that is raised again has earlier frames, too. A coroutine among them may be
+            # waiting for this work, and clearing its frame would close it.
+            if not frame.f_code.co_flags & _ASYNC_FLAGS:
+                with suppress(RuntimeError):  # the frame is running
                     frame.clear()
         links.append(link)
         link = link.__context__
 
 
 def run_outside(conn: Reading, work: Callable[[Reading], T]) -> T:
-    """Run *work* outside any transaction, for statements that must not be in one."""
-    conn.pragma("query_only", False)  # else even VACUUM INTO another file is refused
+    """Run *work* outside any transaction, for statements such as VACUUM INTO."""
+    conn.pragma("query_only", False)  # it also forbids VACUUM INTO another file
     try:
         return work(conn)
     finally:
@@ -232,7 +233,7 @@ def run_write(
     conn: Writing, work: Callable[[], T], caller: Caller, batch: str | None, now_us: int
 ) -> T:
     """Run *work* in one write transaction with its audit row; it is durable once this returns."""
-    if conn.broken:  # queued behind the write that broke it; the next one gets a new connection
+    if conn.broken:  # this write was queued behind the one that failed; the next uses a new writer
         raise BusyError("the store is being reopened after an error of the disk")
     conn.touched.clear()
     try:
@@ -249,9 +250,9 @@ def run_write(
 
 
 def rollback(conn: Writing) -> None:
-    """Roll back what is open; mark the connection as broken when that fails."""
+    """Roll back the open transaction, if any; mark the connection as broken when that fails."""
     try:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
     except apsw.Error:
-        conn.broken = True  # closing it rolls back
+        conn.broken = True  # it will be closed, which rolls back

@@ -1,12 +1,12 @@
-"""The open database: one writer and a few readers, each connection in a thread of its own.
+"""Open the database: one writer and a few readers, each connection in its own thread.
 
 A read runs in one transaction, so all its statements see one snapshot. A write is one transaction
-at synchronous=FULL and returns after COMMIT; with an idempotency key the reply is stored in that
+at synchronous=FULL and returns after COMMIT. With an idempotency key the reply is stored in the
 same transaction, so a retry gets the first reply and changes nothing (SPEC D7). Once a write has
 begun, cancelling its caller does not cancel it. After any I/O error the writer is closed and
-reopened: a connection that failed inside a statement may hold wrong FTS totals (PROMISES 1.4).
+reopened: a connection that failed inside a statement may have wrong FTS totals (PROMISES 1.4).
 
-The threads are apsw's own asynchronous connections; nothing else starts one for SQL.
+The threads belong to apsw's asynchronous connections.
 """
 
 from __future__ import annotations
@@ -49,12 +49,13 @@ T = TypeVar("T")
 
 CHECKPOINT_PAGES = 1_000  # 16 MB of WAL
 LOG_RETRY_S, LOG_WAIT_MS = 0.05, 50
-"""How often emptying the log is tried while a reader needs it, and how long others wait for it."""
+"""While a reader needs the log: the pause between attempts to empty it, and how long an attempt
+may keep other callers waiting."""
 _PASSIVE, _TRUNCATE = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_TRUNCATE
 
 
 class Database:
-    """The open file. Create one with :func:`open_database`."""
+    """The open file; create it with :func:`open_database`."""
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class Database:
     async def scan(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run *work* as :meth:`read` does, on a connection that maps the file for scans."""
+        """Run *work* as :meth:`read` does, on a memory-mapped connection, for scans of vectors."""
         async with self._scanners.acquire() as conn:
             in_snapshot = partial(work, conn, *args, **kwargs)
             return await self._run(conn, connections.run_read, conn, in_snapshot)
@@ -113,20 +114,20 @@ class Database:
     ) -> T:
         """Run *work* in one transaction and return after COMMIT.
 
-        With *reply* (the type of what work returns) and an idempotency key in
-        *caller*, an earlier reply to the same request is returned instead.
-        Raises ConflictError for the same key with another request, BusyError when
-        too many writes wait or when another program holds the file for BUSY_MS_MAX
-        since this call, ReadOnlyError and DiskFullError.
+        With *reply* (the type that *work* returns) and an idempotency key in *caller*, an earlier
+        reply to the same request is returned instead. Raises ConflictError for the same key with
+        another request, BusyError when too many writes wait or another program locks the file for
+        BUSY_MS_MAX, ReadOnlyError and DiskFullError.
         """
         if self.waiting_writes >= WRITE_QUEUE_MAX:
             raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
         self.waiting_writes += 1
-        # From here, not from its turn: or eight writes wait eight times for another's lock.
-        patience_us = self.clock.monotonic_us() + 1_000 * BUSY_MS_MAX
+        # Counts from the call, not from the start of the transaction: otherwise eight queued writes
+        # would wait for another program's lock one after the other, eight times as long.
+        deadline_us = self.clock.monotonic_us() + 1_000 * BUSY_MS_MAX
 
         def transaction(writer: Writing, now_us: int) -> T:
-            writer.set_busy_timeout(max(0, patience_us - self.clock.monotonic_us()) // 1_000)
+            writer.set_busy_timeout(max(0, deadline_us - self.clock.monotonic_us()) // 1_000)
             once = partial(replies.once, writer, caller, now_us, reply, work)
             return connections.run_write(writer, once, caller, batch, now_us)
 
@@ -135,14 +136,14 @@ class Database:
         return await asyncio.shield(task)
 
     async def read_dedicated(self, work: Callable[[Reading], T], *, transaction: bool = True) -> T:
-        """Run *work* as :meth:`read` does, on a dedicated connection, for reads that take long.
+        """Run *work* as :meth:`read` does, on a new connection, for reads that take long.
 
-        No recall waits for it, and it has no pages cached by earlier reads. Without *transaction*
-        it runs outside any, and every page that it reads is verified against its checksum: for
-        backups.
+        No recall has to wait for it, and it has no cached pages. Without *transaction*, which is
+        for backups, it runs outside any transaction, and every page that it reads is verified
+        against its checksum.
         """
         if not transaction and self._moved is not None and self._writer is not None:
-            # The path no longer leads to the file: only the open writer can copy it.
+            # The file at the path is another one: only the open writer can still read ours.
             return await self._run(self._writer, work, self._writer)
         conn = await self._open_reader(vfs=None if transaction else page_sums.vfs())
         try:
@@ -163,7 +164,7 @@ class Database:
         self._connections.require_open()
         if self._reopening is not None:
             await asyncio.shield(self._reopening)
-        elif self._writer is None and self._last_failure.is_full:  # there may be room again
+        elif self._writer is None and self._last_failure.is_full:  # there may be space by now
             await self._reopen(None)
         if (writer := self._writer) is None:
             raise read_only_error(self.path)
@@ -175,7 +176,7 @@ class Database:
             if writer.broken:
                 await self._reopen(writer)
             raise
-        self._require_files()  # or the write would be acknowledged into an unreachable file
+        self._require_files()  # again: a write into a deleted file must not be acknowledged
         self._last_failure.clear()
         if self._wal_pages >= CHECKPOINT_PAGES and self._checkpoint is None:
             self._checkpoint = asyncio.create_task(self.checkpoint())
@@ -183,7 +184,7 @@ class Database:
         return result
 
     def write_refusal(self) -> str | None:
-        """Return why writes are refused now, None when they are accepted; checks the files."""
+        """Return why writes are refused, None when they are accepted."""
         if self._is_moved():
             return f"{self._moved}; nothing is written until memd is started again"
         if self._writer is None and not self._last_failure.is_full:
@@ -216,7 +217,7 @@ class Database:
             raise failure from error
 
     async def checkpoint(self, *, truncate: bool = False) -> bool:
-        """Move the WAL into the file, with *truncate* also empty it; False when it could not."""
+        """Move the WAL into the file, with *truncate* also empty it; False when that failed."""
         try:
             await self._checkpoint_then(_TRUNCATE if truncate else _PASSIVE, 0, lambda _: None)
         except MemdError:
@@ -226,16 +227,17 @@ class Database:
     async def empty_log(self, then: Callable[[Writing, str | None], T]) -> T:
         """Truncate the WAL to zero, then run *then* with writer and VFS while no reader runs.
 
-        Raises BusyError when a reader still needs the log, DiskFullError, ReadOnlyError.
+        Raises BusyError when a reader needs the log for BUSY_MS_MAX, DiskFullError, ReadOnlyError.
         """
         vfs = self._vfs or page_sums.vfs()
-        # The pools are held once the log is empty: a reader that needs it delays this call alone.
+        # The pools are acquired only after the log was emptied once: until then, a slow reader
+        # delays this call but no other reads.
         loop = asyncio.get_running_loop()
         deadline = loop.time() + BUSY_MS_MAX / 1_000
         while True:
             try:
                 await self._checkpoint_then(_TRUNCATE, 0, lambda _: None)
-                # Without the readers, which could see half of a page that *then* writes.
+                # Keep readers out: they could see half of a page that *then* writes.
                 async with self._readers.acquire_all(), self._scanners.acquire_all():
                     return await self._checkpoint_then(
                         _TRUNCATE, LOG_WAIT_MS, lambda conn: then(conn, vfs)
@@ -260,7 +262,7 @@ class Database:
                 await self._reopen(writer)
             raise
         finally:
-            self._wal_pages = 0  # after a failure: retried after as many pages as before
+            self._wal_pages = 0  # after a failure, too: retry after CHECKPOINT_PAGES more pages
 
     def _checkpoint_done(self, _task: asyncio.Task[bool]) -> None:
         self._checkpoint = None
@@ -271,7 +273,7 @@ class Database:
         """Open every connection; see :func:`open_database`."""
         connect.check_library()
         apsw.async_controller.set(cast("Any", apsw.aio.AsyncIO))
-        with suppress(OSError):  # SQLite would create it with the umask's mode
+        with suppress(OSError):  # create the file here: SQLite would use the mode of the umask
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         if self._vfs is None:
             repair_modes(self.path)
@@ -287,14 +289,14 @@ class Database:
         except ReadOnlyError:
             if not self.read_only:
                 raise
-            # Until the next start: the file cannot change meanwhile.
+            # Stays so until the next start: SQLite must assume that the file does not change.
             self._connections.immutable = True
             self._readers.add(await self._open_reader())
         for _ in range(READERS - 1):
             self._readers.add(await self._open_reader())
         for _ in range(SCANNERS):
             self._scanners.add(await self._open_reader(mmap=self._mmap))
-        self._is_moved()  # records the files as they are now
+        self._is_moved()  # records the identities of the files
         self.lasting = TrustedTime(self.clock, await self.read(replies.lasting_us))
 
     async def _open_writer(self) -> None:
@@ -321,7 +323,7 @@ class Database:
         return apsw.SQLITE_OK
 
     async def _reopen(self, failed: Writing | None) -> None:
-        """Replace the *failed* writer, once, however many writes failed on it."""
+        """Replace the *failed* writer, only once if several writes failed on it."""
         if self._reopening is None and self._writer is failed:
             self._reopening = asyncio.create_task(self._replace_writer())
         if self._reopening is not None:
@@ -348,7 +350,7 @@ class Database:
         return self._writer is not None
 
     async def close(self) -> None:
-        """Checkpoint, then close every connection. May be called again."""
+        """Checkpoint, then close every connection; may be called more than once."""
         if self._checkpoint is not None:
             await self._checkpoint
         if self._reopening is not None:
@@ -369,9 +371,9 @@ async def open_database(
 ) -> AsyncIterator[Database]:
     """Open the file at *path*, creating it when it does not exist; close it at the end.
 
-    An older file is migrated first (*steps*), after a backup. Raises ForeignFileError,
+    A file of an older schema is backed up, then migrated with *steps*. Raises ForeignFileError,
     NewerSchemaError or DamagedError and leaves the file untouched. A file that cannot be written is
-    opened for reading only.
+    opened read-only.
     """
     database = Database(path, clock, vfs=vfs, mmap=mmap, steps=steps)
     async with AsyncExitStack() as stack:

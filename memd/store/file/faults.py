@@ -1,4 +1,4 @@
-"""Translation of SQLite's and the system's errors, and whether the connection can go on."""
+"""Translate errors of SQLite and the system, and tell whether a connection must be reopened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memd.base.errors import (
     StorageError,
 )
 
-# Refused writes of a full or failing disk; every other I/O error is a failed read.
+# Writes that a full or failing disk refused. Every other I/O error is a failed read.
 _WRITE_ERRORS = frozenset(
     {
         apsw.SQLITE_IOERR_WRITE,
@@ -33,7 +33,7 @@ _WRITE_ERRORS = frozenset(
 _FULL, _FREE_SPACE = "the disk is full; this was not written", "free some space"
 _REPAIR = "run: memd check, then: memd repair"
 
-# What the classes of error mean, and what the person can do about it.
+# Classes of errors, the memd error that they become, its message and hint; the first match counts.
 _TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[MemdError], str, str | None], ...] = (
     ((apsw.ConnectionClosedError,), StoppingError, "the store is closed", None),
     ((apsw.BusyError, apsw.LockedError), BusyError, "the file is locked by another program", None),
@@ -66,10 +66,9 @@ def is_corruption(error: BaseException) -> bool:
 
 
 def translate(error: BaseException) -> BaseException:
-    """Return the memd error for *error*, or *error* itself when it is no fault of file or disk.
+    """Return the memd error for *error*, or *error* itself when file and disk did not cause it.
 
-    Only what the user or time could mend is translated. A constraint or syntax error is a bug in
-    memd and must stay visible as one.
+    A constraint or syntax error is a bug in memd: it is not translated, so that it stays visible.
     """
     for classes, kind, message, hint in _TRANSLATIONS:
         if isinstance(error, classes):

@@ -1,4 +1,4 @@
-"""What the documented backends share: a file that is open from ``connect`` to ``disconnect``."""
+"""Base class of the documented backends: keeps a file open from ``connect`` to ``disconnect``."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ T = TypeVar("T")
 
 
 class FileBackend(ABC, Generic[T]):
-    """Owns what :meth:`_open` opens, from ``connect`` to ``disconnect``."""
+    """A backend that owns the object that :meth:`_open` returns, while it is connected."""
 
     _connection_error: ClassVar[type[MemdError]]
-    """Raised by ``connect``, and by what needs an open file."""
+    """Raised by ``connect``, and by methods that are called without a connection."""
     _stack: AsyncExitStack | None = None
     _opened: T | None = None
 
     @abstractmethod
     async def _open(self, stack: AsyncExitStack) -> T:
-        """Open the file; *stack* closes it."""
+        """Open the file and push onto *stack* what closes it."""
 
     async def connect(self) -> None:
         """Open or create the file; do nothing when already connected.
 
-        Raises the backend's connection error when another process has the file or it cannot be
+        Raises the backend's connection error when another process uses the file or it cannot be
         opened.
         """
         if self._stack is not None:
@@ -43,7 +43,7 @@ class FileBackend(ABC, Generic[T]):
             self._stack = stack.pop_all()
 
     async def disconnect(self) -> None:
-        """Close the file; harmless without a connection."""
+        """Close the file; do nothing when not connected."""
         stack, self._stack, self._opened = self._stack, None, None
         if stack is not None:
             await stack.aclose()
@@ -62,6 +62,6 @@ class FileBackend(ABC, Generic[T]):
 
 
 def own_file(stack: AsyncExitStack, database: Path) -> None:
-    """Make the folder of *database* and lock the store until *stack* is closed."""
+    """Create the folder of *database* and lock the store until *stack* is closed."""
     database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     stack.callback(lock_store(database.with_suffix(".lock"), database).close)

@@ -1,14 +1,14 @@
-"""Migration of an older file to this schema: one transaction, after a verified backup.
+"""Migrate a file of an older schema: in one transaction, after a verified backup.
 
-Each step takes tables and rows from one version to the next; a released step is never edited. At
-the end views and triggers are created anew from ``schema.sql``, and its indexes that are missing,
-so no step repeats them. Every path ends in exactly ``schema.sql`` (a test compares the texts). A
-crash leaves the old version or the new one.
+Each step changes tables and rows from one version to the next; a released step is never edited. At
+the end all views and triggers are created anew from ``schema.sql``, and the indexes that are
+missing, so steps do not contain them. Every path ends in exactly ``schema.sql`` (a test compares
+the texts). A crash leaves the old version or the new one.
 
-A file must have the shape that its version promises: every table, column, index and view. One that
-was changed by hand, or written by an early memd under the same version, would fail in the middle of
-a write with a message of SQLite's. It is refused at the start instead and left as it is. A trigger
-that is not memd's is refused as well: it would act on every write.
+A file of the current version must have the shape of ``schema.sql``: every table, column, index and
+view. One that was changed by hand, or written by an early memd under the same version, would fail
+in the middle of a write with a message of SQLite's; it is refused at the start and left as it is.
+A trigger that is not memd's is refused as well: it would run at every write.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Step = Callable[[Writing], None]
 
 
 def _from_1(conn: Writing) -> None:
-    """Add when messages were said, which messages naps' memories come from, and their slots.
+    """Add the times of messages, the messages that a nap's memory comes from, and slots.
 
-    Each memory that naps stored so far came from one message, its source. The full-text index of
-    sessions is no part of the schema: it is built when the file is opened.
+    Each memory that naps stored until now came from one message, its source. The full-text index of
+    sessions is not part of the schema: it is built when the file is opened.
     """
     conn.execute(
         """
@@ -63,10 +63,10 @@ def _from_1(conn: Writing) -> None:
 def _from_2(conn: Writing) -> None:
     """Add turns in passing, injections, the origin of preferences, and row hashes.
 
-    Existing turns keep their state. The origin of a preference set by name is unknown, so it waits
-    for the owner's confirmation. One that a memory states takes that memory's origin, and is
-    confirmed when the owner's own commands or a client with a key brought it. Clients, preferences,
-    lessons and patterns get a row hash.
+    Existing turns keep their state. The origin of a preference set by name is unknown, so the owner
+    has to confirm it. A preference that a memory states takes the memory's origin, and is confirmed
+    when a person stated it through the owner's commands or a client with a key. Clients,
+    preferences, lessons and patterns get a row hash.
     """
     conn.execute(
         """
@@ -121,11 +121,11 @@ def _from_2(conn: Writing) -> None:
 
 
 def _from_3(conn: Writing) -> None:
-    """Make windows their agents' own.
+    """Give each agent its own windows: the key now includes the agent.
 
-    Until then the agent that reported last had the window, with the transcript, folder and model
-    of the one before. Where another agent has a session of the same id, nobody knows whose these
-    are, so they go: the next report brings them.
+    Until now the agent that reported last owned the window, but transcript, folder and model could
+    be those of the agent before. Where another agent has a session with the same id, these columns
+    are cleared; the next report sets them.
     """
     conn.execute(
         """
@@ -163,16 +163,16 @@ def _from_3(conn: Writing) -> None:
 
 
 def _from_4(conn: Writing) -> None:
-    """Add token vectors. The embedding queue makes them for the memories of before."""
+    """Add token vectors. The embedding queue computes those of existing memories."""
     conn.execute("ALTER TABLE embedding ADD COLUMN tokens BLOB")
 
 
 def _from_5(conn: Writing) -> None:
-    """Call "manual" what somebody archived by hand, which was "consolidated" until then.
+    """Change the archive reason of memories archived by hand from "consolidated" to "manual".
 
-    What a night archived names its run. An image of such a row in the undo log follows, or an undo
-    would find the row changed. One that had a summary counts as hidden by it no longer, so it is
-    in another part of the caches.
+    These are the rows without a run, since a night records its run. Their images in the undo log
+    change alike, or an undo would take the row for changed. Such a memory no longer counts as
+    hidden by a summary, so it moves to another part of the caches.
     """
     by_hand = conn.list_ints(
         """
@@ -182,7 +182,7 @@ def _from_5(conn: Writing) -> None:
         """
     )
     with caches.reindexing(conn, by_hand):
-        conn.pragma("legacy_alter_table", True)  # or the views would follow the old table
+        conn.pragma("legacy_alter_table", True)  # or RENAME would change the views to old_archive
         conn.execute(
             """
             ALTER TABLE archive RENAME TO old_archive;
@@ -213,7 +213,7 @@ def _from_5(conn: Writing) -> None:
 
 
 def _from_6(conn: Writing) -> None:
-    """Change no table: the views that the full-text indexes are made of split signs (0380)."""
+    """Change no table: only the views of the full-text indexes changed, they split signs (0380)."""
 
 
 STEPS: Mapping[int, Step] = {
@@ -226,7 +226,7 @@ STEPS: Mapping[int, Step] = {
 }
 """The step from each version to the next. Version 1 is the first."""
 _SPLITS_SIGNS = 7
-"""The first version whose indexes split signs: older ones are built anew from the new views."""
+"""The first version whose full-text indexes split signs: older indexes are rebuilt."""
 
 
 def migrate(
@@ -234,9 +234,9 @@ def migrate(
 ) -> Path | None:
     """Migrate a file of *version* to this schema and return its backup; None when it is current.
 
-    Raises DamagedError, with the file untouched, when the backup or the outcome fails its check,
-    when no steps lead to this version, or when a current file has another shape. Foreign keys are
-    off meanwhile, so that rebuilding a table does not empty those that reference it.
+    Raises DamagedError, with the file untouched, when the backup or the migrated file fails its
+    check, when steps are missing, or when a file of the current version has another shape. Foreign
+    keys are off during the steps, so that dropping a table does not delete rows that reference it.
     """
     if version == SCHEMA_VERSION:
         check_shape(conn)
@@ -317,9 +317,10 @@ SELECT 'column', m.name || '.' || c.name
 
 
 def check_shape(conn: Writing) -> None:
-    """Raise DamagedError for a file of another shape than ``schema.sql``.
+    """Raise DamagedError if the file does not have the shape of ``schema.sql``.
 
-    The cause is apsw.CorruptError when a page of its schema is damaged, as if SQLite had found it.
+    Its cause is apsw.CorruptError when a page of the schema is damaged, as for damage that SQLite
+    itself detects.
     """
     differences = list(_differences(conn))
     if not differences:
@@ -347,14 +348,14 @@ def _differences(conn: Writing) -> Iterator[str]:
     expected = _declared_objects()
     existing = set(conn.execute(_OBJECTS))
     for kind, name in _without_columns(expected - existing):
-        if kind != "trigger":  # a row written without one is found by its missing hash
+        if kind != "trigger":  # rows written without a trigger lack their hash, which checks detect
             yield f"{kind} {name} is missing"
     for kind, name in _without_columns(existing - expected):
         yield f"{kind} {name} is none of memd's"
 
 
 def _without_columns(rows: AbstractSet[tuple[apsw.SQLiteValue, ...]]) -> list[tuple[str, str]]:
-    """Return the objects in order, without columns whose table is in the list itself."""
+    """Return the objects sorted, without the columns of tables that are in *rows* themselves."""
     tables = {str(name) for kind, name in rows if kind == "table"}
     objects = [(str(kind), str(name)) for kind, name in rows]
     return sorted(

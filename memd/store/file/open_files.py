@@ -1,12 +1,12 @@
-"""Whether the open files are still those at their paths, and whether they accept writes.
+"""Check that the open files are still those at their paths and can be written.
 
-SQLite goes on writing into a file that was deleted or replaced, and what it acknowledges is gone
-with the process. So each write checks before and after, which costs some microseconds, and every
-write is refused from then on: a new start finds what is at the path.
+SQLite continues to write into a file that was deleted or replaced, and those writes are lost when
+the process ends. So each write checks the files before and after, which takes a few microseconds.
+Once a file was moved, every write is refused; a restart opens the file at the path.
 
-The ballast is disk space reserved beside them for the day the disk is full, because a transaction
-that deletes also writes. Without it a full disk could not be told to forget (PROMISES 1.6). It is
-released for an erasure, and reserved again as soon as there is space.
+The ballast is a file that reserves disk space: on a full disk not even an erasure would succeed,
+because a transaction that deletes also writes (PROMISES 1.6). It is released for an erasure, and
+reserved again as soon as there is space.
 """
 
 from __future__ import annotations
@@ -22,30 +22,33 @@ from memd.base.errors import DiskFullError, MemdError, ReadOnlyError, StorageErr
 _ENDINGS = {"": "the store", "-wal": "the store's log", "-shm": "the index of the store's log"}
 
 ROOM_BYTES = 1_048_576
-"""A disk with less free space counts as full: one write of a memory's length may fail on it."""
+"""A disk with less free space counts as full: writing one long memory may fail on it."""
 
 BALLAST_BYTES = 8 * 1_048_576
 _BLOCK = bytes(1_048_576)
 
-_OWNERS = stat.S_IRUSR | stat.S_IWUSR
-_BY_EFFECTIVE = os.access in os.supports_effective_ids
+_OWNER_MODE = stat.S_IRUSR | stat.S_IWUSR
+_EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 Identity = tuple[int, int]
 
 
 class OpenFiles:
-    """The database, its log and the log's index, identified as they were when opened."""
+    """The database, its log and the log's index, with the device and inode that they had first."""
 
     def __init__(self, database: Path) -> None:
         self._files = {Path(f"{database}{end}"): what for end, what in _ENDINGS.items()}
         self._known: dict[Path, Identity] = {}
         self.erasers: list[Callable[[], None]] = []
-        """Callbacks that erase the texts memd keeps outside of these files, each completely."""
+        """Callbacks that erase all texts of memories which memd keeps outside of these files."""
         self.erasure_count = 0
         """How often the erasers ran."""
 
     def find_moved(self) -> str | None:
-        """Return what was deleted or replaced, None if nothing was; records new files."""
+        """Return a sentence about the file that was deleted or replaced, None if none was.
+
+        Records the identity of files that did not exist before.
+        """
         for path, what in self._files.items():
             current, recorded = _identity(path), self._known.get(path)
             if recorded is None and current is not None:
@@ -57,10 +60,10 @@ class OpenFiles:
 
 
 class LastFailure:
-    """Why the last write failed, until one succeeds.
+    """The error of the last write that failed, until a write succeeds.
 
-    On a full disk a write that changes little or nothing still succeeds, so there a success
-    means nothing before the disk has space again.
+    On a full disk a write that changes little or nothing still succeeds, so after a full disk the
+    error is kept until the disk has space again.
     """
 
     def __init__(self, database: Path) -> None:
@@ -69,16 +72,16 @@ class LastFailure:
 
     @property
     def message(self) -> str | None:
-        """Why the last write was refused, None when it was not."""
+        """The reason why the last write was refused, None when it was not."""
         return None if self._error is None else f"the last write was refused: {self._error.message}"
 
     @property
     def is_full(self) -> bool:
-        """Whether the disk was full: the next write may find space."""
+        """Whether the disk was full, which may have changed since."""
         return isinstance(self._error, DiskFullError)
 
     def record(self, error: MemdError) -> None:
-        """Record *error* when it is the disk's fault, not the caller's."""
+        """Record *error* if it is a StorageError, which the caller did not cause."""
         if isinstance(error, StorageError):
             self._error = error
 
@@ -89,26 +92,26 @@ class LastFailure:
 
 
 def repair_modes(database: Path) -> None:
-    """Make the log and its index writable again where they are ours.
+    """Make the log and its index writable again if this user owns them.
 
-    SQLite creates both with the mode of the database: where that was read-only once, an index stays
-    that cannot be written, and so the store cannot be written either. The index is a cache and is
-    repaired beside a read-only database, too: readers need it.
+    SQLite creates both with the mode of the database. If the database was read-only at that time,
+    the index cannot be written, and then neither can the store. The index is also repaired for a
+    database that is still read-only, because readers need it; the log is not.
     """
-    ours = os.access(database, os.W_OK, effective_ids=_BY_EFFECTIVE)
-    for path in (Path(f"{database}-shm"), *([Path(f"{database}-wal")] if ours else [])):
-        with suppress(OSError):  # not there, or on a disk that cannot be written
+    is_writable = os.access(database, os.W_OK, effective_ids=_EFFECTIVE_IDS)
+    for path in (Path(f"{database}-shm"), *([Path(f"{database}-wal")] if is_writable else [])):
+        with suppress(OSError):  # it does not exist, or the disk is read-only
             status = path.lstat()
-            own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-            if own and status.st_mode & _OWNERS != _OWNERS:
-                path.chmod(stat.S_IMODE(status.st_mode) | _OWNERS)
+            is_owned = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+            if is_owned and status.st_mode & _OWNER_MODE != _OWNER_MODE:
+                path.chmod(stat.S_IMODE(status.st_mode) | _OWNER_MODE)
 
 
 def find_unwritable(database: Path) -> Path | None:
-    """Return which of the store's files, or its folder, cannot be written; None when all can."""
+    """Return the first of the store's files and folder that cannot be written, None if all can."""
     files = [Path(f"{database}{end}") for end in _ENDINGS]
     for path in (*filter(Path.exists, files), database.parent):
-        if not os.access(path, os.W_OK, effective_ids=_BY_EFFECTIVE):
+        if not os.access(path, os.W_OK, effective_ids=_EFFECTIVE_IDS):
             return path
     return None
 
@@ -127,7 +130,7 @@ def ballast_path(database: Path) -> Path:
 
 
 def reserve_ballast(database: Path) -> bool:
-    """Reserve the space; False when the disk has none to spare."""
+    """Write the ballast file; False when the disk has no space for it."""
     path = ballast_path(database)
     try:
         if path.exists() and path.stat().st_size == BALLAST_BYTES:

@@ -1,11 +1,11 @@
-"""Page checksums: a checksum at the end of every page, so that any flipped bit is found.
+"""Page checksums: a checksum at the end of every page, which detects any flipped bit.
 
-SQLite's own checksum VFS, which comes with apsw, adds it when the writer writes a page
-(docs/decisions/0121). Reads do not verify it: one damaged page of a cache would end every recall,
-and returned rows have hashes of their own (rows.py). A check reads the pages as they are on disk,
-through SQLite, in portions.
+SQLite's checksum VFS, which comes with apsw, adds it when the writer writes a page
+(docs/decisions/0121). Reads do not verify it: one damaged page of a cache would make every recall
+fail, and rows have their own hashes (rows.py). A check reads the pages from the disk through
+SQLite, in portions.
 
-A page written by another program is found as well: it has no checksum, or an old one.
+A page written by another program is detected as well: it has no checksum, or an old one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memd.store.file.connect import PAGE_SUM_BYTES, Reading, Writing, has_page_s
 _VFS = "cksmvfs"
 _HEADER_BYTES = 100
 _PAGE_BYTES_MIN = 512
-_LOCK_BYTE = 0x40000000  # SQLite never writes the page that it lies in
+_LOCK_BYTE = 0x40000000  # SQLite locks this byte and never writes the page that contains it
 _TRIES, _RETRY_S = 3, 0.05
 
 
@@ -43,8 +43,8 @@ _SYSTEM = apsw.vfs_names()[0]
 def vfs() -> str | None:
     """Return the VFS through which the writer opens the file.
 
-    None where apsw came without it, or where the process has installed a VFS of its own as default:
-    the checksum VFS would sit beside that one and bypass it.
+    None where apsw was built without it, or where the process has installed another default VFS,
+    which the checksum VFS would bypass.
     """
     return _load() if apsw.vfs_names()[0] == _SYSTEM else None
 
@@ -56,14 +56,14 @@ def _load() -> str | None:
     default = apsw.vfs_names()[0]
     with closing(apsw.Connection(":memory:")) as conn:
         apsw.sqlite_extra.load(conn, "cksumvfs")
-    apsw.set_default_vfs(default)  # loading makes it the default, but readers map the file
+    apsw.set_default_vfs(default)  # loading made it the default, but with it readers cannot mmap
     return _VFS
 
 
 def add_sums(conn: Writing) -> bool:
-    """Add checksums to a file without them by rewriting it; False when that is not possible.
+    """Add checksums to a file without them by rewriting it; returns whether they were added.
 
-    Needs the space of a second file for a moment. After a crash the file has all checksums or none.
+    Temporarily needs the space of a second file. After a crash the file has all checksums or none.
     """
     if not has_page_sums(conn) or conn.reserve_bytes() == PAGE_SUM_BYTES:
         return False
@@ -71,7 +71,7 @@ def add_sums(conn: Writing) -> bool:
         conn.reserve_bytes(reserve=PAGE_SUM_BYTES)
         conn.execute("VACUUM")
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    except apsw.Error:  # full or damaged: usable without, and a later start tries again
+    except apsw.Error:  # full disk or damaged file: usable without; a later start tries again
         return False
     return conn.reserve_bytes() == PAGE_SUM_BYTES
 
@@ -92,7 +92,8 @@ def find_damaged(
 ) -> Iterator[int]:
     """Yield the numbers of damaged pages from *first* on; none for a file without checksums.
 
-    *conn* only provides the checksum function. A page that is just being written is read again.
+    *conn* only provides the checksum function. A page that does not match is read again, since it
+    may just be being written.
     """
     file_layout = layout(path)
     if not file_layout.has_sums or vfs() is None:
@@ -109,8 +110,8 @@ def find_damaged(
 def complete(path: Path) -> None:
     """Write the checksum of every page of a new copy, which nobody else uses yet.
 
-    SQLite writes a copy that is larger than its cache in part before its first page, by which the
-    checksum VFS knows that a file has checksums: those pages have none.
+    The checksum VFS reads from page 1 whether a file has checksums. SQLite writes some pages of a
+    copy that is larger than its cache before page 1: those have no checksum.
     """
     name, file_layout = vfs(), layout(path)
     if name is None or not file_layout.has_sums:
@@ -133,7 +134,7 @@ class _SummedFile(apsw.VFSFile):
 
 
 def table_of_page(conn: Reading, page: int) -> str:
-    """Return the table or index that *page* belongs to, "free" or "unknown"."""
+    """Return the name of the table or index that *page* belongs to, "free" or "unknown"."""
     with suppress(apsw.Error):
         name = conn.execute("SELECT name FROM dbstat WHERE pageno = ?", (page,)).get
         return str(name) if name else "free"
@@ -152,7 +153,7 @@ def _is_intact(conn: Reading, file: apsw.VFSFile, file_layout: Layout, page: int
 
 @contextmanager
 def _open(path: Path) -> Iterator[apsw.VFSFile]:
-    """Open the file through SQLite, for its bytes: a plain close would drop SQLite's locks."""
+    """Open the file to read its bytes, through SQLite: a plain close would drop SQLite's locks."""
     flags = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
     file = apsw.VFSFile("", str(path), flags)
     try:

@@ -1,8 +1,8 @@
-"""Restoring a backup in place of the store: checked first, and the old store is kept.
+"""Replace the store by a backup, which is checked first; the old store is kept.
 
-A file copied over the store by hand is damaged when the old write-ahead log is still there: SQLite
-replays it over the new pages. Here the old store is closed cleanly, kept under another name, and
-only then replaced, by one rename.
+A file that is copied over the store by hand is damaged if the old write-ahead log still exists:
+SQLite replays it over the new pages. Here the old log is checkpointed, the old store kept under
+another name, and only then replaced, by one rename.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _PROBLEMS_LISTED = 3
 
 
 class RestoreResult(NamedTuple):
-    """The outcome of a restore. *forgotten* are the ids that the replaced store had erased."""
+    """The outcome of a restore.
+
+    *forgotten* are the ids of restored memories that the replaced store had erased.
+    """
 
     path: str
     memories: int
@@ -37,11 +40,11 @@ class RestoreResult(NamedTuple):
 
 
 def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> RestoreResult:
-    """Put *copy* in the place of *database*; call only while holding its lock.
+    """Replace *database* by *copy*; call only while holding its lock.
 
     Raises ForeignFileError, NewerSchemaError or DamagedError, and then nothing has changed. The old
-    store is kept as ``NAME-STAMP-replaced.backup.db``, with its audit anchors. After a crash one of
-    the two files is there, complete.
+    store is kept as ``NAME-STAMP-replaced.backup.db``, with its audit anchors. After a crash the
+    old store or the copy exists, complete.
     """
     staged = database.with_name(f".{database.stem}-restored{PARTIAL}")
     try:
@@ -73,7 +76,7 @@ def _with_ending(path: Path, ending: str) -> Path:
 
 
 def copy_store(copy: Path, staged: Path) -> None:
-    """Copy the file, and its log when somebody copied a live store instead of a backup."""
+    """Copy the file, and its log if it is a copy of a live store instead of a backup."""
     for ending in ("", "-wal"):
         source, target = _with_ending(copy, ending), _with_ending(staged, ending)
         target.unlink(missing_ok=True)
@@ -87,7 +90,7 @@ def copy_store(copy: Path, staged: Path) -> None:
 
 
 def _validate(staged: Path) -> int:
-    """Check everything in the copy and return how many memories it has."""
+    """Check the copy and return how many memories it has; DamagedError if a check fails."""
     with open_offline(staged) as conn:
         version = identify(conn)
         if version is None:
@@ -107,13 +110,13 @@ def _validate(staged: Path) -> int:
 
 
 def _forgotten_since(staged: Path, database: Path) -> tuple[str, ...]:
-    """Return which memories of the copy the store that it replaces has erased."""
+    """Return the ids of the copy's memories that the store to be replaced has erased."""
     if not database.exists():
         return ()
     try:
         with open_offline(database) as conn:
             erased = set(conn.list_texts("SELECT memory_id FROM forgotten"))
-    except (MemdError, apsw.Error):  # damaged, or no store at all: there is nothing to compare
+    except (MemdError, apsw.Error):  # damaged, or not a store: nothing to compare with
         return ()
     with open_offline(staged) as conn:
         ids = conn.list_texts("SELECT memory_id FROM memory ORDER BY memory_key")
@@ -121,16 +124,16 @@ def _forgotten_since(staged: Path, database: Path) -> tuple[str, ...]:
 
 
 def keep_old(database: Path, anchors: Path, stamp: str, why: str) -> Path:
-    """Keep the old store under a name that says *why*, with its log and its audit anchors.
+    """Keep the old store under a name with *why*, with its log and its audit anchors.
 
-    The log of a store that was sound is checkpointed first.
+    The log of a store that is not damaged (*why* "replaced") is checkpointed first.
     """
     if why == "replaced":
         with suppress(MemdError, apsw.Error), open_offline(database) as conn:
             conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     target = database.with_name(f"{database.stem}-{stamp}-{why}{SUFFIX}")
     log = _with_ending(database, "-wal")
-    if log.exists() and log.stat().st_size:  # of a damaged store: salvaging needs it
+    if log.exists() and log.stat().st_size:  # the store is damaged: salvaging needs the log
         log.rename(_with_ending(target, "-wal"))
     try:
         target.hardlink_to(database)
@@ -147,7 +150,7 @@ def open_offline(path: Path) -> Iterator[Reading]:
     try:
         flags = apsw.SQLITE_OPEN_READWRITE
         with closing(Reading(str(path), flags=flags, vfs=page_sums.vfs())) as conn:
-            conn.execute("PRAGMA checksum_verification = OFF")  # the check names the pages
+            conn.execute("PRAGMA checksum_verification = OFF")  # a check lists the damaged pages
             yield conn
     except apsw.NotADBError:
         raise ForeignFileError(f"{path.name} is not a database; nothing was restored") from None

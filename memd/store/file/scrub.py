@@ -1,23 +1,28 @@
-"""Zeroing the unused bytes inside the file's pages (P8, SPEC D21).
+"""Overwrite residue of erased texts: unused bytes inside the file's pages (P8, SPEC D21).
 
-``secure_delete`` overwrites a deleted cell and a freed page. It does not reach the copies that
-SQLite leaves when it balances cells over the pages of a tree: they lie in the gap between a page's
-pointers and its cells, where no statement sees them but any reader of the file's bytes does. This
-module finds those bytes page by page and overwrites them in place.
+``secure_delete`` overwrites deleted cells and freed pages. It does not overwrite the copies that
+SQLite leaves when it moves cells between the pages of a tree. They are in the gap between a page's
+pointers and its cells, which no statement reads, but which anybody who reads the file's bytes can
+see. This module finds those bytes page by page and overwrites them in place.
 
-Working below SQLite is safe because only unused bytes change, under these conditions, which
-:func:`scrub` and ``Database.empty_log`` ensure: the log is empty, so the file's pages are the
-newest; the write lock is held, so no page is added; no reader of the daemon is at work, which could
-see half of a page that is being written; the writer drops its cached pages afterwards, or it would
-write the old bytes again. A page torn by a power cut has all its cells, and a checksum that a check
-reports. The file is opened through the writer's VFS: a plain ``open`` and ``close`` would drop this
-process's locks on it.
+Writing pages without SQLite is safe because only unused bytes change, under these conditions, which
+:func:`scrub` and ``Database.empty_log`` ensure:
+
+- The log is empty, so the file has the newest pages.
+- The write lock is held, so no page is added.
+- No reader of the daemon runs, which could see half of a page that is being written.
+- The writer drops its cached pages afterwards, or it would write the old bytes again.
+- The file is opened through the writer's VFS: a plain ``open`` and ``close`` would drop the locks
+  of this process.
+
+A page that a power cut leaves half written has all its cells; only its checksum is wrong, which a
+check reports.
 
 The same is done for FTS5 words whose last posting was deleted. With ``secure-delete`` FTS5 removes
-a word from its page when no row has it any more. But where a segment's page began with that word,
-the index of the segment's pages still contains it, or the prefix that distinguishes it from the
-word before. Such a divider is replaced by the next word that is still in use: every search takes
-the same path with it.
+a word from its page when no row has it any more. But the index of a segment's pages has the first
+word of each page, or the prefix that distinguishes it from the word before, and keeps it. Such a
+divider is replaced by the next word that is still in use, which leads every search to the same
+page.
 """
 
 from __future__ import annotations
@@ -36,20 +41,21 @@ from memd.store.file.database import Database
 
 _MAGIC = b"SQLite format 3\0"
 _TREES = {2: 12, 5: 12, 10: 8, 13: 8}
-"""The first byte of a tree's page -> the length of its header."""
+"""The length of the header of a tree's page, by the first byte of the page: its type."""
 
-_ROOT, _FREE, _TREE = 1, 2, 5  # of the pointer map; overflow pages (3, 4) end in zeros
+_ROOT, _FREE, _TREE = 1, 2, 5
+"""Kinds of pages in the pointer map. The others are overflow pages (3, 4), which end in zeros."""
 _BLOCK_HEADER = 4
 _LOCK_BYTE = 1 << 30
-_FIRST = 2  # page 1 holds the schema's names and is never freed
+_FIRST = 2  # page 1 has only the names of the schema and is never freed
 _CALLER = Caller(client="memd", method="forget")
 _RESIDUE = "residue"
 PAGES_AT_ONCE = 2_048
-"""Pages that are examined while no other write can begin: some 60 ms."""
+"""Pages that are examined while no other write can begin: about 60 ms."""
 
 
 class _Pages:
-    """The pages of the file, as they are on the disk."""
+    """The pages of the file on the disk, read and written without SQLite's cache."""
 
     def __init__(self, path: Path, vfs: str | None) -> None:
         flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
@@ -65,7 +71,7 @@ class _Pages:
         self._maps: dict[int, bytes] = {}
 
     def read(self, number: int) -> bytes:
-        """Return a page, b"" when its checksum is wrong: a new checksum would hide the damage."""
+        """Return a page, b"" if its checksum is wrong: writing it would hide the damage."""
         try:
             return self.file.xRead(self.bytes, (number - 1) * self.bytes)
         except apsw.Error:
@@ -79,23 +85,28 @@ class _Pages:
         self.file.xWrite(bytes(blanked), (number - 1) * self.bytes)
 
     def kind(self, number: int) -> int:
-        """Return the page's kind in the pointer map, 0 for a page that must not be touched."""
-        a_map, at = self._place(number)
-        if not self._has_map or a_map == number or number == _LOCK_BYTE // self.bytes + 1:
+        """Return the page's kind in the pointer map, 0 for a page that must not be changed."""
+        map_number, offset = self._map_entry(number)
+        if not self._has_map or map_number == number or number == _LOCK_BYTE // self.bytes + 1:
             return 0
-        if a_map not in self._maps:
-            self._maps[a_map] = self.read(a_map)
-        return self._maps[a_map][at] if at < len(self._maps[a_map]) else 0
+        if map_number not in self._maps:
+            self._maps[map_number] = self.read(map_number)
+        map_page = self._maps[map_number]
+        return map_page[offset] if offset < len(map_page) else 0
 
-    def _place(self, number: int) -> tuple[int, int]:
+    def _map_entry(self, number: int) -> tuple[int, int]:
+        """Return the pointer map page that has the entry of a page, and the entry's offset in it.
+
+        Page 2 is the first map page. Each has an entry of 5 bytes for each page that follows it.
+        """
         span = self.usable // 5 + 1
-        a_map = (number - 2) // span * span + 2
-        if a_map == _LOCK_BYTE // self.bytes + 1:
-            a_map += 1
-        return a_map, 5 * (number - a_map - 1)
+        map_number = (number - 2) // span * span + 2
+        if map_number == _LOCK_BYTE // self.bytes + 1:
+            map_number += 1
+        return map_number, 5 * (number - map_number - 1)
 
     def trunks(self) -> dict[int, int]:
-        """Return the trunk pages of the free list, and how many leaves each lists."""
+        """Return the number of leaves of each trunk page of the free list, by page number."""
         trunk_pages: dict[int, int] = {}
         number = self._first_trunk
         while number and number not in trunk_pages and number <= self.count:
@@ -106,9 +117,9 @@ class _Pages:
 
 
 def note_residue(conn: Writing) -> None:
-    """Record in the transaction that erases that residue is to be removed.
+    """Record, in the transaction that erases, that residue must be removed.
 
-    A kill, or a reader that needs the log, may come before it is.
+    A kill may interrupt the removal, or a reader that needs the log may delay it.
     """
     conn.set_meta(_RESIDUE, _count_notes(conn) + 1)
 
@@ -136,9 +147,9 @@ async def erase_residue(db: Database) -> None:
 
 
 def _clear(conn: Writing, count: int) -> None:
-    """Take the note back, unless something was erased since it was read.
+    """Clear the record of residue, unless another erasure was recorded since *count* was read.
 
-    In the row's place: a row that is deleted now would leave its pointer in the page.
+    Sets it to 0 instead of deleting the row, which would again leave residue in a page.
     """
     if _count_notes(conn) == count:
         conn.set_meta(_RESIDUE, 0)
@@ -147,8 +158,8 @@ def _clear(conn: Writing, count: int) -> None:
 def scrub(conn: Writing, vfs: str | None, *, path: Path, first: int) -> int:
     """Zero the unused bytes of PAGES_AT_ONCE pages from *first* on.
 
-    Returns the page to continue with, 0 at the end. Runs outside any transaction, in the writer's
-    thread. Raises BusyError when the log is not empty or another program writes.
+    Returns the page to continue with, 0 at the end. Must be called outside any transaction, in the
+    writer's thread. Raises BusyError when the log is not empty or another program writes.
     """
     conn.execute("BEGIN IMMEDIATE")
     try:
@@ -188,7 +199,10 @@ def _zero_unused(pages: _Pages, numbers: range) -> None:
 
 
 def _gaps(page: bytes, usable: int) -> Iterator[tuple[int, int]]:
-    """Yield the gap between pointers and cells, and the free blocks among the cells."""
+    """Yield (start, end) of the gap between pointers and cells, and of free blocks among cells.
+
+    The four bytes of a free block's header, the next block and its size, are left out.
+    """
     length = _TREES.get(page[0]) if page else None
     if length is None:
         return
@@ -211,11 +225,11 @@ def _gaps(page: bytes, usable: int) -> Iterator[tuple[int, int]]:
 # Table names come from the schema; nothing else is ever put into the SQL.
 # ruff: noqa: S608
 _MAIN = b"0"  # FTS5's prefix of the words in its main index
-_AFTER_ALL = b"0\xff"
+_AFTER_ALL = b"0\xff"  # follows every word: UTF-8 has no byte 0xff
 
 
 def replace_dividers(conn: Writing) -> None:
-    """Replace the dividers whose word no row has any more."""
+    """Replace the dividers of all FTS5 indexes whose word no row has any more."""
     stale = [(table, *row) for table in _fts_tables(conn) for row in _stale_dividers(conn, table)]
     if stale:
         _replace(conn, stale)
@@ -232,7 +246,7 @@ def _fts_tables(conn: Reading) -> list[str]:
 
 
 def _stale_dividers(conn: Writing, table: str) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield segment, divider and new divider, for the dividers whose word is gone."""
+    """Yield segment, divider and new divider for each divider that no word in use starts with."""
     conn.execute(f"CREATE VIRTUAL TABLE temp.words_left USING fts5vocab(main, {table}, instance)")
     try:
         rows = conn.execute(f"SELECT segid, term FROM {table}_idx WHERE term <> x''").fetchall()
@@ -247,7 +261,10 @@ def _stale_dividers(conn: Writing, table: str) -> Iterator[tuple[int, bytes, byt
 
 
 def _next_word(conn: Reading, word: bytes) -> bytes | None:
-    """Return the first word in use not before *word*, which may be cut within a character."""
+    """Return the first word in use that is not before *word*, None if all are.
+
+    *word* may end within a UTF-8 character.
+    """
     rows = conn.execute(
         "SELECT term FROM temp.words_left WHERE term >= :word",
         {"word": word.decode("utf-8", "ignore")},
@@ -256,7 +273,7 @@ def _next_word(conn: Reading, word: bytes) -> bytes | None:
 
 
 def _replace(conn: Writing, stale: list[tuple[str, int, bytes, bytes]]) -> None:
-    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)  # or FTS5's own tables cannot be written
+    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)  # it forbids writing FTS5's internal tables
     try:
         for table, segment, before, after in stale:
             conn.execute(

@@ -1,1 +1,1 @@
-"""Lessons of tasks, patterns of tools that worked, and tunings of recall."""
+"""Lessons from tasks, patterns of tools that led to success, and tunings of recall."""

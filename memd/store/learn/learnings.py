@@ -1,8 +1,8 @@
-"""Learnings from tasks (SPEC 5a.1), one row a task, and the memories that are lessons.
+"""Store learnings from tasks (SPEC 5a.1), one row a task, and read memories that are lessons.
 
-The salt keys the audit's hash of a learning, so that erasing the row also erases what the hash
-could prove. The content of a failure's lesson is its discovery tier, which is ranked, listed and
-told; the text with all tiers is the memory's source, so forgetting, exports and repairs have both.
+The salt keys the audit's hash of a learning: once the row is erased, the hash proves nothing. The
+content of a failure's lesson is its discovery tier, which is ranked, listed and injected. The text
+with all tiers is the memory's source, so that forgetting, exports and repairs include both.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLUMNS = f"""
 
 
 class NewLearning(NamedTuple):
-    """A learning to be stored. *approach* are the names of tools."""
+    """A learning to be stored. *approach* are the names of the tools that the task used."""
 
     learning_id: str
     task_type: str
@@ -63,7 +63,7 @@ class TrustedLessonRow(NamedTuple):
 
 
 class LessonRow(NamedTuple):
-    """A visible lesson; *text* has all tiers. With *of_nap* it is the memory of a fix."""
+    """A visible lesson; *text* has all tiers. *of_nap* tells that a nap made it, from a fix."""
 
     memory_key: int
     memory_id: str
@@ -77,7 +77,7 @@ class LessonRow(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The public id and the hash of a row that was there."""
+    """The public id and the hash of a row that is about to be erased."""
 
     public_id: str
     row_hash: bytes
@@ -120,7 +120,7 @@ def list_trusted_lessons(
 ) -> list[TrustedLessonRow]:
     """Return the newest trusted memories of *filters* with *tag*, newest first.
 
-    Texts of tools and web pages are untrusted and teach nothing.
+    Texts of tools and web pages are untrusted and cannot be lessons.
     """
     rows = conn.execute(
         f"""
@@ -169,7 +169,7 @@ def list_lessons(
 
 
 def agents_with_lessons(conn: Reading) -> dict[str, bool]:
-    """Return for each agent of the store whether it may have a lesson, in any state."""
+    """Return for each agent id whether the agent may have a lesson, in any state."""
     rows = conn.execute(
         """
         SELECT a.agent_id,
@@ -186,7 +186,7 @@ def agents_with_lessons(conn: Reading) -> dict[str, bool]:
 
 
 class ErasableTable(NamedTuple):
-    """A table of reports of tasks; *texts* are the columns that a proof covers besides the id."""
+    """A table whose rows can be erased; *texts* are the columns that a proof covers with the id."""
 
     name: str
     id_column: str
@@ -209,7 +209,11 @@ def list_proofs(
     since_us: int | None,
     until_us: int | None,
 ) -> list[Proof]:
-    """Return the agent's rows with these *ids* or of this period; no period is no row."""
+    """Return proofs of the agent's rows with these *ids*, and of those in the period.
+
+    The period goes from *since_us* up to, not including, *until_us*. None leaves that end open; if
+    both are None, there is no period and only *ids* count.
+    """
     rows = conn.execute(
         f"""
         SELECT {table.id_column}, {table.texts}
@@ -232,7 +236,7 @@ def list_proofs(
 
 
 def erase(conn: Writing, table: ErasableTable, agent_key: int, ids: Sequence[str]) -> None:
-    """Destroy rows; the audit records it."""
+    """Delete rows for good, and record them in the audit."""
     rows = conn.execute(
         f"""
         DELETE FROM {table.name}

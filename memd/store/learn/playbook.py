@@ -1,4 +1,4 @@
-"""The playbook: patterns of tools that worked, counted (SPEC 5a.2).
+"""Store the playbook: patterns of tools and how often each led to success (SPEC 5a.2).
 
 A pattern that is recorded again gets a new salt.
 """
@@ -26,7 +26,7 @@ SELECT b.pattern_id, b.task_type, b.description, b.tool_sequence, b.prompt_templ
 
 
 class NewPattern(NamedTuple):
-    """One success of a pattern."""
+    """A success of a pattern, to be counted. *salt* keys the audit's hash of the row."""
 
     pattern_id: str
     task_type: str
@@ -96,9 +96,9 @@ def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
 def list_patterns(
     conn: Reading, agent_key: int, task_type: str | None, limit: int, successes_min: int = 0
 ) -> list[PatternRow]:
-    """Return the agent's patterns, of one type or of all, most successes first.
+    """Return the agent's patterns, of one task type or of all, most successes first.
 
-    With *successes_min* only those that have so many and are no skill yet.
+    With *successes_min*, only patterns with at least that many that are not a skill yet.
     """
     rows = conn.execute(
         f"""
@@ -119,7 +119,7 @@ def list_patterns(
 
 
 def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
-    """Return the newest memories of *filters* about fixes that a nap saw, newest first."""
+    """Return the newest memories of *filters* that naps made of fixes, newest first."""
     rows = conn.execute(
         f"""
         SELECT m.memory_id, m.content, m.memory_key, s.session_id, m.trust, m.created_at_us
@@ -139,7 +139,7 @@ def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
 
 
 def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:
-    """Mark a pattern as made into a skill; False when there is none of that id."""
+    """Mark a pattern as made into a skill; False when the agent has none with that id."""
     row = conn.execute(
         """
         UPDATE playbook

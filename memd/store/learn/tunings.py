@@ -1,7 +1,7 @@
-"""Runs of tuning and their results (table ``weights``): one row a run, at most one in use.
+"""Store runs of tuning and their results (table ``weights``): one row a run, at most one active.
 
-A row's body is JSON: ``run``, its progress and outcome; ``work``, the results of its stages (ids
-and numbers, no text, deleted when it is over); and ``tuned``, what recall would use.
+A row's body is JSON: ``run`` is its progress and outcome; ``work`` the results of its stages (ids
+and numbers, no text), deleted at the end of the run; ``tuned`` the parameters for recall.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from memd.domain.enums import Trust
 from memd.store.file.connect import Reading, Writing
 from memd.store.search import vectors
 
-KEPT = 10
-"""The number of runs that are kept beside the one in use."""
+RUNS_MAX = 10
+"""The number of runs that are kept besides the active one."""
 
 
 class TuningRow(NamedTuple):
-    """One run."""
+    """One run; *active* tells whether recall uses its result."""
 
     key: int
     run_id: str
@@ -28,7 +28,7 @@ class TuningRow(NamedTuple):
 
 
 class MemoryText(NamedTuple):
-    """A memory, and the text before it in its session."""
+    """The text of a memory, and of the visible memory before it in its session, if any."""
 
     memory_key: int
     agent_id: str
@@ -46,7 +46,7 @@ def read_active(conn: Reading) -> dict[str, Any] | None:
 
 
 def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> None:
-    """Store a run as it is now; the oldest beyond KEPT are deleted, never the one in use."""
+    """Insert or update a run; an insert deletes inactive runs beyond the newest RUNS_MAX."""
     text = json.dumps(body)
     conn.execute(
         "UPDATE weights SET body = :body WHERE name = :name", {"body": text, "name": run_id}
@@ -63,7 +63,7 @@ def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> Non
                                     ORDER BY weights_key DESC
                                     LIMIT :kept)
         """,
-        {"kept": KEPT},
+        {"kept": RUNS_MAX},
     )
 
 
@@ -81,10 +81,9 @@ def activate(conn: Writing, run_id: str | None) -> None:
 
 
 def list_texts(conn: Reading, limit: int) -> list[MemoryText]:
-    """Return the latest *limit* memories that are searched and have a vector, oldest first.
+    """Return the latest *limit* searchable memories with a vector, oldest first.
 
-    Texts of tools, pages and files show nothing about how the owner asks; quarantined ones are not
-    searched.
+    Left out are texts of tools, web pages and files: they do not show how the owner asks.
     """
     cache = vectors.current_cache(conn)
     if cache is None:

@@ -1,7 +1,6 @@
-"""Reading the archive: by archival id, by memory id, by words.
+"""Read the archive: by archival id, by memory id, by words.
 
-A hidden memory (compressed or archived) is in the archive. A memory in the trash or one that has
-expired is not.
+The archive has the hidden memories (compressed or archived), without those that have expired.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from memd.store.search.fulltext import CachePart, owner_token
 
 
 class ArchivedRow(NamedTuple):
-    """An archived memory: archival id, reason, time, and whether it was shortened before."""
+    """The archive row of a memory. *abstracted* is 1 when an abstractive summary was made of it."""
 
     memory_key: int
     archival_id: str
@@ -58,7 +57,7 @@ def find(conn: Reading, agent_key: int | None, entry_id: str, now_us: int) -> in
 
 
 def rows_of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
-    """Return the archive rows of those *keys* that are archived, by key."""
+    """Return the archive rows of *keys*, by key; keys without one are left out."""
     rows = conn.execute(
         """
         SELECT r.memory_key, r.archival_id, r.reason, r.archived_at_us,
@@ -77,10 +76,10 @@ def rows_of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
 def list_below_threshold(
     conn: Reading, agent_key: int | None, after: str | None, now_us: int, limit: int
 ) -> list[int]:
-    """Return up to *limit* memories below the importance threshold, newest first.
+    """Return the keys of up to *limit* memories below the importance threshold, newest first.
 
-    Of one agent, or of all without *agent_key*; from after the id *after* on. Raises InvalidError
-    where that is no id.
+    *agent_key* None means all agents. *after* is the memory id that the previous page ended with;
+    InvalidError if it is not an id.
     """
     names.check_cursor(conn, after)
     return conn.list_ints(
@@ -112,7 +111,7 @@ def count_below_threshold(conn: Reading, now_us: int) -> int:
 def search(
     conn: Reading, filters: BoundFilter, text: str | None, limit: int
 ) -> list[tuple[StoredMemory, ArchivedRow]]:
-    """Return matching rows of the archive: best by words first, without *text* newest first.
+    """Return up to *limit* matching rows: the best matches of *text* first, or newest first.
 
     *filters* must be bound with ``only_hidden``.
     """

@@ -1,7 +1,7 @@
-"""A memory filter as SQL: one predicate for listing, counting and both retrievers of a search.
+"""Translate a memory filter to SQL: one predicate for listing, counting and searching.
 
-The predicate contains only the conditions that were given, so that SQLite can use the index of
-each. Every reader uses the same one, so that their filters cannot diverge (SPEC 7.10.6).
+The predicate contains only the conditions that the filter sets, so that SQLite can use an index.
+Every reader uses the same one, so that their filters cannot diverge (SPEC 7.10.6).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TAGGED = """
   WHERE tag IN (SELECT value FROM json_each(:tags))
   GROUP BY memory_key HAVING count(*) = :tag_count)
 """
-# A summary does not have its sources' tags, but a listing by them returns it.
+# A summary does not have the tags of its sources, but a listing by those tags returns it.
 _LISTED_BY_TAG = f"""
 (SELECT t.memory_key FROM {_TAGGED} AS t
   UNION ALL
@@ -36,7 +36,8 @@ _LISTED_BY_TAG = f"""
         JOIN behind AS b ON b.memory_key = t.memory_key
         JOIN derived AS d ON d.from_key = t.memory_key)
 """  # noqa: S608  # constants
-# A summary of several sessions, which nights once made, belongs to none; a listing of each has it.
+# Earlier versions of memd made summaries of several sessions, which have no session of their own:
+# a listing of any of these sessions returns them.
 _LISTED_BY_SESSION = f"""
 (SELECT o.memory_key FROM memory AS o WHERE o.session_key = {_SESSION}
   UNION ALL
@@ -47,8 +48,8 @@ _LISTED_BY_SESSION = f"""
   WHERE o.session_key = {_SESSION})
 """  # noqa: S608  # constants
 
-# Whether a superseded memory has a visible summary. Only the cap and a person hide summaries, so
-# mostly no summary is hidden and no row has to be looked up.
+# Whether a superseded memory has a visible summary. Usually no summary of the agent is hidden (only
+# the cap and a person hide one), so that the first condition saves a look-up for each row.
 _HAS_VISIBLE_SUMMARY = """
 (NOT EXISTS (SELECT 1
                FROM memory AS a
@@ -64,7 +65,7 @@ _IS_SOURCE = "EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_ke
 _EVENT = "coalesce(m.occurred_at_us, m.created_at_us)"
 
 
-_GIVEN = {
+_CONDITIONS = {
     "namespaces": "m.namespace IN (SELECT value FROM json_each(:namespaces))",
     "categories": "m.category IN (SELECT value FROM json_each(:categories))",
     "levels": f"{LEVEL} IN (SELECT value FROM json_each(:levels))",  # noqa: S608  # a constant
@@ -75,16 +76,16 @@ _GIVEN = {
     "tags": f"m.memory_key IN {_TAGGED}",
     "session_id": f"m.session_key = {_SESSION.format(name='session_id')}",
     "project_id": f"m.project_key = {_PROJECT.format(name='project_id')}",
-}  # constants
-"""Each condition, by the name of its parameter."""
-_LISTED = _GIVEN | {
+}
+"""The SQL of each condition, by the name of its parameter."""
+_LISTING_CONDITIONS = _CONDITIONS | {
     "tags": f"m.memory_key IN {_LISTED_BY_TAG}",
     "session_id": f"m.memory_key IN {_LISTED_BY_SESSION.format(name='session_id')}",
 }
-"""The same for a listing: a summary has the tags and sessions of its sources, too."""
-# A working memory of no session belongs to no other session either.
+"""The same for a listing, where a summary also has the tags and sessions of its sources."""
+# A working memory without a session is visible in every session.
 _UNBOUND = "m.level <> 'session' AND (m.category <> 'working' OR m.session_key IS NULL)"
-_ACTIVE = {
+_ACTIVE_CONDITIONS = {
     "active_project_id": (
         f"(m.level <> 'project' OR m.project_key = {_PROJECT.format(name='active_project_id')})"
     ),
@@ -92,18 +93,20 @@ _ACTIVE = {
         f"(({_UNBOUND}) OR m.session_key = {_SESSION.format(name='active_session_id')})"
     ),
 }
-"""What excludes memories of other projects and sessions."""
+"""The conditions that exclude memories of other projects and sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundFilter:
     """The conditions over ``memory AS m`` and their parameters.
 
-    *condition* is the filter itself, in whatever state a row is. *listing* is the filter of a
-    listing: a summary also matches by the tags and sessions of its sources. *where* adds to it the
-    visible states and the expiry. *is_selective* is set when the filter may exclude a row of the
-    agent for another reason than its state, *splits_summaries* when a summary may match although
-    its sources do not.
+    - *condition* is the filter itself; it matches rows in every state.
+    - *listing* is the filter of a listing: a summary also matches by the tags and sessions of its
+      sources.
+    - *where* is *listing*, limited to visible states and to memories that have not expired.
+    - *is_selective* tells whether the filter may exclude a row of the agent for another reason
+      than its state.
+    - *splits_summaries* tells whether a summary may match although its sources do not.
     """
 
     agent_key: int
@@ -128,20 +131,20 @@ def bind(
 ) -> BoundFilter:
     """Return *filters* as SQL.
 
-    The session and project of *active* exclude memories of level session or project that belong to
-    another one, and working ones of another session (SPEC 7.13); without them none is excluded.
-    *hidden* includes compressed and archived memories, *only_hidden* returns only those. With
-    neither, a summary also matches by the tags and sessions of its sources.
+    With *active*, memories of level session or project that belong to another session or project
+    are excluded, and working memories of another session (SPEC 7.13). *hidden* includes compressed
+    and archived memories, *only_hidden* returns only those. With neither, a summary also matches by
+    the tags and sessions of its sources.
     """
-    given = _parameters(filters)
-    of_active: Parameters = {}
+    parameters = _parameters(filters)
+    active_parameters: Parameters = {}
     if active is not None:
         ids = {"active_project_id": active.project_id, "active_session_id": active.session_id}
-        of_active = {name: value for name, value in ids.items() if value is not None}
-    levels = [_ACTIVE[name] for name in of_active]
+        active_parameters = {name: value for name, value in ids.items() if value is not None}
+    levels = [_ACTIVE_CONDITIONS[name] for name in active_parameters]
     condition, listing = (
-        " AND ".join(["m.agent_key = :agent_key", *(table[name] for name in given), *levels])
-        for table in (_GIVEN, _GIVEN if hidden or only_hidden else _LISTED)
+        " AND ".join(["m.agent_key = :agent_key", *(table[name] for name in parameters), *levels])
+        for table in (_CONDITIONS, _CONDITIONS if hidden or only_hidden else _LISTING_CONDITIONS)
     )
     states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
     if hidden and not only_hidden:
@@ -159,10 +162,10 @@ def bind(
             "agent_key": agent_key,
             "now_us": now_us,
             "tag_count": len(filters.tags),
-            **given,
-            **of_active,
+            **parameters,
+            **active_parameters,
         },
-        is_selective=bool(given),
+        is_selective=bool(parameters),
         splits_summaries=bool(
             filters.categories
             or filters.tags
@@ -176,16 +179,15 @@ def bind(
 
 
 def bind_search(filters: BoundFilter, *, hidden: bool, indexed: bool = False) -> BoundFilter:
-    """Return *filters* for a search: the memories themselves, not the summaries made from them.
+    """Return *filters* for a search, which compares the sources of a summary in its place.
 
-    The sources of a visible summary are searched in its place, with everything known of them; the
-    search then returns the summary. Where the filter may keep a summary but not its sources, the
-    summary is searched as well, under every tag and session it is listed for: a search finds each
-    row that a listing returns. With *hidden* all hidden memories are searched and returned as they
-    are, and no summary.
+    The search then returns the visible summary of a source that matches. Where the filter may keep
+    a summary but not its sources, the summary is searched as well, under every tag and session that
+    it is listed for: a search finds each row that a listing returns. With *hidden*, all hidden
+    memories are searched and returned themselves, and no summary.
 
-    *indexed* is for keys from the parts of the indexes that contain what is searched: these
-    separate summaries and memories hidden on their own, which need not be checked again.
+    Set *indexed* for keys that come from the parts of an index that a search reads: these parts
+    already leave out summaries and memories hidden on their own, so the conditions do not.
     """
     condition = filters.condition
     if not hidden and filters.listing != condition:
@@ -204,7 +206,7 @@ def bind_search(filters: BoundFilter, *, hidden: bool, indexed: bool = False) ->
 
 
 def without_passing(filters: BoundFilter) -> BoundFilter:
-    """Return *filters* without turns in passing, which state nothing."""
+    """Return *filters* without turns in passing."""
     return replace(
         filters,
         condition=f"{filters.condition} AND {_STATING}",
@@ -220,23 +222,23 @@ def of_no_project(filters: BoundFilter) -> BoundFilter:
 
 def by_other_publishers(filters: BoundFilter, publisher_key: int) -> BoundFilter:
     """Return *filters* without shared memories that *publisher_key* published (SPEC 10.1.2)."""
-    mine = """
+    is_published = """
         EXISTS (SELECT 1
                   FROM shared AS h
                  WHERE h.memory_key = m.memory_key AND h.publisher_key = :publisher_key)
     """
     return replace(
         filters,
-        condition=f"{filters.condition} AND NOT {mine}",
-        listing=f"{filters.listing} AND NOT {mine}",
-        where=f"{filters.where} AND NOT {mine}",
+        condition=f"{filters.condition} AND NOT {is_published}",
+        listing=f"{filters.listing} AND NOT {is_published}",
+        where=f"{filters.where} AND NOT {is_published}",
         params={**filters.params, "publisher_key": publisher_key},
         is_selective=True,
     )
 
 
 def _parameters(filters: MemoryFilter) -> Parameters:
-    """Return the parameter of each condition that was given; an empty set is none (SPEC 7.5)."""
+    """Return the parameters of the conditions that are set; an empty set is not (SPEC 7.5)."""
     sets = (
         ("namespaces", filters.namespaces),
         ("categories", filters.categories),
@@ -248,15 +250,11 @@ def _parameters(filters: MemoryFilter) -> Parameters:
         ("occurred_since_us", filters.occurred_since),
         ("occurred_until_us", filters.occurred_until),
     )
-    given: Parameters = {
-        **{
-            name: json.dumps(sorted(each))
-            for name, each in (*sets, ("levels", filters.levels))
-            if each
-        },
+    parameters: Parameters = {
+        **{name: json.dumps(sorted(values)) for name, values in sets if values},
         **{name: to_us(moment) for name, moment in times if moment is not None},
     }
     if filters.tags:
-        given["tags"] = json.dumps(filters.tags)
+        parameters["tags"] = json.dumps(filters.tags)
     references = {"session_id": filters.session_id, "project_id": filters.project_id}
-    return given | {name: value for name, value in references.items() if value is not None}
+    return parameters | {name: value for name, value in references.items() if value is not None}

@@ -1,8 +1,9 @@
-"""Suspicious memories, and the quarantine: out of sight, stored as they came.
+"""Flag suspicious memories, quarantine and release them.
 
-A row of table ``flagged`` says what a memory looks like. With ``state_before`` the memory is, or
-was, in quarantine: no search, listing, summary or graph edge has it. There it has no vector and no
-share in a centroid, so its release is like an arrival: the embedding queue gives it both.
+A row of table ``flagged`` has the flags of a memory. With ``state_before`` the memory is, or was,
+in quarantine: stored unchanged, but in no search, listing, summary or graph edge. A quarantined
+memory has no vector and no share in a centroid; after its release the embedding queue makes both,
+as for a new memory.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from memd.store.search import centroids
 
 
 class FlaggedRow(NamedTuple):
-    """A memory's flags, the client that brought it, and when it was flagged and released."""
+    """The flags of a memory, the client that stored it, and when it was flagged and released."""
 
     memory_key: int
     memory_id: str
@@ -38,7 +39,7 @@ class FlaggedRow(NamedTuple):
 def flag(
     conn: Writing, key: int, flags: Sequence[Flag], before: MemoryState | None, now_us: int
 ) -> None:
-    """Flag a memory; *before* is the state to which it may be released.
+    """Flag a memory; *before* is the state that a release gives it, None when not quarantined.
 
     The audit records it under the memory's salt.
     """
@@ -49,7 +50,7 @@ def flag(
 
 
 def quarantine(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> None:
-    """Quarantine a visible memory: its vector, graph edges and share in the centroids go."""
+    """Quarantine a visible memory; deletes its vector, graph edges and share in the centroids."""
     centroids.subtract(conn, [key])
     memories.set_state(conn, [key], MemoryState.QUARANTINED, now_us)
     conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
@@ -58,7 +59,7 @@ def quarantine(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> N
 
 
 def release(conn: Writing, key: int, now_us: int) -> bool:
-    """Release a memory from quarantine; False when it is not there. Its trust does not change."""
+    """Release a memory from quarantine; False when it is not there. Keeps its trust."""
     before = conn.get_text(
         """
         SELECT f.state_before
@@ -80,17 +81,17 @@ def release(conn: Writing, key: int, now_us: int) -> bool:
 
 
 def is_released(conn: Reading, key: int) -> bool:
-    """Return whether the owner released the memory: then it is not quarantined automatically."""
+    """Return whether the owner released the memory; it is then never quarantined automatically."""
     return conn.exists(
         "SELECT released_at_us IS NOT NULL FROM flagged WHERE memory_key = :key", {"key": key}
     )
 
 
 def count_recent_external(conn: Reading, agent_key: int, client_key: int, since_us: int) -> int:
-    """Return how many texts of tools and web pages a client brought since then.
+    """Return how many texts of tools and web pages a client stored after *since_us*.
 
-    Counts all sessions, whichever the client names, and looks at no more than the newest 4 *
-    BURST_ITEMS_MAX memories.
+    Counts all sessions, since a client may name any, among the agent's newest
+    4 * BURST_ITEMS_MAX memories.
     """
     return conn.get_count(
         """
@@ -113,7 +114,7 @@ def count_recent_external(conn: Reading, agent_key: int, client_key: int, since_
 
 
 def find_duplicate(conn: Reading, row: MemoryRow) -> StoredMemory | None:
-    """Return the quarantined memory that *row*, to be quarantined, would duplicate."""
+    """Return the quarantined memory that *row* would duplicate in quarantine, None for none."""
     key = conn.get_int(
         """
         SELECT memory_key
@@ -143,17 +144,18 @@ SELECT m.memory_key, m.memory_id, coalesce(p.agent_id, a.agent_id), m.state, f.f
 
 
 def get(conn: Reading, key: int) -> FlaggedRow | None:
-    """Return what one memory is flagged for, None when it is not."""
+    """Return the flags of a memory, None when it has none."""
     return conn.find_row(FlaggedRow, f"{_COLUMNS} WHERE f.memory_key = :key", {"key": key})
 
 
 def list_page(
     conn: Reading, agent_key: int | None, after: str | None, limit: int, *, quarantined: bool
 ) -> list[FlaggedRow]:
-    """Return flagged memories before *after*, newest first.
+    """Return up to *limit* flagged memories, newest first, without those in the trash.
 
-    Of the agent and what it shared, of all agents for None; with *quarantined* only those in
-    quarantine. Raises InvalidError where *after* is no id.
+    *agent_key* selects the memories of an agent and those that it shared; None means all agents.
+    *after* is the memory id that the previous page ended with; InvalidError if it is not an id.
+    With *quarantined* only memories in quarantine are returned.
     """
     names.check_cursor(conn, after)
     return conn.list_rows(

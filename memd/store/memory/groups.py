@@ -1,8 +1,8 @@
-"""What a night works on: the rows that are due, in pages, found again after a kill.
+"""Select the memories that a night works on, in pages that an interrupted night can resume.
 
-Members of a consolidation are active memories that are old enough, not part of any summary yet and
-not special: no preference, no core memory, nothing distilled by a nap, no turn in passing, nothing
-that expires or ends with its session.
+A consolidation summarises ordinary active memories that are old enough and not part of a summary
+yet. Not ordinary are summaries, preferences, memories with a protected tag, those that a nap made,
+turns in passing, and those that expire or end with their session.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Due(NamedTuple):
 
 
 class GroupKey(NamedTuple):
-    """The place that memories must share to be summarised together."""
+    """The columns in which memories must agree to be summarised together."""
 
     category: str
     namespace: str
@@ -89,7 +89,10 @@ class GroupKey(NamedTuple):
 
 
 class MemberRow(NamedTuple):
-    """A memory that may be consolidated, with what its summary takes over."""
+    """A memory that may be consolidated, with the columns that its summary is made from.
+
+    *own* is its text without the context.
+    """
 
     memory_key: int
     memory_id: str
@@ -113,7 +116,7 @@ class MemberRow(NamedTuple):
 def list_agents(conn: Reading, after: int) -> list[tuple[int, str]]:
     """Return key and id of every agent after key *after*, except the reserved agent.
 
-    A shared memory is its publisher's: no night summarises or hides it.
+    Shared memories belong to the reserved agent, and no night summarises or hides them.
     """
     rows = conn.execute(
         """
@@ -160,7 +163,7 @@ def list_members(conn: Reading, session_key: int, before_us: int) -> list[Member
 
 
 def list_loose_groups(conn: Reading, due: Due) -> list[GroupKey]:
-    """Return the groups with enough memories of no session, sorted."""
+    """Return the groups with at least ``due.threshold`` memories of no session, sorted."""
     return conn.list_rows(
         GroupKey,
         f"""
@@ -178,10 +181,9 @@ def list_loose_groups(conn: Reading, due: Due) -> list[GroupKey]:
 def list_loose_members(
     conn: Reading, due: Due, group: GroupKey, after: tuple[int, str], limit: int
 ) -> list[MemberRow]:
-    """Return up to *limit* members of *group* that are of no session, in order of arrival.
+    """Return up to *limit* members of *group* that belong to no session, in order of arrival.
 
-    *after* is the created_at_us and the id of the last
-    one before.
+    *after* is created_at_us and id of the last member of the previous page.
     """
     after_us, after_id = after
     return conn.list_rows(
@@ -210,7 +212,10 @@ def list_loose_members(
 def list_past_retention(
     conn: Reading, agent_key: int, cutoffs_us: Mapping[MemoryCategory, int], after: int, limit: int
 ) -> list[int]:
-    """Return up to *limit* memories after key *after* that are past their retention, in order."""
+    """Return up to *limit* keys after *after* of memories past their retention, in order.
+
+    *cutoffs_us* has the earliest creation time that each category keeps.
+    """
     return conn.list_ints(
         """
         SELECT m.memory_key
@@ -233,7 +238,7 @@ def list_past_retention(
 def list_due_for_archive(
     conn: Reading, agent_key: int, before_us: int, after: int, limit: int
 ) -> list[int]:
-    """Return up to *limit* compressed memories after key *after* that are due for the archive."""
+    """Return up to *limit* keys after *after* of compressed memories created before *before_us*."""
     return conn.list_ints(
         """
         SELECT m.memory_key
@@ -261,7 +266,10 @@ def count_visible(conn: Reading, agent_key: int) -> int:
 
 
 def list_oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
-    """Return the oldest that the cap may archive, turns in passing first (SPEC 16.3.7-8)."""
+    """Return the oldest memories that the cap may archive, turns in passing first.
+
+    Preferences and core memories are left out (SPEC 16.3.7-8).
+    """
     return conn.list_ints(
         """
         SELECT m.memory_key
@@ -280,12 +288,12 @@ def list_oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
 
 
 def list_uncompressed(
-    conn: Reading, agent_key: int, idle_before_us: int, passed: Sequence[int]
+    conn: Reading, agent_key: int, idle_before_us: int, skipped: Sequence[int]
 ) -> list[int]:
     """Return the sessions with uncompressed episodic memories, earliest first (SPEC 3.1-3.2).
 
-    Left out are sessions that are still going on, those in *passed*, and those that a summary would
-    only repeat: with one memory alone, or with a digest.
+    Left out are sessions active since *idle_before_us*, those in *skipped*, and those that a
+    summary would only repeat: sessions with a single memory, or with a visible digest.
     """
     return conn.list_ints(
         f"""
@@ -295,7 +303,7 @@ def list_uncompressed(
                        JOIN memory AS m ON m.session_key = s.session_key
                  WHERE s.agent_key = :agent_key AND s.last_activity_us < :idle_before_us
                    AND m.category = 'episodic' AND m.state = 'active' AND {_ORDINARY}
-                   AND s.session_key NOT IN (SELECT value FROM json_each(:passed))
+                   AND s.session_key NOT IN (SELECT value FROM json_each(:skipped))
                    AND NOT EXISTS (SELECT 1
                                      FROM nap_slot AS z
                                           JOIN memory AS d ON d.memory_key = z.memory_key
@@ -317,7 +325,7 @@ def list_uncompressed(
         {
             "agent_key": agent_key,
             "idle_before_us": idle_before_us,
-            "passed": json.dumps(passed),
+            "skipped": json.dumps(skipped),
             "digest": DIGEST,
             "protected": PROTECTED,
         },
@@ -325,9 +333,9 @@ def list_uncompressed(
 
 
 def list_episodes(conn: Reading, session_key: int) -> list[MemberRow]:
-    """Return the episodic memories that a summary of the session would replace.
+    """Return the episodic memories that a summary of the session would replace, oldest first.
 
-    In chronological order, including those that a night's consolidation superseded.
+    Includes those that a night's consolidation superseded.
     """
     return conn.list_rows(
         MemberRow,

@@ -1,6 +1,6 @@
-"""Lineage: which summaries were made from which sources.
+"""Read lineage: which summaries were made from which sources.
 
-Used to restore sources when a summary goes, and by the synthesizer (SPEC 5.14).
+Used to restore sources when their summary is removed, and by the synthesizer (SPEC 5.14).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from memd.store.file.connect import Reading, keys_array
 
 
 def find_lineage(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the summaries made from *keys* or among them, and all sources that they hide.
+    """Return the memories derived from *keys* or among them, and the sources that they hide.
 
-    Whoever removes one of *keys* must remove the summaries too, since they contain its words, and
-    restore the other sources, which nothing else shows. Sources hidden by yet another summary stay
-    hidden: the summary of a session may cover what an extractive list already covers, and the
-    reason in the archive is the tag of the summary that hides a source.
+    A caller that removes one of *keys* must also remove these summaries, which contain its words,
+    and restore the sources, which nothing else makes visible. A source that another summary hides
+    as well is not returned: a session's summary may cover the sources of an extractive list. The
+    reason in the archive equals a tag of the summary that hides the source.
     """
     if not keys:
         return [], []
@@ -60,7 +60,7 @@ def find_lineage(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[in
 
 
 def list_sources(conn: Reading, key: int) -> list[int]:
-    """Return the sources of a memory that can still be read, in the order of their rows."""
+    """Return the sources of a memory, without trashed and quarantined ones, in key order."""
     return conn.list_ints(
         """
         SELECT d.from_key
@@ -86,9 +86,9 @@ class SummaryRow(NamedTuple):
 def list_latest(
     conn: Reading, agent_key: int, project_id: str | None, now_us: int, limit: int
 ) -> list[SummaryRow]:
-    """Return the agent's newest visible summaries, without those superseded by another summary.
+    """Return the agent's newest visible summaries, without those that another summary includes.
 
-    *project_id*, when given, excludes those of level project of another project.
+    *project_id*, when given, excludes summaries of level project that belong to another project.
     """
     rows = conn.execute(
         """

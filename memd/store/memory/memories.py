@@ -1,8 +1,4 @@
-"""Memory rows: writing, reading back, finding by filter.
-
-Which rows a filter keeps is defined once, in ``filters.py``, for listing, counting and both
-retrievers of a search.
-"""
+"""Write memory rows, read them by key or id, and find them by filter (``filters.py``)."""
 
 from __future__ import annotations
 
@@ -20,6 +16,7 @@ from memd.store.search import caches
 # The statements below are built from constants of the store only.
 # ruff: noqa: S608
 TIME_US_MAX = 2**62
+"""Later than every time in the file: a page of a listing starts at it when there is no cursor."""
 
 COLUMNS = """
        m.memory_key, m.memory_id, a.agent_id, s.session_id, p.project_id, m.namespace, m.category,
@@ -49,9 +46,9 @@ def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
 
 
 def by_id(conn: Reading, agent_key: int | None, memory_id: str) -> StoredMemory | None:
-    """Return the agent's memory in any state, None when there is none or it is not the agent's.
+    """Return the agent's memory in any state, None when the agent has none with this id.
 
-    Raises DamagedError for one that does not match its hash.
+    Raises DamagedError if the row does not match its hash.
     """
     key = key_of(conn, agent_key, memory_id)
     if key is None:
@@ -63,7 +60,7 @@ def by_id(conn: Reading, agent_key: int | None, memory_id: str) -> StoredMemory 
 
 
 def of_agent(conn: Reading, agent_id: str, memory_id: str) -> StoredMemory | None:
-    """Like :func:`by_id`, of the agent of a public id."""
+    """Like :func:`by_id`, for the agent with a public id."""
     return by_id(conn, names.find_agent(conn, agent_id), memory_id)
 
 
@@ -83,10 +80,9 @@ def key_of(conn: Reading, agent_key: int | None, memory_id: str) -> int | None:
     )
     if key is None:
         return None
-    stored_id = "SELECT memory_id = ? FROM memory WHERE memory_key = ?"
-    if not conn.exists(
-        stored_id, (memory_id, key)
-    ):  # the index is damaged: that row is another memory's
+    # The id was read from the index. A row with another id means that the index is damaged.
+    id_matches = "SELECT memory_id = ? FROM memory WHERE memory_key = ?"
+    if not conn.exists(id_matches, (memory_id, key)):
         intact.report(conn, "file: the index of ids does not agree with the memories")
         raise intact.make_error(f"memory {memory_id}")
     return key
@@ -108,7 +104,10 @@ def find_keys(conn: Reading, condition: BoundFilter, limit: int) -> list[int]:
 def find_in_period(
     conn: Reading, condition: BoundFilter, low_us: int, high_us: int, limit: int
 ) -> list[int]:
-    """Return up to *limit* matching keys of a period, by time of the event, else of creation."""
+    """Return up to *limit* matching keys from *low_us* up to, not including, *high_us*.
+
+    Compares the time of the event, or the time of creation where that is unknown.
+    """
     return conn.list_ints(
         f"""
         SELECT m.memory_key
@@ -151,27 +150,31 @@ def list_page(
     *,
     by_event: bool = False,
 ) -> list[StoredMemory]:
-    """Return matching rows newest first, from after (their time, id) on.
+    """Return up to *limit* matching rows, newest first; a negative *limit* returns all.
 
-    Their time is that of creation, and of one time the least id is first. *by_event* it is that of
-    the event if it is known, for what was imported today was said long ago, and the greatest id is
-    first, the last of one message. Either way a page is read from indexes. Damaged rows are skipped
-    without counting towards *limit*.
+    *after* is (time, id) of the last row of the previous page. Rows are ordered by creation time;
+    rows of the same time by ascending id. With *by_event* the order is by the time of the event
+    where it is known, since a text imported today may have been said long ago; rows of the same
+    time are then ordered by descending id, which puts the last part of a message first. Damaged
+    rows are skipped without counting towards *limit*.
     """
     later, order = ("<", "DESC") if by_event else (">", "ASC")
     created = "m.created_at_us"
-    of_event = ("m.occurred_at_us", "TRUE"), (created, "m.occurred_at_us IS NULL")
+    # Two branches instead of coalesce(occurred, created), so that each reads a page from an index.
+    branches = [("m.occurred_at_us", "TRUE"), (created, "m.occurred_at_us IS NULL")]
+    if not by_event:
+        branches = [(created, "TRUE")]
     ordered = " UNION ALL ".join(
         f"""
         SELECT *
           FROM (SELECT m.memory_key, m.memory_id, {time_us} AS time_us
                   FROM memory AS m
-                 WHERE {condition.where} AND {which} AND {time_us} <= :after_us
+                 WHERE {condition.where} AND {branch} AND {time_us} <= :after_us
                    AND ({time_us} < :after_us OR m.memory_id {later} :after_id)
                  ORDER BY {time_us} DESC, m.memory_id {order}
                  LIMIT :up_to)
         """
-        for time_us, which in (of_event if by_event else ((created, "TRUE"),))
+        for time_us, branch in branches
     )
     after_us, after_id = after if after is not None else (TIME_US_MAX, "")
     place = {**condition.params, "after_us": after_us, "after_id": after_id}
@@ -198,16 +201,16 @@ def list_page(
 
 
 def count(conn: Reading, condition: BoundFilter) -> int:
-    counting = f"SELECT count(*) FROM memory AS m WHERE {condition.where}"
-    return conn.get_count(counting, condition.params)
+    sql = f"SELECT count(*) FROM memory AS m WHERE {condition.where}"
+    return conn.get_count(sql, condition.params)
 
 
 def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | None:
-    """Return the memory that *row* would duplicate: same text, agent, place, session and source.
+    """Return the memory that *row* would duplicate, None for none.
 
-    One of level project has duplicates only in its own project.
-    A memory that expired, or is in the trash or in quarantine, is no duplicate; one below the
-    importance threshold is, so that it is not rejected again each time (SPEC D7).
+    A duplicate has the same text, agent, namespace, category, session, source and speaker; if one
+    of the two has level project, also the same project. It has not expired and is neither in the
+    trash nor in quarantine. It may be below the importance threshold (SPEC D7).
     """
     key = conn.get_int(
         """
@@ -229,10 +232,10 @@ def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory |
 
 
 def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
-    """Return the memory of the row's session with the same text, in any state.
+    """Return the memory of the row's session with the same text, visible ones first, else None.
 
-    Whoever said it and wherever it is filed: a fact taken from a conversation is not new when the
-    conversation itself was stored, nor when it was deleted since.
+    Speaker, namespace and state may differ: a fact taken from a conversation is not new when the
+    conversation itself was stored, even if it was deleted later.
     """
     key = conn.get_int(
         """
@@ -249,9 +252,9 @@ def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
 
 
 def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
-    """Insert rows with their tags and counters; returns the keys.
+    """Insert rows with their tags and update the counters; returns the keys.
 
-    Vectors, if any, are stored next; then :func:`index_new` must follow in the same transaction.
+    The caller then stores vectors, if any, and calls :func:`index_new` in the same transaction.
     """
     keys: list[int] = []
     for row in rows:
@@ -266,7 +269,7 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
         )
         if row.passing is not None:
             conn.insert("passing", {"memory_key": key, "kind": row.passing})
-        if row.session_key is not None and not row.is_summary:  # only arrivals count
+        if row.session_key is not None and not row.is_summary:  # counters leave out summaries
             names.count_session(conn, row.session_key, 1, row.token_count, now_us)
         if row.speaker is not None and not row.is_summary:
             names.count_speaker(conn, row.agent_key, row.speaker, 1)
@@ -276,7 +279,7 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
 
 
 def index_new(conn: Writing, keys: Sequence[int]) -> None:
-    """Write the contexts of new rows and their neighbours, and index the rows in the caches."""
+    """Write the contexts of new rows and of their neighbours, and add the rows to the caches."""
     in_session = caches.filter_in_session(conn, keys)
     if in_session:
         neighbours = caches.neighbours(conn, in_session)
@@ -286,9 +289,9 @@ def index_new(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: int) -> None:
-    """Move memories to *state*, in rows, neighbours' contexts and caches alike.
+    """Set the state of memories; updates the contexts of their neighbours and the caches.
 
-    A hidden memory keeps its context: its neighbours may be hidden with it.
+    A memory that becomes hidden keeps its context: its neighbours may be hidden with it.
     """
     if not keys:
         return
@@ -304,7 +307,7 @@ def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: in
 def set_state_unindexed(
     conn: Writing, keys: Sequence[int], state: MemoryState, now_us: int
 ) -> None:
-    """Move memories that are in no cache to *state*; :func:`index_new` must follow."""
+    """Set the state of memories without updating contexts and caches; the caller must do so."""
     rows = conn.execute(
         """
         UPDATE memory
@@ -332,12 +335,12 @@ def filter_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryS
 
 
 def bump(conn: Writing, key: int, now_us: int, expires_at_us: int | None) -> None:
-    """Update a memory that was stored again: ``updated_at`` moves, the later expiry wins."""
+    """Update a memory that was stored again: sets ``updated_at``, keeps the later expiry."""
     rows = conn.execute(
         """
         UPDATE memory
            SET updated_at_us = max(:now_us, created_at_us),
-               expires_at_us = max(expires_at_us, :expires_at_us)  -- NULL, for ever, wins
+               expires_at_us = max(expires_at_us, :expires_at_us)  -- NULL (never) if one is NULL
          WHERE memory_key = :memory_key
         RETURNING salt, row_hash
         """,
@@ -358,8 +361,8 @@ def touch(conn: Writing, keys: Sequence[int]) -> None:
 def find_by_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
     """Return every memory of the agent that came from the source *reference*, in any state.
 
-    ``notes.md`` also means its parts ``notes.md#1``, ``notes.md#2`` and so on, and a folder the
-    files below it.
+    ``notes.md`` includes its parts ``notes.md#1``, ``notes.md#2``; a folder includes the files
+    below it. Both are ranges of the index: ``$`` follows ``#`` in ASCII, and ``0`` follows ``/``.
     """
     return conn.list_ints(
         """

@@ -1,10 +1,10 @@
-"""Preferences: key-value pairs of one agent, first in every recall (SPEC D5).
+"""Store and read preferences: key-value pairs of one agent, first in every recall (SPEC D5).
 
 ``confirmed_at_us`` is when the owner said or confirmed a preference. Only another confirmed value
-replaces or removes such a one, and only such a one may stand outside of a fence.
+replaces a confirmed one, and only a confirmed one may be rendered outside of a fence.
 
-Each change is in the audit under the row's salt. The salt goes with the row or with a replaced
-value: from then on the audit proves nothing about the old value.
+Each change is in the audit under the row's salt. The salt is deleted with the row and with a
+replaced value; from then on the audit proves nothing about the old value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memd.store.file.connect import Reading, Writing, keys_array
 class PreferenceRow(NamedTuple):
     """One preference. *memory_key* is the memory that states it, None when it was set by name.
 
-    *project_id* is the only project that it holds in, None for everywhere. *is_part* says that the
+    *project_id* is the only project that it applies to, None for all. *is_part* tells whether the
     memory has more text than the value.
     """
 
@@ -46,7 +46,7 @@ class PreferenceRow(NamedTuple):
 class NewPreference(NamedTuple):
     """A preference to be set. *salt* is random: it keys the audit's hash of the row.
 
-    *confirmed_at_us* is when the owner said or confirmed it, None when he has not.
+    *confirmed_at_us* is when the owner said or confirmed it, None when the owner did not.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Wording(NamedTuple):
 
 
 class StatingMemory(NamedTuple):
-    """A memory whose text is the value of a preference; *has_set_it* when it came with it."""
+    """A memory whose text is the value of a preference; *has_set_it* if it set the preference."""
 
     memory_key: int
     has_set_it: bool
@@ -79,8 +79,8 @@ def put(
 ) -> list[StatingMemory] | None:
     """Set a preference; replaces the value of the same name and keeps its creation time.
 
-    Returns the memories that state another value, which was replaced. Returns None and changes
-    nothing when the current value is confirmed and *new* is not.
+    Returns the memories that state the replaced value, if it was another one. Returns None and
+    changes nothing when the current value is confirmed and *new* is not.
     """
     replaced = list_stating(conn, agent_key, new.name, new.value)
     conn.execute(
@@ -109,7 +109,10 @@ def put(
 def confirm(
     conn: Writing, agent_key: int | None, name: str, value: str | None, now_us: int
 ) -> bool:
-    """Record that the owner confirms a preference; False unless it still has *value*."""
+    """Record that the owner confirms a preference; False if there is none or it changed.
+
+    *value* is the value to confirm, None for whatever the preference has.
+    """
     row = conn.execute(
         """
         UPDATE preference
@@ -127,7 +130,7 @@ def confirm(
 
 
 class PreferenceState(NamedTuple):
-    """What a preference says, since when, and since when the owner confirms it, if he does."""
+    """The value of a preference, when it was set, and when the owner confirmed it (else None)."""
 
     value: str
     updated_at_us: int
@@ -135,7 +138,7 @@ class PreferenceState(NamedTuple):
 
 
 def find(conn: Reading, agent_key: int | None, name: str) -> PreferenceState | None:
-    """Return a preference as it is now, None when there is none."""
+    """Return the current state of a preference, None when there is none."""
     return conn.find_row(
         PreferenceState,
         """
@@ -152,8 +155,8 @@ def find_later(
 ) -> str | None:
     """Return the value of a preference that was said or set after *said_us*, None for none.
 
-    With *confirmed* only one that the owner said or confirmed. What is not told, as its memory is
-    out of sight, is none.
+    With *confirmed* only a value that the owner said or confirmed. A preference whose memory is not
+    visible counts as none.
     """
     return conn.get_text(
         """
@@ -171,10 +174,10 @@ def find_later(
 def list_stating(
     conn: Reading, agent_key: int | None, name: str, new_value: str | None = None
 ) -> list[StatingMemory]:
-    """Return the memories that state the value of a preference, if that is not *new_value*.
+    """Return the memories that state the current value of a preference, in any state.
 
-    That is the one that it came with, and what else the owner said in the same words; not what
-    states another preference, nor what holds in one project alone. In any state.
+    These are the memory that set it and other statements of the owner with the same text, except
+    those that state another preference or have level project. Empty if the value is *new_value*.
     """
     current = find(conn, agent_key, name)
     if current is None or current.value == new_value:
@@ -207,9 +210,9 @@ def list_stating(
 def list_values(
     conn: Reading, agent_key: int, before_us: int, *, confirmed: bool
 ) -> list[tuple[str, str]]:
-    """Return name and value of the agent's preferences that hold everywhere, set *before_us*.
+    """Return name and value of the agent's preferences that were set up to *before_us*.
 
-    With those that are *confirmed* or without.
+    Left out are those of a single project and, unless *confirmed*, confirmed ones.
     """
     rows = conn.execute(
         """
@@ -228,9 +231,9 @@ def list_values(
 def reword(
     conn: Writing, key: int, earlier_text: str, whole: Wording, part: Wording, now_us: int
 ) -> None:
-    """Give the preference that a memory states its present wording.
+    """Update the preference that a memory states after the memory's text changed.
 
-    That is *part*, and *whole* where it was all of the memory's *earlier_text*.
+    The new value is *whole* if the old value was all of *earlier_text*, else *part*.
     """
     conn.execute(
         """
@@ -255,7 +258,7 @@ def reword(
 def set_origin(
     conn: Writing, key: int, origin: Origin, client_key: int, confirmed_at_us: int | None
 ) -> None:
-    """Set who gave the preferences that a memory states their present wording."""
+    """Record who gave the preferences that a memory states their current wording, and when."""
     conn.execute(
         """
         UPDATE preference
@@ -275,9 +278,9 @@ _SEALED = intact.PREFERENCE.select("p")
 
 
 def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
-    """Return the agent's preferences, newest first, except those whose memory is not visible.
+    """Return the agent's preferences, newest first.
 
-    Damaged rows are withheld.
+    Left out are damaged rows and those whose memory is not visible.
     """
     rows = conn.execute(
         f"""

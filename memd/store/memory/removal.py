@@ -1,9 +1,8 @@
-"""Archiving, trashing, restoring and erasing memories (SPEC D21).
+"""Archive, trash, restore and erase memories (SPEC D21).
 
-Archive and trash change a memory's state and record why; every column of the row stays byte for
-byte, so restoring means undoing one state. ``erase`` is the only function that destroys, and it
-destroys everywhere: rows, vectors, postings, contexts (the neighbours' too), versions and
-preferences.
+Archive and trash change only a memory's state and record the reason, so that a restore only has to
+set the earlier state. ``erase`` is the only function that destroys data. It does so everywhere:
+rows, vectors, postings, contexts (of neighbours too), versions and preferences.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def archive(
     new_id: Callable[[], str],
     state: MemoryState = MemoryState.ARCHIVED,
 ) -> None:
-    """Hide memories; *state* may be COMPRESSED. ``include_compressed`` still finds them.
+    """Hide memories with the state ARCHIVED or COMPRESSED; ``include_compressed`` finds them.
 
     Memories in the trash stay there.
     """
@@ -68,7 +67,10 @@ def record_archived(
     new_id: Callable[[], str],
     run: str | None = None,
 ) -> None:
-    """Record memories in the archive, before their state changes; those already there stay."""
+    """Record memories in the archive; call it before their state changes.
+
+    A memory that is already recorded keeps its row.
+    """
     conn.executemany(
         """
         INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
@@ -102,10 +104,10 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     if row is None:
         return False
     before, reason, session_key = row
-    # The state first: the archive row says in which part of the caches the memory is.
+    # Set the state first: to leave its part of the caches, the memory needs its archive row.
     memories.set_state(conn, [key], MemoryState(before), now_us)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
-    if reason == ArchiveReason.LOW_IMPORTANCE:  # only now it counts for novelty
+    if reason == ArchiveReason.LOW_IMPORTANCE:  # it did not count for novelty until now
         centroids.add_memories(conn, [key])
     if reason == ArchiveReason.COMPRESSED and session_key is not None:
         names.set_compressed(conn, session_key)
@@ -113,23 +115,23 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
 
 
 def promote(conn: Writing, keys: Sequence[int]) -> int:
-    """Turn those of *keys* that are turns in passing into memories; returns how many.
+    """Turn those of *keys* that are turns in passing into ordinary memories; returns how many.
 
     From then on every search reads them, and their vectors count for novelty.
     """
-    admitted = conn.list_ints(
+    passing_keys = conn.list_ints(
         "SELECT memory_key FROM passing WHERE memory_key IN (SELECT value FROM carray(?))",
         (keys_array(keys),),
     )
-    if not admitted:
+    if not passing_keys:
         return 0
-    with caches.reindexing(conn, admitted):
+    with caches.reindexing(conn, passing_keys):
         conn.execute(
             "DELETE FROM passing WHERE memory_key IN (SELECT value FROM carray(?))",
-            (keys_array(admitted),),
+            (keys_array(passing_keys),),
         )
-    centroids.add_memories(conn, admitted)
-    return len(admitted)
+    centroids.add_memories(conn, passing_keys)
+    return len(passing_keys)
 
 
 def trash(
@@ -137,7 +139,7 @@ def trash(
 ) -> None:
     """Move memories to the trash; they are due for erasure after *undo_us* (:func:`list_due`).
 
-    Summaries made from them go too, and the other sources of those are restored.
+    Summaries made from them are trashed too, and the other sources of these are restored.
     """
     summaries = restore_sources(conn, keys, now_us)
     keys = memories.filter_states(conn, [*keys, *summaries], _NOT_TRASHED)
@@ -154,16 +156,16 @@ def trash(
 
 
 def restore_sources(
-    conn: Writing, keys: Sequence[int], now_us: int, *, but: Sequence[int] = ()
+    conn: Writing, keys: Sequence[int], now_us: int, *, excluding: Sequence[int] = ()
 ) -> list[int]:
-    """Restore the hidden sources of the summaries made from *keys*, except those in *but*.
+    """Restore the hidden sources of the summaries made from *keys*, except those in *excluding*.
 
-    Returns the summaries, for the caller to remove: they contain words of *keys*.
+    Returns the summaries, which the caller must remove: they contain words of *keys*.
     """
     summaries, sources = lineage.find_lineage(conn, keys)
-    excepted = frozenset(but)
+    excluded = frozenset(excluding)
     for source in sources:
-        if source not in excepted:
+        if source not in excluded:
             restore(conn, source, now_us)
     return summaries
 
@@ -171,7 +173,7 @@ def restore_sources(
 def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
     """Restore a memory from the trash to the state it had; False when it is not there.
 
-    A memory that has expired meanwhile loses its expiry, or it would stay invisible.
+    A memory that has expired in the meantime loses its expiry; otherwise it would stay invisible.
     """
     before = conn.get_text("SELECT state_before FROM trash WHERE memory_key = ?", (key,))
     if before is None:
@@ -192,7 +194,10 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
 def list_trash(
     conn: Reading, agent_key: int | None, after: str | None, limit: int
 ) -> list[TrashRow]:
-    """Return the agent's trash by id, from after *after* on; InvalidError where that is no id."""
+    """Return up to *limit* memories of the agent's trash, ordered by id.
+
+    *after* is the memory id that the previous page ended with; InvalidError if it is not an id.
+    """
     names.check_cursor(conn, after)
     return conn.list_rows(
         TrashRow,
@@ -209,7 +214,7 @@ def list_trash(
 
 
 def list_due(conn: Reading, now_us: int, limit: int) -> list[int]:
-    """Return memories whose time in the trash is up, oldest first."""
+    """Return up to *limit* memories in the trash that are due for erasure, oldest first."""
     return conn.list_ints(
         """
         SELECT memory_key
@@ -223,7 +228,7 @@ def list_due(conn: Reading, now_us: int, limit: int) -> list[int]:
 
 
 def list_expired(conn: Reading, now_us: int, limit: int) -> list[int]:
-    """Return memories that expired and are not yet in the trash, oldest first."""
+    """Return up to *limit* memories that expired and are not in the trash yet, oldest first."""
     return conn.list_ints(
         """
         SELECT memory_key
@@ -239,15 +244,15 @@ def list_expired(conn: Reading, now_us: int, limit: int) -> list[int]:
 def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     """Destroy memories everywhere, and the summaries made from them, which contain their words.
 
-    The other sources of those summaries are restored. The WAL still has the pages until it is
+    The other sources of these summaries are restored. The WAL keeps the old pages until it is
     truncated: checkpoint with ``truncate=True`` after the commit.
     """
     if not keys:
         return
-    keys = list(dict.fromkeys([*keys, *restore_sources(conn, keys, now_us, but=keys)]))
+    keys = list(dict.fromkeys([*keys, *restore_sources(conn, keys, now_us, excluding=keys)]))
     array = {"keys": keys_array(keys), "now_us": now_us}
     memories.touch(conn, keys)
-    quoting = caches.find_quoting(conn, keys)
+    quoting_keys = caches.find_quoting(conn, keys)
     source_keys = {
         *_sources_of(conn, keys),
         *turns.sources_of(conn, slots.without_digests(conn, keys)),
@@ -256,7 +261,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     preferences.erase_of(conn, keys)
     centroids.subtract(conn, keys)
     session_keys = _subtract_counts(conn, keys)
-    things = statements.things_of(conn, keys)
+    thing_keys = statements.things_of(conn, keys)
     runs.forget(conn, keys)
     slots.forget(conn, keys)
     replies.scrub(conn, _procedural_ids(conn, keys))
@@ -267,13 +272,13 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
         """,
         array,
     )
-    with caches.reindexing_words(conn, quoting):
+    with caches.reindexing_words(conn, quoting_keys):
         with caches.reindexing(conn, keys):
             conn.execute(
                 "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array
             )
-        caches.write_contexts(conn, quoting)
-    statements.drop_unused(conn, things)
+        caches.write_contexts(conn, quoting_keys)
+    statements.drop_unused(conn, thing_keys)
     sources.erase(conn, list(source_keys))
     for session_key in session_keys:
         names.set_compressed(conn, session_key)
@@ -282,9 +287,9 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
 def supersede(
     conn: Writing, keys: Sequence[int], now_us: int, *, new_id: Callable[[], str]
 ) -> None:
-    """Archive memories and what a nap made of them; summaries that include them are erased.
+    """Archive memories and those that naps made of them; erase summaries that include them.
 
-    The other sources of such a summary are restored, so nothing is lost with it.
+    The other sources of such a summary are restored, so that only its wording is lost.
     """
     if not keys:
         return
@@ -299,10 +304,10 @@ def supersede(
 def are_stated_by_others(
     conn: Reading, keys: Sequence[int], client: str | None, *, is_known: bool
 ) -> bool:
-    """Return whether a person stated one of the memories otherwise than through *client*.
+    """Return whether a person stated one of the memories through another client than *client*.
 
-    Summaries are nobody's words. To a client that is not *is_known* a preference that the owner
-    said or confirmed is another's as well, even if it brought the text.
+    Summaries do not count. For a client that is not *is_known*, a preference that the owner said or
+    confirmed counts even if the client itself stored the text.
     """
     return conn.exists(
         """
@@ -333,7 +338,7 @@ def _procedural_ids(conn: Reading, keys: Sequence[int]) -> list[str]:
 
 
 def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:
-    # A source goes when any of its chunks is erased: it holds the erased words as well.
+    # A source is erased with any of its chunks, since it contains the erased words as well.
     return conn.list_ints(
         """
         SELECT DISTINCT source_key

@@ -1,9 +1,8 @@
-"""A memory's row, its hash, and the value made from it.
+"""Define a memory's row as it is written and as it is read, and its hash.
 
-``MemoryRow`` is what is written, ``StoredMemory`` what is read back, with its tags and the names of
-agent, session and project. The row hash covers every immutable column and the tags, so that a
-flipped bit in any of them is found (PROMISES P6). The mutable state, updated_at_us and
-expires_at_us are not covered.
+``MemoryRow`` is written; ``StoredMemory`` is read, with tags and the ids of agent, session and
+project. The row hash covers every immutable column and the tags, so that a flipped bit in any of
+them is detected (PROMISES P6). It does not cover state, updated_at_us and expires_at_us.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from memd.store.file.connect import Reading
 
 
 class MemoryRow(NamedTuple):
-    """A memory as it is written, in the table's own terms."""
+    """A memory as it is written: the columns of table ``memory`` and the tags."""
 
     memory_id: str
     agent_key: int
@@ -51,7 +50,7 @@ class MemoryRow(NamedTuple):
     tags: tuple[str, ...] = ()
     is_summary: bool = False
     as_is: bool = False
-    """Stored without the importance gate (``memory.store``); working ones end with the session."""
+    """Stored without the importance gate (``memory.store``)."""
     passing: Passing | None = None
     """The kind of a turn in passing, None for a memory that states something."""
 
@@ -102,7 +101,7 @@ def read_hashed(conn: Reading, key: int) -> HashedRow:
 
 
 def tags_of(conn: Reading, key: int) -> tuple[str, ...]:
-    """Return a memory's tags in the order given."""
+    """Return a memory's tags in the order in which they were set."""
     rows = conn.execute(
         "SELECT tag FROM memory_tag WHERE memory_key = :key ORDER BY ordinal", {"key": key}
     )
@@ -110,7 +109,7 @@ def tags_of(conn: Reading, key: int) -> tuple[str, ...]:
 
 
 class StoredMemory(NamedTuple):
-    """A memory as it is read, in the order of the readers' column list (memories.py)."""
+    """A memory as it is read, in the order of ``memories.COLUMNS``. *tags* is a JSON array."""
 
     memory_key: int
     memory_id: str
@@ -149,17 +148,18 @@ class StoredMemory(NamedTuple):
 
     @property
     def effective_level(self) -> MemoryLevel:
-        """The effective level: a working memory that ends is its session's (SPEC 7.13)."""
+        """The level, which is session for a working memory that ends (SPEC 7.13)."""
         ends = self.session_key is not None or self.expires_at_us is not None
-        working = self.category == MemoryCategory.WORKING and ends
-        return MemoryLevel.SESSION if working else MemoryLevel(self.level)
+        if self.category == MemoryCategory.WORKING and ends:
+            return MemoryLevel.SESSION
+        return MemoryLevel(self.level)
 
     def is_expired(self, now_us: int) -> bool:
-        """Return whether the memory's own expiry has come."""
+        """Return whether the memory's expiry has passed."""
         return self.expires_at_us is not None and self.expires_at_us <= now_us
 
     def entry(self, *, relevance: float | None = None) -> MemoryEntry:
-        """Return the row as the documented value (SPEC 7.4)."""
+        """Return the row as a public ``MemoryEntry`` (SPEC 7.4)."""
         return MemoryEntry(
             id=self.memory_id,
             agent_id=self.agent_id,

@@ -1,8 +1,8 @@
-"""The publishers of shared memories, which are rows of the reserved agent.
+"""Store and read the publishers of shared memories.
 
-A shared memory is a memory like any other of the agent ``__shared__``; this table only says who
-published it. A row without a publisher is shown under the reserved agent's name, and nobody may
-retract it.
+A shared memory is an ordinary memory of the reserved agent ``__shared__``; table ``shared`` has its
+publisher. A shared memory without a publisher is returned under the reserved agent's name, and
+nobody may retract it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> 
 
 
 def find_row(conn: Reading, memory_id: str, now_us: int) -> StoredMemory | None:
-    """Return what an agent shared, with its publisher as the agent; None when none can see it."""
+    """Return a shared memory with its publisher as the agent, None when it is not visible."""
     row = memories.by_id(conn, names.find_agent(conn, RESERVED_AGENT), memory_id)
     if row is None or row.state not in VISIBLE or row.is_expired(now_us):
         return None
@@ -56,7 +56,7 @@ def find_row(conn: Reading, memory_id: str, now_us: int) -> StoredMemory | None:
 
 
 def refuse_change(conn: Reading, memory_id: str, now_us: int) -> None:
-    """Raise MemoryStoreError if the memory is a shared one, which nobody changes or deletes."""
+    """Raise MemoryStoreError if the memory is shared: no agent may change or delete such a one."""
     row = find_row(conn, memory_id, now_us)
     if row is not None:
         by = "" if row.agent_id == RESERVED_AGENT else f" by {row.agent_id}"
@@ -66,7 +66,7 @@ def refuse_change(conn: Reading, memory_id: str, now_us: int) -> None:
 
 
 def with_publishers(conn: Reading, rows: Mapping[int, StoredMemory]) -> dict[int, StoredMemory]:
-    """Return *rows*, the shared ones with their publisher as the agent."""
+    """Return *rows* with the agent of shared memories replaced by their publisher."""
     keys = [key for key, row in rows.items() if row.agent_id == RESERVED_AGENT]
     if not keys:
         return dict(rows)

@@ -1,6 +1,6 @@
-"""Source texts as they arrived, stored compressed when cleaning and chunking changed them.
+"""Store source texts, compressed, as they were before cleaning and chunking changed them.
 
-Also the memories imported in bulk from one source, which a later import compares with.
+Also lists the memories imported in bulk from one source, for a later import to compare with.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def erase(conn: Writing, keys: Sequence[int]) -> None:
-    """Destroy texts, whatever was made of them, and the sessions' messages that are these texts."""
+    """Delete texts, even if memories refer to them, and the session messages that have them."""
     if not keys:
         return
     message_index.unindex(conn, keys)
@@ -81,10 +81,10 @@ class SourceRow(NamedTuple):
 def list_imported(
     conn: Reading, agent_key: int | None, source: str, now_us: int
 ) -> list[SourceRow]:
-    """Return what was imported from *source* or its parts (``notes.md#3``), visible ones first.
+    """Return the memories imported from *source* or its parts (``notes.md#3``), visible ones first.
 
-    Without memories that are in the trash or have expired; quarantined ones are included. A memory
-    that only names the source, as an assistant's remark on a file does, was not imported.
+    Memories in the trash and expired ones are left out; quarantined ones are included. A memory
+    that only names the source, such as an assistant's remark on a file, was not imported.
     """
     rows = conn.execute(
         """

@@ -1,8 +1,8 @@
-"""State transitions of memories made by a run, each recorded in the run's undo log.
+"""Change the state of memories in a run, and record each change in the run's undo log.
 
-No column that a row's hash covers is ever changed. Every function checks the rows inside the
-transaction that changes them: a memory that was deleted, updated or consolidated since the step was
-planned is left alone.
+No column that a row's hash covers is changed. The callers check the rows inside the transaction
+that changes them (:func:`is_unchanged`, or the state itself), so that a memory that was deleted,
+updated or consolidated since the step was planned is left alone.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class PlannedSummary(NamedTuple):
 def summarise(conn: Writing, step: RunStep, summaries: Sequence[PlannedSummary]) -> None:
     """Store summaries and compress the memories that they replace.
 
-    A search still reads the sources of a summary, so no cache changes for them; for the summaries
-    and their neighbours the full-text index is written once, in key order.
+    A search still reads the sources of a summary, so their cache rows stay. The summaries and all
+    neighbours are written to the full-text index once, in key order.
     """
     keys = memories.insert_bare(conn, [summary.row for summary in summaries], step.now_us)
     conn.executemany(
@@ -116,7 +116,7 @@ def hide(
 def archive_compressed(conn: Writing, step: RunStep, keys: Sequence[int]) -> int:
     """Archive those of *keys* that are compressed; returns how many.
 
-    Both states are hidden alike, so no cache changes.
+    Both states are in the same part of the caches, so these do not change.
     """
     keys = memories.filter_states(conn, keys, {MemoryState.COMPRESSED})
     if not keys:

@@ -1,4 +1,4 @@
-"""Earlier versions of a memory: whole rows, kept until the memory is forgotten (SPEC D21)."""
+"""Store earlier versions of a memory: whole rows, kept until it is forgotten (SPEC D21)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _REVERTED_COLUMNS = (
 
 
 class NewVersion(NamedTuple):
-    """The new values of a memory. *content* None keeps the text and the vector.
+    """The new values of a memory.
 
-    *occurred_at_us* None keeps the time, *category* None the category.
+    *content* None keeps the text and the vector; *occurred_at_us* and *category* None keep theirs.
     """
 
     content: Screened | None
@@ -40,7 +40,7 @@ class NewVersion(NamedTuple):
 
 
 def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
-    """Save the row as a version, then rewrite it; neighbours and caches follow."""
+    """Save the row as a version, then rewrite it; updates neighbours' contexts and the caches."""
     _save_version(conn, key, now_us)
     neighbours = caches.neighbours(conn, [key])
     with caches.reindexing_words(conn, neighbours):
@@ -57,9 +57,10 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
 def revert(conn: Writing, key: int) -> None:
     """Revert a memory to its last version and delete that version.
 
-    Call it while the memory is out of the caches (``caches.reindexing``). The memory waits for a
-    vector again. A preference that it states keeps its value. A damaged memory is withheld as
-    before, unless the damage was in what is reverted.
+    Call it while the memory is out of the caches (``caches.reindexing``). The memory becomes
+    pending: it needs a new vector. A preference that it states keeps its value. A damaged memory
+    gets the hash of the version, so that it stays withheld unless the reverted columns had the
+    damage.
     """
     is_intact = bool(intact.memories(conn, [key]))
     [(number, snapshot, row_hash)] = conn.execute(
@@ -108,7 +109,7 @@ def revert(conn: Writing, key: int) -> None:
 def make_episodic(conn: Writing, key: int, now_us: int) -> bool:
     """Save the row as a version, then change only its category.
 
-    False for a damaged one, which stays as it is: another hash would hide the damage.
+    Returns False for a damaged memory and leaves it as it is: a new hash would hide the damage.
     """
     if not intact.memories(conn, [key]):
         return False
@@ -183,16 +184,17 @@ def _write_tags(conn: Writing, key: int, tags: Sequence[str]) -> None:
 
 
 class EarlierTextRow(NamedTuple):
-    """A text that another one replaced, and when."""
+    """An earlier text of a memory, and when it was replaced."""
 
     text: str
     replaced_at_us: int
 
 
 def list_texts(conn: Reading, key: int, limit: int) -> list[EarlierTextRow]:
-    """Return up to *limit* earlier texts of a memory, the last one first.
+    """Return up to *limit* earlier texts of a memory, the latest first.
 
-    Versions that differ from the next one in other columns alone are left out.
+    Versions with the same text as the next one are left out. ``snapshot ->> 11`` is the content:
+    element 11 of HASHED_NAMES.
     """
     return conn.list_rows(
         EarlierTextRow,

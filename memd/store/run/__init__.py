@@ -1,1 +1,1 @@
-"""The ledger of naps and nights, and how each is undone."""
+"""The ledger of naps and nights, and how to undo a run."""

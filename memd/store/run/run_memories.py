@@ -1,4 +1,4 @@
-"""The memories that a run hid and made, from its ledger."""
+"""List the memories that a run hid and made, from its ledger."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from memd.store.file.connect import Reading
 
-# Visible before and not afterwards; a memory that was only archived later was hidden before.
+# Made by the run, or visible before and hidden afterwards. A change from compressed to archived
+# does not count: the memory was hidden before.
 _TOUCHED = """
   FROM run_change AS c
        JOIN memory AS m ON m.memory_key = c.memory_key
@@ -22,7 +23,10 @@ _TOUCHED = """
 
 
 class RunMemoryRow(NamedTuple):
-    """A memory that a run made or hid; *mode* is how it was shortened, if that is known."""
+    """A memory that a run made or hid.
+
+    *mode* is "abstractive" or "extractive" if a summary was made of it, else None.
+    """
 
     change: int
     memory_id: str
@@ -34,9 +38,10 @@ class RunMemoryRow(NamedTuple):
 def list_changes(
     conn: Reading, run_key: int, agent_keys: Sequence[int], after: int, limit: int
 ) -> tuple[list[RunMemoryRow], int]:
-    """Return up to *limit* changes after change *after*, and how many follow after those.
+    """Return up to *limit* changes after change *after*, and how many follow these.
 
-    Only of these agents, and without changes that were undone and memories that were forgotten.
+    Only changes of memories of these agents; those that were undone and those of forgotten memories
+    are not in the ledger any more.
     """
     params: Mapping[str, Any] = {
         "run_key": run_key, "after": after, "agents": json.dumps(list(agent_keys)),
@@ -59,5 +64,5 @@ def list_changes(
     page = [RunMemoryRow._make(row)._replace(is_made=bool(row[2])) for row in rows]
     if len(page) < limit:
         return page, 0
-    rest = {**params, "after": page[-1].change}
-    return page, conn.get_count(f"SELECT count(*) {_TOUCHED}", rest)
+    next_params = {**params, "after": page[-1].change}
+    return page, conn.get_count(f"SELECT count(*) {_TOUCHED}", next_params)

@@ -1,9 +1,9 @@
-"""The ledger of naps, nights, compressions and undos: request, steps, and how to undo them.
+"""Record runs (naps, nights, compressions, undos): request, steps, and changes to undo.
 
-Each step of a run is recorded in the transaction that does it, together with where the next one
-begins, so a killed run continues without doing anything twice. Each changed memory is recorded as
-an image of its row before and after: enough to restore the old state exactly, or to detect that
-somebody changed it since. Nothing here contains a memory's text.
+Each step of a run is recorded in its own transaction, together with the position of the next one,
+so that a killed run continues without doing anything twice. For each changed memory an image of its
+row before and after is recorded, to restore the old state exactly and to detect later changes.
+Nothing here contains a memory's text.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from memd.domain.enums import RunKind, RunState
 from memd.store.file.connect import Reading, Writing, keys_array
 
 Image = dict[str, Any]
-"""One memory's mutable columns, its row hash, its archive and trash rows, and which neighbours
-its context quotes."""
+"""A memory's mutable columns, row hash, archive and trash rows, and the keys of the neighbours
+that its context quotes (``beside``). See :func:`images`."""
 
 MADE, MOVED = "made", "moved"
+"""Kinds of changes: a summary was made; a memory changed its state or text."""
 
 
 class RunRow(NamedTuple):
-    """One run as it is now. *asked* is the request."""
+    """The state of a run. *asked* is the request, *cursor* the position of the next step."""
 
     run_key: int
     run_id: str
@@ -39,7 +40,7 @@ class RunRow(NamedTuple):
 
 
 class StepSum(NamedTuple):
-    """The sum over all steps of one name of a run."""
+    """The rows and the number of all steps of a run with the same name."""
 
     name: str
     rows: int
@@ -47,7 +48,7 @@ class StepSum(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What a run did to one memory."""
+    """A change of one memory by a run; *what* is MADE or MOVED. *before* is None for MADE."""
 
     change: int
     memory_key: int
@@ -89,7 +90,7 @@ def start(
 def step(
     conn: Writing, run_key: int, name: str, rows: int, cursor: Mapping[str, Any], now_us: int
 ) -> None:
-    """Record a step, in its own transaction, and where the next one begins."""
+    """Record, in the step's transaction, that it is done, and the position of the next one."""
     conn.execute(
         """
         INSERT INTO run_step (run_key, step, name, rows, at_us)
@@ -108,7 +109,7 @@ def step(
 def finish(
     conn: Writing, run_key: int, state: RunState, report: Mapping[str, Any], now_us: int
 ) -> None:
-    """End a run: its report stays, its cursor goes."""
+    """End a run: store its report and clear its cursor."""
     conn.execute(
         """
         UPDATE run
@@ -120,7 +121,7 @@ def finish(
 
 
 def postpone(conn: Writing, run_key: int, report: Mapping[str, Any]) -> None:
-    """Record why an unfinished run waits, and until when; state and cursor stay."""
+    """Store the report of an unfinished run, which has the reason and end of its pause."""
     conn.execute(
         "UPDATE run SET report = :report WHERE run_key = :run_key",
         {"report": json.dumps(report), "run_key": run_key},
@@ -141,7 +142,10 @@ def find(conn: Reading, run_id: str) -> RunRow | None:
 def list_page(
     conn: Reading, after: str | None, limit: int, kinds: Sequence[RunKind] = tuple(RunKind)
 ) -> list[RunRow]:
-    """Return up to *limit* runs before run *after*, newest first; InvalidError for no run."""
+    """Return up to *limit* runs of *kinds*, newest first.
+
+    *after* is the id of the run that the previous page ended with; InvalidError if it is unknown.
+    """
     if after is not None and find(conn, after) is None:
         raise cursor_error()
     where = """
@@ -154,7 +158,7 @@ def list_page(
 
 
 def find_last_full_night(conn: Reading, steps: Sequence[str]) -> RunRow | None:
-    """Return the last night that was asked for all *steps* of every agent."""
+    """Return the last night that was requested with all *steps* and for all agents."""
     where = """
     WHERE r.kind = 'night' AND r.asked ->> '$.agent_id' IS NULL
       AND NOT EXISTS (SELECT 1 FROM json_each(:steps) AS s
@@ -166,7 +170,10 @@ def find_last_full_night(conn: Reading, steps: Sequence[str]) -> RunRow | None:
 
 
 def list_unfinished(conn: Reading) -> list[RunRow]:
-    """Return the runs that a kill interrupted, oldest first."""
+    """Return the runs that are running or being undone, oldest first.
+
+    After a start these are the runs that a kill interrupted.
+    """
     return list(_runs(conn, "WHERE r.state IN ('running', 'undoing') ORDER BY r.run_key", {}))
 
 
@@ -181,7 +188,7 @@ def _runs(conn: Reading, where: str, params: Mapping[str, Any]) -> Iterator[RunR
 
 
 def sum_steps(conn: Reading, run_key: int) -> list[StepSum]:
-    """Return the sums of a run's steps by name, in the order in which they began."""
+    """Return the sums of a run's steps by name, ordered by the first step of each name."""
     return conn.list_rows(
         StepSum,
         """
@@ -230,10 +237,10 @@ def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
 def record(
     conn: Writing, run_key: int, keys: Sequence[int], what: str, before: Mapping[int, Image]
 ) -> int:
-    """Record changes of *keys* after they were made; *before* is empty for memories that were made.
+    """Record changes of *keys* after the fact; *before* are their images, empty for MADE.
 
-    Memories that are gone or unchanged are left out; returns the number of the others. :func:`step`
-    must follow in the same transaction.
+    Memories that do not exist or did not change are left out; returns the number of the others.
+    :func:`step` must follow in the same transaction.
     """
     after = images(conn, keys)
     keys = [key for key in keys if key in after and after[key] != before.get(key)]
@@ -268,7 +275,7 @@ def record(
 
 
 def forget(conn: Writing, keys: Sequence[int]) -> None:
-    """Remove the row hashes of *keys* from the ledger, which could prove what they said."""
+    """Remove the row hashes of *keys* from the ledger: they could prove what an erased text was."""
     conn.execute(
         """
         UPDATE run_change
@@ -283,8 +290,8 @@ def forget(conn: Writing, keys: Sequence[int]) -> None:
 def list_last_changes(conn: Reading, run_key: int, limit: int) -> list[Change]:
     """Return the last changes of a run that are not undone, last first, in whole steps.
 
-    They are the fewest steps with *limit* changes: what one transaction did, one must undo, or in
-    between a summary would be gone and its sources still hidden.
+    Returns the fewest steps that have *limit* changes. A step was one transaction and must be
+    undone in one: in between, a summary would be deleted and its sources still hidden.
     """
     rows = conn.execute(
         """
@@ -307,7 +314,7 @@ def list_last_changes(conn: Reading, run_key: int, limit: int) -> list[Change]:
 
 
 def count_made(conn: Reading, run_key: int) -> int:
-    """Return how many memories a run made: its summaries."""
+    """Return how many summaries a run made."""
     return conn.get_count(
         "SELECT count(*) FROM run_change WHERE run_key = ? AND what = 'made'", (run_key,)
     )
@@ -365,5 +372,5 @@ def is_paused(conn: Reading) -> bool:
 
 
 def set_paused(conn: Writing, *, paused: bool) -> None:
-    """Pause sleep, or resume it; holds over restarts."""
+    """Pause sleep, or resume it; a restart does not change it."""
     conn.set_meta("sleep_paused", int(paused))

@@ -1,9 +1,9 @@
-"""Undoing a run: every row it changed gets back exactly what it had before.
+"""Undo a run: restore every row that it changed to exactly its earlier state.
 
-First it is verified that nobody changed those rows since. Then the changes are undone, last first,
-in small steps, each removed from the ledger in its own transaction. What arrived after the run
-stays as it is. The memories that a nap made, which are found by their batch, go to the trash after
-that; the messages that it stored stay.
+:func:`check` verifies that nobody changed those rows since. Then the changes are undone, last
+first, in small steps; each step removes its changes from the ledger in the same transaction. Later
+memories stay as they are. The memories that a nap made, which have its id as their batch, go to the
+trash at the end; the messages that it stored stay.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from memd.store.run.runs import Change, Image, RunRow
 from memd.store.search import caches
 
 CHECK_ROWS = 500
+"""Memories whose images are read at once by a check."""
 _ONE_BY_ONE = "bring back what it put away one by one: memd archive search, memd archive restore ID"
 _OF_NAP = "; delete what it stored: memd list, memd delete ID"
 
@@ -27,7 +28,8 @@ _OF_NAP = "; delete what it stored: memd list, memd delete ID"
 def check(conn: Reading, run: RunRow) -> None:
     """Raise ConflictError when undoing *run* could not be exact.
 
-    Its rows must be as it left them; of a nap, nobody may have worked on its memories since.
+    Its rows must be unchanged since. The memories of a nap must not have been summarised, rewritten
+    or used by a later run, nor may they have replaced a preference.
     """
     _check_changes(conn, run)
     if run.kind == RunKind.NAP:
@@ -36,8 +38,8 @@ def check(conn: Reading, run: RunRow) -> None:
 
 def _check_changes(conn: Reading, run: RunRow) -> None:
     latest: dict[int, Change] = {}
-    for changed in runs.iter_changes(conn, run.run_key):
-        latest[changed.memory_key] = changed
+    for change in runs.iter_changes(conn, run.run_key):
+        latest[change.memory_key] = change
         if len(latest) == CHECK_ROWS:
             _check(conn, run, latest)
             latest = {}
@@ -46,15 +48,15 @@ def _check_changes(conn: Reading, run: RunRow) -> None:
 
 def _check(conn: Reading, run: RunRow, latest: dict[int, Change]) -> None:
     run_key, current = run.run_key, runs.images(conn, list(latest))
-    for key, changed in latest.items():
-        if key in current and _is_same(current[key], changed.after):
+    for key, change in latest.items():
+        if key in current and _is_same(current[key], change.after):
             continue
-        if _has_newer_change(conn, run_key, changed.change, key):
+        if _has_newer_change(conn, run_key, change.change, key):
             continue  # the run itself changed it again, in a change that is still to be checked
-        blamed = runs.find_later_run(conn, run_key, key)
-        if blamed is not None:
+        later_run = runs.find_later_run(conn, run_key, key)
+        if later_run is not None:
             raise ConflictError(
-                "a later run works on what this one left", hint=f"undo that first: {blamed}"
+                "a later run works on what this one left", hint=f"undo that first: {later_run}"
             )
         raise ConflictError(
             "memories of this run were changed, restored or erased since; undoing it would not"
@@ -77,7 +79,7 @@ def _has_newer_change(conn: Reading, run_key: int, change: int, key: int) -> boo
 def _is_same(current: Image, recorded: Image) -> bool:
     """Return whether the row is unchanged.
 
-    That its vector has come since does not count, nor that the same text was told again.
+    A pending memory may have got its vector, and the same text may have been stored again.
     """
     return _comparable(current) == _comparable(recorded)
 
@@ -103,8 +105,8 @@ def undo_step(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int)
 def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
     """Undo about *limit* of a run's changes, last first; returns how many.
 
-    What somebody did to one of the rows meanwhile stays done, as if it had been done after the
-    whole undo.
+    A row that was changed since the check keeps that change, as if it had been made after the whole
+    undo.
     """
     changes = runs.list_last_changes(conn, run_key, limit)
     summaries = [change.memory_key for change in changes if change.what == runs.MADE]
@@ -121,8 +123,11 @@ def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
         for key, image in before.items()
         if _has_other_context(image, current[key])
     }
-    quiet = [key for key in superseded if before[key]["state"] in HIDDEN and key not in quoting]
-    reworded = sorted(superseded - {*quiet})
+    # A superseded memory that stays hidden with the same context keeps its place in the caches.
+    unaffected = [
+        key for key in superseded if before[key]["state"] in HIDDEN and key not in quoting
+    ]
+    reworded = sorted(superseded - {*unaffected})
     moved = [*summaries, *(key for key in keys if key not in superseded)]
     with caches.reindexing_words(conn, reworded), caches.reindexing(conn, moved):
         _delete_summaries(conn, summaries)
@@ -144,7 +149,11 @@ def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
 def _images_before(
     conn: Writing, changes: Sequence[Change], current: Mapping[int, Image]
 ) -> dict[int, Image]:
-    """Return the images to restore; memories that were told again keep the time of that."""
+    """Return the images to restore, by key.
+
+    A memory whose text was stored again since keeps the new ``updated_at_us``. One that was changed
+    otherwise is left out.
+    """
     before: dict[int, Image] = {}
     later: dict[int, Image] = {}
     for change in changes:  # last first: the oldest image of a memory wins
@@ -164,15 +173,15 @@ def _images_before(
 
 
 def _has_other_context(before: Image, current: Image) -> bool:
-    """Return whether the restored memory has another context than now.
+    """Return whether a memory that will be hidden again had another context than now.
 
-    A hidden memory keeps the context of the time when it was hidden.
+    A hidden memory keeps the context that it had when it was hidden.
     """
     return before["state"] in HIDDEN and before.get("beside") != current["beside"]
 
 
 def _filter_superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return those of *keys* that a summary supersedes: the caches have them as if visible."""
+    """Return those of *keys* that a summary supersedes; the caches treat them as visible."""
     return conn.list_ints(
         """
         SELECT b.memory_key
@@ -191,7 +200,7 @@ def _delete_summaries(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def _update_trash_state(conn: Writing, key: int, before: Image) -> None:
-    """Update the state to which a row that was trashed meanwhile will be restored."""
+    """Update the state to which a row that was trashed since the check will be restored."""
     conn.execute(
         "UPDATE trash SET state_before = :state WHERE memory_key = :key",
         {"state": before["state"], "key": key},
@@ -270,7 +279,7 @@ def _check_nap(conn: Reading, run: RunRow) -> None:
 
 
 def _memories_of_nap(conn: Reading, run: RunRow, limit: int) -> list[int]:
-    """Return the nap's memories outside the trash, in order; a negative *limit* sets none."""
+    """Return up to *limit* of the nap's memories outside the trash, in order; all if negative."""
     return conn.list_ints(
         """
         SELECT m.memory_key
@@ -291,7 +300,7 @@ def _memories_of_nap(conn: Reading, run: RunRow, limit: int) -> list[int]:
 
 
 def _find_summarising_run(conn: Reading, keys: list[int]) -> str | None:
-    """Return a run that summarised some of these memories, whether it hid them or not."""
+    """Return the id of a run that summarised one of these memories, even if it hid none."""
     return conn.get_text(
         """
         SELECT r.run_id
@@ -320,7 +329,7 @@ def _is_rewritten(conn: Reading, keys: list[int]) -> bool:
 
 
 def _find_replaced_preference(conn: Reading, keys: list[int], began_us: int) -> str | None:
-    """Return a preference that one of these memories replaced, if there is one."""
+    """Return the name of a preference that one of these memories replaced, None for none."""
     return conn.get_text(
         """
         SELECT name
