@@ -1,1 +1,1 @@
-"""SQL of the operational records: tables created on first use, each from its declaration."""
+"""SQL of the operational records; each table is created on first use from its declaration."""

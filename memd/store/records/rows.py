@@ -1,7 +1,7 @@
-"""Rows of records: insert, replace, list page by page, count, sum, delete.
+"""Insert, replace, list, count, sum and delete rows of records.
 
-A table is created by the first write into it, in that write's transaction; before, it reads as
-empty. A constraint that SQLite enforces is an error of SPEC 19.1.
+The first write into a table creates it, in the same transaction; until then it reads as empty. A
+violated constraint raises an error of SPEC 19.1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def insert(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> None:
 
 
 def save(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> bool:
-    """Add *row*, or replace the one with its key; True when there was none."""
+    """Add *row*, or replace the one with the same key; returns whether it was added."""
     ensure(conn, table)
     exists_already = get(conn, table, [row[name] for name in table.key]) is not None
     other_columns = [name for name in row if name not in table.key]
@@ -49,7 +49,7 @@ def save(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> bool:
 
 
 def get(conn: Reading, table: RecordTable, key: Sequence[Value]) -> Row | None:
-    """Return the row with *key*, its columns in the declaration's order."""
+    """Return the row with *key*, its columns in the declaration's order; None if there is none."""
     if not exists(conn, table):
         return None
     where = [Condition(name, "=", value) for name, value in zip(table.key, key, strict=True)]
@@ -65,7 +65,7 @@ def list_page(
     limit: int = -1,
     offset: int = 0,
 ) -> list[Row]:
-    """Return the rows that match *where*, in order."""
+    """Return the rows that match *where*, in the table's order; a negative *limit* returns all."""
     return list(iter_rows(conn, table, where, limit=limit, offset=offset))
 
 
@@ -78,18 +78,18 @@ def iter_rows(
     limit: int = -1,
     offset: int = 0,
 ) -> Iterator[Row]:
-    """Yield what :func:`list_page` returns, one by one, from *after*, a position in that order.
+    """Yield the rows that :func:`list_page` returns, but only those after the position *after*.
 
-    The row there may be deleted meanwhile: the next page begins behind its position.
+    A position is a row's values of ``table.order + table.key``; that row need not exist any more.
     """
     if not exists(conn, table):
         return iter(())
     text, values = _where(where)
     order = table.order + table.key
     if after is not None:
-        marks = ", ".join("?" for _ in order)
+        placeholders = ", ".join("?" for _ in order)
         keyword = " AND" if text else " WHERE"
-        text += f"{keyword} ({quote(order)}) {'<' if table.newest_first else '>'} ({marks})"
+        text += f"{keyword} ({quote(order)}) {'<' if table.newest_first else '>'} ({placeholders})"
         values += list(after)
     direction = " DESC" if table.newest_first else ""
     order_by = ", ".join(f'"{name}"{direction}' for name in order)
@@ -100,11 +100,11 @@ def iter_rows(
 
 
 def list_by_key(conn: Reading, table: RecordTable, after: Sequence[Value], limit: int) -> list[Row]:
-    """Return the rows with the next keys after *after*, the first ones for an empty *after*."""
+    """Return up to *limit* rows in key order after key *after*; an empty *after* is the start."""
     if not exists(conn, table):
         return []
-    key, marks = quote(table.key), ", ".join("?" for _ in after)
-    where = f" WHERE ({key}) > ({marks})" if after else ""
+    key, placeholders = quote(table.key), ", ".join("?" for _ in after)
+    where = f" WHERE ({key}) > ({placeholders})" if after else ""
     return conn.execute(
         f"SELECT {_columns(table)} FROM {table.name}{where} ORDER BY {key} LIMIT ?",
         [*after, limit],
@@ -121,7 +121,7 @@ def count(conn: Reading, table: RecordTable, where: Sequence[Condition] = ()) ->
 def delete(
     conn: Writing, table: RecordTable, where: Sequence[Condition], *, limit: int | None = None
 ) -> int:
-    """Delete the rows that match *where*, at most *limit*, and return how many they were.
+    """Delete the rows that match *where*, at most *limit*; returns how many.
 
     Raises ConstraintViolationError when other records refer to one of them.
     """
@@ -140,7 +140,10 @@ def delete(
 
 
 def list_currencies(conn: Reading, table: RecordTable, where: Sequence[Condition]) -> list[str]:
-    """Return the currencies that occur, in order: one step in an index each, no scan."""
+    """Return the distinct currencies, in order.
+
+    Needs one index lookup for each currency; SELECT DISTINCT would scan the index.
+    """
     if not exists(conn, table):
         return []
     names: list[str] = []
@@ -160,13 +163,13 @@ def total(conn: Reading, table: RecordTable, column: str, where: Sequence[Condit
     if not exists(conn, table):
         return 0.0
     text, values = _where(where)
-    # A total without a condition on the currency halves the work for each row of the index.
+    # total() returns 0.0 for no rows, where sum() returns NULL.
     amount = conn.execute(f'SELECT total("{column}") FROM {table.name}{text}', values).get
     return float(str(amount))
 
 
 def count_all(conn: Reading) -> dict[str, int]:
-    """Return how many records each entity has, if any; needs no declaration."""
+    """Return the number of records of each entity that has any; needs no declarations."""
     tables = conn.list_texts(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY name",
         (PREFIX + "*",),
@@ -188,8 +191,8 @@ def _where(conditions: Sequence[Condition]) -> tuple[str, list[Value]]:
 
 
 def _insert(table: RecordTable, row: Mapping[str, Value]) -> str:
-    marks = ", ".join("?" for _ in row)
-    return f"INSERT INTO {table.name} ({quote(tuple(row))}) VALUES ({marks})"
+    placeholders = ", ".join("?" for _ in row)
+    return f"INSERT INTO {table.name} ({quote(tuple(row))}) VALUES ({placeholders})"
 
 
 def _run(conn: Writing, text: str, row: Mapping[str, Value]) -> None:

@@ -1,10 +1,10 @@
-"""Tables of records are created when they are first written, and follow their declaration.
+"""Create the tables of records, and migrate them when their declaration has changed.
 
-A file may be older than this memd (decision 0202). A column that the declaration has gained is
-added to its table, with its default. A changed rule of a column, such as the values that a status
-may have, rebuilds the table around the same rows, in one transaction. A change that would lose or
-alter what is stored (a column that is gone, another type or key, a row that the new rule forbids)
-is refused with a message, and nothing is touched.
+A file may be older than this memd (decision 0202). A column that is new in the declaration is added
+to the table, with its default. If the rule of a column changed, such as the values that a status
+may have, the table is rebuilt with the same rows, in one transaction. A change that would lose or
+alter rows (a removed column, another type or key, a row that the new rule forbids) raises
+MigrationError and changes nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _OLD = "_before"
 
 
 class _Steps(NamedTuple):
-    """The steps from a table to its declaration."""
+    """The changes that bring a table to its declaration."""
 
     statements: Sequence[str] = ()
     rebuild: bool = False
-    """Whether the table must be rebuilt; the statements are of no use then."""
+    """Whether the table must be rebuilt; then there are no statements."""
 
 
 def exists(conn: Reading, table: RecordTable) -> bool:
@@ -39,7 +39,7 @@ def exists(conn: Reading, table: RecordTable) -> bool:
 
 
 def ensure(conn: Writing, table: RecordTable) -> None:
-    """Create *table* and, before it, the tables that it refers to, unless they exist."""
+    """Create *table*, after the tables that it refers to, unless they exist."""
     for needed in table.needs:
         ensure(conn, needed)
     if not exists(conn, table):
@@ -47,9 +47,9 @@ def ensure(conn: Writing, table: RecordTable) -> None:
 
 
 def is_current(conn: Reading, table: RecordTable) -> bool:
-    """Return whether *table* and all that it refers to match their declaration or do not exist.
+    """Return whether *table* and those that it refers to match their declarations or do not exist.
 
-    Raises MigrationError when it cannot be migrated.
+    Raises MigrationError for a table that cannot be migrated.
     """
     if not all(is_current(conn, needed) for needed in table.needs):
         return False
@@ -59,7 +59,7 @@ def is_current(conn: Reading, table: RecordTable) -> bool:
 def migrate(conn: Writing, table: RecordTable) -> None:
     """Migrate *table*, after those that it refers to.
 
-    Raises MigrationError, with nothing done, when it cannot be migrated.
+    Raises MigrationError, without changing *table*, when it cannot be migrated.
     """
     for needed in table.needs:
         migrate(conn, needed)
@@ -99,7 +99,7 @@ def _pending_steps(conn: Reading, table: RecordTable) -> _Steps:
 
 
 def _require_same(conn: Reading, table: RecordTable) -> None:
-    """Raise MigrationError for columns that are gone or of another type, or another key."""
+    """Raise MigrationError if the file's table has unknown columns, another type or another key."""
     types = {column.name: column.type for column in table.columns}
     info = conn.execute(f'PRAGMA table_info("{table.name}")').fetchall()
     unknown = sorted({str(row[1]) for row in info} - types.keys())
@@ -147,8 +147,8 @@ def _update_indexes(conn: Reading, table: RecordTable) -> Iterator[str]:
 def _rebuild(conn: Writing, table: RecordTable) -> None:
     """Rebuild *table* by its declaration, with the rows that it has.
 
-    Tables that refer to it are rebuilt as they are: a foreign key points to a table and not to a
-    name.
+    Tables that refer to it are rebuilt unchanged: RENAME makes their foreign keys follow the old
+    table.
     """
     referring = list(_iter_referring(conn, table.name))
     texts = {name: [_text(conn, name), *_indexes(conn, name).values()] for name in referring}

@@ -1,6 +1,6 @@
-"""A table of records as values, and the statement that creates it.
+"""Declare a table of records, and build the SQL that creates it.
 
-Only names and checks of ``memd/records/entities.py`` get into the statement, never a value.
+The SQL contains only names and checks of ``memd/records/entities.py``, never a value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class RecordColumn(NamedTuple):
     required: bool
     check: str | None = None
     references: str | None = None
-    """The table whose only key column it refers to."""
+    """The table that it refers to, by its key, which is a single column."""
     default: str | None = None
     """The value, as SQL, of a required column in rows that are older than its declaration."""
 
@@ -36,7 +36,7 @@ class RecordColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """A table: *key* is its primary key, *order* how a list is sorted (the key comes last)."""
+    """A table: *key* is its primary key; lists are sorted by *order*, then by *key*."""
 
     name: str
     columns: tuple[RecordColumn, ...]

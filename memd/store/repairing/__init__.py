@@ -1,4 +1,5 @@
-"""Repair of a damaged file: its pages are read without SQLite and its rows verified.
+"""Repair a damaged file: make a new file of its intact rows.
 
-See pages.py and salvage.py. repair.py makes a new file of the intact rows.
+pages.py reads the damaged file without SQLite, salvage.py verifies its rows, repair.py makes the
+new file.
 """

@@ -1,9 +1,8 @@
-"""Reading a SQLite file page by page, where SQLite itself gives up (its format: fileformat2.html).
+"""Read a damaged SQLite file page by page, without SQLite (format: sqlite.org/fileformat2.html).
 
-Trees are walked from their roots. Leaves that a lost page led to are found as well, because a leaf
-page of a table can be recognised by its content. Only cells that a page points to are read, so
-nothing comes back from freed bytes. Nothing here is trusted: a row that is not complete is left
-out, and the hashes decide which rows are as they were written.
+Trees are walked from their roots. Leaves of a table below a lost page are found as well, because
+their content identifies them. Only cells that a page points to are read, so deleted rows in freed
+bytes are not recovered. Incomplete rows are left out; salvage.py verifies the hashes of the others.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import NamedTuple
 Value = int | float | str | bytes | None
 
 _MAGIC = b"SQLite format 3\0"
-_PAGE_BYTES = frozenset({1, *(1 << n for n in range(9, 16))})  # 1 means 65,536
+_PAGE_BYTES = frozenset({1, *(1 << n for n in range(9, 16))})  # as in the header: 1 means 65,536
 _HEADER_BYTES = 100
 _TABLE_LEAF, _TABLE_INTERIOR, _INDEX_LEAF, _INDEX_INTERIOR = 0x0D, 0x05, 0x0A, 0x02
 _INTERIOR = frozenset({_TABLE_INTERIOR, _INDEX_INTERIOR})
@@ -35,7 +34,10 @@ class Cell(NamedTuple):
 
 
 class FilePages:
-    """The pages of a file. *page_bytes* and *reserved* are used when its header is lost."""
+    """The pages of a file.
+
+    *page_bytes* and *reserved* (bytes at the end of each page) are used when its header is lost.
+    """
 
     def __init__(self, raw: bytes | mmap, page_bytes: int, reserved: int) -> None:
         self._raw = raw
@@ -60,7 +62,7 @@ class FilePages:
         return frozenset(pages)
 
     def tree(self, root: int) -> Iterator[Cell]:
-        """Yield the rows of the tree at *root*, as far as its pages exist, each page once."""
+        """Yield the rows of the tree at *root* on pages that are readable and not visited yet."""
         for number, head in self._visit(root):
             if head.kind != _TABLE_INTERIOR:
                 yield from self._cells(number, head)
@@ -132,6 +134,10 @@ class FilePages:
         return Cell(rowid, _record(self._payload(page, kind, at, size)))
 
     def _payload(self, page: bytes, kind: int, at: int, size: int) -> bytes:
+        """Return the payload of a cell: its local part and, if it is larger, its overflow pages.
+
+        The constants are those of the format ("Cell payload overflow pages").
+        """
         usable = self.usable
         most = usable - 35 if kind == _TABLE_LEAF else (usable - 12) * 64 // 255 - 23
         if size > len(self._raw):
@@ -142,23 +148,21 @@ class FilePages:
         local = least + (size - least) % (usable - 4)
         local = local if local <= most else least
         parts = [_require_size(page[at : at + local], local)]
-        remaining, following = (
-            size - local,
-            int.from_bytes(page[at + local : at + local + 4], "big"),
-        )
+        remaining = size - local
+        overflow = int.from_bytes(page[at + local : at + local + 4], "big")
         while remaining > 0:
-            if not 1 <= following <= self.count:
-                raise ValueError(following)
-            page = self._page(following)
+            if not 1 <= overflow <= self.count:
+                raise ValueError(overflow)
+            page = self._page(overflow)
             part = page[4 : 4 + min(remaining, usable - 4)]
             parts.append(part)
             remaining -= len(part)
-            following = int.from_bytes(page[:4], "big")
+            overflow = int.from_bytes(page[:4], "big")
         return _require_size(b"".join(parts), size)
 
 
 class _Head(NamedTuple):
-    """The header of a tree's page: its kind, its offset, the offsets of the cells."""
+    """The header of a tree's page: the page's kind, the header's offset, the offsets of cells."""
 
     kind: int
     at: int
@@ -172,6 +176,7 @@ def _require_size(part: bytes, size: int) -> bytes:
 
 
 def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    """Return the variable-length integer at *at*, and the offset after it."""
     value = 0
     for place in range(_VARINT_BYTES_MAX):
         byte = raw[at + place]
@@ -185,6 +190,7 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def _record(raw: bytes) -> tuple[Value, ...]:
+    """Return the columns of a record: a header of column types, then the values."""
     end, at = _varint(raw, 0)
     body = end
     columns: list[Value] = []
@@ -198,6 +204,7 @@ def _record(raw: bytes) -> tuple[Value, ...]:
 
 
 def _value(raw: bytes, kind: int, at: int) -> tuple[Value, int]:
+    """Return the value of type *kind* at *at*, and the offset after it."""
     if kind < len(_INT_BYTES):
         size = _INT_BYTES[kind]
         part = _require_size(raw[at : at + size], size)

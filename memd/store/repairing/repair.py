@@ -1,8 +1,8 @@
-"""Repair: a new file is made of what is readable of a damaged one, which is kept beside it.
+"""Make a new file of the readable rows of a damaged one, which is kept.
 
-The damaged file is copied, with its log, and only the copy is read. Rows are copied as they were;
-contexts, indexes, the full-text indexes and the vector cache are rebuilt, and a memory that has
-lost its vector waits for the model like a new one. What is lost is listed by kind and id.
+The damaged file is copied, with its log, and only the copy is read. Rows are copied unchanged.
+Contexts, indexes, the full-text indexes and the vector cache are rebuilt; a memory without its
+vector becomes pending and is embedded again. Lost rows are listed by kind and id.
 """
 
 from __future__ import annotations
@@ -46,7 +46,11 @@ _CALLER = Caller(client="memd", method="repair")
 
 
 class RepairReport(NamedTuple):
-    """The outcome of a repair. *lost* names rows; *remaining* are findings in the new file."""
+    """The outcome of a repair.
+
+    *damaged* is the path of the old file, *kept* the number of rows by table, *lost* a sentence for
+    each lost row; *remaining* are the findings of a check of the new file.
+    """
 
     path: str
     damaged: str
@@ -58,12 +62,12 @@ class RepairReport(NamedTuple):
 def repair(
     database: Path, anchors: Path, stamp: str, now_us: int, records: Sequence[RecordTable] = ()
 ) -> RepairReport:
-    """Make a new file of what is readable of *database*; call only while holding its locks.
+    """Replace *database* by a new file of its readable rows; call only while holding its locks.
 
-    The damaged one is kept as ``NAME-STAMP-damaged.backup.db``, with its log and audit anchors.
+    The damaged file is kept as ``NAME-STAMP-damaged.backup.db``, with its log and audit anchors.
     *records* are the tables of operational records: those in the damaged file are created again.
-    After a crash one of the two files is there, complete. Raises DamagedError for a file of another
-    schema or without anything readable, and then nothing has changed.
+    After a crash the old or the new file exists, complete. Raises DamagedError for a file of
+    another schema or without a readable row, and then nothing has changed.
     """
     copy = database.with_name(f".{database.stem}-salvaged{PARTIAL}")
     new_file = database.with_name(f".{database.stem}-repaired{PARTIAL}")
@@ -85,7 +89,7 @@ def repair(
 
 
 def _merge_log(database: Path, copy: Path) -> None:
-    """Copy the file and checkpoint its log into the copy, where SQLite still can."""
+    """Copy the file and its log, and checkpoint the log into the copy if SQLite can."""
     restore.copy_store(database, copy)
     with suppress(apsw.Error), closing(apsw.Connection(str(copy))) as conn:
         conn.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018  # opens the log
@@ -124,11 +128,11 @@ def _build(copy: Path, new_file: Path, now_us: int, records: Sequence[RecordTabl
 
 
 def _restore_consistency(conn: Writing, salvage: Salvage) -> None:
-    """Make the rows consistent with each other again."""
+    """Make the salvaged rows consistent: remove dangling references, add rows that others need."""
     conn.execute("DELETE FROM memory WHERE memory_id IN (SELECT memory_id FROM forgotten)")
     before = set(conn.list_ints(_REFERENCED))
     conn.execute(_LOST_AGENTS)
-    for _ in range(3):  # removing a row may leave others that refer to it
+    for _ in range(3):  # removing a row may leave others that refer to it; chains are short
         for table in salvage.tables:
             _drop_dangling(conn, table, salvage)
     conn.execute(_FACTS)
@@ -209,7 +213,7 @@ UPDATE memory
 
 
 def _rehash(conn: Writing, key: int, salvage: Salvage) -> None:
-    """Update the hash of a row whose text is intact but which lost something else."""
+    """Update the hash of a memory whose text is intact but which lost tags or references."""
     new_hash = hash_row(read_hashed(conn, key).columns, tags_of(conn, key))
     [(memory_id, row_hash)] = conn.execute(
         "SELECT memory_id, row_hash FROM memory WHERE memory_key = ?", (key,)
@@ -220,7 +224,7 @@ def _rehash(conn: Writing, key: int, salvage: Salvage) -> None:
 
 
 def _copy_audit(conn: Writing, salvage: Salvage, now_us: int) -> None:
-    """Copy the audit's links as far as each follows from the one before; append the repair's."""
+    """Copy the links of the audit up to the first broken one, and append a link of the repair."""
     prev = GENESIS
     for seq in range(1, len(salvage.links) + 1):
         row = salvage.links.get(seq)
@@ -280,7 +284,7 @@ def _run_step(conn: Writing, step: Callable[[Writing, int], bool]) -> bool:
 
 
 def _check(new_file: Path) -> list[str]:
-    """Return what a check of the new file still finds."""
+    """Return the findings of a check of the new file."""
     with restore.open_offline(new_file) as conn:
         prepare(conn)
         return list(islice(check.check_rows(conn), check.PROBLEMS_MAX))

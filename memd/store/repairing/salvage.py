@@ -1,8 +1,8 @@
-"""Verifying salvaged rows and inserting the intact ones into a new file.
+"""Verify the rows read from a damaged file, and insert the intact ones into a new file.
 
-A memory whose text matches its hash is kept, whatever else of its row is lost. Rows without a hash
-are kept when the schema accepts them. Indexes, the full-text indexes, the vector cache and contexts
-are not salvaged but rebuilt (repair.py).
+A memory whose text matches its hash is kept, even if other columns are damaged. Rows without a hash
+are kept when the schema accepts them. Indexes, full-text indexes, the vector cache and contexts are
+rebuilt instead (repair.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from memd.store.search import vectors
 Row = dict[str, Value]
 
 _NOT_SALVAGED = frozenset({"memory_context", "org_fact", "change"})
-"""Rebuilt, or handled as a whole."""
+"""Tables that are rebuilt; the audit (``change``) is copied as a chain, not row by row."""
+# Keys of table meta that describe caches, which the new file builds itself.
 _CACHES = frozenset(
     {"words_generation", "words_build", "vector_cache", "vector_build", "session_words_filled"}
 )
@@ -56,7 +57,7 @@ class Table(NamedTuple):
     has_rowid: bool
 
     def row(self, cell: Cell) -> Row | None:
-        """Return a cell as a row of this table, None when it cannot be one."""
+        """Return a cell as a row of this table, None when number or types of columns differ."""
         if len(cell.columns) > len(self.columns):
             return None
         row: Row = {}
@@ -77,7 +78,7 @@ class Table(NamedTuple):
 
 
 class Salvage:
-    """Copies the rows of *pages* into the new file of *conn*."""
+    """Copies the rows of *pages* into the new file of *conn*; counts kept rows, lists lost ones."""
 
     def __init__(
         self, conn: Writing, pages: FilePages, records: Sequence[RecordTable] = ()
@@ -110,7 +111,7 @@ class Salvage:
                     self._copy_row(table, cell)
 
     def _roots(self) -> dict[str, int]:
-        """Return the root pages of tables and indexes, as far as the schema table is readable."""
+        """Return the root page of each table and index in readable rows of the schema table."""
         roots: dict[str, int] = {}
         for cell in self._pages.tree(1):
             if len(cell.columns) == _SCHEMA_COLUMNS and isinstance(cell.columns[3], int):
@@ -118,7 +119,7 @@ class Salvage:
         return {name: root for name, root in roots.items() if root}
 
     def _find_table(self, cells: Sequence[Cell]) -> Table | None:
-        """Return the one table that all *cells* fit, None when there is not exactly one."""
+        """Return the only table that all *cells* fit, None when none or several do."""
         candidates = [
             table
             for table in self.tables.values()
@@ -135,14 +136,14 @@ class Salvage:
         elif table.name not in _NOT_SALVAGED and row.get("key") not in _CACHES:
             row_name = _VERIFIERS.get(table.name, _accept)(row)
             if table.name == "embedding":
-                row["tokens"] = None  # the checksum does not cover them; the queue makes them anew
+                row["tokens"] = None  # not covered by the checksum; the queue computes them again
             if row_name is None:
                 self._insert(table.name, row)
             else:
                 self.lost.append(f"{table.name} {row_name}: it is not as it was written")
 
     def _insert(self, table: str, row: Row) -> None:
-        names = ", ".join(f'"{name}"' for name in row)  # one of records is called "to"
+        names = ", ".join(f'"{name}"' for name in row)  # quoted: a column of records is called "to"
         places = ", ".join(f":{name}" for name in row)
         try:
             self._conn.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({places})", row)
@@ -181,15 +182,14 @@ def _tables(conn: Writing) -> Iterator[Table]:
             if len(primary_key) == 1 and primary_key[0].kind == "INTEGER"
             else None
         )
-        if without_rowid:  # its records begin with the primary key
+        if without_rowid:  # on disk, such a row begins with the columns of the primary key
             rowid = None
             columns.sort(key=lambda column: (not column.primary, column.primary))
         yield Table(str(name), tuple(columns), rowid, not without_rowid)
 
 
-# How a row is verified: None when it is intact, else what names it.
-
 Verifier = Callable[[Row], str | None]
+"""Returns None for an intact row, else the name of the damaged row."""
 
 
 def _accept(row: Row) -> str | None:
@@ -199,13 +199,13 @@ def _accept(row: Row) -> str | None:
 
 def _verify_memory(row: Row) -> str | None:
     content = cast("str", row["content"])
-    is_whole = hashlib.sha256(content.encode()).digest() == row["content_hash"]
-    return None if is_whole else str(row["memory_id"])
+    is_intact = hashlib.sha256(content.encode()).digest() == row["content_hash"]
+    return None if is_intact else str(row["memory_id"])
 
 
 def _verify_embedding(row: Row) -> str | None:
-    is_whole = vectors.checksum(cast("bytes", row["vector"])) == row["checksum"]
-    return None if is_whole else f"of row {row['memory_key']!r}"
+    is_intact = vectors.checksum(cast("bytes", row["vector"])) == row["checksum"]
+    return None if is_intact else f"of row {row['memory_key']!r}"
 
 
 def _verify_source(row: Row) -> str | None:
@@ -213,8 +213,8 @@ def _verify_source(row: Row) -> str | None:
         text = zlib.decompress(cast("bytes", row["zlib"]))
     except zlib.error:
         text = b""
-    is_whole = hashlib.sha256(text).digest() == row["sha256"]
-    return None if is_whole else str(row["source_key"])
+    is_intact = hashlib.sha256(text).digest() == row["sha256"]
+    return None if is_intact else str(row["source_key"])
 
 
 def _verify_hash(table: SealedTable) -> Verifier:

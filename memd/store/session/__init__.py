@@ -1,1 +1,1 @@
-"""Sessions, their messages and context windows, and what their prompts were given."""
+"""Sessions, their messages and context windows, and the memories injected into their prompts."""

@@ -1,8 +1,8 @@
-"""The material of a brief: what the last sessions of a project left for a new one.
+"""Read the material of a brief: what a new session should know of a project's last sessions.
 
-One read and no search: the naps of the latest sessions, what was stored since outside of any
-session, and what was superseded meanwhile. The number of sessions and memories read is limited,
-however large the store is.
+One read, no search by vector: the memories that naps made of the latest sessions, memories stored
+since then outside of any session, and those that were superseded since. The number of sessions and
+memories that are read is limited, so a brief takes the same time in a large store.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from memd.store.search.fulltext import CachePart, owner_token
 from memd.text.harms import HARM_BEGINNINGS, HARMS
 
 RULE_KINDS = frozenset({WISH_TAG, "constraint"})
-"""Kinds of what somebody wants from now on: a brief does not let them age."""
+"""Tags of wishes and constraints, which a brief includes however old they are."""
 
 
 class BriefRow(NamedTuple):
-    """A memory of a brief. *kind* is what a nap made it, None if stored; *at_us* its time.
+    """A memory of a brief.
 
-    *purpose* is what the commands are for that it tells, such as "test". *is_as_written* says that
-    nobody has rewritten it since a nap composed it. *project_id* is its project, None for the one
-    that the brief is of.
+    *kind* is the tag that a nap gave it (or, of a stored memory, the tag of a rule), None for none.
+    *purpose* is the purpose of the commands in it, such as "test". *is_as_written* tells that a nap
+    composed it and nobody has rewritten it since. *project_id* is None for the brief's own project.
     """
 
     memory_id: str
@@ -52,11 +52,11 @@ class BriefRow(NamedTuple):
 
 
 class BriefMaterial(NamedTuple):
-    """What a brief is made from.
+    """The material of a brief.
 
-    *own_key* is the session that asks, *since_us* when the last other one began; *superseded* are
-    texts that no longer hold, the latest first. *elsewhere* is what was said in other projects and
-    holds everywhere.
+    *own_key* is the session that requests the brief, *since_us* the start of the last other one.
+    *superseded* are texts that are no longer valid, the latest first. *elsewhere* are memories of
+    other projects that apply everywhere.
     """
 
     rows: tuple[BriefRow, ...] = ()
@@ -75,30 +75,30 @@ class BriefScope(NamedTuple):
 
 
 def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMaterial:
-    """Return the material for *request*: of its project, else its session's.
+    """Return the material for *request*: that of its project, else of its session's project.
 
-    Without a project it is of the sessions without one, and of all projects where there are none.
-    Empty for an unknown agent. For an unknown project it is what was stored outside of any project.
+    Without a project, that of sessions without one, or of all projects if there are none. Empty for
+    an unknown agent. For an unknown project, only memories stored outside of any project.
     """
     agent_key = names.agent_key(conn, request.agent_id)
     own_key, project_key = _session(conn, agent_key, request.session_id)
     if request.project_id is not None:
         project_key = names.find_project(conn, request.project_id) or 0  # 0 matches no project
-    place = {"agent_key": agent_key, "project_key": project_key, "of_all": False, "now_us": now_us}
+    params = {"agent_key": agent_key, "project_key": project_key, "of_all": False, "now_us": now_us}
     harms = keys_array(_find_harms(conn, agent_key))
-    latest = _sessions(conn, place)
+    latest = _sessions(conn, params)
     if project_key is None and not latest:
-        place["of_all"] = True
-        latest = _sessions(conn, place)
+        params["of_all"] = True
+        latest = _sessions(conn, params)
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
-    place |= {"harms": harms, "rules": keys_array(_find_rules(conn, place))}
+    params |= {"harms": harms, "rules": keys_array(_find_rules(conn, params))}
     return BriefMaterial(
         (
-            *_list_composed(conn, place, keys),
-            *_list_stored(conn, {**place, "since_us": since_us}),
+            *_list_composed(conn, params, keys),
+            *_list_stored(conn, {**params, "since_us": since_us}),
         ),
-        tuple(_list_elsewhere(conn, place)),
+        tuple(_list_elsewhere(conn, params)),
         _list_superseded(conn, keys, since_us),
         own_key,
         since_us,
@@ -119,10 +119,10 @@ def _session(
     return (None, None) if row is None else (row[0], row[1])
 
 
-def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return key and start of the latest sessions that a nap made something of.
+def _sessions(conn: Reading, params: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return key and start of the latest sessions that a nap made memories of.
 
-    The digest's time decides: a recorded session may be imported years after it ended.
+    Ordered by the time of their digest: a recorded session may be imported years after it ended.
     """
     rows = conn.execute(
         """
@@ -138,16 +138,17 @@ def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
          ORDER BY coalesce(m.occurred_at_us, s.last_activity_us) DESC, s.session_key DESC
          LIMIT :most
         """,
-        {**place, "most": BRIEF_SESSIONS_MAX},
+        {**params, "most": BRIEF_SESSIONS_MAX},
     )
     return [(key, at_us) for key, at_us in rows]
 
 
-def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
-    """Return what naps composed of the sessions, and the project's commands, rules and harms.
+def _list_composed(conn: Reading, params: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
+    """Return the memories that naps made of the sessions, and the project's commands and rules.
 
-    Of the rules the latest BRIEF_RULES_MAX. The slots are read first (CROSS JOIN): an agent has
-    many memories, and few are of these sessions.
+    Harms are included, too. CROSS JOIN makes SQLite read the slots first: few of an agent's many
+    memories are of these sessions. Slots of commands are named
+    ``env:commands:PURPOSE``; ``;`` is the character after ``:``.
     """
     if not keys:
         return []
@@ -187,7 +188,7 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
            AND (m.level <> 'project' OR m.project_key IS :project_key)
         """,
         {
-            **place,
+            **params,
             "keys": keys_array(keys),
             "kinds": json.dumps(sorted(COMPOSED_TAGS)),
         },
@@ -196,7 +197,7 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
 
 
 def _find_harms(conn: Reading, agent_key: int) -> list[int]:
-    """Return the keys of the latest memories that tell what harms somebody, however old."""
+    """Return the keys of the latest memories about what harms somebody (an allergy), of any age."""
     owner = owner_token(agent_key, CachePart.SEARCHED)
     keys = fulltext.find_latest(conn, HARM_BEGINNINGS, owner, BRIEF_HARMS_MAX)
     rows = conn.execute(
@@ -210,7 +211,7 @@ def _find_harms(conn: Reading, agent_key: int) -> list[int]:
     return [key for key, content in rows if isinstance(content, str) and HARMS.search(content)]
 
 
-def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
+def _find_rules(conn: Reading, params: dict[str, Any]) -> list[int]:
     """Return the keys of the latest rules of the project, none for a brief of all projects."""
     return conn.list_ints(
         """
@@ -224,16 +225,16 @@ def _find_rules(conn: Reading, place: dict[str, Any]) -> list[int]:
          ORDER BY coalesce(m.occurred_at_us, m.created_at_us) DESC, m.memory_key DESC
          LIMIT :most
         """,
-        {**place, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_RULES_MAX},
+        {**params, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_RULES_MAX},
     )
 
 
-def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
-    """Return the latest memories of other projects that hold everywhere.
+def _list_elsewhere(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
+    """Return the latest memories of other projects that apply everywhere.
 
-    They are wishes, and what the user told of themselves, as a nap wrote them: no client's tag
-    tells a text in other projects. None for a brief of all projects. The tags are read first
-    (CROSS JOIN): an agent has many memories, and few have this one.
+    These are wishes and statements of users about themselves. Only memories that a nap wrote count:
+    a client's tag must not bring a text into other projects. Empty for a brief of all projects.
+    CROSS JOIN makes SQLite read the tags first: few of an agent's memories have this one.
     """
     rows = conn.execute(
         """
@@ -260,7 +261,7 @@ def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
          LIMIT :most
         """,
         {
-            **place,
+            **params,
             "everywhere": EVERYWHERE_TAG,
             "kinds": json.dumps(sorted(COMPOSED_TAGS)),
             "most": BRIEF_ELSEWHERE_MAX,
@@ -269,11 +270,11 @@ def _list_elsewhere(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
     return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
 
 
-def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
-    """Return the latest memories stored outside of any session, or on purpose; all harms and rules.
+def _list_stored(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
+    """Return the latest memories that were stored on purpose or outside of any session.
 
-    For a project these are its own, and what was stored without one since its last session. A rule
-    among them is what was stored under its tag: only its tag tells that it does not age.
+    For a project, its own ones, and those stored without a project since its last session. Harms
+    and rules are included however old they are.
     """
     rows = conn.execute(
         """
@@ -309,13 +310,13 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
            AND NOT EXISTS (SELECT 1 FROM nap_slot AS t WHERE t.memory_key = m.memory_key)
            AND NOT EXISTS (SELECT 1 FROM preference AS f WHERE f.memory_key = m.memory_key)
         """,
-        {**place, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_LATEST_ITEMS_MAX},
+        {**params, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_LATEST_ITEMS_MAX},
     )
     return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
 
 
 def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
-    """Return the decisions, corrections and rules that were superseded since then."""
+    """Return the texts of decisions, corrections and rules superseded since *since_us*."""
     if not keys:
         return ()
     rows = conn.execute(

@@ -1,8 +1,8 @@
-"""What the prompts of a session were given, and since when its context window contains it.
+"""Record which memories were injected into a session, so that they are not injected again.
 
-A session that was given a memory still has it in its window until the window is emptied. A memory
-that was edited since counts as new; an erased one takes its rows along. A prompt costs one lookup
-of each of its candidates here. Also how often an answer used a memory that it was given.
+An injected memory is in the session's context window until the window is emptied. A memory that was
+edited since counts as new; the rows of an erased one are deleted with it. A prompt needs one lookup
+for each of its candidates. Also counts how often an answer used an injected memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memd.store.file.connect import Reading, Writing
 
 
 class WindowKey(NamedTuple):
-    """One client's window of one agent's session."""
+    """Identifies the window of a client in a session of an agent."""
 
     agent_id: str
     client_id: str
@@ -25,7 +25,7 @@ class WindowKey(NamedTuple):
 
 
 class WindowContent(NamedTuple):
-    """The ids in a session's window: those of its own texts, and those it was given."""
+    """The ids of memories in a session's window: of its own texts, and injected ones."""
 
     own: frozenset[str] = frozenset()
     injected: frozenset[str] = frozenset()
@@ -34,8 +34,8 @@ class WindowContent(NamedTuple):
 def find_in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> WindowContent:
     """Return which of *ids* are in the session's window since it was last emptied.
 
-    Its own are what this client stored in it and what naps made of it; a memory of another session
-    with the same text counts, too.
+    Its own are those that this client stored in the session or that naps made of it, and memories
+    of other sessions with the same text.
     """
     rows = conn.execute(
         """
@@ -72,14 +72,16 @@ def find_in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> Windo
         """,
         {**place._asdict(), "ids": json.dumps(ids)},
     ).fetchall()
-    own = frozenset(str(item_id) for item_id, is_own in rows if is_own)
-    return WindowContent(own, frozenset(str(item_id) for item_id, is_own in rows if not is_own))
+    return WindowContent(
+        own=frozenset(str(item_id) for item_id, is_own in rows if is_own),
+        injected=frozenset(str(item_id) for item_id, is_own in rows if not is_own),
+    )
 
 
 def list_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
-    """Return the texts that the session was given, newest first, and the agent's preferences.
+    """Return the texts injected into the session, newest first, and the agent's preferences.
 
-    Whichever client gave them: an assistant has one client for its tools and one for its hooks.
+    Includes those of all clients: an assistant has one client for its tools, one for its hooks.
     """
     return conn.list_texts(
         """
@@ -114,8 +116,8 @@ def record(
 ) -> None:
     """Record that *ids* were in a prompt of the session, which is created if it does not exist.
 
-    Ignored if its window was emptied after *now_us*. Of more than SESSION_INJECTIONS_MAX the oldest
-    are deleted.
+    Does nothing if its window was emptied after *now_us*. Deletes the oldest injections beyond
+    SESSION_INJECTIONS_MAX.
     """
     agent_key = names.ensure_agent(conn, place.agent_id, now_us)
     client_key = names.ensure_client(conn, place.client_id, now_us)
@@ -158,7 +160,10 @@ def record(
 
 
 def mark_emptied(conn: Writing, session_key: int, now_us: int, *, announced: bool = False) -> None:
-    """Record that the session's window contains nothing from before *now_us* any more."""
+    """Record that the session's window was emptied at *now_us*, and delete its injections.
+
+    *announced* tells that the assistant reported it before the window shrank.
+    """
     conn.execute(
         """
         INSERT INTO session_window (session_key, emptied_at_us, announced)
@@ -173,7 +178,10 @@ def mark_emptied(conn: Writing, session_key: int, now_us: int, *, announced: boo
 
 
 def mark_shrunk(conn: Writing, session_key: int, now_us: int) -> None:
-    """Record that the window shrank: it was emptied, unless that was announced."""
+    """Record that the window shrank, which means that it was emptied.
+
+    If that was announced (:func:`mark_emptied`), only the announcement is cleared.
+    """
     conn.execute(
         """
         UPDATE session_window SET announced = 0
@@ -193,7 +201,7 @@ def clear(conn: Writing, session_key: int) -> None:
 
 
 def texts_of(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
-    """Return the texts of those of the memories *ids* that still exist, by id."""
+    """Return the texts of the memories *ids*, by id; erased ones are left out."""
     rows = conn.execute(
         """
         SELECT m.memory_id, m.content
@@ -206,7 +214,7 @@ def texts_of(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
 
 
 def count_uses(conn: Writing, ids: Sequence[str], now_us: int) -> None:
-    """Count one use of each of *ids*; ids erased meanwhile are ignored."""
+    """Count one use of each of the memories *ids*; ids of erased memories are ignored."""
     conn.execute(
         """
         INSERT INTO memory_use (memory_key, access_count, last_access_us)

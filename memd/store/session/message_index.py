@@ -1,12 +1,12 @@
-"""The full-text index of sessions: one FTS5 table over the texts of the messages that naps stored.
+"""Index the texts of session messages that naps stored, in one FTS5 table, and search it.
 
-External content over the view ``session_words``, which decompresses the texts: its integrity check
-compares word for word, a snippet needs nothing else, and a deleted text leaves its postings at
-once. A contentless table would keep them until it is merged, and with them what was forgotten. The
-second column is the owner token (``a12``).
+The table has external content: the view ``session_words``, which decompresses the texts. So its
+integrity check compares every word, snippets need no other table, and the postings of a deleted
+text are removed at once. A contentless table would keep them, and the forgotten words, until a
+merge. The second column is the owner token (``a12`` for agent key 12).
 
-It is a cache: rebuilt in steps, never repaired. While it is being filled, it contains the texts up
-to a key in ``meta``; later ones are added by the build.
+The index is a cache: rebuilt in steps, never repaired. During a build it contains the texts up to a
+key in ``meta``; the build adds later ones.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ INSERT INTO fts_session (fts_session, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
 
 
 class MessageMatch(NamedTuple):
-    """A stored message that contains the words, at its last occurrence."""
+    """A stored message that matches. A text in several sessions counts at its last occurrence."""
 
     session_id: str
     project_id: str | None
@@ -55,7 +55,7 @@ class MessageFilter(NamedTuple):
 
 
 def exists(conn: Reading) -> bool:
-    """Return whether the file has the index; those of schema 1 have none."""
+    """Return whether the file has the index; files of schema 1 have none."""
     return conn.exists("SELECT 1 FROM sqlite_schema WHERE name = 'fts_session'")
 
 
@@ -78,7 +78,7 @@ def start_build(conn: Writing) -> None:
 
 
 def step_build(conn: Writing, rows: int) -> bool:
-    """Add the next *rows* texts; False once all are in."""
+    """Add the next *rows* texts; False when there are no more."""
     filled = conn.get_meta(_FILLED, int)
     if filled is None:
         return False
@@ -88,7 +88,7 @@ def step_build(conn: Writing, rows: int) -> bool:
 
 
 def find_new(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return the texts that are no session's message yet, in order, each once."""
+    """Return those of *keys* that are not a message of any session yet, in order, each once."""
     if not keys:
         return []
     return conn.list_ints(
@@ -104,7 +104,10 @@ def find_new(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
-    """Add texts that have just become messages of a session (:func:`find_new` before)."""
+    """Add texts that have become messages of a session.
+
+    *keys* are the result of :func:`find_new` from before the messages were inserted.
+    """
     _TABLE.add(conn, _up_to_filled(conn, keys))
 
 
@@ -119,7 +122,7 @@ def _up_to_filled(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def search(conn: Reading, filters: MessageFilter, limit: int) -> list[MessageMatch]:
-    """Return the best *limit* messages by BM25, of equals the newer, each text once."""
+    """Return the best *limit* messages by BM25, newer ones first among equals, each text once."""
     rows = conn.execute(
         """
           WITH w AS MATERIALIZED (SELECT rowid AS source_key, rank AS score
@@ -156,7 +159,7 @@ def search(conn: Reading, filters: MessageFilter, limit: int) -> list[MessageMat
 
 
 def _snippet(conn: Reading, match: str, key: int) -> str:
-    """Return the words around the matching ones in one text."""
+    """Return up to SNIPPET_WORDS words around the matches in one text."""
     snippet = conn.execute(
         """
         SELECT snippet(fts_session, 0, '', '', '…', :words)
@@ -172,7 +175,7 @@ def _snippet(conn: Reading, match: str, key: int) -> str:
 def match_query(terms: Sequence[str], agent_key: int, *, all_terms: bool) -> str:
     """Return the FTS5 query for an agent's texts that contain all of the terms, or any.
 
-    Every term is quoted: FTS syntax in a query is words like any other (H26).
+    Every term is quoted, so that FTS syntax in it is searched as words (H26).
 
     >>> match_query(["cat", 'a"b'], 1, all_terms=True)
     'owner:("a1") AND content:("cat" AND "a""b")'

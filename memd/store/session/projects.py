@@ -1,4 +1,4 @@
-"""The projects of an agent's sessions and memories, and their move from one to another."""
+"""List the projects of an agent, and move sessions and memories from one project to another."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ def list_page(conn: Reading, agent_id: str, after: str | None, limit: int) -> li
 
 
 def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | None) -> MovedRows:
-    """Move the agent's sessions and memories, in whatever state, to another project; None is none.
+    """Move the agent's sessions and memories, in any state, to another project.
 
-    Memories of level project stay where they are if the new one is none: no prompt would have them.
-    What naps made stays marked as theirs, so that the next one goes on from it, and runs can still
-    be undone. A damaged memory stays where it is: another hash would hide the damage.
+    A key of None means "no project". Memories of level project are not moved to no project, because
+    no prompt would include them. Naps still recognise their memories and runs can still be undone,
+    since slots and ledger get the new row hashes. A damaged memory is not moved: a new hash would
+    hide the damage.
     """
-    place = {"agent_key": agent_key, "project_key": project_key, "new_key": new_key}
+    params = {"agent_key": agent_key, "project_key": project_key, "new_key": new_key}
     sessions = conn.list_ints(
         """
         UPDATE session
@@ -51,7 +52,7 @@ def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | 
          WHERE agent_key = :agent_key AND project_key IS :project_key
         RETURNING session_key
         """,
-        place,
+        params,
     )
     keys = conn.list_ints(
         """
@@ -60,7 +61,7 @@ def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | 
          WHERE agent_key = :agent_key AND project_key IS :project_key
            AND (:new_key IS NOT NULL OR level <> 'project')
         """,
-        place,
+        params,
     )
     keys = intact.memories(conn, keys)
     before = memories.row_hashes(conn, keys)
@@ -71,12 +72,12 @@ def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | 
         )
         pending.rehash(conn, key)
     hashes = zip(before, memories.row_hashes(conn, keys), strict=True)
-    _follow(conn, [(key, old, new) for (key, _, old), (_, _, new) in hashes])
+    _replace_hashes(conn, [(key, old, new) for (key, _, old), (_, _, new) in hashes])
     return MovedRows(len(sessions), len(keys))
 
 
-def _follow(conn: Writing, changed: Sequence[tuple[int, bytes, bytes]]) -> None:
-    """Put the new row hashes of memories in place of the old ones where naps and runs know them."""
+def _replace_hashes(conn: Writing, changed: Sequence[tuple[int, bytes, bytes]]) -> None:
+    """Replace the old row hashes of memories by the new ones in slots and in the ledger of runs."""
     conn.executemany(
         "UPDATE nap_slot SET row_hash = :new WHERE memory_key = :key AND row_hash = :old",
         ({"key": key, "old": old, "new": new} for key, old, new in changed),

@@ -1,6 +1,6 @@
-"""The messages of sessions that naps stored (SPEC 1.8): their order, their texts, their end.
+"""Store, list and delete the messages of sessions that naps read (SPEC 1.8).
 
-Old ones are deleted; the memories made of them stay.
+Old messages are deleted; the memories made of them stay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memd.store.session import message_index
 
 
 class MessageRow(NamedTuple):
-    """A stored message; *zlib* is its compressed text."""
+    """A stored message; *zlib* is its compressed text, *kept_at_us* when it was stored."""
 
     source_key: int
     ordinal: int
@@ -28,7 +28,7 @@ class MessageRow(NamedTuple):
 
 
 class NewMessage(NamedTuple):
-    """A message to store: the *nth* with its text, and when it was said if that is known."""
+    """A message to store: the *nth* of its session with this text; *said_at_us* None if unknown."""
 
     source_key: int
     nth: int
@@ -36,7 +36,8 @@ class NewMessage(NamedTuple):
     said_at_us: int | None = None
 
 
-# An equal text of an earlier session is stored once, but none was kept before its session began.
+# A text that an earlier session has as well is stored once, with the earlier time; a message counts
+# as stored when its session began, at the earliest.
 _MESSAGES = """
         SELECT g.source_key, g.ordinal, g.role, g.said_at_us,
                max(o.created_at_us, s.started_at_us), o.zlib
@@ -47,7 +48,7 @@ _MESSAGES = """
 
 
 def list_page(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
-    """Return the session's messages after the *after*-th, in order."""
+    """Return up to *limit* of the session's messages after ordinal *after*, in order."""
     return conn.list_rows(
         MessageRow,
         f"""
@@ -63,7 +64,7 @@ def list_page(conn: Reading, session_key: int, after: int, limit: int) -> list[M
 def list_last(
     conn: Reading, session_key: int, limit: int, before: int | None = None
 ) -> list[MessageRow]:
-    """Return the last *limit* of the session's messages, or of those *before* one, in order."""
+    """Return the session's last *limit* messages, in order; only those before ordinal *before*."""
     rows = conn.list_rows(
         MessageRow,
         f"""
@@ -78,10 +79,10 @@ def list_last(
 
 
 def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return the sources of messages that contain the text of one of these memories.
+    """Return the sources of messages that contain the text of a memory of the same session.
 
-    A session's memory and a message of the same session may say the same without one being made
-    from the other. White space makes no difference.
+    A memory and a message may have the same text although neither was made from the other. Runs of
+    white space are compared as one space.
     """
     rows = conn.execute(
         """
@@ -123,7 +124,7 @@ def _collapse_space(text: str) -> str:
 
 
 def list_by_hash(conn: Reading, session_key: int) -> dict[tuple[bytes, int], tuple[int, int]]:
-    """Return source and ordinal of each stored message, by its text's hash and *nth*."""
+    """Return (source key, ordinal) of each stored message, by (hash of its text, nth)."""
     rows = conn.execute(
         """
         SELECT o.sha256, g.nth, g.source_key, g.ordinal
@@ -137,7 +138,7 @@ def list_by_hash(conn: Reading, session_key: int) -> dict[tuple[bytes, int], tup
 
 
 def count_ever_stored(conn: Reading, session_key: int) -> int:
-    """Return how many messages of the session were ever stored, erased ones included."""
+    """Return how many messages of the session were ever stored, including erased ones."""
     return conn.get_count(
         "SELECT heard FROM session WHERE session_key = :session_key", {"session_key": session_key}
     )
@@ -171,7 +172,11 @@ def list_texts(
     since_us: int | None,
     until_us: int | None,
 ) -> list[int]:
-    """Return the text of each message of the session, or of all, that was kept in a time."""
+    """Return the source key of each of the agent's messages, in order.
+
+    *session_key* selects a session, *since_us* and *until_us* (exclusive) the time when a message
+    was stored; None means no such limit.
+    """
     return conn.list_ints(
         """
         SELECT g.source_key
@@ -194,9 +199,9 @@ def list_texts(
 
 
 def erase(conn: Writing, texts: Sequence[int]) -> None:
-    """Erase messages with their texts."""
+    """Erase texts (source keys) and the messages that have them; the audit has their number."""
     sources.erase(conn, list({*texts}))
-    payload = f"messages:{len(texts)}".encode()  # what was done, without any text
+    payload = f"messages:{len(texts)}".encode()
     changes.touch(conn, b"", hashlib.sha256(payload).digest())
 
 
@@ -216,10 +221,9 @@ def has_messages(conn: Reading, agent_key: int) -> bool:
 def delete_old(conn: Writing, before_us: int, limit: int) -> int:
     """Delete up to *limit* messages of a session inactive since *before_us*; returns how many.
 
-    A session is deleted from its first message to its last, and its ordinals are not reused:
-    messages that a nap has read are not learnt again. A text goes with the last message that
-    contains it. It stays as long as a younger session has it, too, or a memory other than a nap's
-    was made of it: an original is never lost by age.
+    Messages are deleted from the first to the last. Ordinals are not reused, so that no nap reads a
+    message again. A text is deleted with the last message that has it, unless a memory that no nap
+    made was stored from it: age never deletes the original of a memory.
     """
     row = conn.execute(
         """
@@ -250,12 +254,12 @@ def delete_old(conn: Writing, before_us: int, limit: int) -> int:
         "DELETE FROM session_message WHERE session_key = :session_key AND ordinal <= :last", params
     )
     conn.execute(_DELETE_UNUSED, {"keys": keys_array(keys)})
-    payload = f"old messages:{session_key}:{last}".encode()  # what was done, without any text
+    payload = f"old messages:{session_key}:{last}".encode()
     changes.touch(conn, b"", hashlib.sha256(payload).digest())
     return count
 
 
-# A memory distilled by a nap has its own text; one that was stored from this text needs it.
+# A memory that a nap made has turns and does not need the source; one stored from this text does.
 _DELETE_UNUSED = """
 DELETE FROM source AS o
  WHERE o.source_key IN (SELECT value FROM carray(:keys))

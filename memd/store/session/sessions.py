@@ -1,4 +1,4 @@
-"""Sessions: their start, end and listing (SPEC 1.8, D2)."""
+"""Read, reopen and end sessions, and find the memories that end with them (SPEC 1.8, D2)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, versions
 from memd.store.session import injections
 
-IDLE_US = 6 * 3_600_000_000  # a session without activity for so long has ended (SPEC D2)
+IDLE_US = 6 * 3_600_000_000
+"""A session that is inactive for this time has ended (SPEC D2)."""
 BEGINNING_US = 10_000_000
-"""A start within so long of a session's first request does not empty its window: an assistant may
-run its hooks of the start and of the first prompt at once, and in any order."""
+"""A start within this time after a session's first request does not empty its window: an assistant
+may run the hooks of the start and of the first prompt at once, in any order."""
 
 
 class SessionRow(NamedTuple):
-    """One conversation of one agent."""
+    """A session. *memory_count* and *token_count* count its memories, *messages* those stored."""
 
     session_key: int
     session_id: str
@@ -32,7 +33,7 @@ class SessionRow(NamedTuple):
 
 
 class SessionMemoryRow(NamedTuple):
-    """A memory of the session as it was stored, not one derived from it."""
+    """A memory that was stored in the session, not one that a nap or summary derived."""
 
     memory_key: int
     ordinal: int | None
@@ -65,7 +66,7 @@ def find(conn: Reading, agent_key: int | None, session_id: str) -> SessionRow | 
 def list_page(
     conn: Reading, agent_key: int | None, before: int | None, limit: int
 ) -> list[SessionRow]:
-    """Return the agent's sessions before *before*, a session's key, the latest to begin first."""
+    """Return up to *limit* sessions of the agent with keys below *before*, the newest first."""
     return conn.list_rows(
         SessionRow,
         f"""
@@ -79,9 +80,9 @@ def list_page(
 
 
 def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[SessionMemoryRow]:
-    """Return the last *limit* memories stored in the session, in order; no nap's, no summary.
+    """Return the last *limit* memories stored in the session, in order.
 
-    Hidden ones are included, since they were said; trashed ones are not.
+    Includes hidden ones; leaves out trashed ones, summaries and those that naps made.
     """
     rows = conn.list_rows(
         SessionMemoryRow,
@@ -101,7 +102,7 @@ def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[Sess
 
 
 def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
-    """Return key and agent of sessions that are idle since IDLE_US and have not ended since."""
+    """Return key and agent id of sessions that are inactive for IDLE_US and not ended yet."""
     rows = conn.execute(
         """
         SELECT s.session_key, a.agent_id
@@ -120,7 +121,7 @@ def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
 def list_ending(conn: Reading, session_key: int, limit: int) -> list[int]:
     """Return up to *limit* memories that are trashed when their session ends (SPEC D2, D21).
 
-    These are memories of level session, and working ones stored as they are.
+    These are memories of level session, and working ones stored with ``memory.store``.
     """
     return conn.list_ints(
         """
@@ -136,7 +137,7 @@ def list_ending(conn: Reading, session_key: int, limit: int) -> list[int]:
 
 
 def list_working(conn: Reading, session_key: int, limit: int) -> list[int]:
-    """Return up to *limit* working memories that arrived as text and outlive the session."""
+    """Return up to *limit* working memories that were ingested and outlive the session."""
     return conn.list_ints(
         """
         SELECT memory_key
@@ -151,10 +152,9 @@ def list_working(conn: Reading, session_key: int, limit: int) -> list[int]:
 
 
 def filter_outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return those of *keys* that are working memories of no session and arrived as text.
+    """Return those of *keys* that become episodic instead of expiring (:func:`make_episodic`).
 
-    Their time as working memories is over (:data:`IDLE_US`); they stay as episodic ones, as those
-    of a session do.
+    These are ingested working memories of no session, with the default expiry of IDLE_US.
     """
     if not keys:
         return []
@@ -174,14 +174,14 @@ def filter_outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
 def make_episodic(conn: Writing, key: int, now_us: int) -> None:
     """Make a working memory that outlives its task an episodic one without expiry.
 
-    A damaged one stays a working memory, but is kept, too.
+    A damaged memory keeps its category, but loses its expiry as well.
     """
     versions.make_episodic(conn, key, now_us)
     memories.bump(conn, key, now_us, None)
 
 
 def reopen(conn: Writing, session_key: int, now_us: int, project_key: int | None = None) -> None:
-    """Record that the session goes on, ended or not, in this project and with an empty window.
+    """Record that the session continues, in this project if given, with an empty window.
 
     A session that began less than ``BEGINNING_US`` ago keeps its window.
     """
@@ -200,7 +200,7 @@ def reopen(conn: Writing, session_key: int, now_us: int, project_key: int | None
 
 
 def end(conn: Writing, session_key: int, now_us: int) -> None:
-    """Record that the session has ended; the first end counts, unless it was active since."""
+    """Record the end of the session; keeps an earlier end, unless it was active since."""
     injections.clear(conn, session_key)
     conn.execute(
         """
@@ -229,7 +229,7 @@ def memory_hashes(conn: Reading, session_key: int, limit: int) -> frozenset[byte
 
 
 def record_derived(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
-    """Record that these memories were derived from another one, for their lineage."""
+    """Record in the lineage that these memories were derived from *from_key*."""
     conn.executemany(
         """
         INSERT OR IGNORE INTO derived (from_key, to_key)

@@ -1,6 +1,7 @@
-"""Slots: what each memory of a nap is about, so that a later nap replaces it and repeats nothing.
+"""Store the slots of naps' memories: a later nap replaces the memory in a slot.
 
-A slot belongs to a session; of several rows of one slot the last one counts.
+A slot is the subject of a nap's memory within its session. If a slot has several rows, the last one
+counts.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.filters import BoundFilter
 
 DIGEST = "digest"
-"""The slot of a session's digest, which is one memory for as long as the session lives."""
+"""The slot of a session's digest; a session has at most one."""
 
 
 class SlotRow(NamedTuple):
-    """The memory in a slot, whether it is as the nap wrote it, and whether a nap made it.
+    """The memory in a slot.
 
-    A person's turn in the words of a nap's memory fills its slot, too.
+    *as_written* tells that it is unchanged since it was put there. *made_by_nap* is False for a
+    person's turn with the same text as a nap's memory, which fills the slot as well.
     """
 
     memory_key: int
@@ -40,14 +42,14 @@ class SlotRow(NamedTuple):
 
     @property
     def is_closed(self) -> bool:
-        """Whether its owner has decided: deleted it, or rewritten it."""
+        """Whether somebody has deleted or rewritten the memory, so that naps must not change it."""
         return self.state == MemoryState.TRASHED or not self.as_written
 
 
 class DecidedRow(NamedTuple):
-    """A memory that a nap made of a session, and whose words it has.
+    """A memory that a nap made of another session; *origin* is that of its words.
 
-    *is_elsewhere* says that it is of another project and holds everywhere.
+    *is_elsewhere* tells that it belongs to another project and applies everywhere.
     """
 
     memory_key: int
@@ -69,7 +71,7 @@ _COLUMNS = """
 def list_digests(
     conn: Reading, condition: BoundFilter, limit: int, *, project_id: str | None = None
 ) -> list[int]:
-    """Return the latest matching digests, newest first; those of one project if one is given."""
+    """Return the latest matching digests, newest first; only those of *project_id* if given."""
     return conn.list_ints(
         f"""
         SELECT m.memory_key
@@ -86,7 +88,7 @@ def list_digests(
 
 
 def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
-    """Return the memory in each slot of a session, None where it was forgotten."""
+    """Return the memory in each slot of a session, None for a slot whose memory was forgotten."""
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS}
@@ -102,7 +104,7 @@ def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
 def of_project(
     conn: Reading, agent_key: int, project_key: int, slots: Sequence[str]
 ) -> dict[str, list[SlotRow]]:
-    """Return the visible memories of each of *slots* in all of a project, the latest last."""
+    """Return the visible memories in each of *slots* in all sessions of a project, latest last."""
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS}
@@ -123,11 +125,11 @@ def of_project(
 def list_decided(
     conn: Reading, scope: tuple[int, int | None, int | None], kinds: Iterable[str], most: int
 ) -> list[DecidedRow]:
-    """Return the latest visible memories of these *kinds* of other sessions of the project.
+    """Return the latest visible memories with tags *kinds* of other sessions of the project.
 
-    *scope* is agent, project and session; without a project it is that of the sessions without one.
-    With those of other projects that hold everywhere.
-    Only what a nap made or found among the turns, and nobody rewrote or stored on purpose.
+    *scope* is the keys of agent, project and session; project None means sessions without one.
+    Includes those of other projects that apply everywhere. Only memories in slots that nobody
+    rewrote, without those stored with ``memory.store``.
     """
     agent_key, project_key, session_key = scope
     return conn.list_rows(
@@ -175,7 +177,7 @@ def find_stored_elsewhere(
 ) -> frozenset[bytes]:
     """Return those text *hashes* that a nap has stored in another session of the project.
 
-    Digests do not count, being of their sessions alone, nor do hidden or rewritten memories.
+    Digests, hidden and rewritten memories do not count.
     """
     query = """
         SELECT 1
@@ -201,7 +203,7 @@ def find_filled_elsewhere(
     session_key: int | None,
     slots: Iterable[str],
 ) -> frozenset[str]:
-    """Return those of *slots* that a nap has filled in another session of the project.
+    """Return those of *slots* that are filled in another session of the project.
 
     Hidden and rewritten memories do not count.
     """
@@ -245,7 +247,7 @@ def _row(row: Sequence[Any]) -> SlotRow:
 
 
 def fill(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
-    """Put a memory, as it is now, into a slot."""
+    """Put a memory into a slot, with its current row hash."""
     conn.execute(
         """
         INSERT OR REPLACE INTO nap_slot (session_key, slot, memory_key, row_hash)
@@ -258,7 +260,10 @@ def fill(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
 
 
 def without_digests(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return *keys* without the digests: these are of whole sessions, whose messages stay."""
+    """Return *keys* without digests.
+
+    Forgetting a digest does not erase the messages of its session.
+    """
     rows = conn.execute(
         """
         SELECT memory_key
@@ -272,10 +277,10 @@ def without_digests(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def forget(conn: Writing, keys: Sequence[int]) -> None:
-    """Remove from the slots what these memories are about; a forgotten digest leaves an empty slot.
+    """Empty the slots of those of *keys* that are digests, before the memories are erased.
 
-    The messages of the others are erased with them, so that no nap learns them again; a digest is
-    of its whole session.
+    The empty slot keeps a nap from making the digest again from the session's messages. The slots
+    of other memories are deleted with them, since their messages are erased, too.
     """
     conn.execute(
         """

@@ -1,6 +1,7 @@
-"""The turns of a nap's memory: the messages it was made of, in order. Read by ``memory.why``.
+"""Store and read the turns of a nap's memory: the messages that it was made of, in order.
 
-Also the turns that are memories themselves, for a nap that finds the same.
+``memory.why`` returns them. Also lists turns that are memories themselves, for a nap to compare
+with.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from memd.store.file.connect import Reading, Writing, keys_array
 
 
 class TurnRow(NamedTuple):
-    """A message of a memory; *zlib* is its compressed text, None when it is no longer stored.
+    """A message that a memory was made of; *zlib* is its compressed text, None when deleted.
 
-    *place* and *role* are those of its first occurrence in the memory's session, None for a message
-    of no session.
+    *place* (its ordinal) and *role* are those of its first occurrence in the memory's session, None
+    if the session does not have it.
     """
 
     place: int | None
@@ -47,7 +48,7 @@ def set_turns(conn: Writing, memory_id: str, source_keys: Sequence[int]) -> None
 
 
 def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
-    """Return the messages that a memory was made of, in order; none unless a nap made it."""
+    """Return the messages that a memory was made of, in order; empty unless a nap made it."""
     return conn.list_rows(
         TurnRow,
         """
@@ -83,7 +84,7 @@ def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
 
 
 def find_run(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
-    """Return id, kind and start of the run that made a memory, None for a stored one."""
+    """Return id, kind and start of the run that made a memory, None if no run did."""
     return conn.execute(
         """
         SELECT r.run_id, r.kind, r.started_at_us
@@ -98,7 +99,7 @@ def find_run(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
 
 
 def find_client(conn: Reading, memory_key: int) -> str | None:
-    """Return the client that brought a memory, None where that is not known."""
+    """Return the id of the client that stored a memory, None when it is not known."""
     row = conn.execute(
         """
         SELECT c.client_id
@@ -114,8 +115,8 @@ def find_client(conn: Reading, memory_key: int) -> str | None:
 def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tuple[int, str]]:
     """Return key and text of the last *limit* visible turns of an assistant in a session.
 
-    Only turns that arrived as text and were never changed: no nap's, no summary, nothing that was
-    stored as it is.
+    Only turns that were ingested and never changed; no summaries, no memories of naps or of
+    ``memory.store``.
     """
     rows = conn.execute(
         """

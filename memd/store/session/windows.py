@@ -1,7 +1,7 @@
-"""The assistants' context windows as last reported (SPEC 6), for the nap trigger.
+"""Store the last reported state of assistants' context windows (SPEC 6), for the nap trigger.
 
-A window belongs to its agent: what one reports never changes the window of another, whatever
-session id it names.
+A window belongs to one agent: a report never changes the window of another agent, even if both name
+the same session id.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ Key = tuple[str, str, str]
 
 
 class WindowRow(NamedTuple):
-    """One assistant's window; None is unknown. *armed*: crossing the threshold fires."""
+    """A window as last reported; None means unknown.
+
+    *armed* tells whether crossing the threshold triggers a nap.
+    """
 
     agent_id: str
     source: str
@@ -95,19 +98,19 @@ def list_quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
 
 
 def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
-    """Store *new* as the present state of the agent's window; its agent_id is not read.
+    """Store *new* as the state of the agent's window; ``new.agent_id`` is ignored.
 
-    Numbers, event and *armed* are stored as given: the trigger has merged them. Model, cwd,
-    transcript and the time of the last nap stay where *new* has None.
+    Model, cwd, transcript_path and napped_at_us keep their values where *new* has None. The other
+    columns are stored as they are: the trigger has merged them.
     """
     row = {**new._asdict(), "agent_key": agent_key, "armed": int(new.armed)}
     del row["agent_id"]
-    kept = ("model", "cwd", "transcript_path", "napped_at_us")
-    conn.put("usage_window", row, "agent_key", "source", "session_id", keep=kept)
+    keep = ("model", "cwd", "transcript_path", "napped_at_us")
+    conn.put("usage_window", row, "agent_key", "source", "session_id", keep=keep)
 
 
 def set_napped(conn: Writing, agent_id: str, source: str, session_id: str, now_us: int) -> None:
-    """Record when the agent's session last had a nap."""
+    """Record that the agent's session had a nap at *now_us*."""
     conn.execute(
         """
         UPDATE usage_window
