@@ -113,8 +113,8 @@ def _update_rows(
     missing = dict.fromkeys(beliefs)
     closing: list[int] = []
     for row in store.list_open(conn, group):
-        if row.held in missing:
-            del missing[row.held]
+        if row.believed in missing:
+            del missing[row.believed]
         else:
             closing.append(row.statement_key)
     store.close(conn, closing, at_us)

@@ -1,4 +1,4 @@
-"""What an agent's row holds beside its name: its level and its retention (SPEC 7.14)."""
+"""Read and set the configuration of agents: level and retention (SPEC 7.14)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEVEL_IS_NONE = "the memory level is none: nothing is stored"
 
 
 class AgentRow(NamedTuple):
-    """One agent's configuration; None means the company's."""
+    """The configuration of an agent; None means the default of the settings."""
 
     agent_id: str
     level: MemoryLevel | None
@@ -33,29 +33,29 @@ def _agent_row(row: tuple[str, str | None, int | None, str]) -> AgentRow:
 
 
 def key_and_level(conn: Reading, agent_id: str) -> tuple[int | None, MemoryLevel | None]:
-    """Return the key of an agent, None for an unknown one, and what :func:`level_of` does."""
+    """Return the key of an agent (None if unknown) and its level as :func:`level_of` does."""
     row = conn.execute("SELECT agent_key, level FROM agent WHERE agent_id = ?", (agent_id,)).get
-    key, own = row or (None, None)
-    return key, None if own is None else MemoryLevel(own)
+    key, level = row or (None, None)
+    return key, None if level is None else MemoryLevel(level)
 
 
 def level_of(conn: Reading, agent_id: str) -> MemoryLevel | None:
-    """Return the agent's own level, None when the configuration decides."""
-    own = conn.get_text("SELECT level FROM agent WHERE agent_id = ?", (agent_id,))
-    return None if own is None else MemoryLevel(own)
+    """Return the level configured for the agent, None when the default applies."""
+    level = conn.get_text("SELECT level FROM agent WHERE agent_id = ?", (agent_id,))
+    return None if level is None else MemoryLevel(level)
 
 
 def require_level(conn: Reading, agent_id: str, default: MemoryLevel) -> MemoryLevel:
-    """Return the level at which the agent's memories are stored, its own or *default*.
+    """Return the level at which the agent's memories are stored: the agent's or *default*.
 
-    Raises MemoryStoreError for the reserved agent, and where nothing is stored.
+    Raises MemoryStoreError for the reserved agent, and when the level is none.
     """
     if agent_id == RESERVED_AGENT:
         raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
-    own = level_of(conn, agent_id) or default
-    if own is MemoryLevel.NONE:
+    level = level_of(conn, agent_id) or default
+    if level is MemoryLevel.NONE:
         raise MemoryStoreError(LEVEL_IS_NONE, field="agent_id")
-    return own
+    return level
 
 
 def find_configuration(conn: Reading, agent_id: str) -> AgentRow | None:
@@ -65,7 +65,7 @@ def find_configuration(conn: Reading, agent_id: str) -> AgentRow | None:
 
 
 def list_agents(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
-    """Return agents by name after *after*, without the reserved one."""
+    """Return up to *limit* agents with ids after *after*, by id, without the reserved one."""
     rows = conn.execute(
         f"""
         {_AGENT_COLUMNS}
@@ -79,7 +79,7 @@ def list_agents(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
 
 
 def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
-    """Set an agent's configuration as a whole."""
+    """Replace the whole configuration of an agent."""
     conn.execute(
         """
         UPDATE agent
@@ -98,12 +98,12 @@ def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
 
 
 def read_file_settings(conn: Reading) -> dict[str, dict[str, Any]]:
-    """Return the agents' values last taken from the settings file: agent -> column -> value."""
+    """Return the values last taken from the settings file, by agent id and column."""
     try:
-        rules = json.loads(conn.get_meta("agents_of_file", str) or "{}")
-    except ValueError:  # damaged: the settings file's present values count as new
+        settings = json.loads(conn.get_meta("agents_of_file", str) or "{}")
+    except ValueError:  # damaged: all values of the settings file count as new
         return {}
-    return rules if isinstance(rules, dict) else {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def record_file_settings(conn: Writing, settings: dict[str, dict[str, Any]]) -> None:
@@ -112,5 +112,5 @@ def record_file_settings(conn: Writing, settings: dict[str, dict[str, Any]]) -> 
 
 
 def first_us(conn: Reading) -> int | None:
-    """Return when the first agent came, with the first memory; None for an empty store."""
+    """Return when the first agent was created, with the first memory; None for an empty store."""
     return conn.get_int("SELECT min(created_at_us) FROM agent")

@@ -1,7 +1,7 @@
-"""The room of the audit: reading it, verifying it, and recording its head outside the file.
+"""The room of the audit: read it, verify it, and record its head outside the file.
 
 The head is recorded periodically and at each stop: as a line of the log, which a journal keeps, and
-in a file beside the data. A verification reports what it cannot prove from these.
+in a file in the data folder. A verification also reports what these heads cannot prove.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 
 GIVEN = "given"
+"""The source of heads that a caller of :meth:`Audit.verify` passes."""
 _CALLER = Caller(client="memd", method="audit")
 
 
 @dataclass
 class Audit:
-    """Reading, verifying and anchoring the audit. *anchor_file* has the recorded heads."""
+    """Reads, verifies and anchors the audit. *anchor_file* is the file of recorded heads."""
 
     db: Database
     clock: Clock
@@ -47,7 +48,7 @@ class Audit:
     async def show(
         self, filters: AuditFilter, after: int | None, limit: int
     ) -> tuple[tuple[AuditRow, ...], int | None]:
-        """Return rows, newest first, and the *after* of the next page."""
+        """Return up to *limit* rows, newest first, and *after* of the next page, None for none."""
         rows = await self.db.read(changes.list_page, filters, after, limit)
         return tuple(map(_row, rows)), rows[-1].seq if len(rows) == limit else None
 
@@ -64,13 +65,13 @@ class Audit:
 
         def work(conn: Reading) -> AuditReport:
             paths = backup.find_copies(self.db.path, backup.list_recorded(conn))
-            of_backups = anchors.read_manifests(map(Path, paths))
-            return report(conn, [*recorded, *of_backups], problems)
+            backup_heads = anchors.read_manifests(map(Path, paths))
+            return report(conn, [*recorded, *backup_heads], problems)
 
         return await self.db.read_dedicated(work)
 
     async def anchor(self) -> None:
-        """Record the head outside the file, unless it is the one that was recorded last."""
+        """Record the head outside the file, unless it was the last one recorded."""
         head = await self.db.read(changes.last_link)
         if head.seq in {0, self._anchored_seq}:
             return
@@ -107,7 +108,7 @@ def _row(link: AuditLink) -> AuditRow:
 
 
 def report(conn: Reading, recorded: Sequence[RecordedHead], problems: Sequence[str]) -> AuditReport:
-    """Verify the chain by itself and against the *recorded* heads; *problems* were found before."""
+    """Verify the chain by itself and against the *recorded* heads; *problems* are reported, too."""
     head, mismatches = changes.last_link(conn), list(problems)
     broken = changes.verify(conn)
     if broken is not None:

@@ -1,8 +1,8 @@
-"""The audit: one row for each transaction that changed something, each hash over the one before.
+"""Write and verify the audit: a chain of links, one for each transaction that changed rows.
 
-The digest covers, for each touched row, SHA-256 of the row's salt and its hash: it proves what a
-row was, until ``forget`` has erased the salt. Refused attempts are rows too, with their number and
-without touched rows.
+The hash of a link covers the hash of the link before. Its digest covers, for each touched row,
+SHA-256 of the row's salt and hash: it proves what the row was, until ``forget`` erases the salt.
+Refused attempts are links as well, with their number and without touched rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LinkContent = tuple[int | str | None, ...]
 
 
 class AuditLink(NamedTuple):
-    """One link of the chain."""
+    """One link of the chain; *rows* is the number of touched rows."""
 
     seq: int
     at_us: int
@@ -52,7 +52,7 @@ class Head(NamedTuple):
 
 
 class RefusedAttempt(NamedTuple):
-    """A refused call of a client, and how often."""
+    """Refused calls of a method by a client, and their number."""
 
     client: str
     method: str
@@ -60,7 +60,7 @@ class RefusedAttempt(NamedTuple):
 
 
 class AuditFilter(NamedTuple):
-    """The links to return: those with all of *client*, *method*, *outcome* that are given."""
+    """Conditions on links; None sets none."""
 
     client: str | None = None
     method: str | None = None
@@ -79,7 +79,7 @@ def touch_all(conn: Writing, rows: apsw.Cursor) -> None:
 
 
 def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> None:
-    """Append the link of this transaction; nothing when it touched no row."""
+    """Append the link of this transaction, unless it touched no row."""
     if not conn.touched:
         return
     digest = hashlib.sha256(b"".join(conn.touched)).digest()
@@ -119,13 +119,13 @@ def hash_link(prev: bytes, content: LinkContent, digest: bytes) -> bytes:
 
 
 def last_link(conn: Reading) -> Head:
-    """Return the last link, number 0 for an empty chain."""
+    """Return the head of the chain; for an empty chain number 0 and GENESIS."""
     row = conn.execute("SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1").fetchone()
     return Head(0, GENESIS) if row is None else Head._make(row)
 
 
 def hash_at(conn: Reading, seq: int) -> bytes | None:
-    """Return the hash of the link *seq*, None when there is none."""
+    """Return the hash of the link *seq*, GENESIS for 0, None when there is none."""
     if seq == 0:
         return GENESIS
     return conn.get_bytes("SELECT hash FROM change WHERE seq = :seq", {"seq": seq})
@@ -139,7 +139,7 @@ def count_ever(conn: Reading) -> int:
 def list_page(
     conn: Reading, filters: AuditFilter, after: int | None, limit: int
 ) -> list[AuditLink]:
-    """Return links before *after*, newest first."""
+    """Return up to *limit* links with numbers below *after*, newest first."""
     return conn.list_rows(
         AuditLink,
         f"""
@@ -164,8 +164,8 @@ _LINKS = """
 def verify(conn: Reading) -> int | None:
     """Return the first link that does not follow from the one before it, None when all do.
 
-    A missing link is reported as the next one. A cut tail is not found here: that needs the head as
-    it was recorded elsewhere.
+    For a missing link, the next one is returned. Missing links at the end are not detected: that
+    needs a head that was recorded elsewhere.
     """
     prev, seq = GENESIS, 0
     for audit_link in map(AuditLink._make, conn.execute(f"{_LINKS} ORDER BY seq")):

@@ -1,7 +1,7 @@
-"""Clients with keys: the file has a hash of each key, never the key (SPEC D14).
+"""Store clients with a hash of their keys, never the keys themselves (SPEC D14).
 
-A key is 32 random bytes, which cannot be guessed, so one keyed hash is enough: the file's own
-secret keeps the same key in two files from being recognised.
+A key is 32 random bytes, which cannot be guessed, so a single keyed hash is enough. Its secret
+belongs to the file, so that nobody can tell whether two files have the same key.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _META_KEY = "client_secret"
 
 
 class ClientRow(NamedTuple):
-    """A client that has, or had, a key."""
+    """A client that has or had a key, and the hash of the key."""
 
     key_hash: bytes
     client: KeyedClient
 
 
 def list_clients(conn: Reading) -> list[ClientRow]:
-    """Return every client that was ever given a key, by name.
+    """Return every client that has or had a key, by name.
 
-    A client whose row is damaged has no rights: it is left out.
+    A client whose row is damaged is left out, so it has no rights.
     """
     rows = conn.execute(
         f"""
@@ -92,7 +92,7 @@ def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> Non
 
 
 def revoke(conn: Writing, name: str, now_us: int) -> bool:
-    """Revoke the key of client *name*; returns whether it had one."""
+    """Revoke the key of client *name*; returns whether it had a valid one."""
     value = conn.get_bytes(
         """
         UPDATE client
@@ -111,7 +111,7 @@ def revoke(conn: Writing, name: str, now_us: int) -> bool:
 
 
 def secret(conn: Reading) -> bytes | None:
-    """Return the secret that keys are hashed with, None before the first one."""
+    """Return the secret that keys are hashed with, None before the first key."""
     return conn.get_meta(_META_KEY, bytes)
 
 

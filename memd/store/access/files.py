@@ -1,7 +1,7 @@
-"""The files of the file view: which path is which memory.
+"""Map the paths of the file view to memories.
 
-A file exists as long as its memory is visible: one whose memory is in the trash, the archive or
-quarantine leaves an invisible path, which a new file may take.
+A file exists while its memory is visible. If the memory is in the trash, the archive or quarantine,
+its path is invisible, and a new file may use it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _VISIBLE = """
 
 
 class FileRow(NamedTuple):
-    """A file with its text; *memory_id* is None for a blank one."""
+    """A file with its text. A blank file (only white space) has no memory."""
 
     path: str
     memory_key: int | None
@@ -34,7 +34,7 @@ class FileRow(NamedTuple):
 def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | None:
     """Return the file at *path*, None when none is visible there.
 
-    Raises DamagedError when its text does not match its hash.
+    Raises DamagedError when its memory does not match its hash.
     """
     rows = conn.execute(
         f"""
@@ -77,9 +77,9 @@ def list_below(
 
 
 def keys_at(conn: Reading, agent_key: int, path: str, now_us: int) -> list[int | None]:
-    """Return the memory of the file at *path*, or of each file in the folder of that name.
+    """Return the key of the memory of the file at *path*, or of each file below that folder.
 
-    None stands for a blank file; the list is empty when nothing is there.
+    The key of a blank file is None; the list is empty when no file is visible.
     """
     rows = conn.execute(
         f"""
@@ -98,13 +98,13 @@ def keys_at(conn: Reading, agent_key: int, path: str, now_us: int) -> list[int |
 def put(
     conn: Writing, agent_key: int, path: str, *, memory_key: int | None, blank: str | None
 ) -> None:
-    """Bind *path* to a memory, or to white space; a memory bound to it before does not change."""
+    """Bind *path* to a memory, or to the white space *blank*; replaces an earlier binding."""
     row = {"agent_key": agent_key, "path": path, "memory_key": memory_key, "blank": blank}
     conn.put("memory_file", row, "agent_key", "path")
 
 
 def drop_blank(conn: Writing, agent_key: int, path: str) -> None:
-    """Remove the blank files at *path* and below it; they have no memory."""
+    """Delete the blank files at *path* and below it."""
     conn.execute(
         """
         DELETE FROM memory_file
@@ -116,8 +116,8 @@ def drop_blank(conn: Writing, agent_key: int, path: str) -> None:
 
 
 def move(conn: Writing, agent_key: int, old: str, new: str) -> None:
-    """Move the file, or each file of the folder, from *old* to *new*."""
-    conn.execute(  # nothing is visible there, but a trashed memory may have the path
+    """Move the file *old*, or each file below that folder, to *new*, where no file is visible."""
+    conn.execute(  # an invisible memory may still have one of the new paths
         """
         DELETE FROM memory_file
          WHERE agent_key = :agent_key

@@ -1,7 +1,7 @@
-"""The keys of agents, clients, sessions, projects and speakers by their public names.
+"""Look up the keys of agents, clients, sessions, projects and speakers by their public ids.
 
-Public ids are text; keys are integers and never leave the store. While writing, asking for a key
-creates the row if there is none.
+Public ids are text; keys are integers and never leave the store. The ``ensure_*`` functions create
+the row if it does not exist.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ def find_agent(conn: Reading, agent_id: str) -> int | None:
 
 
 def agent_key(conn: Reading, agent_id: str) -> int:
-    """Return the key by which the agent's rows are read: for an unknown agent 0, which none has."""
+    """Return the agent's key, for reads: 0 for an unknown agent, which matches no row."""
     return find_agent(conn, agent_id) or 0
 
 
 def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
-    """Return the reserved agent's key when others than *reader_key* have published, else None.
+    """Return the reserved agent's key if agents other than *reader_key* published, else None.
 
-    None means that shared memories need not be read at all. *reader_key* None reads everything.
+    None means that there are no shared memories to read. *reader_key* None counts all publishers.
     """
+    # Two ranges of the index instead of <>, which would scan all rows of the reader.
     return conn.get_int(
         """
         SELECT agent_key
@@ -46,7 +47,7 @@ def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
 
 
 def has_published(conn: Reading, agent_key: int) -> bool:
-    """Return whether a memory that the agent published exists."""
+    """Return whether there is a memory that the agent published."""
     return conn.exists("SELECT 1 FROM shared WHERE publisher_key = ?", (agent_key,))
 
 
@@ -79,7 +80,7 @@ def _ensure(conn: Writing, table: str, name: str, now_us: int) -> int:
 
 
 def find_session(conn: Reading, agent_key: int | None, session_id: str | None) -> int | None:
-    """Return the key of an agent's session, None when there is none of this name."""
+    """Return the key of an agent's session, None when there is none with this id."""
     return conn.get_int(
         "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
         {"agent_key": agent_key, "session_id": session_id},
@@ -97,8 +98,8 @@ def ensure_session(
 ) -> int | None:
     """Return the session's key, creating the session if needed; None for None.
 
-    A session id belongs to one agent: the same id of another agent is another session, so nobody
-    can change another agent's counters (SPEC 1.8).
+    A session belongs to one agent: the same id of another agent is another session, so that no
+    agent can change the counters of another (SPEC 1.8).
     """
     if session_id is None:
         return None
@@ -120,7 +121,10 @@ def ensure_session(
 
 
 def count_session(conn: Writing, session_key: int, memories: int, tokens: int, now_us: int) -> None:
-    """Add to the session's counters and move its last activity (SPEC 1.8)."""
+    """Add *memories* and *tokens* to the session's counters, and update its last activity.
+
+    Negative numbers subtract; *now_us* 0 leaves the last activity unchanged (SPEC 1.8).
+    """
     conn.execute(
         """
         UPDATE session
@@ -134,7 +138,7 @@ def count_session(conn: Writing, session_key: int, memories: int, tokens: int, n
 
 
 def set_compressed(conn: Writing, session_key: int) -> None:
-    """Set whether the session has a compressed memory (SPEC 3.7)."""
+    """Update the session's flag that it has a compressed memory (SPEC 3.7)."""
     conn.execute(
         """
         UPDATE session
@@ -155,9 +159,9 @@ def is_compressed(conn: Reading, session_key: int | None) -> bool:
 
 
 def check_cursor(conn: Reading, after: str | None) -> None:
-    """Raise InvalidError for an *after* that is no place in a list of memories by their ids.
+    """Raise InvalidError unless *after* can be the cursor of a list of memories ordered by id.
 
-    One of memd's own ids is a place, also when its memory was erased since.
+    An id in memd's format is valid even if its memory was erased; any other must exist.
     """
     if after is None or is_id(after):
         return
@@ -174,7 +178,7 @@ def next_ordinal(conn: Reading, session_key: int) -> int:
 
 
 def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
-    """Add *turns* (negative to subtract) to the number of memories in which *name* speaks."""
+    """Add *turns* (negative to subtract) to the number of memories with the speaker *name*."""
     conn.execute(
         """
         INSERT INTO speaker (agent_key, name, turns)
@@ -191,7 +195,7 @@ def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
 
 
 def find_speakers(conn: Reading, agent_keys: Sequence[int], names: Iterable[str]) -> frozenset[str]:
-    """Return those of *names* (casefolded) who speak in the agents' memories."""
+    """Return those of *names* (casefolded) that are speakers of the agents' memories."""
     lookup = json.dumps(list(names))
     return frozenset(
         name

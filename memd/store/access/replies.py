@@ -1,10 +1,11 @@
-"""Idempotent writes: a write that is sent twice happens once (SPEC D7).
+"""Make writes idempotent: a write that is sent twice is done once (SPEC D7).
 
-The reply to a write with an idempotency key is stored in the write's own transaction. The same key
-with the same request gets that reply again, the same key with another request is a conflict.
-Replies contain ids, never a memory's text, and of key and request only HMACs under a secret of the
-file: a client may build its keys from words, and with a bare hash anyone who has seen it could
-guess a short text long after it was forgotten.
+The reply to a write with an idempotency key is stored in the transaction of the write. The same key
+with the same request returns that reply again; with another request it is a conflict.
+
+Replies contain ids, never a memory's text. Key and request are stored as HMACs under a secret of
+the file: a client may build its keys from words, and from a plain hash a short text could be
+guessed even after it was forgotten.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _META_KEY = "reply_secret"
-_NOTE_US = 3_600_000_000
+_RECORD_US = 3_600_000_000
 
 
 def find(conn: Reading, caller: Caller) -> str | None:
-    """Return the stored reply as JSON; raises ConflictError when it was another request's."""
+    """Return the stored reply as JSON, None for none; ConflictError if the request differs."""
     if caller.idempotency_key is None or (secret := conn.get_meta(_META_KEY, bytes)) is None:
         return None
     row = conn.execute(
@@ -64,7 +65,10 @@ def find(conn: Reading, caller: Caller) -> str | None:
 def once(
     conn: Writing, caller: Caller, now_us: int, reply: type[T] | None, work: Callable[[Writing], T]
 ) -> T:
-    """Return the stored reply, or run *work* and store its result."""
+    """Return the stored reply, or run *work* and store its result as a reply.
+
+    Without *reply* (the type of the result) or an idempotency key, only runs *work*.
+    """
     if reply is None or caller.idempotency_key is None:
         return work(conn)
     adapter = TypeAdapter(reply)
@@ -94,8 +98,8 @@ def _key(secret: bytes, idempotency_key: str) -> str:
 def scrub(conn: Writing, ids: Sequence[str]) -> None:
     """Remove the names of preferences from replies that contain *ids*.
 
-    Such a name is made of a memory's words. The reply itself stays, so that a retry does not store
-    again what was forgotten.
+    Such a name is made of a memory's words. The reply itself is kept, so that a retry does not
+    store the forgotten memory again.
     """
     conn.executemany(
         """
@@ -121,14 +125,14 @@ def scrub(conn: Writing, ids: Sequence[str]) -> None:
 
 
 def lasting_us(conn: Reading) -> int | None:
-    """Return the last recorded lasting time, None before the first."""
+    """Return the last recorded lasting time (:class:`TrustedTime`), None before the first."""
     return conn.get_meta("lasting_us", int)
 
 
 def record_lasting(conn: Writing, now_us: int) -> None:
-    """Record the lasting time, about once an hour; a new start continues from it."""
+    """Record the lasting time, at most once an hour; the next start continues from it."""
     before_us = lasting_us(conn)
-    if before_us is None or abs(now_us - before_us) >= _NOTE_US:
+    if before_us is None or abs(now_us - before_us) >= _RECORD_US:
         conn.set_meta("lasting_us", now_us)
 
 
@@ -145,35 +149,35 @@ Call = Callable[[Caller], Awaitable[Any]]
 
 
 class Answers:
-    """The room that repeats the answer of long work for the same idempotency key.
+    """The room that makes methods with several transactions idempotent.
 
-    A write of one transaction stores its reply in it. The reply of work in many transactions is
-    stored when all of it is done. Work that was killed is done again when it is sent again: each
-    such method continues where it stopped, or finds its work done.
+    A write of one transaction stores its reply in it. The reply of a method with several
+    transactions is stored when all are done. A method that was killed runs again when the request
+    is repeated: it continues where it stopped, or finds its work done.
     """
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._at_work: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def once(self, caller: Caller, call: Call) -> Any:
-        """Return what *call* returns, as JSON; the same key again gets the same answer.
+        """Return the result of *call* as JSON, or the stored reply of an earlier call.
 
-        A repetition waits while the first call runs. Raises ConflictError for the same key with
-        another request, and whatever *call* raises: then nothing is stored.
+        A repeated request waits while the first one runs. Raises ConflictError for the same key
+        with another request, and any error of *call*, in which case no reply is stored.
         """
         key = caller.idempotency_key
         if key is None:
             return await call(caller)
-        lock = self._at_work.setdefault((caller.client, key), asyncio.Lock())
+        lock = self._locks.setdefault((caller.client, key), asyncio.Lock())
         async with lock:
             stored = await self._db.read(find, caller)
             if stored is not None:
                 return json.loads(stored)
-            # Without the key, or each transaction within would store its reply under it.
+            # Without the key, or each transaction of the call would store its reply under it.
             answer = to_jsonable_python(await call(replace(caller, idempotency_key=None)))
             try:
                 await self._db.write(caller, lambda _: answer, reply=object)
-            except (StorageError, UnavailableError) as error:  # the work is done nevertheless
+            except (StorageError, UnavailableError) as error:  # the work itself is done
                 log.warning("an answer was not kept", kind=error.kind)
             return answer

@@ -1,5 +1,4 @@
-"""Export and import of a whole profile as records that mean the same in another store.
+"""Export and import a whole profile as records that do not depend on a store's keys.
 
-What arrives is what left, dates and ids included, and nothing is there twice. An import never
-overwrites what is newer here.
+An import keeps all dates and ids, stores nothing twice, and never overwrites newer data.
 """

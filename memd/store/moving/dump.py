@@ -1,8 +1,8 @@
-"""Everything of a profile as records that mean the same in another store, page by page.
+"""Export a profile as records that another store can import, page by page.
 
-A record refers to others by public ids, never by keys. Not exported is what is rebuilt or belongs
-to this computer: caches, vectors, the ledger of naps and nights, replies, the audit, clients' keys.
-What a record refers to comes before it.
+A record refers to others by public ids, never by keys, and comes after the records that it refers
+to. Not exported are data that can be rebuilt or that belong to this computer: caches, vectors, the
+ledger of naps and nights, replies, the audit, and clients' keys.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from memd.store.file.connect import Reading
 
 
 class _RecordKind(NamedTuple):
-    """One kind of record. *select* begins with its position's columns, *first* is before all."""
+    """One kind of record.
+
+    The first columns of *select* are the record's position; its parameters k0, k1 are the position
+    to continue after. *first* is a position before all records.
+    """
 
     select: str
     first: tuple[int | str, ...] = (-1,)
 
 
-# A column's suffix says how it is exported: _us is a time, _json is JSON, _zlib a text.
+# The suffix of a column tells its format (see _record): _us is a time, _json JSON, _zlib a text.
 _KINDS: Final[Mapping[str, _RecordKind]] = {
     "agent": _RecordKind(
         """
@@ -104,7 +108,7 @@ _KINDS: Final[Mapping[str, _RecordKind]] = {
          ORDER BY m.memory_key
         """
     ),
-    # An earlier version is the whole row as it was, in the order of rows.HASHED.
+    # The snapshot of an earlier version has the columns of rows.HASHED_NAMES and the tags.
     "version": _RecordKind(
         """
         SELECT v.memory_key, v.version AS place, m.memory_id AS id, v.version, v.replaced_at_us,
@@ -259,14 +263,17 @@ _KINDS: Final[Mapping[str, _RecordKind]] = {
 
 
 def is_position(kind: str, keys: Sequence[object]) -> bool:
-    """Return whether *kind* and *keys* are a position among these records."""
+    """Return whether *kind* and *keys* have the form of a position, for :func:`iter_records`."""
     return kind in _KINDS and list(map(type, keys)) == list(map(type, _KINDS[kind].first))
 
 
 def iter_records(
     conn: Reading, start_kind: str | None, keys: Sequence[int | str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each record with its position, after the one of *start_kind* with these *keys*."""
+    """Yield (position, record) of each record after the position *start_kind* and *keys*.
+
+    *start_kind* None starts at the beginning.
+    """
     for name, kind in _KINDS.items():
         if start_kind is not None and name != start_kind:
             continue
@@ -281,7 +288,7 @@ def iter_records(
 
 
 def _record(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as a record: without empty columns, times as RFC 3339."""
+    """Return a row as a record: without NULL columns, times as RFC 3339, texts decompressed."""
     record: dict[str, Any] = {}
     for name, value in columns.items():
         if value is None or (value == "" and name in {"sha256", "signature"}):

@@ -1,8 +1,8 @@
-"""Import of another store's records as rows of this one, exactly, and none twice.
+"""Import records of another store, and store facts, rules, keys of the owner and proposals.
 
-A record whose id exists here is skipped, so that an import can be run again and into a store that
-is in use. Of two preferences or patterns of one name the newer one wins. What was erased here does
-not come back.
+A record whose id exists is skipped, so that an import can be repeated, and run into a store that is
+in use. Of two preferences or patterns with the same name the newer one is kept. Memories that were
+forgotten here are not imported.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from memd.store.org.org_facts import build_author
 
 
 def load_record(target: ImportTarget, record: Record) -> ImportOutcome:
-    """Store one record, in the order of an export, or nothing of it.
+    """Store one record, completely or not at all. Call it in the order of an export.
 
-    Raises a CallerError when it cannot be stored.
+    Raises a CallerError when the record cannot be stored.
     """
     if not isinstance(record, records.MemoryRecord):
         index_new(target)
@@ -43,15 +43,15 @@ def load_record(target: ImportTarget, record: Record) -> ImportOutcome:
 
 
 def index_new(target: ImportTarget) -> None:
-    """Write the contexts of new memories and index them."""
+    """Write the contexts of the new memories in ``target.unindexed``, and index them."""
     keys, target.unindexed = target.unindexed, []
     memories.index_new(target.conn, keys)
 
 
 def store_operation(target: ImportTarget, record: OperationRecord) -> ImportOutcome:
-    """Append an operation as it was written, and read its statements.
+    """Append an operation to the log of its fact, and extract its statements.
 
-    Raises ConflictError when this store's log of the fact differs.
+    Raises ConflictError when the fact has another history in this store.
     """
     conn = target.conn
     if conn.exists("SELECT 1 FROM org_operation WHERE operation_id = ?", (record.id,)):
@@ -89,9 +89,9 @@ def store_operation(target: ImportTarget, record: OperationRecord) -> ImportOutc
 
 
 def store_rules(target: ImportTarget, record: RulesRecord) -> ImportOutcome:
-    """Insert rules at their time among those that are logged here.
+    """Insert rules into the log of rules, ordered by time.
 
-    Rules equal to the ones before them are left out.
+    Rules that equal those before them are left out.
     """
     text, at_us = json.dumps(record.rules, sort_keys=True), to_us(record.at)
     logged = org.list_rules(target.conn)
@@ -105,9 +105,9 @@ def store_rules(target: ImportTarget, record: RulesRecord) -> ImportOutcome:
 
 
 def store_owner_key(target: ImportTarget, record: OwnerKeyRecord) -> ImportOutcome:
-    """Store a public key of the owner's; the key that is current here stays current.
+    """Store a public key of the owner; the current key of this store stays current.
 
-    Raises ConflictError for the current key of another owner.
+    Raises ConflictError for a current key that differs from the one of this store.
     """
     conn, public = target.conn, bytes.fromhex(record.public_key)
     if conn.exists("SELECT 1 FROM owner_key WHERE public_key = ?", (public,)):

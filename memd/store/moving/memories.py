@@ -1,4 +1,4 @@
-"""Import of memories, their earlier versions, and the lineage of summaries."""
+"""Import memories with their versions, lineage, turns, slots and files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from memd.store.search import caches
 
 
 def store_memory(target: ImportTarget, record: MemoryRecord) -> ImportOutcome:
-    """Store a memory with its rows in other tables; skip one that was forgotten here."""
+    """Store a memory with its rows in other tables; skip it if it was forgotten here."""
     if memories.find_key(target.conn, record.id) is not None:
         return "known"
     if target.conn.exists("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)):
@@ -45,8 +45,8 @@ def store_memory(target: ImportTarget, record: MemoryRecord) -> ImportOutcome:
         "UPDATE memory SET updated_at_us = :updated_at WHERE memory_key = :key",
         {"updated_at": values["updated_at"], "key": key},
     )
-    for first_value, statement in _SIDE_TABLES.items():
-        if values.get(first_value) is not None:
+    for field, statement in _SIDE_TABLES.items():
+        if values.get(field) is not None:
             target.conn.execute(statement, {**values, "key": key, "flags": _flags(record)})
     if record.publisher is not None:
         publisher_key = names.ensure_agent(target.conn, record.publisher, row.created_at_us)
@@ -56,7 +56,7 @@ def store_memory(target: ImportTarget, record: MemoryRecord) -> ImportOutcome:
 
 
 def store_version(target: ImportTarget, record: VersionRecord) -> ImportOutcome:
-    """Store an earlier version of a memory; skip one of a memory that is not here."""
+    """Store an earlier version of a memory; skip it if the memory does not exist."""
     keys = target.conn.execute(
         "SELECT memory_key, agent_key FROM memory WHERE memory_id = ?", (record.id,)
     ).fetchone()
@@ -79,7 +79,7 @@ def store_version(target: ImportTarget, record: VersionRecord) -> ImportOutcome:
 
 
 def store_derived(target: ImportTarget, record: DerivedRecord) -> ImportOutcome:
-    """Store the link from a source to its summary; skip it unless both are here."""
+    """Store the link from a source to its summary; skip it unless both exist."""
     summary = memories.find_key(target.conn, record.summary)
     source = memories.find_key(target.conn, record.source)
     if summary is None or source is None:
@@ -94,7 +94,7 @@ def store_derived(target: ImportTarget, record: DerivedRecord) -> ImportOutcome:
 
 
 def store_turn(target: ImportTarget, record: TurnRecord) -> ImportOutcome:
-    """Store a message that a memory was made of; skip it without the memory."""
+    """Store a message that a memory was made of; skip it if the memory does not exist."""
     key = memories.find_key(target.conn, record.memory_id)
     if key is None:
         return "skipped"
@@ -105,7 +105,7 @@ def store_turn(target: ImportTarget, record: TurnRecord) -> ImportOutcome:
 
 
 def store_slot(target: ImportTarget, record: SlotRecord) -> ImportOutcome:
-    """Store what a nap's memory is about; skip it without its session or memory."""
+    """Store the slot of a nap's memory; skip it if its session or memory does not exist."""
     session_key = names.find_session(
         target.conn, names.find_agent(target.conn, record.agent_id), record.session_id
     )
@@ -139,7 +139,7 @@ def store_slot(target: ImportTarget, record: SlotRecord) -> ImportOutcome:
 
 
 def store_file(target: ImportTarget, record: FileRecord) -> ImportOutcome:
-    """Store a path of the file view; skip it without its agent or memory."""
+    """Store a path of the file view; skip it if its agent or memory does not exist."""
     agent_key = names.find_agent(target.conn, record.agent_id)
     key = memories.find_key(target.conn, record.memory_id)
     if agent_key is None or (record.memory_id is not None and key is None):
@@ -151,7 +151,7 @@ def store_file(target: ImportTarget, record: FileRecord) -> ImportOutcome:
 
 
 def store_forgotten(target: ImportTarget, record: ForgottenRecord) -> ImportOutcome:
-    """Store that a memory was forgotten; raises ConflictError while it exists here."""
+    """Store that a memory was forgotten; raises ConflictError if the memory exists here."""
     if memories.find_key(target.conn, record.id) is not None:
         raise ConflictError(
             "it was forgotten there and is still remembered here",
@@ -165,11 +165,10 @@ def store_forgotten(target: ImportTarget, record: ForgottenRecord) -> ImportOutc
 def _row(target: ImportTarget, record: MemoryRecord) -> MemoryRow:
     created_us = to_us(record.created_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
-    expires = to_us(record.expires_at)
     return _immutable_row(target, record, agent_key)._replace(
         source_key=find_source(target.conn, agent_key, record.sha256),
         state=record.state,
-        expires_at_us=expires,
+        expires_at_us=to_us(record.expires_at),
     )
 
 
@@ -177,17 +176,17 @@ def _immutable_row(
     target: ImportTarget, record: MemoryRecord | VersionRecord, agent_key: int
 ) -> MemoryRow:
     created_us = to_us(record.created_at)
-    writer_key = ensure_client(target.conn, record.client, created_us)
+    client_key = ensure_client(target.conn, record.client, created_us)
     project_key = names.ensure_project(target.conn, record.project_id, created_us)
     return MemoryRow(
         memory_id=record.id,
         agent_key=agent_key,
-        client_key=writer_key,
+        client_key=client_key,
         session_key=names.ensure_session(
             target.conn,
             record.session_id,
             agent_key=agent_key,
-            client_key=writer_key,
+            client_key=client_key,
             project_key=project_key,
             now_us=created_us,
         ),
@@ -219,7 +218,7 @@ def _immutable_row(
     )
 
 
-# Rows of other tables, each inserted when the named value is present.
+# The statement for a row of another table, by the field that a record with such a row has.
 _SIDE_TABLES = {
     "access_count": """
         INSERT INTO memory_use (memory_key, access_count, last_access_us)
@@ -229,7 +228,7 @@ _SIDE_TABLES = {
         INSERT INTO archive (memory_key, archival_id, reason, state_before, run, archived_at_us)
         VALUES (:key, :archival_id,
                 iif(:archive_reason = 'consolidated' AND :archive_run IS NULL, 'manual',
-                    :archive_reason), -- as exports of schema 5 and before called it
+                    :archive_reason), -- exports of schema 5 and earlier have no reason 'manual'
                 :archive_state_before, :archive_run, :archived_at)
         """,
     "trash_reason": """

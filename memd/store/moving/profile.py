@@ -1,4 +1,4 @@
-"""Import of everything but memories and facts: agents, sessions, texts, preferences, learnings."""
+"""Import agents, sessions, messages, source texts, preferences, learnings and patterns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from memd.store.session import message_index
 
 
 def store_agent(target: ImportTarget, record: AgentRecord) -> ImportOutcome:
-    """Configure an agent, unless it has a configuration here."""
+    """Create and configure an agent, unless it has a configuration here."""
     current = agents.find_configuration(target.conn, record.agent_id)
     key = names.ensure_agent(target.conn, record.agent_id, to_us(record.created_at))
     if current is not None and (
@@ -48,7 +48,7 @@ def store_agent(target: ImportTarget, record: AgentRecord) -> ImportOutcome:
 
 
 def store_session(target: ImportTarget, record: SessionRecord) -> ImportOutcome:
-    """Store a session that is not here yet."""
+    """Store a session, unless it exists."""
     at_us = to_us(record.started_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, at_us)
     if names.find_session(target.conn, agent_key, record.session_id) is not None:
@@ -80,7 +80,7 @@ def store_session(target: ImportTarget, record: SessionRecord) -> ImportOutcome:
 
 
 def store_text(target: ImportTarget, record: TextRecord) -> ImportOutcome:
-    """Store a source text, screened, that is not here yet."""
+    """Screen and store a source text, unless it exists."""
     at_us = to_us(record.created_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, at_us)
     raw = target.screen(record.text).encode()
@@ -93,7 +93,7 @@ def store_text(target: ImportTarget, record: TextRecord) -> ImportOutcome:
 
 
 def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
-    """Store a message and index it; raises NotFoundError without its session or its text."""
+    """Store a message and index it; raises NotFoundError if its session or text does not exist."""
     agent_key = names.find_agent(target.conn, record.agent_id)
     session_key = names.find_session(target.conn, agent_key, record.session_id)
     source_key = find_source(target.conn, agent_key, record.sha256)
@@ -117,7 +117,7 @@ def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
 
 
 def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOutcome:
-    """Store a preference, unless the one here is newer, or is the owner's and it is not."""
+    """Store a preference, unless the existing one is newer, or is confirmed and this one is not."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "name": record.name}
@@ -149,7 +149,7 @@ def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOu
 
 
 def store_learning(target: ImportTarget, record: LearningRecord) -> ImportOutcome:
-    """Store a learning that is not here yet."""
+    """Store a learning, unless it exists."""
     if target.conn.exists("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)):
         return "known"
     new = NewLearning(
@@ -166,7 +166,7 @@ def store_learning(target: ImportTarget, record: LearningRecord) -> ImportOutcom
 
 
 def store_pattern(target: ImportTarget, record: PatternRecord) -> ImportOutcome:
-    """Store a pattern, unless the one here is newer."""
+    """Store a pattern, unless the existing one is newer."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "id": record.id}

@@ -1,4 +1,4 @@
-"""What importing any record needs: the connection, the screening, and keys by public ids."""
+"""Define the target of an import: the connection, screening of texts, and look-ups of keys."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Learn = Callable[[Writing, Operation], None]
 
 @dataclass
 class ImportTarget:
-    """Where records are imported to, inside one transaction."""
+    """The store that records are imported into, inside one transaction."""
 
     conn: Writing
     screen: Callable[[str], Screened]
     salt: Callable[[], bytes]
     learn: Learn
-    """Reads the statements of an operation."""
+    """Extracts the statements of an operation."""
     unindexed: list[int] = field(default_factory=list)
-    """New memories without contexts, which are not indexed yet."""
+    """Keys of new memories whose contexts are not written and which are not indexed yet."""
 
     def insert(self, table: str, row: Mapping[str, Any]) -> ImportOutcome:
-        """Insert *row* unless the table has it."""
+        """Insert *row*; "known" when a constraint, such as an existing key, forbids it."""
         return "stored" if self.conn.insert(table, row, ignore=True) else "known"
 
 

@@ -1,4 +1,4 @@
-"""Facts and statements as known at one time and valid at another: reads only."""
+"""Read facts and statements as they were known at one time and valid at another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memd.store.file.connect import Reading, keys_array
 
 
 class FactVersionRow(NamedTuple):
-    """A version of a fact that was current at a moment, with its author."""
+    """A version of a fact, with its author."""
 
     operation_key: int
     operation_id: str
@@ -37,9 +37,9 @@ class FactVersionRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FactFilter:
-    """Conditions on facts: known at a moment, in categories, about a thing, containing *text*.
+    """Conditions on facts: known at a time, in categories, about a thing, containing *text*.
 
-    *before_key* continues after a page.
+    *before_key* is the operation key that the previous page ended with.
     """
 
     known_us: int
@@ -51,7 +51,7 @@ class FactFilter:
 
 
 class StatementSpanRow(NamedTuple):
-    """A statement of an operation, with who said it and who ended it."""
+    """A statement of an operation, with its author, and the author of the one that ended it."""
 
     operation_key: int
     statement_id: str
@@ -82,7 +82,7 @@ class StatementSpanRow(NamedTuple):
 
 
 def list_versions(conn: Reading, filters: FactFilter) -> list[FactVersionRow]:
-    """Return the versions of facts that were current at a moment, last written first."""
+    """Return the versions of facts that were current at ``filters.known_us``, newest first."""
     rows = conn.execute(
         _VERSIONS if filters.thing_key is None else _VERSIONS_ABOUT,
         {
@@ -130,7 +130,8 @@ _VERSIONS = f"""
          ORDER BY o.operation_key DESC
          LIMIT :limit
 """
-# The statements that are still known, and those known then, each by their own index.
+# Four branches, so that each reads its own index: subject or object, still known or known until
+# after that time.
 _ABOUT = " UNION ".join(
     f"""
         SELECT s.operation_key AS about
@@ -156,7 +157,7 @@ def _like_pattern(text: str) -> str:
 
 
 def is_mentioned(conn: Reading, thing_key: int, categories: Collection[str]) -> bool:
-    """Return whether a fact of *categories* ever mentioned a thing."""
+    """Return whether a statement about a thing was ever made by a fact of *categories*."""
     params = {"thing_key": thing_key, "categories": json.dumps(sorted(categories))}
     return any(
         conn.exists(
@@ -174,7 +175,7 @@ def is_mentioned(conn: Reading, thing_key: int, categories: Collection[str]) -> 
 
 
 def key_of(conn: Reading, operation_id: str) -> int | None:
-    """Return an operation's key, from which a page continues; None for an unknown one."""
+    """Return the key of an operation, for ``FactFilter.before_key``; None for an unknown id."""
     return conn.get_int(
         "SELECT operation_key FROM org_operation WHERE operation_id = :id", {"id": operation_id}
     )
@@ -183,7 +184,7 @@ def key_of(conn: Reading, operation_id: str) -> int | None:
 def list_statements(
     conn: Reading, operation_keys: Sequence[int], known_us: int
 ) -> list[StatementSpanRow]:
-    """Return the statements of operations known at *known_us*, whenever they were valid."""
+    """Return the statements of operations that were known at *known_us*, valid at any time."""
     if not operation_keys:
         return []
     return conn.list_rows(
@@ -202,7 +203,10 @@ def list_statements(
 
 
 def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the parts of operations' texts that statements come from, believed or not."""
+    """Return the (start, end) of each statement in an operation's text, by operation key.
+
+    Includes statements that are no longer believed.
+    """
     spans: dict[int, list[tuple[int, int]]] = {}
     if not operation_keys:
         return spans
@@ -220,7 +224,7 @@ def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tup
 
 
 def current_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, FactVersionRow]:
-    """Return current facts by id."""
+    """Return the current facts among *fact_ids*, by id."""
     facts = conn.list_rows(
         FactVersionRow,
         f"""
@@ -241,9 +245,10 @@ def list_history(
     since_us: int | None,
     limit: int,
 ) -> list[StatementSpanRow]:
-    """Return every statement ever made about a thing, by its key, or by a fact, by its id.
+    """Return up to *limit* statements about a thing, or of a fact, that were ever believed.
 
-    The earliest first, without those that ended, or were no longer believed, before *since_us*.
+    *about* is a thing's key or a fact's id. The earliest valid time comes first. Statements that
+    ended, or were no longer believed, before *since_us* are left out.
     """
     return conn.list_rows(
         StatementSpanRow,
@@ -289,7 +294,7 @@ _JOINS = """
                JOIN org_operation AS o ON o.operation_key = s.operation_key
                LEFT JOIN org_operation AS e ON e.operation_key = s.ended_by
 """
-# What was opened and closed at the same moment was never believed.
+# A statement that was opened and closed at the same time was never believed.
 _WAS_BELIEVED = """
                o.category IN (SELECT value FROM json_each(:categories))
            AND (s.known_to_us IS NULL OR s.known_to_us > s.known_from_us)

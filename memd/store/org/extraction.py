@@ -1,8 +1,8 @@
-"""How far statements were extracted: from memories, and from the organisation's log.
+"""Track the extraction of statements: from memories, and from the log of facts.
 
-The extraction backlog are the memories whose statements are still to be extracted. Keys of memories
-only grow, so a mark records how far extraction is. Memories rewritten since then are before the
-mark and recorded one by one. Summaries are never read: their sources are.
+The backlog is the memories whose statements are still to be extracted. Keys of memories only grow,
+so a mark in table ``meta`` records the last memory read. Memories before the mark that were
+rewritten are recorded one by one. Summaries are not read, but their sources are.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from typing import NamedTuple
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.org import statements
 
-# The statements below are built from constants of the store only.
-
 
 class BacklogRow(NamedTuple):
-    """A memory to extract from. Relative times count from *said_at_us*."""
+    """A memory to extract from. Relative dates in it ("yesterday") refer to *said_at_us*."""
 
     memory_key: int
     memory_id: str
@@ -31,16 +29,17 @@ class BacklogRow(NamedTuple):
 
 
 class BacklogMark(NamedTuple):
-    """The version of the extraction rules, and the last memory read."""
+    """The version of the extraction rules, and the key of the last memory read."""
 
     version: int
     memory_key: int
 
 
 class ExtractionProgress(NamedTuple):
-    """The version of the extraction rules, and the operation reached; None: all, and those to come.
+    """The version of the extraction rules, and the key of the last operation read.
 
-    -1: the earlier statements are being erased.
+    *upto* None: all operations, including future ones, which are read when they are written. -1:
+    the statements of an earlier version are being erased.
     """
 
     version: int
@@ -49,12 +48,12 @@ class ExtractionProgress(NamedTuple):
 
 _PROGRESS = "statements"
 _MARK = "statements of memories"
-_AGAIN = "statements again "
-_AGAIN_END = "statements again!"
+_AGAIN = "statements again "  # followed by the memory's key
+_AGAIN_END = "statements again!"  # "!" is the character after the space
 
 _COLUMNS = """
 SELECT m.memory_key, m.memory_id,
-       iif(m.state = 'quarantined', '', substr(m.content, 1, :chars)), -- not read in quarantine
+       iif(m.state = 'quarantined', '', substr(m.content, 1, :chars)), -- quarantined: no statements
        m.content_hash, m.speaker,
        coalesce(m.occurred_at_us, m.created_at_us),
        coalesce((SELECT max(v.replaced_at_us)
@@ -67,7 +66,7 @@ SELECT m.memory_key, m.memory_id,
 
 
 def get_mark(conn: Reading) -> BacklogMark | None:
-    """Return how far memories were read, None when none ever was."""
+    """Return the mark of the last memory read, None before the first."""
     value = conn.get_meta(_MARK, str)
     return None if value is None else BacklogMark(*json.loads(value))
 
@@ -77,7 +76,7 @@ def set_mark(conn: Writing, mark: BacklogMark) -> None:
 
 
 def list_after(conn: Reading, key: int, limit: int, chars: int) -> list[BacklogRow]:
-    """Return the first *chars* characters of memories after *key*, in order of arrival."""
+    """Return up to *limit* memories after *key* with their first *chars* characters, in order."""
     return conn.list_rows(
         BacklogRow,
         f"""
@@ -133,7 +132,7 @@ def has_backlog(conn: Reading) -> bool:
 
 
 def filter_unchanged(conn: Reading, rows: Iterable[BacklogRow]) -> list[BacklogRow]:
-    """Return those of *rows* whose text has not changed since."""
+    """Return those of *rows* whose text has not changed since they were read."""
     rows = list(rows)
     if not rows:
         return []
@@ -150,7 +149,7 @@ def filter_unchanged(conn: Reading, rows: Iterable[BacklogRow]) -> list[BacklogR
 
 
 def requeue(conn: Writing, key: int) -> None:
-    """Erase a memory's statements and queue it for extraction: its text was rewritten."""
+    """Erase a memory's statements and queue it for extraction, since its text or state changed."""
     old_things = statements.things_of(conn, [key])
     conn.execute("DELETE FROM statement WHERE memory_key = :key", {"key": key})
     statements.drop_unused(conn, old_things)
@@ -158,7 +157,7 @@ def requeue(conn: Writing, key: int) -> None:
 
 
 def mark_read(conn: Writing, keys: Iterable[int]) -> None:
-    """Mark rewritten memories as read, and drop the marks of erased ones."""
+    """Remove rewritten memories from the queue, since they were read, and erased ones."""
     conn.executemany(
         "DELETE FROM meta WHERE key = :again || :key",
         ({"again": _AGAIN, "key": key} for key in keys),
@@ -174,7 +173,7 @@ def mark_read(conn: Writing, keys: Iterable[int]) -> None:
 
 
 def get_progress(conn: Reading) -> ExtractionProgress | None:
-    """Return how far extraction from the log is, None before the first."""
+    """Return the progress of extraction from the log, None before the first."""
     value = conn.get_meta(_PROGRESS, str)
     return None if value is None else ExtractionProgress(*json.loads(value))
 

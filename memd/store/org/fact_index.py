@@ -1,12 +1,12 @@
-"""The full-text index of facts: one FTS5 table over the current ones, and searches in it.
+"""Index the current facts in one FTS5 table, and search it.
 
 A cache like that of memories (``fulltext.py``), but small: an organisation has thousands of facts,
-not millions, so it is rebuilt in one step. A search returns first the facts that contain the
-context literally, as documented, then those that share words with it.
+not millions, so it is rebuilt in one step. A search returns first the facts that contain the query
+literally (:func:`find_literal`), then those that share words with it (:func:`find_sharing`).
 
-Its postings are deleted securely, as those of memories are. The log keeps what a fact said before
-anyway, and a version would cost a third less without secure deletion; but postings that are only
-marked as deleted are read by every search, which then costs half as much again.
+Postings are deleted securely, as those of memories are. Secrecy does not require it, since the log
+keeps earlier versions, and without it writing a version would take a third less time. But every
+search reads postings that are only marked as deleted, which takes half as long again.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def rebuild(conn: Writing) -> None:
 
 
 def find_literal(conn: Reading, text: str, categories: Collection[str], limit: int) -> list[int]:
-    """Return the facts that contain *text* literally, ASCII letters in either case (SPEC 15.5.5).
+    """Return the facts that contain *text*, ignoring the case of ASCII letters (SPEC 15.5.5).
 
-    Ordered by the position of *text*, then shorter facts, then newer ones.
+    Ordered by the position of *text*, then shorter facts first, then newer ones.
     """
     params = {"text": text, "categories": json.dumps(sorted(categories)), "limit": limit}
     rarest = _rarest_word(conn, text)
@@ -63,7 +63,7 @@ SELECT fact_key
                instr(lower(content), lower(:text)) AS place
           FROM org_fact
          WHERE retracted_at_us IS NULL
-           AND content LIKE :like ESCAPE '\\'  -- twice as fast as folding every fact
+           AND content LIKE :like ESCAPE '\\'  -- a prefilter, twice as fast as lower() of each fact
            AND category IN (SELECT value FROM json_each(:categories)))
  WHERE place
  ORDER BY place, chars, created_at_us DESC, fact_key DESC
@@ -84,10 +84,11 @@ SELECT fact_key
 
 
 def _rarest_word(conn: Reading, text: str) -> str | None:
-    """Return a match for the rarest word that every fact containing *text* must contain, or None.
+    """Return an FTS5 query for the rarest word that every fact with *text* must contain, or None.
 
-    Such a word has a boundary on both sides within *text*: the first and the last may continue in
-    the fact. ASCII only, where the index splits words as this does.
+    Only words with a boundary on both sides within *text* count: in a fact, the first and the last
+    word may be parts of longer words. For "the red car is", these are "red" and "car". Only for
+    ASCII texts, which this function and the index split alike.
     """
     words = _WHOLE_WORD.findall(text[:_WORDS_FROM_CHARS]) if text.isascii() else []
     if not words:
@@ -97,7 +98,8 @@ def _rarest_word(conn: Reading, text: str) -> str | None:
 
 
 _LIKE, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
-_LIKE_CHARS_MAX = 10_000  # SQLite takes patterns of 50,000 bytes
+_LIKE_CHARS_MAX = 10_000  # SQLite accepts LIKE patterns of up to 50,000 bytes
+# A run of letters and digits between two other characters: "red" and "car" of "the red car is".
 _WHOLE_WORD = re.compile(r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])")
 _WORDS_FROM_CHARS = 1_000
 
@@ -121,10 +123,10 @@ def count_facts(conn: Reading, words: Collection[str]) -> dict[str, int]:
 def find_sharing(
     conn: Reading, words: Sequence[str], categories: Collection[OrgFactCategory], limit: int
 ) -> list[int]:
-    """Return the facts that share any of *words*, by BM25, best first; of equals the newer.
+    """Return the facts that contain any of *words*, by BM25, newer ones first among equals.
 
-    Words that more than half of the facts contain carry no information and are left out, unless all
-    are such. Every word is quoted: FTS syntax in it is words like any other (H26).
+    Words that more than half of the facts contain are left out; if all are such, the rarest is
+    used. Every word is quoted, so that FTS syntax in it is searched as words (H26).
     """
     if not words or not categories:
         return []

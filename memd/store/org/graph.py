@@ -1,12 +1,11 @@
-"""Graph walks over statements: the edges around things, hop by hop, within one limit.
+"""Walk the graph of statements: the edges around things, hop by hop, up to a limit of edges.
 
-One SQL statement a hop, over an array of the things it starts from. A recursive query does not know
-what it has visited, so in a dense graph it produces the same rows again and again before its LIMIT
-applies; here every edge that is looked at is counted, visible or not, and a thing is visited once
-(docs/decisions/0051).
+A hop is one SQL statement over an array of things. A recursive query does not know which things it
+has visited, so in a dense graph it produces the same rows many times before its LIMIT applies. Here
+a thing is visited once, and every edge that is read counts, visible or not (docs/decisions/0051).
 
-:func:`visible_to` defines what a walk sees: statements that hold, from texts that the caller may
-read. Anything else does not exist for it: neither the edges nor the names of what they lead to.
+:func:`visible_to` defines the statements of a walk: valid ones, from texts that the caller may
+read. A walk reveals no others, nor the names of things that only others mention.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from memd.store.memory.filters import Parameters, bind, bind_search, without_pas
 
 
 class Edge(NamedTuple):
-    """A statement as an edge of a walk, in the table's own terms."""
+    """A statement as an edge of a walk."""
 
     statement_key: int
     subject_key: int
@@ -40,7 +39,7 @@ class Edge(NamedTuple):
 
 
 class StatementRow(NamedTuple):
-    """A statement with its evidence."""
+    """A statement with its evidence: a passage of a fact's or memory's text."""
 
     statement_key: int
     statement_id: str
@@ -62,7 +61,7 @@ class StatementRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StatementFilter:
-    """The statements that a walk sees: *prefilter* is checked in the index, *where* on the row."""
+    """The visible statements: *prefilter* is a condition on the index, *where* one on the row."""
 
     prefilter: str
     where: str
@@ -71,7 +70,10 @@ class StatementFilter:
 
 @dataclass(slots=True)
 class Walk:
-    """The edges that a walk saw, the hops to each thing, and how many more edges it may look at."""
+    """The edges of a walk, the number of hops to each thing, and the edges that it may still read.
+
+    *truncated* tells that the walk ended because of that limit.
+    """
 
     hops: dict[int, int]
     edges_left: int
@@ -86,7 +88,7 @@ _EVIDENCE = """
        LEFT JOIN org_operation AS o ON o.operation_key = s.operation_key
 """
 
-# Of one direction. The inner query counts rows, the outer one checks whether each is visible.
+# One direction. The inner query limits the rows read, the outer one tells which are visible.
 _HOP = """
 SELECT s.statement_key, s.subject_key, s.relation, s.object_key, s.negated, s.qualifier,
        {trust} AS trust,
@@ -111,19 +113,19 @@ def visible_to(
     valid_us: int | None = None,
     known_us: int | None = None,
 ) -> StatementFilter:
-    """Return the statements that *caller* sees: what holds now or at *valid_us*, as known then.
+    """Return the statements that *caller* sees, valid now or at *valid_us*, known now or then.
 
-    *categories* are the facts that the caller may read, None for all. Of memories those count that
-    a search of the caller's would find (SPEC 7.13), except summaries, whose sources count
-    themselves. A text that was erased since cannot be seen at an earlier time either, but a
-    retracted fact can: its log is kept.
+    *categories* are the categories of facts that the caller may read, None for all. Statements of
+    memories are visible if a search of the caller would find the memory (SPEC 7.13). Summaries have
+    no statements, but their sources do. An erased text is not visible at an earlier *known_us*
+    either; a retracted fact is, since its log is kept.
     """
     agent_key = names.agent_key(conn, caller.agent_id)
-    own = bind(agent_key, MemoryFilter(), now_us, active=caller)
-    memory = bind_search(without_passing(own), hidden=False).where
+    filters = bind(agent_key, MemoryFilter(), now_us, active=caller)
+    memory = bind_search(without_passing(filters), hidden=False).where
     fact, params = _facts(categories, known_us)
-    params |= own.params | {"valid_us": now_us if valid_us is None else valid_us}
-    holds = """
+    params |= filters.params | {"valid_us": now_us if valid_us is None else valid_us}
+    is_valid = """
         (s.valid_from_us IS NULL OR s.valid_from_us <= :valid_us)
         AND (s.valid_to_us IS NULL OR s.valid_to_us > :valid_us)
     """
@@ -135,7 +137,7 @@ def visible_to(
     return StatementFilter(
         prefilter="t.known_to_us IS NULL" if known_us is None else "TRUE",
         where=f"""
-        ({holds} AND {is_known}
+        ({is_valid} AND {is_known}
          AND CASE WHEN s.memory_key IS NOT NULL THEN ({memory}) ELSE ({fact}) END)
         """,
         params=params,
@@ -148,7 +150,7 @@ def _facts(categories: Iterable[str] | None, known_us: int | None) -> tuple[str,
     if categories is not None:
         conditions.append("o.category IN (SELECT value FROM json_each(:readable))")
         params["readable"] = json.dumps(sorted(categories))
-    if known_us is None:  # statements no longer known are closed; this excludes retracted facts
+    if known_us is None:  # the prefilter excludes closed statements, this one retracted facts
         conditions.append(
             """
             EXISTS (SELECT 1
@@ -163,17 +165,17 @@ def _facts(categories: Iterable[str] | None, known_us: int | None) -> tuple[str,
 
 def list_edges(
     conn: Reading,
-    seen: StatementFilter,
+    visible: StatementFilter,
     keys: Sequence[int],
     *,
     relations: Sequence[str] | None = None,
     ends: Sequence[str] = (SUBJECT, OBJECT),
     edges_max: int = WALK_EDGES_MAX,
 ) -> tuple[list[Edge], int]:
-    """Return the visible edges of *keys*, and how many edges were looked at, at most *edges_max*.
+    """Return the visible edges of *keys*, and how many edges were read, at most *edges_max*.
 
-    With *relations* only those; *ends* say which of an edge's ends is among *keys*. An edge between
-    two of *keys* is returned once.
+    *relations* None means all. *ends* are the ends of an edge that may be among *keys*. An edge
+    between two of *keys* is returned once.
     """
     by_key: dict[int, Edge] = {}
     edge_count = 0
@@ -181,8 +183,8 @@ def list_edges(
         if not keys or edges_max <= edge_count:
             break
         rows = conn.execute(
-            _hop(seen, end, relations),
-            seen.params
+            _hop(visible, end, relations),
+            visible.params
             | {
                 "keys": keys_array(keys),
                 "edges": edges_max - edge_count,
@@ -195,12 +197,12 @@ def list_edges(
     return list(by_key.values()), edge_count
 
 
-def _hop(seen: StatementFilter, end: str, relations: Sequence[str] | None) -> str:
+def _hop(visible: StatementFilter, end: str, relations: Sequence[str] | None) -> str:
     return _HOP.format(
         trust=_TRUST,
-        where=seen.where,
+        where=visible.where,
         end=end,
-        prefilter=seen.prefilter,
+        prefilter=visible.prefilter,
         of_relations="TRUE" if relations is None else _OF_RELATIONS,
         evidence=_EVIDENCE,
     )
@@ -208,7 +210,7 @@ def _hop(seen: StatementFilter, end: str, relations: Sequence[str] | None) -> st
 
 def walk(
     conn: Reading,
-    seen: StatementFilter,
+    visible: StatementFilter,
     starts: Sequence[int],
     hops: int,
 ) -> Walk:
@@ -218,21 +220,21 @@ def walk(
     for _ in range(hops):
         if not frontier or walked.truncated:
             break
-        frontier = _step(conn, seen, walked, frontier)
+        frontier = _step(conn, visible, walked, frontier)
     return walked
 
 
 def walk_between(
     conn: Reading,
-    seen: StatementFilter,
+    visible: StatementFilter,
     start: int,
     goal: int,
     hops: int,
 ) -> Walk:
-    """Walk from both ends until they meet; every shortest path is among the edges.
+    """Walk from both ends until they meet; the edges include every shortest path.
 
-    The side with the smaller frontier goes on, so that a hub, which everything is linked to, is
-    expanded only where the path leads through it.
+    The side with the smaller frontier takes the next hop, so that a hub with many edges is expanded
+    only if the path leads through it. *hops* is the limit of both sides together.
     """
     sides = [Walk({start: 0}, WALK_EDGES_MAX), Walk({goal: 0}, WALK_EDGES_MAX)]
     frontiers = [[start], [goal]]
@@ -243,7 +245,7 @@ def walk_between(
         smaller = min((0, 1), key=lambda n: (len(frontiers[n]), len(sides[n].edges)))
         side = sides[smaller]
         side.edges_left = edges_left
-        frontiers[smaller] = _step(conn, seen, side, frontiers[smaller])
+        frontiers[smaller] = _step(conn, visible, side, frontiers[smaller])
         edges_left = side.edges_left
         if side.truncated:
             break
@@ -257,12 +259,12 @@ def walk_between(
 
 def _step(
     conn: Reading,
-    seen: StatementFilter,
+    visible: StatementFilter,
     walked: Walk,
     frontier: Sequence[int],
 ) -> list[int]:
-    """Add one hop to *walked*; returns the things that it reached first."""
-    edges, edge_count = list_edges(conn, seen, frontier, edges_max=walked.edges_left)
+    """Add one hop to *walked*; returns the things that were not reached before."""
+    edges, edge_count = list_edges(conn, visible, frontier, edges_max=walked.edges_left)
     walked.edges_left -= edge_count
     walked.truncated = walked.edges_left <= 0
     depth = 1 + walked.hops[frontier[0]]
@@ -277,7 +279,7 @@ def _step(
 
 
 def find_things(
-    conn: Reading, seen: StatementFilter, folded: Sequence[str]
+    conn: Reading, visible: StatementFilter, folded: Sequence[str]
 ) -> dict[str, tuple[int, str]]:
     """Return key and name of those of *folded* that have a visible statement."""
     rows = conn.execute(
@@ -291,16 +293,16 @@ def find_things(
     return {
         name: (key, display_name)
         for name, key, display_name in rows
-        if _is_visible(conn, seen, key)
+        if _is_visible(conn, visible, key)
     }
 
 
-def _is_visible(conn: Reading, seen: StatementFilter, key: int) -> bool:
-    """Return whether any edge of the thing is visible: a name with none must not be revealed."""
+def _is_visible(conn: Reading, visible: StatementFilter, key: int) -> bool:
+    """Return whether any edge of the thing is visible; otherwise its name must not be revealed."""
     return any(
         conn.exists(
-            f"SELECT 1 FROM ({_hop(seen, end, None)}) WHERE is_visible LIMIT 1",
-            seen.params | {"keys": keys_array([key]), "edges": WALK_EDGES_MAX},
+            f"SELECT 1 FROM ({_hop(visible, end, None)}) WHERE is_visible LIMIT 1",
+            visible.params | {"keys": keys_array([key]), "edges": WALK_EDGES_MAX},
         )
         for end in (SUBJECT, OBJECT)
     )
@@ -318,7 +320,7 @@ def names_of(conn: Reading, keys: Iterable[int]) -> dict[int, str]:
 
 
 def read_statements(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRow]:
-    """Return statements with the passages of their texts, by key."""
+    """Return the statements *keys* with the passages that they were extracted from, by key."""
     keys = list(dict.fromkeys(keys))
     if not keys:
         return {}

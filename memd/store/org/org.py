@@ -1,12 +1,12 @@
-"""Writing organisational memory: the log and the current facts, two tables written together.
+"""Write organisational memory: the log of operations and, with it, the table of current facts.
 
-The log is the truth: one row an operation, appended and never changed. The table of facts is the
-result of replaying the log, so that a query reads one row a fact. ``at_us`` never goes back,
-whatever the clock does, so that the order of versions is the order of times.
+The log is authoritative: one row an operation, appended and never changed. The table of facts is
+the result of replaying the log, so that a query reads one row a fact. ``at_us`` of the log never
+decreases, even if the clock is set back, so that versions are ordered by time.
 
-The access rules have a log of their own (table org_rules): who could write and read which category
-since when. It is written when a daemon starts with other rules than the last. A row's time is never
-before an operation that was judged by the previous rules, whatever the clock does.
+The access rules have their own log (table org_rules): who could write and read which category since
+when. A daemon that starts with changed rules adds a row. Its time is after every operation that was
+authorised by the previous rules, even if the clock was set back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memd.store.org import fact_index, org_facts, proofs
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The author and time of an operation. *signature* is the owner's, where a human wrote it."""
+    """The author and time of an operation. *signature* is the owner's proof if a human wrote it."""
 
     operation_id: str
     author: OrgFactAuthor
@@ -38,7 +38,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class FactContent:
-    """The content of a publish, screened; *tags* sorted. ``valid_*_us`` are the author's claim."""
+    """The screened content of a fact. ``valid_*_us`` are the times that the author claims."""
 
     category: OrgFactCategory
     content: Screened
@@ -49,7 +49,7 @@ class FactContent:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation as it was written; relations are extracted from it in the same transaction."""
+    """An operation as it was written; statements are extracted from it in the same transaction."""
 
     operation_key: int
     operation_id: str
@@ -76,7 +76,7 @@ class FactState(NamedTuple):
 
 
 def get_state(conn: Reading, fact_id: str) -> FactState | None:
-    """Return the state of a fact, retracted or not; None when there never was one."""
+    """Return the state of a fact, retracted or not; None for an unknown id."""
     state = conn.find_row(
         FactState,
         """
@@ -92,9 +92,9 @@ def get_state(conn: Reading, fact_id: str) -> FactState | None:
 
 
 def publish(conn: Writing, fact_id: str, wording: FactContent, stamp: Stamp) -> Operation:
-    """Append a PUBLISH and make it the fact's state; a retracted fact is current again.
+    """Append a PUBLISH to the log and make it the state of the fact, even of a retracted one.
 
-    Everything of the fact is replaced except when it was first published (SPEC 15.5.2).
+    Replaces all columns of the fact except ``created_at_us`` (SPEC 15.5.2).
     """
     before = get_state(conn, fact_id)
     operation = _append(
@@ -127,9 +127,9 @@ UPDATE org_fact
 
 
 def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
-    """Append a RETRACT; None, and nothing is written, when no fact is current (SPEC 15.5.3).
+    """Append a RETRACT to the log; writes nothing and returns None when the fact is not current.
 
-    The fact's last content stays in its row, and everything in the log.
+    The last content of the fact stays in its row, and all versions in the log (SPEC 15.5.3).
     """
     before = get_state(conn, fact_id)
     if before is None or before.is_retracted:
@@ -154,7 +154,7 @@ def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
 
 
 def last_at_us(conn: Reading) -> int | None:
-    """Return when the last operation was written, None before the first."""
+    """Return the time of the last operation, None before the first."""
     return conn.get_int("SELECT max(at_us) FROM org_operation")
 
 
@@ -167,7 +167,7 @@ def _append(
     stamp: Stamp,
 ) -> Operation:
     last_us = last_at_us(conn)
-    # A clock set back must not put a version before the one it replaces.
+    # If the clock was set back, a version must still be later than the one that it replaces.
     at_us = stamp.now_us if last_us is None or stamp.now_us >= last_us else last_us + 1
     content = wording.content if kind is OperationType.PUBLISH else None
     author = stamp.author
@@ -216,7 +216,7 @@ def _tags(tags: Collection[str]) -> str:
 
 
 def has_operations(conn: Reading, *, before: int | None = None) -> bool:
-    """Return whether there is an operation to extract from, *before* one if it is given."""
+    """Return whether the log has an operation; with *before*, one with a lower key."""
     return conn.exists(
         """
         SELECT 1
@@ -228,7 +228,7 @@ def has_operations(conn: Reading, *, before: int | None = None) -> bool:
 
 
 def previous_operation(conn: Reading, fact_id: str, version: int) -> int | None:
-    """Return the operation before *version* of a fact, None for the first."""
+    """Return the key of the operation before *version* of a fact, None for the first version."""
     return conn.get_int(
         """
         SELECT operation_key
@@ -240,7 +240,7 @@ def previous_operation(conn: Reading, fact_id: str, version: int) -> int | None:
 
 
 def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
-    """Return the operations after *after_key* in the order in which they were written."""
+    """Return up to *limit* operations after *after_key*, in the order of the log."""
     rows = conn.execute(
         """
         SELECT operation_key, operation_id, fact_id, version, kind, category, content, is_human,
@@ -262,17 +262,17 @@ def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation
 
 
 def list_rules(conn: Reading) -> list[tuple[int, str]]:
-    """Return every set of rules as (since when, JSON), the first one first."""
+    """Return all sets of rules as (at_us, JSON), the oldest first."""
     return list(conn.execute("SELECT at_us, rules FROM org_rules ORDER BY rules_key"))
 
 
 def current_rules(conn: Reading) -> str | None:
-    """Return the rules in force now, None before the first."""
+    """Return the current rules as JSON, None before the first."""
     return conn.get_text("SELECT rules FROM org_rules ORDER BY rules_key DESC LIMIT 1")
 
 
 def record_rules(conn: Writing, rules: str, now_us: int) -> bool:
-    """Record *rules* as in force from now on; False when they already are."""
+    """Record *rules* as the current ones; False when they already are."""
     if current_rules(conn) == rules:
         return False
     before_us = conn.get_int("SELECT max(at_us) FROM org_rules")

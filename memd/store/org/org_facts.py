@@ -1,7 +1,6 @@
-"""Reading facts: the current ones, their log, and all facts as they were at a moment.
+"""Read facts: the current ones, their log, and all facts as they were at a given time.
 
-The counterpart of ``org.py``, which writes. Only ``history`` and ``snapshot_at`` return retracted
-facts.
+``org.py`` writes them. Only ``history`` and ``snapshot_at`` return retracted facts.
 """
 
 from __future__ import annotations
@@ -48,15 +47,15 @@ _CURRENT = """
                JOIN org_operation AS o ON o.operation_key = f.operation_key
          WHERE f.retracted_at_us IS NULL
 """
-# By the time that the author gave.
-_HOLDS = """
+# The valid times that the author claims include :at_us.
+_IS_VALID = """
            AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
                                    AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
 """
 
 
 class OperationRow(NamedTuple):
-    """One row of the log. *until_us* is when the next version came, None for the last."""
+    """One row of the log. *until_us* is the time of the next version, None for the last."""
 
     operation_id: str
     fact_id: str
@@ -76,7 +75,7 @@ class OperationRow(NamedTuple):
 
 
 class SnapshotRow(NamedTuple):
-    """A fact as it was; *content* is the last one published, retracted or not."""
+    """A fact at a given time; *content* is the last one published, even if it was retracted."""
 
     fact_id: str
     content: str
@@ -90,7 +89,7 @@ class SnapshotRow(NamedTuple):
 def get(conn: Reading, fact_id: str) -> FactRow | None:
     """Return a fact, None when there is none or it is retracted (SPEC 15.5.4).
 
-    Raises OrgMemoryQueryError for one that does not match its hash (SPEC 15.5.11).
+    Raises OrgMemoryQueryError for a damaged one (SPEC 15.5.11).
     """
     row = conn.find_row(
         FactRow,
@@ -112,11 +111,11 @@ def list_newest(
 ) -> list[FactRow]:
     """Return facts of *categories*, newest first; a negative *limit* returns all.
 
-    With *at_us* only those whose own times include it.
+    With *at_us*, only facts that are valid at that time according to their author.
     """
     rows = conn.execute(
         f"""
-        {_FACT} {_CURRENT} {_HOLDS}
+        {_FACT} {_CURRENT} {_IS_VALID}
            AND f.category IN (SELECT value FROM json_each(:categories))
          ORDER BY f.created_at_us DESC, f.fact_key DESC
          LIMIT :limit OFFSET :offset
@@ -149,10 +148,10 @@ def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
 def count(
     conn: Reading, category: OrgFactCategory | None = None, *, at_us: int | None = None
 ) -> int:
-    """Return how many facts ``newest`` would list, without retracted ones."""
+    """Return how many facts :func:`list_newest` returns for *category* (None for all)."""
     return conn.get_count(
         f"""
-        SELECT count(*) {_CURRENT} {_HOLDS}
+        SELECT count(*) {_CURRENT} {_IS_VALID}
            AND (:category IS NULL OR f.category = :category)
         """,
         {"category": category, "at_us": at_us},
@@ -182,7 +181,7 @@ def snapshot_at(
 ) -> list[SnapshotRow]:
     """Return every fact as it was at *at_us*, retracted ones included, by fact id (SPEC 15.5.7).
 
-    *after* and *limit* select a page.
+    *after* is the fact id that the previous page ended with; a negative *limit* returns all.
     """
     rows = conn.execute(
         """
@@ -210,7 +209,7 @@ def snapshot_at(
 def build_author(
     is_human: int | None, agent_id: str | None, seniority: str | None, autonomy_level: str | None
 ) -> OrgFactAuthor:
-    """Return the author in a row's columns; raises ValueError for an impossible one."""
+    """Return the author from a row's columns; raises ValueError for invalid ones."""
     return OrgFactAuthor(
         is_human=bool(is_human),
         agent_id=agent_id,

@@ -1,13 +1,12 @@
-"""The owner's signature over a fact, stored with what was signed, so that it can be verified.
+"""Store and verify the owner's signatures of facts, and the owner's public keys.
 
 A proof is the signature followed by the statement that it signs (``org/signature.py``), which
-contains the nonce and the text's hash. A fact whose statement was signed by none of the owner's
-keys, or disagrees with the row, is withheld (intact.py). A signature without its statement proves
-nothing: such are facts signed before statements were stored, and facts whose text was changed
-before it was written (a secret in it).
+contains a nonce and the hash of the text. A fact whose statement was not signed by one of the
+owner's keys, or differs from the row, is withheld (intact.py). A signature without its statement
+cannot be verified: facts that were signed before statements were stored have such ones, and facts
+whose text was changed before it was written (because it contained a secret).
 
-The owner's public keys are here, too, with the id of this store and whether a human wrote a fact
-last.
+Also reads the id of this store, and whether a human wrote the last version of a fact.
 """
 
 from __future__ import annotations
@@ -41,20 +40,20 @@ class SignedColumns(NamedTuple):
 
 
 def trim_proof(proof: bytes | None, row: SignedColumns) -> bytes | None:
-    """Return the part of *proof* to store with *row*: with its statement only if they agree."""
+    """Return *proof*, without its statement if that differs from *row*, for storing with *row*."""
     if proof is None or len(proof) <= SIGNATURE_BYTES or _agrees(proof[SIGNATURE_BYTES:], row):
         return proof
     return proof[:SIGNATURE_BYTES]
 
 
 def owner_keys(conn: Reading) -> tuple[bytes, ...]:
-    """Return every public key that is or was the owner's."""
+    """Return all public keys of the owner, including revoked ones, the newest first."""
     rows = conn.execute("SELECT public_key FROM owner_key ORDER BY owner_key DESC")
     return tuple(key for (key,) in rows)
 
 
 def is_valid(public_keys: Sequence[bytes], proof: apsw.SQLiteValue, row: SignedColumns) -> bool:
-    """Return whether the owner signed *row*; True where there is nothing to verify."""
+    """Return whether one of *public_keys* signed *row*; True for a proof without a statement."""
     if not isinstance(proof, bytes) or len(proof) <= SIGNATURE_BYTES:
         return True
     signature, statement = proof[:SIGNATURE_BYTES], proof[SIGNATURE_BYTES:]
@@ -69,12 +68,12 @@ def _agrees(statement: bytes, row: SignedColumns) -> bool:
     try:
         payload = json.loads(statement[len(HEAD) :])
         tags = sorted(payload.get("tags", ()))
-        is_alike = tags == sorted(json.loads(row.tags)) or row.content is None
+        has_same_tags = tags == sorted(json.loads(row.tags)) or row.content is None
     except (ValueError, TypeError, AttributeError):
         return False
     body = None if row.content is None else hashlib.sha256(row.content.encode()).hexdigest()
     return (
-        is_alike
+        has_same_tags
         and payload.get("kind") == row.kind
         and payload.get("id") in (None, row.fact_id)
         and payload.get("category") in (None, row.category)
@@ -86,7 +85,7 @@ def _agrees(statement: bytes, row: SignedColumns) -> bool:
 
 @functools.lru_cache(maxsize=4_096)
 def is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
-    # Imported here: 14 ms and 11 MB that only an owner who signs should pay for.
+    # Imported here, since it takes 14 ms and 11 MB, which only signed facts need.
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -98,7 +97,7 @@ def is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
 
 
 def current_key(conn: Reading) -> bytes | None:
-    """Return the owner's present public key, None before there is one."""
+    """Return the owner's current public key, None before the first."""
     return conn.get_bytes(
         "SELECT public_key FROM owner_key WHERE revoked_at_us IS NULL ORDER BY owner_key DESC"
     )
@@ -122,7 +121,7 @@ def set_key(conn: Writing, public_key: bytes, now_us: int) -> None:
 
 
 def store_id(conn: Reading) -> bytes | None:
-    """Return the id of this store, None before it was first needed."""
+    """Return the id of this store, None before it was created."""
     return conn.get_meta(_STORE_ID, bytes)
 
 
@@ -132,7 +131,7 @@ def make_store_id(conn: Writing) -> bytes:
 
 
 def is_by_human(conn: Reading, fact_id: str) -> bool:
-    """Return whether a human wrote or retracted the fact as it is now."""
+    """Return whether the last operation on the fact was a human's."""
     return conn.exists(
         """
         SELECT o.is_human

@@ -1,7 +1,7 @@
-"""Proposals: facts asked for without the right to write them; the owner decides.
+"""Store proposals: facts from callers without the right to write them, for the owner to decide.
 
-What one client asks for twice is one proposal, whoever it names as the author: an assistant can
-name as many agents as it likes, and they count once (PROMISES H60).
+Equal proposals of one client are one, whatever author it names: an assistant can name any number of
+agents, but counts once (PROMISES H60).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memd.store.file.connect import Reading, Writing
 
 
 class NewProposal(NamedTuple):
-    """A new proposal. *tags* sorted; *content* None to retract."""
+    """A new proposal, with sorted *tags*; *content* None proposes to retract the fact."""
 
     proposal_id: str
     fact_id: str | None
@@ -37,7 +37,7 @@ class NewProposal(NamedTuple):
 
 
 class ProposalRow(NamedTuple):
-    """A proposal, and how many clients have one with the same content."""
+    """A proposal, and the number of clients with an equal one."""
 
     proposal_id: str
     fact_id: str | None
@@ -64,7 +64,7 @@ _IS_SAME = """
 
 
 def find_same(conn: Reading, new: NewProposal) -> str | None:
-    """Return the id of the client's open proposal with the same content."""
+    """Return the id of the client's open proposal equal to *new*, None for none."""
     return conn.get_text(
         f"""
         SELECT proposal_id
@@ -100,7 +100,10 @@ def get(conn: Reading, proposal_id: str) -> ProposalRow | None:
 
 
 def list_open(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
-    """Return open proposals after *after*, oldest first; InvalidError where that is none."""
+    """Return up to *limit* open proposals, oldest first.
+
+    *after* is the id of the proposal that the previous page ended with; InvalidError if unknown.
+    """
     if after is not None and get(conn, after) is None:
         raise cursor_error()
     return _rows(conn, state=ProposalState.OPEN.value, after=after, limit=limit)
@@ -145,7 +148,7 @@ def decide(
     salt: bytes,
     now_us: int,
 ) -> int:
-    """Close *row* and every open proposal with the same content; returns how many."""
+    """Close *row* and every open proposal equal to it; returns how many."""
     conn.execute(
         f"""
         UPDATE org_proposal

@@ -1,9 +1,9 @@
-"""Statements and the things they are about: the edges of the graph, with both times.
+"""Store statements, the edges of the graph, and the things that they are about.
 
-A row is written once; closing it (``known_to_us``) is the only change. What is believed since a
-moment is the rows opened then and not yet closed. *Claims* are what the texts say, before other
-texts limit them: they are read back from the rows, so that a retracted text can give back what it
-had taken.
+A statement has a valid time and a known time. Its row is written once; closing it (setting
+``known_to_us``) is the only change. A statement is believed while its row is open. A *claim* is a
+statement as the text has it, before later texts limit its valid time. Rows keep the claimed times,
+so that the limits can be computed anew when a text is retracted.
 
 A thing exists as long as a statement is about it: :func:`drop_unused` erases the others, so that no
 forgotten name remains (SPEC D21).
@@ -22,7 +22,7 @@ from memd.store.file.connect import Reading, Writing, keys_array
 
 
 class Claim(NamedTuple):
-    """What an operation's text says about two things, with its author and category."""
+    """A statement as an operation's text has it, with the operation's author and category."""
 
     operation_key: int
     subject_key: int
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
 
 
 class BelievedClaim(NamedTuple):
-    """A claim as it is believed: when it is valid, and which operation ended it."""
+    """A claim, its valid time as it is believed, and the key of the operation that ended it."""
 
     claim: Claim
     valid_from_us: int | None
@@ -50,15 +50,15 @@ class BelievedClaim(NamedTuple):
 
 
 class OpenRow(NamedTuple):
-    """A row that is not closed."""
+    """The key of an open statement, and its claim."""
 
     statement_key: int
-    held: BelievedClaim
+    believed: BelievedClaim
 
 
 @dataclass(frozen=True, slots=True)
 class StatementGroup:
-    """Statements that can contradict each other; None stands for any thing."""
+    """Statements that can contradict each other; a key of None stands for any thing."""
 
     relation: str
     subject_key: int | None
@@ -82,7 +82,7 @@ def ensure_thing(conn: Writing, name: str) -> int:
 
 
 def things_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
-    """Return the things that the statements of memories are about, before these are deleted."""
+    """Return the things of memories' statements, for :func:`drop_unused` after their deletion."""
     if not memory_keys:
         return []
     rows = conn.execute(
@@ -97,7 +97,7 @@ def things_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
 
 
 def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
-    """Erase those of *keys*, things, that no statement is about any more."""
+    """Erase those things of *keys* that no statement is about any more."""
     conn.execute(
         """
         DELETE FROM entity
@@ -116,9 +116,9 @@ def replace_statements(
     statements: Sequence[ExtractedStatement],
     now_us: int,
 ) -> list[int]:
-    """Replace the statements of a memory, known since *now_us*; returns their keys.
+    """Replace the statements of a memory by *statements*, known since *now_us*; returns their keys.
 
-    Nothing in it ends another text's statements.
+    Statements of memories do not end those of other texts.
     """
     old_things = things_of(conn, [memory_key])
     conn.execute("DELETE FROM statement WHERE memory_key = :key", {"key": memory_key})
@@ -149,13 +149,13 @@ def replace_statements(
 
 
 def _id(*parts: object) -> str:
-    """Return an id that is the same whenever the same is extracted from the same text."""
+    """Return an id computed from *parts*, so that extracting again gives the same ids."""
     digest = hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=5))
 
 
 def list_claims(conn: Reading, group: StatementGroup, until_key: int) -> list[Claim]:
-    """Return the claims of texts that were current after operation *until_key*, oldest first."""
+    """Return the claims of facts that were current after operation *until_key*, oldest first."""
     return conn.list_rows(
         Claim,
         _CLAIMS_BY_OBJECT if group.subject_key is None else _CLAIMS_BY_SUBJECT,
@@ -202,7 +202,7 @@ def claims_of(conn: Reading, operation_key: int) -> list[Claim]:
 
 
 def list_open(conn: Reading, group: StatementGroup) -> list[OpenRow]:
-    """Return the believed rows of *group*, of operations only."""
+    """Return the open statements of *group* that come from operations."""
     rows = conn.execute(
         _OPEN_BY_OBJECT if group.subject_key is None else _OPEN_BY_SUBJECT,
         {
@@ -233,7 +233,7 @@ _OPEN_BY_OBJECT = f"{_OPEN} AND s.object_key = :object_key"
 
 
 def close(conn: Writing, keys: Iterable[int], now_us: int) -> None:
-    """Close rows: they are no longer believed since *now_us*. Closed ones stay as they are."""
+    """Close open statements: they are not believed from *now_us* on."""
     conn.executemany(
         """
         UPDATE statement
@@ -244,12 +244,12 @@ def close(conn: Writing, keys: Iterable[int], now_us: int) -> None:
     )
 
 
-def believe(conn: Writing, held: Iterable[BelievedClaim], operation_id: str, now_us: int) -> None:
-    """Open a row for each of *held*, believed since *now_us* because of *operation_id*."""
-    for ordinal, (claim, start, stop, ended_by) in enumerate(held):
+def believe(conn: Writing, claims: Iterable[BelievedClaim], operation_id: str, now_us: int) -> None:
+    """Insert an open statement for each of *claims*, known since *now_us* by *operation_id*."""
+    for ordinal, (claim, start, stop, ended_by) in enumerate(claims):
         columns = claim._asdict()
-        for of_operation in ("category", "is_human", "seniority", "at_us"):
-            del columns[of_operation]
+        for operation_column in ("category", "is_human", "seniority", "at_us"):
+            del columns[operation_column]
         conn.insert(
             "statement",
             {
