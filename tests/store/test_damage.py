@@ -19,9 +19,9 @@ from memd.learn.learn import Learn
 from memd.store.access import clients as keyed
 from memd.store.check import upkeep
 from memd.store.file import page_sums
-from memd.store.file.connect import PAGE_BYTES, Reading
+from memd.store.file.connect import PAGE_BYTES, Reading, Writing
 from memd.store.learn import learnings, playbook
-from memd.store.memory import preferences
+from memd.store.memory import preferences, removal
 
 TEXTS = (
     "Ann keeps seven hives of bees behind the house.",
@@ -186,3 +186,19 @@ async def test_a_file_whose_schema_was_hit_is_repaired_when_it_is_opened(
         assert any("repaired" in why for why in (await house.upkeep.stats())["degraded"])
     (kept,) = tmp_path.glob("*-damaged.backup.db")
     assert kept.read_bytes() != whole
+
+
+async def test_superseding_archives_a_damaged_memory_of_a_nap(tmp_path: Path) -> None:
+    path = tmp_path / "memd.db"
+    await a_file(path)
+    async with a_house(path) as house:
+
+        def work(conn: Writing) -> str | None:
+            source, derived, _ = conn.list_ints("SELECT memory_key FROM memory ORDER BY memory_key")
+            conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, derived))
+            conn.execute("UPDATE memory SET confidence = 0.1 WHERE memory_key = ?", (derived,))
+            ids = iter("ab")
+            removal.supersede(conn, [source], house.trash.clock.now_us(), new_id=lambda: next(ids))
+            return conn.get_text("SELECT state FROM memory WHERE memory_key = ?", (derived,))
+
+        assert await house.db.write(ADA, work) == "archived"

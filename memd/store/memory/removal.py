@@ -294,10 +294,17 @@ def supersede(
     if not keys:
         return
     derived_keys = restore_sources(conn, keys, now_us)
-    rows = memories.by_keys(conn, derived_keys)
-    nap_keys = [key for key, row in rows.items() if not row.is_summary]
+    # Damaged rows are included: those of naps must be archived, not erased like summaries.
+    nap_keys = conn.list_ints(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND NOT is_summary
+        """,
+        {"keys": keys_array(derived_keys)},
+    )
     erase(conn, [key for key in derived_keys if key not in nap_keys], now_us)
-    visible_nap_keys = [key for key in nap_keys if rows[key].state in VISIBLE]
+    visible_nap_keys = memories.filter_states(conn, nap_keys, VISIBLE)
     archive(conn, [*keys, *visible_nap_keys], ArchiveReason.SUPERSEDED, now_us, new_id=new_id)
 
 
