@@ -1,5 +1,5 @@
-"""Errors, clock, ids, limits, log, settings loader; nothing about memories.
+"""Errors, clock, ids, limits, log and settings loader; independent of memories.
 
-Everything here is cheap to import; the modules that a client needs (errors, limits) import
-the standard library only.
+Every module is cheap to import. The ones that a client needs, such as errors and limits,
+import the standard library only.
 """

@@ -1,7 +1,7 @@
-"""A client's key: 32 random bytes as text, in a file that only its owner can read.
+"""Client keys: 32 random bytes as text, in a file that only its owner can read.
 
-The daemon creates the file and stores a hash. Whoever presents the key is the client it was
-created for; so a file that others could read or replace is refused.
+The daemon creates the file and stores a hash of the key. Any program that presents the key
+acts as that client, so a file that other users could read or replace is refused.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from memd.base.errors import InvalidError, NotFoundError, UnsafePathError
 from memd.base.limits import KEY_FILE_BYTES_MAX
 
 KEY_FILE = "MEMD_CLIENT_KEY_FILE"
-"""The environment variable that names the file whose key a client presents."""
+"""The environment variable with the path of a client's key file."""
 
 OPERATOR_KEY_FILE = "operator.key"
-"""The name of the file with the key of the owner's own commands, which the daemon makes."""
+"""The file with the key of the owner's own commands; the daemon creates it."""
 
-_SUFFIX = ".key"  # of the files that the daemon makes
-_KEY = re.compile(r"memd-key-[0-9a-f]{64}")
+_SUFFIX = ".key"  # of the key files that the daemon creates
+_KEY = re.compile(r"memd-key-[0-9a-f]{64}")  # 32 bytes in hex
 
 
 def generate(chance: Callable[[int], bytes]) -> str:
@@ -40,9 +40,11 @@ def is_key(text: str) -> bool:
 
 
 def load(key: str | os.PathLike[str] | None) -> str:
-    """Return the text of *key*, or of the key file that *key* or KEY_FILE names.
+    """Return the key to present.
 
-    Raises InvalidError for a text that is rather a path, and what :func:`read` raises.
+    A string is the key itself, a path object names a key file. Without *key* the file is the
+    one that the environment variable KEY_FILE names. Raises InvalidError for a string that
+    looks like a path, and for a file the errors of :func:`read`.
     """
     if isinstance(key, str):
         text = key.strip()
@@ -50,7 +52,7 @@ def load(key: str | os.PathLike[str] | None) -> str:
             raise InvalidError(
                 "the key looks like the path of a key file",
                 field="key",
-                hint="give a path as one: key=pathlib.Path(...)",
+                hint="pass a path as a path object: key=pathlib.Path(...)",
             )
         return text
     return read(Path(key if key is not None else os.environ[KEY_FILE]))
@@ -59,8 +61,8 @@ def load(key: str | os.PathLike[str] | None) -> str:
 def read(path: Path) -> str:
     """Return the key in the file at *path*.
 
-    Raises NotFoundError, UnsafePathError if others may read it or have written it,
-    InvalidError if it holds no key.
+    Raises NotFoundError if there is no such file, UnsafePathError if it is not private to this
+    user, InvalidError if it does not contain a key.
     """
     try:
         text = private_text(path).strip()
@@ -80,8 +82,12 @@ def read(path: Path) -> str:
 
 
 def private_text(path: Path) -> str:
-    """Return at most KEY_FILE_BYTES_MAX of a file. Raises UnsafePathError if it is not private."""
-    try:
+    """Return the first KEY_FILE_BYTES_MAX bytes of the file at *path* as text.
+
+    Raises NotFoundError if there is no such file, UnsafePathError if it is a symbolic link, is
+    not a regular file of this user, or can be read by other users.
+    """
+    try:  # O_NONBLOCK: opening a named pipe must not wait for its writer
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         raise NotFoundError(f"{path} does not exist") from None

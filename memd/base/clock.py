@@ -1,14 +1,11 @@
-"""The clock, which is passed to everything that depends on the time.
+"""Clocks, conversions of times, and a time that ignores sudden changes of the system clock.
 
-So a test can fix the time, and a night can be replayed. Only this module reads the machine's
-clocks. Times are integer microseconds since 1970 in the store (SPEC D19) and aware UTC
-datetimes on the wire.
+Code that depends on the time gets a ``Clock`` as an argument, so that a test can fix the time
+and a night can be replayed. Only this module reads the system's clocks. Times are integer
+microseconds since 1970 in the store (SPEC D19) and aware UTC datetimes on the wire.
 
-Memories are erased by the trusted time, in which a leap of the clock counts only after it has held.
-A clock that leaps by days, or that is wrong when the machine starts, would otherwise empty
-the trash within a minute. A leap is a change of the wall clock beyond the monotonic one; it
-is trusted once it has held for ``HOLD_US``. Until then the time continues from where it was,
-never beyond the wall clock.
+Memories are erased by the time of :class:`TrustedTime`. A clock that jumps by days, or that is
+wrong when the computer starts, would otherwise empty the trash within a minute.
 """
 
 from __future__ import annotations
@@ -35,11 +32,11 @@ class Clock(Protocol):
 
 
 _MONOTONIC = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""A clock that also counts while the machine sleeps: BOOTTIME on Linux, MONOTONIC on macOS."""
+"""A clock that also counts while the computer sleeps: BOOTTIME on Linux, MONOTONIC on macOS."""
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The clocks of the operating system."""
 
     def now_us(self) -> int:
         return time.time_ns() // 1_000
@@ -55,7 +52,7 @@ def to_us(moment: datetime | None) -> int | None: ...
 
 
 def to_us(moment: datetime | None) -> int | None:
-    """Return *moment*, which must be aware, as microseconds since 1970, exactly; None for None.
+    """Return the aware datetime *moment* as microseconds since 1970, exactly; None for None.
 
     >>> to_us(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
     1000000
@@ -72,8 +69,8 @@ def from_us(moment_us: int | None) -> datetime | None: ...
 def from_us(moment_us: int | None) -> datetime | None:
     """Return the aware UTC datetime of *moment_us*; the inverse of :func:`to_us`.
 
-    A number beyond the years 1 to 9999, as a file may hold, becomes their first or last
-    moment, so that no list fails because of one row.
+    A number outside the years 1 to 9999, which a damaged file may contain, becomes the first
+    or last moment of these years, so that one bad row does not make a whole list fail.
 
     >>> from_us(10**18).year, from_us(-(10**18)).year
     (9999, 1)
@@ -87,10 +84,10 @@ def from_us(moment_us: int | None) -> datetime | None:
 
 
 def localize(moment: datetime, zone: tzinfo | None = None) -> datetime:
-    """Return *moment* in *zone*, by default the machine's.
+    """Return *moment* in *zone*, by default the computer's time zone.
 
-    Within a day of the calendar's ends, where that zone may be in a year that there is not,
-    *moment* as it is.
+    Return *moment* unchanged if its year in *zone* would be 0 or 10000, which datetime cannot
+    represent.
 
     >>> from datetime import timezone
     >>> localize(_LAST, timezone(timedelta(hours=1))).isoformat()
@@ -103,28 +100,37 @@ def localize(moment: datetime, zone: tzinfo | None = None) -> datetime:
 
 
 HOLD_US = 3_600_000_000
-TOLERANCE_US = 60_000_000  # smaller corrections of the clock are accepted at once
+"""How long a jump of the wall clock must last before it is trusted: one hour."""
+
+TOLERANCE_US = 60_000_000
+"""Corrections of the wall clock up to one minute are trusted at once."""
 
 
 class TrustedTime:
-    """A clock's time without leaps, starting at *known_us*, the last recorded time."""
+    """The wall clock without jumps, starting at *known_us*, the last recorded time.
+
+    A jump is a change of the wall clock relative to the monotonic clock by more than
+    ``TOLERANCE_US``. Until it has lasted ``HOLD_US``, the trusted time continues by the
+    monotonic clock, but never ahead of the wall clock.
+    """
 
     def __init__(self, clock: Clock, known_us: int | None = None) -> None:
+        # Offsets are wall time minus monotonic time: they are constant unless the clock jumps.
         self._clock = clock
         now_us, elapsed_us = clock.now_us(), clock.monotonic_us()
-        self._candidate_us = now_us - elapsed_us
-        self._since_us = elapsed_us
-        self._trusted_us = self._candidate_us if known_us is None else known_us - elapsed_us
+        self._offset_us = now_us - elapsed_us
+        self._offset_since_us = elapsed_us
+        self._trusted_offset_us = self._offset_us if known_us is None else known_us - elapsed_us
 
     def now_us(self) -> int:
         """Return the trusted time in microseconds since 1970."""
         now_us, elapsed_us = self._clock.now_us(), self._clock.monotonic_us()
         offset_us = now_us - elapsed_us
-        if abs(offset_us - self._candidate_us) > TOLERANCE_US:
-            self._candidate_us, self._since_us = offset_us, elapsed_us
+        if abs(offset_us - self._offset_us) > TOLERANCE_US:
+            self._offset_us, self._offset_since_us = offset_us, elapsed_us
         elif (
-            elapsed_us - self._since_us >= HOLD_US
-            or abs(offset_us - self._trusted_us) <= TOLERANCE_US
+            elapsed_us - self._offset_since_us >= HOLD_US
+            or abs(offset_us - self._trusted_offset_us) <= TOLERANCE_US
         ):
-            self._trusted_us = offset_us
-        return min(now_us, elapsed_us + self._trusted_us)
+            self._trusted_offset_us = offset_us
+        return min(now_us, elapsed_us + self._trusted_offset_us)

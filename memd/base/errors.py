@@ -1,14 +1,15 @@
-"""The errors that memd raises on purpose.
+"""The errors that memd raises deliberately.
 
-The base class says who must act: for a ``CallerError`` the caller (change the request), for
-an ``UnavailableError`` nobody (send the same request again later), for a ``StorageError`` the
-owner (free the disk, restore a backup). A family base (``MemdMemoryError``) lets one except
-clause catch the documented family. Each class has one ``kind``; a client raises the class of
-the kind it receives. Anything but a ``MemdError`` is a bug and leaves the daemon as
-``internal`` with an incident id.
+The base class says who must act. ``CallerError``: the caller must change the request.
+``UnavailableError``: the same request may be sent again later. ``StorageError``: the owner
+must act, for example free some disk space. A family base such as ``MemdMemoryError`` lets one
+except clause catch a documented family.
 
-Messages are for the owner of the desktop: lower case, naming the thing, saying what to do,
-never with a memory's text.
+Each class has one ``kind``; a client raises the class of the kind it receives. Any other
+exception is a bug: it reaches the client as ``internal`` with an incident id.
+
+Messages are written for the owner of the computer: in lower case, naming the thing, saying
+what to do, and never containing the text of a memory.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from typing import ClassVar, Final
 
 
 class MemdError(Exception):
-    """The base of all errors raised on purpose.
+    """Base of all deliberate errors.
 
-    *field* names the wrong parameter, *hint* says what to do next. A class with a *kind* of its own
-    declares it in its head.
+    *field* names the wrong parameter, *hint* says what to do next. A subclass sets its *kind*
+    as a class argument: ``class BusyError(UnavailableError, kind="busy")``.
     """
 
     kind: ClassVar[str] = "error"
@@ -81,7 +82,7 @@ class InvalidError(CallerError, kind="invalid"):
 
 
 def cursor_error() -> InvalidError:
-    """Return the error for an ``after`` that is no place in a list."""
+    """Return the error for an invalid ``after``, the cursor of a paged list."""
     return InvalidError(
         "after: is not a place in this list",
         field="after",
@@ -102,7 +103,7 @@ class ConflictError(CallerError, kind="conflict"):
 
 
 class InvalidStateError(CallerError, kind="invalid_state"):
-    """The request does not fit the present state."""
+    """The request is not possible in the current state."""
 
 
 class QuotaError(CallerError, kind="quota"):
@@ -342,11 +343,11 @@ class MalformedRowError(QueryError, kind="malformed_row"):
 
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""The system's numbers for a disk, a quota or a file that is full."""
+"""Values of errno for a full disk, an exhausted quota, and a file that may not grow."""
 
 
 def unusable(error: OSError) -> StorageError:
-    """Return the error for a file or folder that the system refuses.
+    """Return the StorageError for a file or folder that cannot be used.
 
     >>> unusable(PermissionError(13, "Permission denied", "/etc/memd")).message
     '/etc/memd: permission denied'
@@ -361,12 +362,12 @@ def unusable(error: OSError) -> StorageError:
 
 
 def kinds() -> dict[str, type[MemdError]]:
-    """Return every kind with its class, so that a client can raise what the daemon raised."""
+    """Return the error class of each kind, so that a client can raise what the daemon raised."""
     classes: dict[str, type[MemdError]] = {}
-    waiting: list[type[MemdError]] = [MemdError]
-    while waiting:
-        for cls in waiting.pop().__subclasses__():
-            waiting.append(cls)
+    pending: list[type[MemdError]] = [MemdError]
+    while pending:
+        for cls in pending.pop().__subclasses__():
+            pending.append(cls)
             if "kind" in cls.__dict__:
                 classes[cls.kind] = cls
     return classes

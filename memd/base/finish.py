@@ -1,8 +1,8 @@
-"""Work that a cancellation does not cut short.
+"""Running a coroutine to its end even if its caller is cancelled.
 
-A daemon may be cancelled while it stops because somebody asked it to. A connection that was still
-closing then would report to a loop that is gone, and its thread would keep the process. And what
-memory holds must follow a write that a cancellation no longer stops.
+Two uses need this. A daemon that is cancelled while it stops must still close its database
+connections: otherwise their threads keep the process alive. And after a write that can no
+longer be cancelled, the caches in memory must be updated too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ T = TypeVar("T")
 
 
 async def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of *work*; a cancellation of the caller meanwhile is raised at its end."""
+    """Return the result of *work*.
+
+    If the caller is cancelled meanwhile, *work* runs to its end, then CancelledError is raised.
+    """
     task = asyncio.ensure_future(work())
     cancellation: asyncio.CancelledError | None = None
     while not task.done():

@@ -1,7 +1,7 @@
-"""Public ids: UUIDv7 text, so that ids sort by their creation time.
+"""Public ids: UUIDv7 text, which sorts by creation time.
 
-The source of randomness is passed in; a test passes a seeded one and gets the same ids every
-time.
+The source of randomness is an argument, so that a test with a seeded one gets the same ids
+every time.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable
 from memd.base.clock import Clock
 
 Chance = Callable[[int], bytes]
-"""Returns the given number of random bytes."""
+"""A source of randomness: returns the given number of random bytes."""
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# The bits of a UUIDv7: 48 of milliseconds, 4 of version, 12 random, 2 of variant, 62 random.
 _VERSION = 7 << 76
 _VARIANT = 0b10 << 62
 _RAND_A = 0xFFF << 64
@@ -24,12 +25,12 @@ _RAND_B = (1 << 62) - 1
 
 
 def is_id(text: str) -> bool:
-    """Return whether *text* is a UUID as memd writes them."""
+    """Return whether *text* is a UUID in lower-case hex with dashes, as memd writes them."""
     return _ID.fullmatch(text) is not None
 
 
 class Ids:
-    """Generates time-ordered ids, strictly increasing within one process, and salts."""
+    """Generator of ids, strictly increasing within one process, and of salts."""
 
     def __init__(self, clock: Clock, chance: Chance = secrets.token_bytes) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Lazy creation of an object at its first use, so that a start does not wait for it."""
+"""Creation of an object at its first use, so that the start does not wait for it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 def lazy(make: Callable[[], T]) -> T:
-    """Return a proxy of the object that *make* returns; *make* is called once, at first use.
+    """Return a proxy for the object that *make* returns; *make* is called once, at first use.
 
-    Not thread-safe: all users run in the loop's thread.
+    Not thread-safe: use it in the event loop's thread only.
 
     >>> lazy(lambda: "made".upper()).lower()
     'made'

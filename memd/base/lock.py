@@ -1,8 +1,9 @@
-"""Locks that allow one process per store, released when the process ends in any way.
+"""Locks that allow one process per store; the system releases them when the process ends.
 
-A ``flock`` on a file beside the store names the holder. The store itself is locked too, at a
-byte that SQLite never uses: so it is found in use through a hard or symbolic link, and after
-somebody has deleted the lock file (docs/decisions/0123).
+There are two. The lock file next to the store is held with ``flock`` and contains the pid of
+the holder. One byte of the store itself, which SQLite never locks, is locked as well. This
+second lock still works if the store is opened through another link or the lock file was
+deleted (docs/decisions/0123).
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ from pathlib import Path
 from memd.base.errors import AlreadyRunningError, UnsafePathError
 
 _PID_BYTES = 32
-_STORE_BYTE = 1 << 60  # SQLite locks at 1 GiB, and in the file of the log's index
+_STORE_BYTE = 1 << 60  # far from SQLite's own locks: at 1 GiB, and in the -shm file
 _IN_USE = frozenset({errno.EAGAIN, errno.EACCES})
 _CANNOT_WRITE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 
 def lock_store(lock_file: Path, database: Path, *, create: bool = True) -> ExitStack:
-    """Lock the file *lock_file* and the store itself, which *create* creates if missing.
+    """Lock *lock_file* and the store *database*; with *create* a missing store is created.
 
-    Both are held until the result is closed. Close it after every connection to the store:
-    closing a file drops the locks that SQLite has on it in this process.
+    Both locks are held until the result is closed. Close it after all connections to the
+    store: POSIX drops a process's locks on a file when it closes any descriptor of that file,
+    SQLite's own locks included.
 
-    Raises AlreadyRunningError when another process holds either. On a read-only disk nobody
-    can write, so a lock file that cannot be created is skipped.
+    Raises AlreadyRunningError if another process holds either lock. A lock file that cannot
+    be created is skipped: nobody can write on a read-only disk.
     """
     with ExitStack() as locks:
         try:
@@ -46,6 +48,7 @@ def lock_store(lock_file: Path, database: Path, *, create: bool = True) -> ExitS
 
 
 def _open_database(database: Path, create: int) -> int | None:
+    """Open *database* for writing, else for reading; return None if neither is possible."""
     for flags in (os.O_RDWR | create, os.O_RDONLY):
         try:
             return os.open(database, flags | os.O_CLOEXEC, 0o600)
@@ -56,34 +59,40 @@ def _open_database(database: Path, create: int) -> int | None:
 
 
 def _lock_byte(handle: int, database: Path) -> None:
-    """Lock one byte, for this open file if the system supports that, else for the process."""
+    """Lock the byte ``_STORE_BYTE`` of *handle*. Raises AlreadyRunningError if it is locked.
+
+    The lock belongs to the open file description where the system has such locks (64-bit
+    Linux), elsewhere to the process.
+    """
     is_writable = fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
-    kind = fcntl.F_WRLCK if is_writable else fcntl.F_RDLCK
-    request = struct.pack(_FLOCK, kind, os.SEEK_SET, _STORE_BYTE, 1, 0) if _FLOCK else b""
     try:
-        if request:
+        if _FLOCK:
+            kind = fcntl.F_WRLCK if is_writable else fcntl.F_RDLCK
+            request = struct.pack(_FLOCK, kind, os.SEEK_SET, _STORE_BYTE, 1, 0)
             fcntl.fcntl(handle, fcntl.F_OFD_SETLK, request)
         else:
-            how = fcntl.LOCK_EX if is_writable else fcntl.LOCK_SH
-            fcntl.lockf(handle, how | fcntl.LOCK_NB, 1, _STORE_BYTE)
+            operation = fcntl.LOCK_EX if is_writable else fcntl.LOCK_SH
+            fcntl.lockf(handle, operation | fcntl.LOCK_NB, 1, _STORE_BYTE)
     except OSError as error:
         if error.errno not in _IN_USE:
-            return  # a file system without locks: the lock file alone must do
+            return  # a file system without locks: only the lock file protects the store
         raise AlreadyRunningError(
             f"another memd has {database} open, by this name or another",
             hint="stop it, or let this one keep its memories elsewhere: --profile, MEMD_HOME",
         ) from None
 
 
-# struct flock of 64-bit Linux: type, whence, start, length, pid. Elsewhere: lockf.
+# The format of struct flock on 64-bit Linux: type, whence, start, length, pid, padding.
+# Empty elsewhere, where lockf is used.
 _FLOCK = "hhqqi4x" if sys.platform == "linux" and sys.maxsize > 1 << 32 else ""
 
 
 def lock(path: Path) -> int:
-    """Take the lock at *path*, write our pid into it, and return its descriptor.
+    """Lock the file at *path*, write our pid into it, and return its descriptor.
 
-    Raises AlreadyRunningError, naming the holder's pid, when another process has it. The
-    lock is released when the process ends in any way.
+    The lock is released when the descriptor is closed or the process ends. Raises
+    AlreadyRunningError, with the holder's pid, if another process has the lock, and
+    UnsafePathError if *path* is a symbolic link.
     """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

@@ -1,8 +1,8 @@
 """The log: one line per event with its fields, on stderr or in a rotated file.
 
-An event is a constant and everything variable is a field, so that no message can contain a
-memory's text. Under journald each line starts with its syslog priority, ``<4>``. structlog
-is imported when the first line is written, not with this module.
+An event is a constant text, and everything variable is a field, so that no message contains
+the text of a memory. For journald each line starts with its syslog priority, such as ``<4>``.
+structlog is imported when the first line is written, not with this module.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3}
 
 
 class _State:
-    """The configuration of the process."""
+    """The log's configuration, one per process."""
 
     level = _LEVELS["info"]
     journal = False
@@ -34,14 +34,14 @@ class _State:
 
 
 class LogFile(NamedTuple):
-    """A log file, rotated at *bytes_max*, with so many *backups*."""
+    """A log file: its size in bytes at which it is rotated, and how many old files are kept."""
 
     path: Path
     bytes_max: int
     backups: int
 
     def check(self) -> None:
-        """Raise MemoryConfigError if the file cannot be written now; none is created."""
+        """Raise MemoryConfigError if the file cannot be written; leave no new file behind."""
         if not self.path.is_absolute():
             raise self.refusal("must be absolute")
         try:
@@ -63,7 +63,7 @@ class LogFile(NamedTuple):
         return MemoryConfigError(
             f"daemon.log_file = {os.fspath(self.path)!r} cannot be used: {why}",
             field="daemon.log_file",
-            hint="name a file in a folder of yours, or leave the key away",
+            hint="name a file in a folder of yours, or remove the setting",
         )
 
 
@@ -74,9 +74,10 @@ def configure(
     file: LogFile | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Configure level and destination. Raises KeyError for an unknown level.
+    """Set the level and the destination: *file*, else *stream*, else stderr.
 
-    Raises OSError if *file* cannot be opened; the configuration stays unchanged then.
+    Raises KeyError for an unknown level, and OSError if *file* cannot be opened, which leaves
+    the configuration unchanged.
     """
     handler = None if file is None else _open_handler(file)
     if _State.file is not None:
@@ -89,8 +90,8 @@ def configure(
 
 
 def _open_handler(file: LogFile) -> RotatingFileHandler:
-    """Open *file*, readable by its owner alone. Raises OSError if it cannot be written."""
-    from logging.handlers import RotatingFileHandler  # imported only if a setting asks for it
+    """Open *file*, private to its owner. Raises OSError if it cannot be written."""
+    from logging.handlers import RotatingFileHandler  # only with the setting daemon.log_file
 
     os.close(os.open(file.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
     handler = RotatingFileHandler(
@@ -101,11 +102,11 @@ def _open_handler(file: LogFile) -> RotatingFileHandler:
 
 
 def _drop_record(_record: object) -> None:
-    """Drop a line that cannot be written, for example on a full disk: nothing fails for a log."""
+    """Drop a line that cannot be written, for example on a full disk: logging never fails."""
 
 
 class _FileLogger:
-    """Writes structlog's lines through the rotating handler."""
+    """A logger for structlog that writes through the rotating handler."""
 
     def __init__(self, handler: RotatingFileHandler) -> None:
         self._handler = handler
@@ -119,7 +120,10 @@ class _FileLogger:
 
 
 def under_journald(environ: Mapping[str, str], stream: TextIO) -> bool:
-    """Return whether *stream* is the journal, by JOURNAL_STREAM (device:inode)."""
+    """Return whether *stream* goes to the journal.
+
+    systemd sets JOURNAL_STREAM to the device and inode of the stream, as ``8:1234``.
+    """
     device, _, inode = environ.get("JOURNAL_STREAM", "").partition(":")
     try:
         status = os.fstat(stream.fileno())
@@ -129,9 +133,9 @@ def under_journald(environ: Mapping[str, str], stream: TextIO) -> bool:
 
 
 def trace_of(error: BaseException) -> str:
-    """Return the classes and calls of *error* and its causes, causes first.
+    """Return the stack and class of *error* and of its causes, causes first.
 
-    Messages are left out: a bug's message may quote a value, which may be a memory's text.
+    Messages are left out: they may quote a value, and so the text of a memory.
     """
     import traceback
 
@@ -157,24 +161,24 @@ def _write(level: str, event: str, /, **fields: Any) -> None:
 
 debug, info, warning = (partial(_write, level) for level in ("debug", "info", "warning"))
 error = partial(_write, "error")
-"""Write an error; for a bug pass ``trace=trace_of(exception)``."""
+"""Log an error; for a bug pass ``trace=trace_of(exception)``."""
 
 
 def _structlog() -> Any:
     """Import structlog without rich, which it would load for coloured traces.
 
-    The log has no colours; without rich the daemon starts 20 ms sooner and is 3 MB smaller.
+    The log has no colours. Without rich the daemon starts 20 ms sooner and needs 3 MB less.
     """
-    visited = sys.modules.get("rich")
     modules: dict[str, Any] = sys.modules
+    rich = modules.get("rich")
     modules["rich"] = None  # makes its import fail, as if it were not installed
     try:
         import structlog
     finally:
-        if visited is None:
+        if rich is None:
             del modules["rich"]
         else:
-            modules["rich"] = visited
+            modules["rich"] = rich
     return structlog
 
 

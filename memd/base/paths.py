@@ -1,10 +1,10 @@
-"""The paths of one profile.
+"""The paths of a profile's files and folders. Nothing is created here.
 
-One profile is one tenant: one file, one lock, one socket, one daemon (SPEC D18).
-``MEMD_HOME`` moves everything into one folder (tests, demonstrations), ``MEMD_PROFILE`` names
-the profile, ``MEMD_MODEL_DIR`` the folder of the embedding model, which all profiles share.
-The setting ``memory.storage.data_dir`` moves the memories, but not the socket and the keys,
-which a command needs before it has read the settings. Nothing is created here.
+A profile has one database, one lock, one socket and one daemon (SPEC D18). Three environment
+variables change the paths: ``MEMD_PROFILE`` names the profile, ``MEMD_HOME`` puts everything
+into one folder (tests, demonstrations), and ``MEMD_MODEL_DIR`` is the folder of the embedding
+model, which all profiles share. The setting ``memory.storage.data_dir`` moves the memories,
+but not the socket and the keys: a command needs those before it has read the settings.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ RERANKER_NAME = "ms-marco-MiniLM-L-12-v2"
 DATA_DIR = ("memory", "storage", "data_dir")
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 COPY_NAME = r"(?:\d[\dT]*(?:-replaced|-damaged)?|v\d+)"
-"""What distinguishes a copy that memd made beside a database: when, or of which version.
+r"""Matches what distinguishes a copy that memd made of a database: its time or schema version.
 
-Not any text: ``memd-work-20260101T120000.backup.db`` is a copy of the profile ``work``.
+Examples: ``20260101T120000``, ``20260101T120000-damaged``, ``v12``. Arbitrary text does not
+match: in ``memd-work-20260101T120000.backup.db`` it would hide the profile ``work``.
 """
 
 
@@ -53,17 +54,17 @@ class Paths:
 
     @property
     def reranker_dir(self) -> Path:
-        """The folder of the optional re-ranker, beside that of the embedding model."""
+        """The folder of the optional re-ranker, next to the embedding model's."""
         return self.model_dir.with_name(RERANKER_NAME)
 
     @property
     def operator_key(self) -> Path:
-        """The key that the owner's own commands present; created by the daemon."""
+        """The file with the key of the owner's own commands; the daemon creates it."""
         return self.keys_dir / "operator.key"
 
     @property
     def owner_key(self) -> Path:
-        """The owner's private key, with which a human signs."""
+        """The file with the owner's private key, which signs what a human writes."""
         return self.keys_dir / "owner.key"
 
     @property
@@ -159,7 +160,7 @@ def unit_name(profile: str) -> str:
 def require_folder_of(file: Path) -> None:
     """Raise InvalidStateError if the folder of *file* does not exist; it is not created.
 
-    A copy for a disk that is not mounted would else be on the disk that it is a copy of.
+    Creating it could put a backup for an unmounted disk onto the disk of the original.
     """
     if not file.parent.is_dir():
         raise InvalidStateError(
@@ -170,8 +171,8 @@ def require_folder_of(file: Path) -> None:
 def expand_data_dir(data_dir: str) -> Path:
     """Return the folder of ``memory.storage.data_dir``, with ``~`` expanded.
 
-    Raises MemoryConfigError for a relative one, because a daemon's current directory is
-    arbitrary.
+    Raises MemoryConfigError for a relative path, because the daemon's current directory is
+    arbitrary, and for the home of an unknown user.
     """
     key = ".".join(DATA_DIR)
     try:
@@ -193,12 +194,12 @@ def _folders_below(home: Path) -> tuple[Path, Path, Path, Path]:
 
 
 def _system_folders() -> tuple[Path, Path, Path, Path]:
-    import platformdirs  # 20 ms, which a client with MEMD_HOME or a socket saves
+    import platformdirs  # takes 20 ms, which a client with MEMD_HOME or a socket saves
 
     dirs = platformdirs.PlatformDirs(appname="memd", appauthor=False)
     with warnings.catch_warnings():
-        # Without XDG_RUNTIME_DIR platformdirs warns and falls back to /tmp;
-        # serve checks owner and mode of whatever directory it gets.
+        # Without XDG_RUNTIME_DIR platformdirs warns and falls back to /tmp.
+        # The daemon checks the owner and mode of the directory in any case.
         warnings.simplefilter("ignore")
         runtime = dirs.user_runtime_path
     return dirs.user_config_path, dirs.user_data_path, dirs.user_state_path, runtime
@@ -208,21 +209,22 @@ def _shorten(runtime: Path, name: str) -> Path:
     """Return *runtime*, or a short directory if a socket path in it would be too long."""
     if len(os.fsencode(runtime / name)) <= SOCKET_PATH_BYTES_MAX:
         return runtime
-    # One per runtime folder, so that two homes with long names share no socket.
+    # The checksum keeps the sockets of two long runtime folders apart.
     crc = zlib.crc32(os.path.normpath(os.fsencode(runtime)))
     return Path(f"/tmp/memd-{os.getuid()}-{crc:08x}")  # noqa: S108  # 0700 and owner are checked
 
 
-def list_profiles(anyone: Paths) -> list[str]:
-    """Return the names of the profiles that have a database or settings, sorted.
+def list_profiles(paths: Paths) -> list[str]:
+    """Return the names of the profiles that have a database or a settings file, sorted.
 
-    There is no other list of them. *anyone*: the paths of any profile; all share the folders.
+    There is no other list of profiles. *paths* may be those of any profile, because all
+    profiles share the folders.
     """
     profile = f"({_PROFILE.pattern})"
     result: set[str] = set()
     for folder, pattern in (
-        (anyone.data_dir, rf"memd(?:-{profile})?\.db"),
-        (anyone.config_file.parent, rf"(?:config|memd-{profile})\.(?:toml|yaml|yml)"),
+        (paths.data_dir, rf"memd(?:-{profile})?\.db"),
+        (paths.config_file.parent, rf"(?:config|memd-{profile})\.(?:toml|yaml|yml)"),
     ):
         for path in folder.iterdir() if folder.is_dir() else ():
             match = re.fullmatch(pattern, path.name)
@@ -232,23 +234,25 @@ def list_profiles(anyone: Paths) -> list[str]:
 
 
 def profile_files(paths: Paths) -> Iterator[Path]:
-    """Yield every file and folder of one profile, but none of another or the shared models.
+    """Yield all files and folders of one profile, but not the models, which profiles share.
 
-    Files begin with the profile's name and a dot or a copy's stamp, folders end with it, so
-    ``memd-work`` does not match ``memd-work-2.db``.
+    The name of a file begins with the profile's, followed by a dot or the name of a copy.
+    So the files of the profile ``work`` do not include ``memd-work-2.db``.
     """
     stem = paths.database.stem
     suffix = stem.removeprefix("memd")
-    folders = {paths.keys_dir.name, paths.usage_dir.name, paths.jobs_dir.name, f"wiki{suffix}"}
-    # A leading dot marks a temporary file of a killed writer.
-    copies = re.compile(rf"\.?{re.escape(stem)}(?:-{COPY_NAME}\.backup|-restored)?\..*")
-    for place in {paths.data_dir, paths.runtime_dir, paths.state_dir}:
-        for path in sorted(place.iterdir()) if place.is_dir() else ():
-            if copies.fullmatch(path.name) or (path.is_dir() and path.name in folders):
+    folder_names = {paths.keys_dir.name, paths.usage_dir.name, paths.jobs_dir.name, f"wiki{suffix}"}
+    # For example memd.db, memd.lock, memd-v12.backup.db, memd-restored.db. A leading dot marks
+    # the temporary file of a writer that was killed.
+    database_files = re.compile(rf"\.?{re.escape(stem)}(?:-{COPY_NAME}\.backup|-restored)?\..*")
+    for folder in {paths.data_dir, paths.runtime_dir, paths.state_dir}:
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if database_files.fullmatch(path.name) or (path.is_dir() and path.name in folder_names):
                 yield path
-    of_settings = rf"{re.escape(paths.config_file.stem)}\.(?:toml|yaml|yml)"
-    texts = re.compile(rf"{of_settings}(?:\.memd\.bak)?|\.{of_settings}(?:\.memd\.bak)?\..*\.memd")
+    # For example config.toml, config.toml.memd.bak, and the temporary .config.toml.x1.memd.
+    name = rf"{re.escape(paths.config_file.stem)}\.(?:toml|yaml|yml)"
+    settings_files = re.compile(rf"{name}(?:\.memd\.bak)?|\.{name}(?:\.memd\.bak)?\..*\.memd")
     folder = paths.config_file.parent
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if texts.fullmatch(path.name):
+        if settings_files.fullmatch(path.name):
             yield path

@@ -1,34 +1,34 @@
 """The project of a folder: the root of its git working tree, or the folder itself (SPEC D1).
 
-Hooks of assistants load this module too, so it imports nothing but ``os``.
+Hooks of assistants, which must start fast, load this module: it imports nothing but ``os``.
 """
 
 from __future__ import annotations
 
 import os
 
-_FOLDERS_MAX = 65
+_FOLDERS_MAX = 65  # the folder itself and at most 64 parents are searched for .git
 _PATH_CHARS_MAX = 4_096
-_LINK = "gitdir:"
-_HIDING = ("/.git", "/.bare")
-_MODULES = "/.git/modules/"
+_GITDIR = "gitdir:"  # begins the file .git of a linked working tree or a submodule
+_REPOSITORY_ENDS = ("/.git", "/.bare")  # a repository's folder within the project's folder
+_MODULES = "/.git/modules/"  # repositories of submodules
 
 
 def project_of(cwd: str | None, start: str | None = None) -> str | None:
-    """Return the project's id for the folder *cwd* of an assistant, None outside of any.
+    """Return the id of the project of the folder *cwd*, None if it belongs to no project.
 
-    *start* is the folder in which the assistant was started, where it tells: it moves about. Below
-    the person's home a folder that is in no working tree is a project of its own; the home
-    itself is none.
+    *cwd* is the current directory of an assistant and *start* the one in which it was started,
+    if known. *start* decides if *cwd* is in no working tree. A folder in no working tree is a
+    project of its own if it is below the person's home; the home itself is none.
     """
     return working_tree(cwd) or (project_of(start) if start else None) or _plain_folder(cwd)
 
 
 def working_tree(cwd: str | None) -> str | None:
-    """Return the root of the git working tree around *cwd*: the folder with a ``.git`` in it.
+    """Return the root of the git working tree around *cwd*: the folder that contains ``.git``.
 
-    A linked working tree (``git worktree``) belongs to the project of the main one: what
-    assistants learn in one of them holds for the others.
+    For a linked working tree (``git worktree``) this is the root of the main one: what
+    assistants learn in one of them applies to the others.
     """
     folder = cwd or ""
     if "\0" in folder:
@@ -47,6 +47,7 @@ def working_tree(cwd: str | None) -> str | None:
 
 
 def _plain_folder(cwd: str | None) -> str | None:
+    """Return *cwd* if it is a folder below the person's home, else None."""
     folder, home = os.path.normpath(cwd or "."), os.path.expanduser("~")
     is_below = home != "/" and folder.startswith(f"{home.rstrip('/')}/")
     is_project = is_below and len(folder) <= _PATH_CHARS_MAX and "\0" not in folder
@@ -54,33 +55,37 @@ def _plain_folder(cwd: str | None) -> str | None:
 
 
 def _main_tree(git: str) -> str | None:
-    """Return the root of the main working tree of the linked one whose ``.git`` is the file *git*.
+    """Return the root of the main working tree if *git* is the file of a linked one, else None.
 
-    The repository has to name *git* in turn: an unpacked archive may hold any file. Without a
-    main working tree it is the bare repository, or the folder that hides it (``.bare``). None for
-    a root, a submodule, and what cannot be read.
+    In a linked working tree ``/home/ada/shop-fix`` the file ``.git`` contains
+    ``gitdir: /home/ada/shop/.git/worktrees/shop-fix``. That folder has a file ``gitdir`` with
+    the path ``/home/ada/shop-fix/.git``; it is checked, because an unpacked archive may contain
+    any file ``.git``. The result is ``/home/ada/shop``.
+
+    The main tree of a bare repository is the repository itself, or for ``shop/.bare`` the
+    folder ``shop``. A submodule and files that cannot be read give None.
     """
-    link, tree = _read_line(git), os.path.dirname(git)
-    own = os.path.normpath(os.path.join(tree, link.removeprefix(_LINK).strip()))
-    repository, trees = os.path.split(os.path.dirname(own))
-    if not link.startswith(_LINK) or trees != "worktrees" or _MODULES in repository:
+    link, tree = _read_text(git), os.path.dirname(git)
+    git_dir = os.path.normpath(os.path.join(tree, link.removeprefix(_GITDIR).strip()))
+    repository, kind = os.path.split(os.path.dirname(git_dir))
+    if not link.startswith(_GITDIR) or kind != "worktrees" or _MODULES in repository:
         return None
-    back = os.path.join(own, _read_line(os.path.join(own, "gitdir")))
-    if not _is_named(back, tree):
+    back_link = os.path.join(git_dir, _read_text(os.path.join(git_dir, "gitdir")))
+    if not _is_git_of(back_link, tree):
         return None
-    return os.path.dirname(repository) if repository.endswith(_HIDING) else repository
+    return os.path.dirname(repository) if repository.endswith(_REPOSITORY_ENDS) else repository
 
 
-def _is_named(back: str, tree: str) -> bool:
-    """Return whether *back*, which a repository says, is the ``.git`` in the folder *tree*."""
+def _is_git_of(path: str, tree: str) -> bool:
+    """Return whether *path* is the ``.git`` in the folder *tree*."""
     try:
-        return os.path.basename(back) == ".git" and os.path.samefile(os.path.dirname(back), tree)
+        return os.path.basename(path) == ".git" and os.path.samefile(os.path.dirname(path), tree)
     except (OSError, ValueError):
         return False
 
 
-def _read_line(path: str) -> str:
-    """Return what the small file *path* says, "" for a folder and what cannot be read."""
+def _read_text(path: str) -> str:
+    """Return the text of the small file *path*, "" if it is a folder or cannot be read."""
     try:
         if not os.path.isfile(path):
             return ""

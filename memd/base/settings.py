@@ -1,13 +1,13 @@
-"""The settings loader: one TOML or YAML file, then the environment, into one model.
+"""Loading settings from one TOML or YAML file and the environment into a pydantic model.
 
-The caller passes the model, so this package knows no setting. The environment overrides the
-file, the file the model's defaults. Errors become one MemoryConfigError that names the key,
-its value, its source and what is allowed.
+The caller passes the model. The environment overrides the file, and the file overrides the
+model's defaults. All errors become one MemoryConfigError that names the key, its value, where
+it was set, and what is allowed.
 
-A variable is a setting if its name has the prefix and two underscores between the parts:
-``MEMD_MEMORY__LEVEL=persistent``; ``MEMD_HOME`` and the like are none. Values are text,
-except that ``null`` or an empty value means None, and a value that begins with ``[`` or
-``{`` is JSON.
+An environment variable is a setting if its name begins with ``MEMD_`` and has two underscores
+between the parts of the key: ``MEMD_MEMORY__LEVEL=persistent``. Variables such as
+``MEMD_HOME`` are not settings. A value is text; ``null`` and an empty value mean None, and a
+value that begins with ``[`` or ``{`` is JSON.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 PREFIX = "MEMD_"
 SUFFIXES = (".toml", ".yaml", ".yml")
-_NAME = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^."']+""")
-_KEY = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))*")
-_BARE = re.compile(r"""[^."']+""")
+_NAME = re.compile(r"""\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^."']+""")  # "a.b", 'a.b' or level
+_KEY = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))*")  # memory."a.b".level
+_BARE = re.compile(r"""[^."']+""")  # a name that needs no quotes
 _ERRORS_SHOWN = 5
 _VALUE_CHARS_SHOWN = 80
 
 
 class SettingsWarning(UserWarning):
-    """A setting is accepted but overruled, or has no effect."""
+    """A setting is valid, but another one overrules it or it has no effect."""
 
 
 def find(config_file: Path) -> Path | None:
-    """Return the settings file, *config_file* or its YAML sibling, or None.
+    """Return the existing file among *config_file* and its YAML variants, None without one.
 
-    Raises MemoryConfigError if there are several, since only one can count.
+    Raises MemoryConfigError if there are several.
     """
     paths = [path for path in map(config_file.with_suffix, SUFFIXES) if path.is_file()]
     if len(paths) > 1:
@@ -54,9 +54,9 @@ def find(config_file: Path) -> Path | None:
 
 
 def load(model: type[M], file: Path | None, environ: Mapping[str, str]) -> M:
-    """Return *model* filled from *file* and *environ*. Raises MemoryConfigError.
+    """Return *model* filled from *file*, if given, and *environ*.
 
-    A given *file* must exist. Nothing is written or cached.
+    Raises MemoryConfigError, also if *file* does not exist.
     """
     return load_tree(model, read(file) if file else {}, file, environ)
 
@@ -85,43 +85,40 @@ def validate(
     from pydantic import ValidationError
 
     try:
-        # Corrections in errors are written in the file's own format.
+        # The suffix lets a message show a corrected section in the file's own format.
         return model.model_validate(tree, context={"suffix": file.suffix if file else ""})
     except ValidationError as error:
         details = error.errors(include_url=False)
     problems = [_explain(model, detail, sources, file) for detail in details[:_ERRORS_SHOWN]]
     if len(details) > len(problems):
         problems.append(f"and {len(details) - len(problems)} more")
-    problems.sort(key=lambda problem: "\n" in problem)  # a block to paste comes last
+    problems.sort(key=lambda problem: "\n" in problem)  # messages of several lines come last
     key = join_key([str(step) for step in details[0]["loc"]]) or None
     # `from None`: pydantic's own text would repeat the whole tree.
     raise MemoryConfigError("\n".join(problems), field=key) from None
 
 
 def peek(file: Path | None, environ: Mapping[str, str], path: tuple[str, ...]) -> Any:
-    """Return the setting at *path* as written, None if it is not set.
-
-    It is not validated; ``load`` does that.
-    """
+    """Return the setting at *path* as it is written, without validation; None if it is not set."""
     tree: Any = read(file) if file else {}
     _override(tree, environ)
-    for step in path:
-        tree = tree.get(step) if isinstance(tree, dict) else None
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, dict) else None
     return tree
 
 
 def origins(file: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the source of each setting that is set, its variable or ``file``, by dotted key."""
+    """Return where each setting is set, by dotted key: ``file``, or the name of its variable."""
     tree = read(file) if file else {}
     variables = _override({}, environ)
-    return dict.fromkeys(_leaves(tree), "file") | variables
+    return dict.fromkeys(_leaf_keys(tree), "file") | variables
 
 
-def _leaves(tree: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:
+def _leaf_keys(tree: dict[str, Any], parents: tuple[str, ...] = ()) -> Iterator[str]:
     for name, value in tree.items():
-        path = (*above, str(name))
+        path = (*parents, str(name))
         if isinstance(value, dict):
-            yield from _leaves(value, path)
+            yield from _leaf_keys(value, path)
         else:
             yield join_key(path)
 
@@ -158,9 +155,12 @@ def _unquote(name: str) -> str:
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Return the tree in *file*. Raises MemoryConfigError if it cannot be parsed."""
-    text = _text(file)
-    tree = _toml(text, file) if file.suffix == ".toml" else _yaml(text, file)
+    """Return the settings in *file* as nested dicts, {} for an empty file.
+
+    Raises MemoryConfigError if it cannot be read or parsed.
+    """
+    text = _read_text(file)
+    tree = _parse_toml(text, file) if file.suffix == ".toml" else _parse_yaml(text, file)
     if tree is None:
         return {}
     if not isinstance(tree, dict):
@@ -168,7 +168,7 @@ def read(file: Path) -> dict[str, Any]:
     return tree
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         raw = file.read_bytes()
     except OSError as error:
@@ -181,7 +181,7 @@ def _text(file: Path) -> str:
         raise MemoryConfigError(f"{file} is not UTF-8 text, at byte {error.start}") from None
 
 
-def _toml(text: str, file: Path) -> Any:
+def _parse_toml(text: str, file: Path) -> Any:
     import tomllib
 
     try:
@@ -190,7 +190,7 @@ def _toml(text: str, file: Path) -> Any:
         raise MemoryConfigError(f"{file} is not TOML: {error}") from None
 
 
-def _yaml(text: str, file: Path) -> Any:
+def _parse_yaml(text: str, file: Path) -> Any:
     import yaml
 
     try:
@@ -209,23 +209,23 @@ def _yaml(text: str, file: Path) -> Any:
 
 
 def _check_duplicates(root: Any, file: Path) -> None:
-    """Raise MemoryConfigError for a duplicate key, of which YAML would take the last."""
+    """Raise MemoryConfigError if a key is given twice; PyYAML would silently use the last."""
     import yaml
 
     pending: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
-    seen: set[int] = set()  # a node with an anchor is visited once
+    visited: set[int] = set()  # ids of nodes: one with an anchor may be reached several times
     while pending:
-        node, above = pending.pop()
-        if id(node) in seen or not isinstance(node, yaml.CollectionNode):
+        node, parents = pending.pop()
+        if id(node) in visited or not isinstance(node, yaml.CollectionNode):
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         if isinstance(node, yaml.SequenceNode):
-            pending += [(child, above) for child in node.value]
+            pending += [(child, parents) for child in node.value]
             continue
         lines: dict[tuple[str, str], int] = {}
         for name, value in node.value:
             pair, line = (name.tag, str(name.value)), name.start_mark.line + 1
-            path = (*above, str(name.value))
+            path = (*parents, str(name.value))
             if pair in lines:
                 key = join_key(path)
                 raise MemoryConfigError(
@@ -238,7 +238,7 @@ def _check_duplicates(root: Any, file: Path) -> None:
 
 
 def _override(tree: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
-    """Set the environment's settings in *tree*; return the variables by dotted key."""
+    """Set the settings of *environ* in *tree*; return the variables' names by dotted key."""
     sources: dict[str, str] = {}
     for variable in sorted(environ):
         path = variable.removeprefix(PREFIX).lower().split("__")
@@ -247,15 +247,16 @@ def _override(tree: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str
         if not all(path):
             raise MemoryConfigError(f"{variable} names no setting", hint=f"{PREFIX}SECTION__KEY")
         section = tree
-        for step in path[:-1]:
-            inner = section.get(step)
-            section[step] = section = dict(inner) if isinstance(inner, dict) else {}
-        section[path[-1]] = _value(variable, environ[variable])
+        for name in path[:-1]:
+            inner = section.get(name)
+            # A copy, because load_tree must not change its caller's sections.
+            section[name] = section = dict(inner) if isinstance(inner, dict) else {}
+        section[path[-1]] = _parse_value(variable, environ[variable])
         sources[join_key(path)] = variable
     return sources
 
 
-def _value(variable: str, text: str) -> Any:
+def _parse_value(variable: str, text: str) -> Any:
     if text in {"", "null"}:
         return None
     if text[0] not in "[{":
@@ -269,10 +270,10 @@ def _value(variable: str, text: str) -> Any:
 def _explain(
     model: type[BaseModel], detail: ErrorDetails, sources: Mapping[str, str], file: Path | None
 ) -> str:
-    """Return a line about one error: key, value, what is allowed, and its source."""
+    """Return the message for one error: key, value, what is allowed, and where it was set."""
     key = join_key([str(step) for step in detail["loc"]])
     if not key and detail["type"] == "value_error":
-        # The message of a rule over the whole tree begins with its key.
+        # A validator of the whole tree begins its message with the key.
         key, message = str(detail["ctx"]["error"]).partition(" ")[::2]
         return f"{key} {message} (in {_source_of(key, sources) or file or 'the settings'})"
     key = key or "settings"
@@ -283,7 +284,7 @@ def _explain(
     if detail["type"] == "missing":
         return f"{key} is missing (in {where})"
     if detail["type"] == "value_error":
-        # The lines after the first are a block to paste.
+        # Lines after the first are a corrected section, to be pasted into the file.
         message, *block = str(detail["ctx"]["error"]).split("\n")
         return "\n".join([f"{key}: {message} (in {where}){':' if block else ''}", *block])
     value = repr(detail["input"])[:_VALUE_CHARS_SHOWN]
@@ -292,16 +293,16 @@ def _explain(
 
 
 def _source_of(key: str, sources: Mapping[str, str]) -> str | None:
-    """Return the variable that set *key*, a part of it, or its section."""
+    """Return the variable that set *key*, a key below it, or a section that contains it."""
     for path, variable in sources.items():
         if f"{path}.".startswith(f"{key}.") or key.startswith(f"{path}."):
             return variable
     return None
 
 
-def _names_at(model: type[BaseModel], place: tuple[int | str, ...]) -> Iterator[str]:
-    """Yield the names of the settings at *place* in *model*."""
-    for step in place:
+def _names_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> Iterator[str]:
+    """Yield the names of the settings in the section of *model* at *loc*, a path of pydantic."""
+    for step in loc:
         field = model.model_fields.get(str(step))
         models = _models_in(field.annotation) if field else []
         if models:
@@ -310,7 +311,7 @@ def _names_at(model: type[BaseModel], place: tuple[int | str, ...]) -> Iterator[
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    """Return the models in *annotation*, as in ``Section | None``."""
+    """Return the models that *annotation* mentions; for ``Section | None`` it is ``[Section]``."""
     from typing import get_args
 
     from pydantic import BaseModel

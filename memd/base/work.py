@@ -1,7 +1,7 @@
-"""What work of one event loop needs: a thread for what would block it, and a shared lock.
+"""A work thread for functions that would block the event loop, and a shared lock for coroutines.
 
-A frame of a megabyte takes up to half a second to read, to screen and to answer, which would block
-every client. Small ones are done in the loop, because a thread switch costs more than the work.
+Parsing, screening and answering a frame of a megabyte takes up to half a second, which would
+block all clients. Small frames are processed in the loop: switching threads costs more.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ T = TypeVar("T")
 
 
 class _Call(NamedTuple):
+    """A queued call, and the future for its result, which belongs to *loop*."""
+
     answer: asyncio.Future[Any]
     loop: asyncio.AbstractEventLoop
     call: Callable[[], Any]
 
 
 class Work:
-    """A thread that runs one call after the other; it starts with the first one.
+    """A thread that runs calls one after the other; the first call starts it.
 
-    It is a daemon thread: a stop does not wait for the running call, whose caller has gone
-    by then.
+    It is a daemon thread: the process does not wait for a running call when it exits. By then
+    nobody awaits the result.
     """
 
     def __init__(self, name: str = "work") -> None:
@@ -43,9 +45,9 @@ class Work:
         self._closed = False
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run *call* in the thread and return its result.
+        """Run *call* in the thread and return its result, or raise its exception.
 
-        A call that is cancelled before its turn is not run. Raises StoppingError after
+        A call that is cancelled while it is queued is not run. Raises StoppingError after
         :meth:`close`.
         """
         if self._closed:
@@ -61,7 +63,7 @@ class Work:
     async def run_sized(
         self, chars: int, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run *call*, in the thread if *chars* is over LARGE_CHARS; return its result."""
+        """Return the result of *call*, run in the thread if *chars* is above LARGE_CHARS."""
         if chars <= LARGE_CHARS:
             return call(*args, **kwargs)
         return await self.run(call, *args, **kwargs)
@@ -69,85 +71,86 @@ class Work:
     async def run_large(
         self, payload: Any, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run *call*, in the thread if *payload* is large; return its result."""
+        """Return the result of *call*, run in the thread if *payload* is large."""
         if not is_large(payload):
             return call(*args, **kwargs)
         return await self.run(call, *args, **kwargs)
 
     def close(self) -> None:
-        """Cancel the pending calls, let the running one finish. Call it in their loop."""
+        """Cancel the queued calls and let the running one finish. Call it in the event loop."""
         self._closed = True
         with suppress(queue.Empty):
-            while (pending := self._calls.get_nowait()) is not None:
-                pending.answer.cancel()
+            while (queued := self._calls.get_nowait()) is not None:
+                queued.answer.cancel()
         self._calls.put(None)
 
     def _serve(self) -> None:
-        while (pending := self._calls.get()) is not None:
-            if not pending.answer.cancelled():
-                _do(pending)
-            del pending  # it may hold a large text
+        while (queued := self._calls.get()) is not None:
+            if not queued.answer.cancelled():
+                _execute(queued)
+            del queued  # frees a large text before the thread waits for the next call
 
 
-def _do(pending: _Call) -> None:
-    """Run a call and set its future in its loop, to the result or the exception."""
-    answer = pending.answer
-    act: Callable[[Any], None] = answer.set_result
+def _execute(queued: _Call) -> None:
+    """Run a call and set its future, in the loop's thread, to the result or the exception."""
+    answer = queued.answer
+    complete: Callable[[Any], None] = answer.set_result
     try:
-        outcome = pending.call()
-    except BaseException as error:  # noqa: BLE001  # the caller's, as if called in place
-        outcome, act = error, answer.set_exception
+        outcome = queued.call()
+    except BaseException as error:  # noqa: BLE001  # raised in the caller by the future
+        outcome, complete = error, answer.set_exception
 
     def set_answer() -> None:
-        if not answer.done():  # its caller may have gone
-            act(outcome)
+        if not answer.done():  # it is if the caller was cancelled meanwhile
+            complete(outcome)
 
-    with suppress(RuntimeError):  # the loop is closed, so nobody awaits it
-        pending.loop.call_soon_threadsafe(set_answer)
+    with suppress(RuntimeError):  # the loop is closed, so nobody awaits the result
+        queued.loop.call_soon_threadsafe(set_answer)
 
 
 _ITEM_CHARS = 16
-"""Weight of a value besides its characters."""
+"""The weight of a value in a container, in addition to its characters."""
 _TEXTS = (str, bytes)
-_HOLDERS = (dict, list, tuple, set, frozenset)
+_CONTAINERS = (dict, list, tuple, set, frozenset)
 LARGE_WEIGHT_A_BYTE = 8
-"""An upper bound of weight per byte of JSON, in which a value has two bytes or more."""
+"""An upper bound of the weight per byte of JSON: the shortest item, as in ``1,``, has 2 bytes."""
 
 
-def is_large(value: Any, most: int = LARGE_CHARS) -> bool:
-    """Return whether *value*, a JSON value or pydantic model, has more than *most* characters.
+def is_large(value: Any, chars_max: int = LARGE_CHARS) -> bool:
+    """Return whether the weight of *value*, a JSON value or pydantic model, is over *chars_max*.
 
-    Stops as soon as the answer is known.
+    The weight is the number of characters in all texts, plus ``_ITEM_CHARS`` for each item of
+    a container. Counting stops as soon as the answer is known.
 
     >>> is_large({"text": "a" * 100}), is_large({"text": "a" * 100}, 50)
     (False, True)
     """
-    waiting = [value]
-    left = most
-    while waiting:
-        item = waiting.pop()
+    pending = [value]
+    remaining = chars_max
+    while pending:
+        item = pending.pop()
         if isinstance(item, _TEXTS):
-            left -= len(item)
+            remaining -= len(item)
         else:
             if isinstance(item, BaseModel):
                 item = vars(item)
-            if not isinstance(item, _HOLDERS):
+            if not isinstance(item, _CONTAINERS):
                 continue
-            left -= _ITEM_CHARS * len(item)
-            if left >= 0:
-                waiting.extend(item)
+            remaining -= _ITEM_CHARS * len(item)
+            if remaining >= 0:
+                pending.extend(item)
                 if isinstance(item, dict):
-                    waiting.extend(item.values())
-        if left < 0:
+                    pending.extend(item.values())
+        if remaining < 0:
             return True
     return False
 
 
 class SharedLock:
-    """A lock that many may hold together, or one alone, within one event loop.
+    """A lock that several coroutines hold together, or one holds alone, within one event loop.
 
-    Requests hold it shared while they use the embedding model; a change of model holds it
-    exclusively, so no request sees a change half made.
+    Requests hold it shared while they use the embedding model. A switch of the model holds it
+    exclusively, so no request sees an incomplete switch.
     """
 
     def __init__(self) -> None:
@@ -159,7 +162,7 @@ class SharedLock:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """Hold the lock together with others; waits while somebody holds it exclusively."""
+        """Hold the lock together with others; wait while it is held exclusively."""
         while not self._unlocked.is_set():
             await self._unlocked.wait()
         self._holders += 1
@@ -173,7 +176,10 @@ class SharedLock:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Hold the lock alone; waits for a moment without holders. Never from within ``shared``."""
+        """Hold the lock alone; wait until nobody holds it. Within ``shared`` this would deadlock.
+
+        Not fair: it waits for as long as shared holders overlap.
+        """
         while self._holders or not self._unlocked.is_set():
             await self._unshared.wait()
             await self._unlocked.wait()
