@@ -1,5 +1,5 @@
 """Frozen values, enums, settings models and protocols. No I/O.
 
-Every value is immutable, rejects NaN and infinity, and rejects unknown fields (SPEC 0.4).
-Values are validated where they enter memd and passed on unchanged inside it.
+Every value is immutable and rejects NaN, infinity and unknown fields (SPEC 0.4). Values are
+validated where they enter memd, and passed on unchanged inside it.
 """

@@ -2,12 +2,13 @@
 
 Code written for ``MemoryBackend`` runs on every backend: the SQLite file, the in-memory one,
 a composite of several. Sharing and capabilities are separate protocols, so that a backend
-without them stays small. All three are runtime checkable, which checks the names of methods,
-not their signatures. Names and parameters are the documents' (seed 004) and do not change.
+without them stays small. All three are runtime checkable; ``isinstance`` checks the names of
+methods, not their signatures. Names and parameters come from the documents (seed 004) and do
+not change.
 
 ``CompletionProvider`` is an optional language model (SPEC D8). Code that gets None instead
-does the same work by rule. Every stored text in a prompt is fenced, and an answer is stored
-like any other text: a provider never writes.
+does the same work by rule. Stored texts in its prompts are fenced. A provider never writes:
+its answers are stored like any other text.
 """
 
 from __future__ import annotations

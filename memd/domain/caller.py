@@ -1,6 +1,6 @@
-"""The caller, the first argument of every room's functions (docs/architecture.md).
+"""The caller of a request: the first argument of the rooms' methods (docs/architecture.md).
 
-A client introduces itself (``system.hello``); the daemon decides its scopes.
+A client may present a key (``system.hello``); the daemon derives its identity and scopes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ from memd.domain.enums import AutonomyLevel, SeniorityLevel
 from memd.domain.values import DEFAULT_AGENT, alike
 
 LOCAL = "local"
+"""The name of a client without a key."""
 OPERATOR = "operator"
+"""The name of the owner's own commands."""
 IN_PROCESS = "in_process"
+"""In place of a method: a program that opened the file itself."""
 UNKNOWN = "unknown"
+"""The name of a client that presented an unknown key."""
 RESERVED_CLIENTS: Final = frozenset({LOCAL, OPERATOR, UNKNOWN, "owner", "memd", "cli"})
+"""Names that no client key may have."""
 
 Scope = Literal["read", "write", "propose", "admin"]
 """What a client may do; every method needs one of them."""
@@ -26,19 +31,19 @@ SCOPES: Final[frozenset[Scope]] = frozenset({"read", "write", "propose", "admin"
 
 
 WORKING_FOR: Final[ContextVar[str]] = ContextVar("working_for", default=DEFAULT_AGENT)
-"""The agent that the current task works for. A language model's costs are recorded for it,
-through protocols that have no agent parameter."""
+"""The agent that the current task works for. The costs of a language model are recorded for it:
+the protocols in between have no agent parameter."""
 
 ERASURES_SEEN: Final[ContextVar[int | None]] = ContextVar("erasures_seen", default=None)
-"""The count of erasures when the current task began to read: a prompt made from what it read is
-not sent if there has been another erasure since."""
+"""The number of erasures before the current task began to read. If it has changed, a prompt for a
+language model is not sent, because it may contain erased texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
     """The client of a connection, and its rights (SPEC D14).
 
-    With *agent_id* every call is that agent's; without it a call may name any agent.
+    With an *agent_id* all its calls are for that agent; without one a call may name any agent.
     """
 
     client: str
@@ -60,11 +65,11 @@ NOBODY: Final = Identity(UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One request's caller, built by the daemon, never by the client.
+    """The caller of one request, built by the daemon, never by the client.
 
     *request_hash* is the SHA-256 of the request without its idempotency key: the same key
-    with another hash is a conflict (SPEC D7). *seniority* and *autonomy_level* belong to the
-    client key; without a key there is none (SPEC D14).
+    with another hash is a conflict (SPEC D7). *seniority* and *autonomy_level* are those of the
+    client key, None without a key (SPEC D14).
     """
 
     client: str = LOCAL
@@ -80,11 +85,11 @@ class Caller:
     bound: bool = False
     """The key is bound to its agent: the caller cannot act for another."""
     closed: frozenset[str] = frozenset()
-    """Agents, in the form of ``alike``, that need a key the caller does not have."""
+    """Agents that need a key which the caller does not have, normalized by ``alike``."""
 
     @property
     def is_owner(self) -> bool:
-        """Whether it is the owner's own command, or a program that opened the file itself."""
+        """Whether it is one of the owner's commands, or a program that opened the file itself."""
         return self.client == OPERATOR or self.method == IN_PROCESS
 
     @property
@@ -101,8 +106,8 @@ class Caller:
     def acting_for(self, agent_id: str) -> Caller:
         """Return this caller acting for another agent.
 
-        Raises DeniedError for a client that is bound to its agent, and without a key for an
-        agent that has one.
+        Raises DeniedError if the caller's key is bound to another agent, or if the agent needs
+        a key that the caller does not have.
         """
         if self.bound and agent_id != self.agent_id:
             raise DeniedError("this client's key is another agent's", field="agent_id")

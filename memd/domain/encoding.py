@@ -1,8 +1,8 @@
-"""Protocols of models that embed, score and count texts; the sizes of chunks.
+"""Protocols of models that embed, judge, score and count texts; the sizes of chunks.
 
-A vector is ``bytes``: little-endian float32, L2-normalised, ready for the file. So only
-``embedding`` needs an array library. Token vectors are ``bytes``, too: ``TOKEN_BYTES`` of int8 for
-each token of content, in the order of the text.
+A vector is ``bytes``: little-endian float32, L2-normalised, as it is stored. So only
+``embedding`` needs an array library. Token vectors are ``bytes`` too: for each token of
+content, in the order of the text, ``TOKEN_BYTES`` numbers of type int8.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memd.domain.values import Value
 
 @dataclass(frozen=True)
 class ModelFingerprint:
-    """What makes vectors comparable: weights, window and pooling, not a name."""
+    """The identity of an embedding model: vectors are comparable if all but *name* is equal."""
 
     name: str
     weights_sha256: str
@@ -31,7 +31,7 @@ class ModelFingerprint:
 
     @cached_property
     def text(self) -> str:
-        """It in one text, as the store has it."""
+        """The identity as text, the form in which the store has it."""
         return f"{self.weights_sha256[:16]}/{self.window_tokens}/{self.pooling}/{self.dimension}"
 
     def __str__(self) -> str:
@@ -39,22 +39,22 @@ class ModelFingerprint:
 
 
 TOKEN_BYTES = 64
-"""Of one token's vector: as many numbers of 8 bits, of length 127."""
+"""The size of one token vector: 64 numbers of type int8, scaled to length 127."""
 
 
 class Encoding(NamedTuple):
-    """What a model makes of a text."""
+    """A text as encoded by a model: its vector and its token vectors."""
 
     vector: bytes
     tokens: bytes = b""
-    """Its token vectors, for late interaction; none of a model that gives none."""
+    """Token vectors for late interaction; empty if the model does not compute them."""
 
 
 class TokenCounter(Protocol):
     """A counter of tokens."""
 
     def count(self, text: str) -> int:
-        """Return how many tokens *text* has, without special ones; 0 for an empty text."""
+        """Return the number of tokens of *text*, without special tokens."""
         ...
 
 
@@ -76,13 +76,13 @@ class Embedder(InstalledModel, Protocol):
     """A model that embeds texts, in its own thread."""
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
-        """Return one vector for each text, in order; raises as :meth:`encode`."""
+        """Return the vector of each text, in order. Raises the errors of :meth:`encode`."""
         ...
 
     async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
-        """Return of each text its vector and its token vectors, in order.
+        """Return the vector and the token vectors of each text, in order.
 
-        Interactive texts go before *bulk* ones. Loads the model if needed. Raises
+        Interactive texts are encoded before *bulk* ones. Loads the model if needed. Raises
         DegradedError if no model is installed, BusyError if the queue is full,
         EmbeddingError if the model fails.
         """
@@ -90,28 +90,28 @@ class Embedder(InstalledModel, Protocol):
 
 
 class SentenceLogits(NamedTuple):
-    """What a model tells of a sentence, in log-odds."""
+    """A model's judgement of a sentence: the log-odds of several properties."""
 
     worth: float
-    """That it is worth remembering, as the user's."""
+    """Said by the user, it is worth remembering."""
     kinds: tuple[float, ...]
-    """A score for each kind: preference, constraint, decision, correction, environment."""
+    """One score per kind: preference, constraint, decision, correction, environment."""
     statement: float
-    """That it is worth remembering, as the agent's."""
+    """Said by the agent, it is worth remembering."""
     in_memory: float
-    """What it adds to the worth of a memory that tells it, as the agent's."""
+    """Said by the agent: how much it adds to the worth of a memory that contains it."""
     plain: float
-    """That it plainly states what lasts: a fact, a decision, a rule, who somebody is.
+    """It plainly states something lasting: a fact, a decision, a rule, who somebody is.
 
-    As a wish, it is told of the user's sentences alone, and -inf of an agent's."""
+    As for *wish*, only the user's sentences are judged; it is -inf for the agent's."""
     wish: float
-    """That it says how somebody wants the work done from now on."""
+    """It says how the user wants the work to be done from now on."""
     answer: float
-    """That it plainly tells what is worth remembering, in an answer of the agent's."""
+    """In an answer of the agent, it plainly states something worth remembering."""
     everywhere: float
-    """That a wish holds in whatever project; great, too, where somebody tells of themselves."""
+    """As a wish it applies in all projects; also high for what people say about themselves."""
     life: float
-    """That it tells an event or a change of somebody's life: "we broke up", "I got the job"."""
+    """It tells an event or change in somebody's life: "we broke up", "I got the job"."""
 
 
 @runtime_checkable
@@ -121,10 +121,11 @@ class SentenceClassifier(Protocol):
     async def classify(
         self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
     ) -> list[list[SentenceLogits]]:
-        """Return of each message, given as its sentences, what the model tells of each of them.
+        """Return the judgements of the sentences of each message, in order.
 
-        *agents* are the places of those messages that an agent wrote. Raises DegradedError if no
-        model is installed that can, and as ``Embedder.embed``.
+        *messages* are lists of sentences, *agents* the indexes of the messages that an agent
+        wrote. Raises DegradedError if the installed model cannot judge sentences, and the
+        errors of ``Embedder.encode``.
         """
         ...
 
@@ -143,14 +144,15 @@ class PairScorer(Protocol):
 
 MIN_CHUNK_TOKENS = 50
 MAX_CHUNK_TOKENS = 300
-"""The documents' bounds (SPEC 1.3.1)."""
+"""The bounds of the documents (SPEC 1.3.1)."""
 
 
 class ChunkingConfig(Value):
     """The sizes of chunks: longer paragraphs are split, shorter ones joined to a neighbour.
 
-    The documents' maximum is accepted and taken as the window of the embedding model (SPEC
-    D3, docs/decisions/0063), because dense retrieval sees nothing beyond it.
+    The documents allow up to 300 tokens. A value above the window of the embedding model is
+    accepted and lowered to the window, because dense retrieval ignores what is beyond it (SPEC
+    D3, docs/decisions/0063).
     """
 
     min_tokens: int = Field(default=MIN_CHUNK_TOKENS, ge=1)
@@ -170,7 +172,7 @@ class ChunkingConfig(Value):
                 f"memory.chunking.max_tokens = {self.max_tokens} is taken as {WINDOW_TOKENS_MAX}, "
                 "the window of the embedding model"
             )
-            # The model is frozen, but a validator may still complete it.
+            # The model is frozen, so its validator sets the field through __dict__.
             self.__dict__["max_tokens"] = WINDOW_TOKENS_MAX
         if self.min_tokens > self.max_tokens:
             raise ValueError(

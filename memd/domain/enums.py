@@ -1,6 +1,6 @@
-"""The enumerations, most of them string enums (SPEC 7.1).
+"""Enumerations, most of them string enums (SPEC 7.1).
 
-Stored ones are repeated as CHECKs in ``schema.sql``; a test compares them.
+``schema.sql`` repeats the stored ones as CHECK constraints; a test compares them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class MemoryLevel(StrEnum):
 class MemoryState(StrEnum):
     """The state of a memory.
 
-    Visible: active, pending (findable by words, without its vector yet).
-    Hidden, found with ``include_compressed``: compressed, archived.
-    Invisible everywhere: quarantined, trashed, and stale, which the schema knows and no memory is.
+    Visible: active, and pending, which is searched by words until it has its vector.
+    Hidden, searched with ``include_compressed`` only: compressed, archived.
+    Never searched: quarantined, trashed. The schema allows stale as well; no memory has it.
     """
 
     ACTIVE = "active"
@@ -78,7 +78,7 @@ class ArchiveReason(StrEnum):
     CAP = "cap"
     SUPERSEDED = "superseded"
     MANUAL = "manual"
-    """By somebody's call, such as ``memd archive add``."""
+    """By a call, such as ``memd archive add``."""
 
 
 class TrashReason(StrEnum):
@@ -132,14 +132,14 @@ class InjectionPoint(StrEnum):
 
 
 class FusionStrategy(StrEnum):
-    """How lists of candidates become one (SPEC 8)."""
+    """How lists of candidates are merged (SPEC 8)."""
 
     LINEAR = "linear"
     RRF = "rrf"
 
 
 class RunKind(StrEnum):
-    """The kind of a run. The schema knows undo, which no run is: a run of any kind is undone."""
+    """The kind of a run. No run has undo, which the schema allows: an undone run keeps its kind."""
 
     NAP = "nap"
     NIGHT = "night"

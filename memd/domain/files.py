@@ -1,8 +1,8 @@
-"""Commands and answers of the file view, the ``memory`` tool of some assistants; wiki exports.
+"""Commands and answers of the file view (the ``memory`` tool of some assistants); wiki exports.
 
-Commands and the wording of answers are those of the tool (``memory_20250818``), so that its
-clients work unchanged. ``WikiExport`` is the result of an export as Markdown files (SPEC
-16.16).
+The commands and the wording of the answers are those of the tool ``memory_20250818``, so that
+assistants written for it work unchanged. ``WikiExport`` is the result of an export as Markdown
+files (SPEC 16.16).
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ class FileCommandName(StrEnum):
 FilePath = Annotated[PlainText, StringConstraints(max_length=FILE_PATH_CHARS_MAX)]
 FileText = Annotated[PlainText, StringConstraints(max_length=TEXT_CHARS_MAX)]
 
-# The required and the optional fields of each command.
-_TAKES: dict[FileCommandName, tuple[tuple[str, ...], tuple[str, ...]]] = {
+_FIELDS: dict[FileCommandName, tuple[tuple[str, ...], tuple[str, ...]]] = {
     FileCommandName.VIEW: (("path",), ("view_range",)),
     FileCommandName.CREATE: (("path", "file_text"), ()),
     FileCommandName.STR_REPLACE: (("path", "old_str"), ("new_str",)),
@@ -39,6 +38,7 @@ _TAKES: dict[FileCommandName, tuple[tuple[str, ...], tuple[str, ...]]] = {
     FileCommandName.DELETE: (("path",), ()),
     FileCommandName.RENAME: (("old_path", "new_path"), ()),
 }
+"""The required and the optional fields of each command."""
 
 
 class FileCommand(Value):
@@ -57,16 +57,16 @@ class FileCommand(Value):
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
-        required, optional = _TAKES[self.command]
-        given = {
+        required, optional = _FIELDS[self.command]
+        present = {
             name
             for name in FileCommand.model_fields
             if name != "command" and getattr(self, name) is not None
         }
-        missing = [name for name in required if name not in given]
+        missing = [name for name in required if name not in present]
         if missing:
             raise ValueError(f"{self.command} needs {' and '.join(missing)}")
-        unknown = sorted(given.difference(required, optional))
+        unknown = sorted(present.difference(required, optional))
         if unknown:
             raise ValueError(f"{self.command} takes no {' and no '.join(unknown)}")
         return self

@@ -37,9 +37,9 @@ class IngestRequest(Value):
     The importance gate applies to streams only: texts whose origin is assistant, tool or
     web. A person's, an imported or a *deliberate* text is never below the threshold.
 
-    Turns in passing of a person or an assistant (questions, requests of the moment,
-    acknowledgements, remarks) are searched on request only and never injected. A
-    *deliberate* or imported text never counts as one.
+    Turns in passing (questions, requests of the moment, acknowledgements and remarks of a
+    person or an assistant) are searched on request only and never injected. A *deliberate* or
+    imported text never counts as one.
     """
 
     text: Text
@@ -95,7 +95,7 @@ class ReplaceResult(Value):
     unchanged: int = Field(default=0, ge=0)
     superseded: int = Field(default=0, ge=0)
     quarantined: int = Field(default=0, ge=0)
-    """The new ones that look like an attack and are quarantined."""
+    """How many of the new ones are quarantined because they look like an attack."""
     redacted: tuple[str, ...] = ()
     """Kinds of secrets that were replaced before storing."""
 
@@ -111,20 +111,20 @@ class ReceiptItem(Value):
     flags: tuple[Flag, ...] = ()
     """Signs of an attack."""
     passing: Passing | None = None
-    """The kind of turn in passing, if it is one: found on request only."""
+    """The kind of turn in passing, if it is one; it is searched on request only."""
 
 
 class Receipt(Value):
     """The outcome of an ingested text, returned only after COMMIT.
 
-    *stored* is final; *pending* is stored and findable by words, its vector follows. A
-    pending chunk without an importance has not been scored; if it falls below the threshold
-    then, ``event.turned_away`` names it. *merged* existed already and got a new
-    ``updated_at``. *turned_away* is below the importance threshold and was archived:
-    ``archive.turned_away`` lists it, ``archive.restore_turned_away`` restores it. Only
-    streams are scored so (:class:`IngestRequest`). *quarantined* looks like an attack: it is
-    stored, but not found until the owner releases it. *preferences* are the keys that were
-    set.
+    *stored* chunks are final. *pending* ones are stored and searched by words; their vectors
+    follow. A pending chunk without an importance is scored later; if it is below the threshold
+    then, ``event.turned_away`` names it. *merged* ones existed already and got a new
+    ``updated_at``. *turned_away* ones are below the importance threshold, which applies to
+    streams only (:class:`IngestRequest`), and were archived: ``archive.turned_away`` lists
+    them, ``archive.restore_turned_away`` restores them. *quarantined* ones look like an attack:
+    they are stored, but not searched until the owner releases them. *preferences* are the keys
+    that were set.
     """
 
     stored: tuple[ReceiptItem, ...] = ()
@@ -172,7 +172,7 @@ class MovedProject(Value):
 
 
 class SessionMessage(Value):
-    """One message as a nap stored it, with secrets replaced; *ordinal* is its place."""
+    """One message as a nap stored it, with secrets replaced; *ordinal* is its position."""
 
     ordinal: Count
     role: str
@@ -180,14 +180,14 @@ class SessionMessage(Value):
     said_at: Time | None = None
     """Its time in the transcript, if it has one."""
     kept_at: Time
-    """When its text was first kept, but not before its session began."""
+    """When its text was first stored, but not before its session began."""
 
 
 class SessionQuery(Value):
     """A search of stored messages by words; *since* is inclusive and *until* exclusive.
 
-    Of an equal text in several sessions the newest message is found; *session_id* and
-    *project_id* narrow that down.
+    If several sessions contain the same text, only the newest message is returned. *session_id*
+    and *project_id* limit the search.
     """
 
     query: Query
@@ -205,7 +205,7 @@ class SessionQuery(Value):
 
 
 class SessionHit(Value):
-    """One stored message that matches, at its last place in the session."""
+    """One stored message that matches, at its last position in the session."""
 
     session_id: Name
     project_id: ProjectId | None = None
@@ -214,4 +214,4 @@ class SessionHit(Value):
     at: Time
     """Its time in the transcript or, without one, when a nap stored it."""
     snippet: str
-    """The text around the match, without secrets; it may be anybody's words."""
+    """The text around the match, without secrets; it is untrusted."""

@@ -84,7 +84,7 @@ class SelfEditingMemoryConfig(Value):
     """Tag what the model writes outside of core with `self_edited`."""
 
     @field_serializer("archival_categories", when_used="json")
-    def _check_order(self, categories: frozenset[MemoryCategory]) -> list[str]:
+    def _sort_categories(self, categories: frozenset[MemoryCategory]) -> list[str]:
         return sorted(categories)  # so that listings of equal settings are equal
 
     @model_validator(mode="after")
@@ -103,9 +103,9 @@ class ToolAnswer(Value):
 
 
 def _check_query(query: object, validate: Callable[[object], str]) -> str:
-    """Return the question. Raises ValueError for an empty one, pointing to ``inject.brief``."""
+    """Return the validated query. Raises ValueError for a blank one, naming ``inject.brief``."""
     if isinstance(query, str) and not query.strip():
-        raise ValueError("must not be empty: inject.brief tells without a question")
+        raise ValueError("must not be empty: inject.brief needs no question")
     return validate(query)
 
 
@@ -134,8 +134,9 @@ class PrepareRequest(Value):
 class BriefRequest(Value):
     """A request for a brief, at the beginning of a session or after a compaction.
 
-    *project_id* defaults to the session's. Without a *token_budget* policies and preferences have
-    that of a prompt, and what is remembered 1,200 tokens; one of 0 or less briefs nothing.
+    *project_id* defaults to the session's. Without a *token_budget*, policies and preferences
+    have the budget of a prompt, and memories have 1,200 tokens. With a budget of 0 or less the
+    brief is empty.
     """
 
     token_budget: int | None = Field(default=None, le=RECALL_BUDGET_TOKENS_MAX)
@@ -153,7 +154,7 @@ class OmittedCounts(Value):
     memories: int = Field(default=0, ge=0)
     instructions: int = Field(default=0, ge=0)
     in_window: int = Field(default=0, ge=0)
-    """Items that the session's context window has already."""
+    """Items that are in the session's context window already."""
 
 
 class InjectedMemory(Value):
@@ -219,8 +220,9 @@ class BriefItem(Value):
 class Brief(Value):
     """The messages for a session at its beginning, and after a compaction.
 
-    *items* are in the order of their lines. *left_out* counts what had no room, *in_window*
-    names what the context window has already; the rest is as in a prompt.
+    *items* are in the order of their lines. *left_out* counts what did not fit, *in_window*
+    names items that are in the context window already. The other fields are those of
+    :class:`PreparedPrompt`.
     """
 
     messages: tuple[ChatMessage, ...] = ()
@@ -283,7 +285,7 @@ class SupportsSharedSearch(Protocol):
 
 @runtime_checkable
 class Retriever(Protocol):
-    """A retriever that replaces the flat pipeline (``retriever: hierarchical``)."""
+    """A replacement of the flat retrieval pipeline (setting ``retriever: hierarchical``)."""
 
     async def retrieve_scored(
         self,

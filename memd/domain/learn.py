@@ -1,7 +1,7 @@
 """Outcomes and patterns of tasks (SPEC 5a), lessons from failures (SPEC 17), tuning (SPEC 18.2).
 
-A lesson has three tiers: discovery is short and ranked; condition and action, and the
-execution steps, are read by id (SPEC D24).
+A lesson has three tiers. The first, *discovery*, is short and searched. The second (condition
+and action) and the third (execution steps) are read by the lesson's id (SPEC D24).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Tools = Annotated[tuple[Name, ...], Field(max_length=TASK_TOOLS_MAX)]
 class TaskReport(Value):
     """A finished task: the *tools* it used and its *final_response*.
 
-    *task_type* defaults to that of the tools, *outcome* to that of the *final_response*,
-    *lesson* to a sentence on the outcome. *final_response* or *lesson* is required.
+    By default *task_type* is derived from the tools, *outcome* from the *final_response*, and
+    *lesson* is a sentence about the outcome. *final_response* or *lesson* is required.
     """
 
     final_response: Text | None = None
@@ -37,7 +37,7 @@ class TaskReport(Value):
     @model_validator(mode="after")
     def _require_text(self) -> Self:
         if self.final_response is None and self.lesson is None:
-            raise ValueError("say the final_response or the lesson")
+            raise ValueError("final_response or lesson is required")
         return self
 
 
@@ -53,7 +53,7 @@ class Learning(Value):
 
 
 class SuccessReport(Value):
-    """A pattern of *tools* that worked, with a prompt to repeat it."""
+    """A sequence of *tools* that worked, with a prompt to repeat it."""
 
     description: Text
     tools: Tools = Field(min_length=1)
@@ -64,8 +64,9 @@ class SuccessReport(Value):
 class PlaybookEntry(Value):
     """A pattern that worked, and how often. The *pattern_id* ignores the order of the tools.
 
-    A fix that a nap observed has a *memory_id* and no tools: the memory describes it, ``why``
-    shows its messages, and it is erased with them. A tool printed some of its words.
+    A fix that a nap observed has a *memory_id* and no tools. The memory describes the fix, in
+    part with words that a tool printed. ``memory.why`` shows its messages, and erasing the
+    memory erases the entry.
     """
 
     pattern_id: Name
@@ -81,7 +82,10 @@ class PlaybookEntry(Value):
 
 
 class PlaybookQuery(Value):
-    """A filter of patterns: of a type, similar to a *query*, or ready to become a skill."""
+    """A filter of patterns: by type, by similarity to *query*, or only *promotable* ones.
+
+    Promotable patterns have succeeded often enough to become a skill.
+    """
 
     task_type: Name | None = None
     query: Query | None = None
@@ -123,8 +127,8 @@ class TuneRequest(Value):
     learning_rate: float = Field(default=1e-5, gt=0.0, le=1.0)
     """For an encoder."""
     weights: bool = False
-    """Fit the ranker's weights too. Fitted to questions in conversations, they find less for
-    later questions to memories (docs/tuning.md).
+    """Fit the ranker's weights too. Weights that are fitted to questions of conversations find
+    less for later questions to memories (docs/tuning.md).
     """
 
 
@@ -172,14 +176,13 @@ class TuneRun(Value):
 
     @model_validator(mode="after")
     def _check_state(self) -> Self:
-        """SPEC 18.2.10."""
-        over = self.stage in TERMINAL
+        """Check that progress, error and completion time fit the stage (SPEC 18.2.10)."""
         if self.stage is TuneStage.IDLE and (self.progress is not None or self.error is not None):
-            raise ValueError("what is idle has neither progress nor an error")
+            raise ValueError("an idle run has neither progress nor an error")
         if (self.stage is TuneStage.FAILED) != (self.error is not None):
-            raise ValueError("what failed has an error, and nothing else has")
-        if over != (self.completed_at is not None):
-            raise ValueError("what is over has a time when it ended, and nothing else has")
+            raise ValueError("a failed run has an error, and no other run has one")
+        if (self.stage in TERMINAL) != (self.completed_at is not None):
+            raise ValueError("a finished run has a completed_at, and no other run has one")
         return self
 
 
@@ -216,7 +219,7 @@ STEPS_MAX = 50
 PROPOSAL_TAGS_MAX = 20
 SUCCESS_TAG = "success-derived"
 FAILURE_SOURCE, SUCCESS_SOURCE = "failure:", "success:"
-_TASK_CHARS_MAX = 240  # with its prefix a task's id must still be a name
+_TASK_CHARS_MAX = 240  # with the prefix FAILURE_SOURCE a task's id must fit into a Name
 
 Tier = Annotated[NotBlankStr, Field(max_length=TIER_CHARS_MAX)]
 
@@ -256,8 +259,8 @@ class LessonScope(StrEnum):
 class FailureAnalysisPayload(Value):
     """The report of a failed task, without its conversation (SPEC 17.1).
 
-    *tool_calls_made* are in order, with repeats. *mended_by* goes beyond the documents: the
-    fix, if known. A *completed* task may teach what worked.
+    *tool_calls_made* are in order, with repeats. *mended_by*, which the documents do not have,
+    describes the fix, if known. A task with the reason *completed* may teach what worked.
     """
 
     task_id: Annotated[Name, Field(max_length=_TASK_CHARS_MAX)]
@@ -304,7 +307,7 @@ class DistillationOutcome(Value):
 
 
 class ProposedLesson(Value):
-    """The schema of the model's answer."""
+    """A lesson as a language model writes it: the schema of its answer."""
 
     discovery: NotBlankStr = Field(max_length=DISCOVERY_CHARS_MAX)
     condition: Tier
@@ -379,4 +382,4 @@ class SkillExport(Value):
     written: int
     removed: int = 0
     failed: tuple[Name, ...] = ()
-    """The names of skills that could not be written, because another file is there."""
+    """The names of skills that were not written, because another program's file is there."""

@@ -85,7 +85,7 @@ class MemoryEntry(Value):
     origin: Origin = Origin.ASSISTANT
     trust: Trust = Trust.ASSISTED
     passing: Passing | None = None
-    """The kind of turn in passing, if it is one: found on request only."""
+    """The kind of turn in passing, if it is one; it is searched on request only."""
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:
@@ -165,9 +165,9 @@ class MemoryUpdate(Value):
 class Preference(Value):
     """A key-value pair of an agent that comes first in every recall (SPEC D5).
 
-    *confirmed*: the owner stated or confirmed it; otherwise a prompt fences it. *client* is
-    who set it, None if unknown. *project_id* is the only project that it holds in. *updated_at* is
-    when it was said or set.
+    *confirmed* is True if the owner stated or confirmed it; otherwise prompts fence it. *client*
+    is the client that set it, None if unknown. With a *project_id* it applies to that project
+    only. *updated_at* is when it was stated or set.
     """
 
     name: Name

@@ -1,7 +1,7 @@
-"""The records of an exported profile.
+"""The records of an exported profile: each is one line of the file (docs/move.md).
 
-Records refer to each other by public ids. A record is one line of the file (docs/move.md);
-the meaning of a version of the format never changes.
+Records refer to each other by public ids. The meaning of a released version of the format
+never changes.
 """
 
 from __future__ import annotations
@@ -155,20 +155,20 @@ class MemoryRecord(_Row):
             self.erase_after_at,
         )
         flag_fields = (self.flags, self.flagged_at)
-        for what, group in (
+        for name, group in (
             ("archive", archive_fields),
             ("trash", trash_fields),
             ("flags", flag_fields),
         ):
             if any(value is None for value in group) and any(value is not None for value in group):
-                raise ValueError(f"the fields of its {what} are incomplete")
-        needs = {
+                raise ValueError(f"the fields of its {name} are incomplete")
+        required = {
             MemoryState.ARCHIVED: archive_fields,
             MemoryState.COMPRESSED: archive_fields,
             MemoryState.TRASHED: trash_fields,
             MemoryState.QUARANTINED: flag_fields,
         }.get(self.state, ())
-        if any(value is None for value in needs):
+        if any(value is None for value in required):
             raise ValueError(f"it is {self.state} without the fields of that state")
         return self
 
@@ -190,7 +190,7 @@ class DerivedRecord(Value):
 
 
 class TurnRecord(Value):
-    """One message that a nap's memory was made from; without *sha256* it is no longer stored."""
+    """A message that a nap's memory was made from; without *sha256* it is no longer stored."""
 
     kind: Literal["turn"]
     memory_id: Name
@@ -207,7 +207,7 @@ class SlotRecord(Value):
     slot: Name
     memory_id: Name | None = None
     as_written: Bit
-    """Whether it is unchanged since the nap: later naps do not replace what its owner rewrote."""
+    """Whether it is unchanged since the nap. Later naps do not replace a changed one."""
 
 
 class PreferenceRecord(Value):

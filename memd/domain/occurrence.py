@@ -1,7 +1,7 @@
 """Reports of memd's own work for the operational records (SPEC 19, D18).
 
-A report is made after the work's own COMMIT, to a callback that returns at once and never
-raises. It contains ids, counts and times, never a text, a title or a path.
+Work is reported after its COMMIT, to a callback that returns at once and never raises. A
+report contains ids, counts and times, never a text, a title or a path.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 class Occurrence(NamedTuple):
     """A piece of work that began, ended or failed.
 
-    *occurrence_id* makes a repeated report recorded once. *work* is the kind of work, with
-    its duration, None for other occurrences.
+    A repeated report with the same *occurrence_id* is recorded once. *work* is the kind of the
+    work whose duration *seconds* is, None for an occurrence without a duration.
     """
 
     occurrence_id: str
@@ -27,7 +27,7 @@ class Occurrence(NamedTuple):
     tokens: int = 0
     is_success: bool = True
     used: tuple[str, ...] = ()
-    """The ids of memories that an answer used; counted for them, not recorded."""
+    """The ids of memories that an answer used. They are counted per memory, not recorded."""
 
 
 Note = Callable[[Occurrence], None]

@@ -28,17 +28,20 @@ from memd.domain.values import Count, Name, ProjectId, Query, Share, Text, Time,
 class RecallRequest(MemoryFilter):
     """A question, with the filters of :class:`MemoryFilter`.
 
-    Without *top_k* the result has as many memories as pass the bar (``recall/select.py``); an
-    explicit search mode has no bar and returns five. *min_relevance* drops memories with a
-    lower probability; with 0 the gate alone decides, which may abstain. *include_passing*
-    also finds turns that state nothing: questions, requests, acknowledgements, remarks.
-    *include_shared* also finds what other agents published; by default
-    ``retrieval.include_shared`` of the settings decides. *preferences* come "first", for a
-    prompt, or only those "matching" the query, for a search by a person. *reranker_enabled*
-    re-ranks the best twenty with the optional re-ranker; by default
-    ``retrieval.query_specific_rerank_enabled`` decides. With *show_sources* what a summary hides
-    is shown itself, under its own date, and not the summary (decision 0277). *why* adds each
-    memory's features to the answer, and the excluded candidates with the reason.
+    - *top_k*: how many memories to return; by default all that pass the bar
+      (``recall/select.py``), or five with a search mode other than hybrid, which has no bar.
+    - *min_relevance* drops memories with a lower probability. With 0 only the gate decides; it
+      may abstain.
+    - *include_passing*: search turns in passing as well (questions, requests,
+      acknowledgements, remarks).
+    - *include_shared*: search what other agents published as well; by default as the setting
+      ``retrieval.include_shared`` says.
+    - *preferences*: all of them "first", for a prompt, or only those "matching" the query.
+    - *reranker_enabled*: re-rank the best twenty with the optional re-ranker; by default as the
+      setting ``retrieval.query_specific_rerank_enabled`` says.
+    - *show_sources*: return the sources of a summary, with their own dates, in place of the
+      summary (decision 0277).
+    - *why*: add the features of each memory, and the excluded candidates with the reasons.
     """
 
     query: Query
@@ -69,16 +72,16 @@ class Explanation(Value):
 
 
 SET_ID = "proc_"
-"""How the id of a preference begins that was set by name: it has no memory."""
+"""The prefix of the id of a preference that was set by name; such a preference has no memory."""
 
 
 class MemoryChunk(Value):
     """One recalled memory.
 
-    *relevance_score* is the calibrated probability that it answers the query; a preference
-    has none. Preferences come first and are marked, and so are shared memories, whose
-    *user_id* is the publishing agent. *origin* and *trust* are stamped by the daemon; a
-    preference is trusted like the owner's words if the owner stated or confirmed it.
+    *relevance_score* is the calibrated probability that it answers the query, None for a
+    preference. Preferences come first. *user_id* of a shared memory is the agent that published
+    it. *origin* and *trust* are set by the daemon; a preference that the owner stated or
+    confirmed is trusted like the owner's words.
     """
 
     id: Name
@@ -110,16 +113,17 @@ class MemoryChunk(Value):
 
     @property
     def set_by_name(self) -> str | None:
-        """Return the name of a preference that was set by it, None for what a memory states."""
+        """Return the name of a preference that was set by name, None for any other chunk."""
         is_set = self.preference and self.id == f"{SET_ID}{self.preference_key}"
         return self.preference_key if is_set else None
 
 
 class ExcludedMemory(Value):
-    """A candidate that is not in the answer.
+    """A candidate that is not in the answer, and the reason.
 
-    Excluded *by* the gate (its kind holds no answer), by the bar (its relevance is too low),
-    because it repeats *of*, or for lack of room: the budget, or the share of one source.
+    Excluded *by* the gate (no memory of its kind is likely to answer), by the bar (its relevance
+    is too low), because it repeats the memory *of*, or for lack of room (the token budget, or
+    the maximum per source).
     """
 
     id: Name
@@ -131,7 +135,7 @@ class ExcludedMemory(Value):
 class RecallResult(Value):
     """The recalled memories: preferences first, then by relevance.
 
-    ``budget_used == total_tokens / token_budget``. When memories match but none fits the
+    *budget_used* is ``total_tokens / token_budget``. If memories match but none fits the
     budget, *memories* is empty and *minimum_required_tokens* is the least sufficient budget.
     *gate* is the probability that the memories hold an answer. *cut*, with *why*, lists the
     best excluded candidates. *degraded* says why dense retrieval or the requested re-ranker
@@ -158,10 +162,10 @@ class CreatingRun(Value):
 
 
 class SourceMessage(Value):
-    """One message that a memory was made from, in the order of reading.
+    """One message that a memory was made from.
 
-    *ordinal* is its place in the session. None marks what is no longer stored: retention
-    dropped the session's text, or it was forgotten.
+    *ordinal* is its position in the session. Fields are None for a message that is no longer
+    stored, because it was forgotten or the retention of sessions dropped its text.
     """
 
     ordinal: Count | None = None
@@ -184,7 +188,7 @@ class Provenance(Value):
 
     memory: MemoryEntry
     client: str | None = None
-    """Who brought it: the name of a key, ``local`` without one, None if unknown."""
+    """The client that stored it: the name of its key, ``local`` without one, None if unknown."""
     made_by: CreatingRun | None = None
     """None for an ingested, stored or imported memory, and after a move to another profile."""
     turns: tuple[SourceMessage, ...] = ()

@@ -13,15 +13,16 @@ from memd.domain.values import Name, Text, Time, Value
 class ForgetResult(Value):
     """What was erased everywhere, or with a dry run would be.
 
-    *proof* is the SHA-256, in hex, of what was searched for and is no longer found; empty for
-    a dry run. *ids* are the first FORGOTTEN_IDS_MAX, in order of arrival; *count* and *proof*
-    cover all. *texts* are the first FORGOTTEN_TEXTS_MAX of a dry run, one line each.
-    *backups* are files that may still contain it until they are deleted.
+    *proof* is the SHA-256, in hex, of the erased data that was searched for in the file and is
+    no longer there; empty for a dry run. *ids* are the first FORGOTTEN_IDS_MAX, in order of
+    arrival; *count* and *proof* cover all. *texts* are the first FORGOTTEN_TEXTS_MAX of a dry
+    run, one line each. *backups* are files that may still contain the data until they are
+    deleted.
     """
 
     count: int = Field(ge=0)
     messages: int = Field(default=0, ge=0)
-    """Erased messages of the session, or of the time, that was forgotten as a whole."""
+    """The number of erased messages, if a session or a period was forgotten as a whole."""
     ids: tuple[Name, ...] = ()
     texts: tuple[Text, ...] = ()
     proof: str = ""

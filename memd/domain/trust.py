@@ -1,9 +1,8 @@
 """The policy for suspicious texts: signs of an attack, trust by origin, quarantine. Pure.
 
-The decision depends on the origin, which the daemon knows, and on the look of the text, which
-anybody can imitate. Nothing is refused or dropped: a quarantined text is stored, flagged, and
-shown to the owner, who can release it. A person's own text is never quarantined (PROMISES
-H59), only flagged.
+Whether a text is quarantined depends on its origin, which the daemon knows, and on signs of an
+attack in it. No text is refused or dropped: a quarantined one is stored, flagged, and shown to
+the owner, who can release it. A person's own text is only flagged (PROMISES H59).
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ class Flag(StrEnum):
     STUFFING = "keyword_stuffing"
     BURST = "burst"
     OWNER = "owner"
-    """No sign: the owner quarantined it by hand."""
+    """Not a sign in the text: the owner quarantined it by hand."""
 
 
 class Suspicion(NamedTuple):
     """The signs of an attack in a text.
 
-    *live* are those that the text states itself; the others of *flags* are quoted, in a text
-    about attacks. *strong* ones are conclusive whatever the context.
+    *flags* are all of them. *live* ones are stated by the text itself; the others are quoted in
+    a text about attacks. *strong* ones are conclusive in any context.
     """
 
     flags: frozenset[Flag] = frozenset()
@@ -45,7 +44,7 @@ class Suspicion(NamedTuple):
     strong: frozenset[Flag] = frozenset()
 
     def merge(self, other: Suspicion) -> Suspicion:
-        """Return the signs in either of two texts."""
+        """Return the union of the signs in two texts."""
         if not other.flags:
             return self
         return Suspicion(
@@ -68,18 +67,18 @@ FOREIGN: Final = frozenset({Origin.TOOL, Origin.WEB, Origin.IMPORT})
 """Origins of texts that neither the owner nor the owner's assistant wrote."""
 
 BURSTING: Final = frozenset({Origin.TOOL, Origin.WEB})
-"""Origins whose texts arrive unasked, and are limited per minute."""
+"""Origins whose texts arrive without anybody asking for it; they are limited per minute."""
 
 STREAMS: Final = frozenset({Origin.ASSISTANT, Origin.TOOL, Origin.WEB})
 """Origins of streams, to which the importance gate applies."""
 
 TALKS: Final = frozenset({Origin.PERSON, Origin.ASSISTANT})
-"""Origins whose turns may be in passing; a page's or a tool's text never is."""
+"""Origins of conversations: only their turns may be turns in passing."""
 
 
 @cache
 def mark(origin: Origin, trust: Trust) -> str:
-    """Return the mark before an entry by its origin, "" for the owner's own.
+    """Return the mark before an entry in a prompt, "" for the owner's own text.
 
     >>> mark(Origin.WEB, Trust.UNTRUSTED), mark(Origin.ASSISTANT, Trust.ASSISTED)
     ('[untrusted: web] ', '[assistant] ')
@@ -93,7 +92,7 @@ def mark(origin: Origin, trust: Trust) -> str:
 
 @cache
 def mark_of_shared(origin: Origin, trust: Trust) -> str:
-    """Return the mark before a shared memory, which is never the owner's own.
+    """Return the mark before a shared memory in a prompt, which is never the owner's own.
 
     >>> mark_of_shared(Origin.ASSISTANT, Trust.ASSISTED)
     '[shared] '
@@ -103,7 +102,7 @@ def mark_of_shared(origin: Origin, trust: Trust) -> str:
 
 
 def mark_of_role(role: str) -> str:
-    """Return the mark before a message of a session, "" for the user's own."""
+    """Return the mark before a message of a session, "" for the user's."""
     if role in {"user", "human"}:
         return ""
     return ASSISTED_MARK if role == Origin.ASSISTANT else mark(Origin.TOOL, Trust.UNTRUSTED)
@@ -115,23 +114,23 @@ def mark_of_preference(origin: Origin, *, confirmed: bool) -> str:
 
 
 ASSISTED_MARK: Final = "[assistant] "
-"""The mark before the words of the owner's assistant."""
+"""The mark before a text of the owner's assistant."""
 
 COMMANDING: Final = frozenset(
     {Flag.INSTRUCTION, Flag.TRIGGER, Flag.AUTHORITY, Flag.EXFILTRATION, Flag.ROLE}
 )
-"""Signs that quarantine a text; the others only flag it."""
+"""Signs for which a text is quarantined; the others only flag it."""
 
 
-def is_quarantined(seen: Suspicion, origin: Origin) -> bool:
-    """Return whether a text of *origin* with the signs *seen* is quarantined.
+def is_quarantined(suspicion: Suspicion, origin: Origin) -> bool:
+    """Return whether a text of *origin* with these signs is quarantined.
 
     >>> is_quarantined(Suspicion(live=frozenset({Flag.ROLE})), Origin.WEB)
     True
     """
     if origin is Origin.PERSON:
         return False
-    signs = seen.live if origin in FOREIGN else seen.strong
+    signs = suspicion.live if origin in FOREIGN else suspicion.strong
     return not signs.isdisjoint(COMMANDING)
 
 
@@ -162,10 +161,11 @@ class QuarantineResult(Value):
 
 
 Screened = NewType("Screened", str)
-"""A text that passed the secrets screen.
+"""A text whose secrets were handled, so that it may be stored.
 
-Only ``guard/secrets.py`` and the readers of rows make one.
+Only ``guard/secrets.py`` and functions that read rows create one.
 """
 
 SecretsPolicy = Literal["redact", "refuse", "keep"]
-"""The handling of a secret in a text: replace it, refuse the text, or store it unshown."""
+"""What to do with a secret in a text: replace it, refuse the text, or store it. Answers never
+show a stored secret."""

@@ -1,7 +1,6 @@
-"""The frozen base of all values, constrained strings, paths and times; and event names.
+"""The frozen base class of values; constrained strings, paths and times; names of events.
 
-An event (``events.subscribe``) is sent after COMMIT, never before, and never contains a
-memory's text.
+An event (``events.subscribe``) is sent after COMMIT and never contains the text of a memory.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ class Value(BaseModel):
 
 
 def alike(name: str) -> str:
-    """Return the form under which names that look alike to a reader are equal.
+    """Return *name* normalized, so that names which a reader cannot tell apart are equal.
 
-    Case, width, spaces and invisible characters are ignored.
+    Ignored are case, character width, spaces and invisible characters.
 
     >>> alike(" __Shared__\u200b") == RESERVED_AGENT
     True
@@ -55,7 +54,7 @@ def alike(name: str) -> str:
 
 
 def folder_name(project_id: str) -> str:
-    r"""Return the last part of a project id, which is mostly the path of a working tree.
+    r"""Return the last part of a project id, which usually is the path of a working tree.
 
     >>> folder_name("/home/ada/hives/"), folder_name("C:\\shop"), folder_name("billing")
     ('hives', 'shop', 'billing')
@@ -64,9 +63,10 @@ def folder_name(project_id: str) -> str:
 
 
 def matched_part(query: str) -> str:
-    r"""Return what of a long *query* is matched: its first paragraphs and its last ones.
+    r"""Return the part of *query* that is matched; of a long one the beginning and the end.
 
-    Where those are long, its first and last lines or words.
+    Both are cut between paragraphs if possible, else between lines or words. The result has at
+    most QUERY_CHARS_MAX characters.
 
     >>> matched_part("x\n" * 9_000 + "\nWhy does this fail?")[-21:]
     '\n\nWhy does this fail?'
@@ -81,7 +81,7 @@ def matched_part(query: str) -> str:
 
 
 def _storable(text: str, *, may_be_blank: bool = True) -> str:
-    """Refuse NUL and lone surrogates, which SQLite and UTF-8 cannot store, and a blank text."""
+    """Return *text*. Raise ValueError for NUL and lone surrogates, which cannot be stored."""
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
     try:
@@ -94,21 +94,21 @@ def _storable(text: str, *, may_be_blank: bool = True) -> str:
 
 
 def _no_traversal(path: str) -> str:
-    """Refuse a path with a ``..`` step, whether read by POSIX or by Windows rules."""
+    """Return *path*. Raise ValueError if it contains ``..`` by POSIX or Windows rules."""
     if ".." in PurePosixPath(path).parts or ".." in PureWindowsPath(path).parts:
         raise ValueError("must not contain '..'")
     return path
 
 
 def _plain_posix(path: str) -> str:
-    """Refuse a Windows drive or separator."""
+    """Return *path*. Raise ValueError if it has a Windows drive or separator, or ``..``."""
     if "\\" in path or PureWindowsPath(path).drive:
         raise ValueError("must be a POSIX path, without backslash or drive letter")
     return _no_traversal(path)
 
 
 def _in_calendar(moment: datetime) -> datetime:
-    """Refuse a time that is in another year in UTC than any that a datetime can have."""
+    """Return *moment*. Raise ValueError if its year in UTC would be 0 or 10000."""
     try:
         moment.astimezone(UTC)
     except OverflowError:
@@ -123,11 +123,11 @@ PlainText = Annotated[str, AfterValidator(_storable)]
 """A string, blank or not, that can be stored."""
 
 ProjectId = Annotated[NotBlankStr, StringConstraints(max_length=PROJECT_CHARS_MAX)]
-"""A project, usually the path of its working tree.
+"""The id of a project, usually the path of its working tree.
 
-An id is compared as it is: of a folder in the tree, ``project_of`` in ``base/project.py`` finds
-it. The daemon does not resolve ids, as one that it lists must name the same project for good,
-also when the folder is gone and another tree is around it.
+Ids are compared as they are. A client that has the path of a folder gets the project's id with
+``project_of`` in ``base/project.py``. The daemon does not do so: an id must name the same
+project for ever, even when the folder no longer exists or is in another tree.
 """
 Name = Annotated[NotBlankStr, StringConstraints(max_length=NAME_CHARS_MAX)]
 """An id, a namespace, a tag, a speaker: not blank, at most 256 characters."""
@@ -136,7 +136,7 @@ Text = Annotated[NotBlankStr, StringConstraints(max_length=TEXT_CHARS_MAX)]
 """The text of a memory."""
 
 Query = Annotated[Text, AfterValidator(matched_part)]
-"""A question or words to search for; of a long one what is matched."""
+"""A question or words to search for, cut by ``matched_part``."""
 
 Count = Annotated[int, Field(ge=0)]
 """A number of things, from 0."""
@@ -145,10 +145,10 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 """A number from 0 to 1."""
 
 Time = Annotated[AwareDatetime, AfterValidator(_in_calendar)]
-"""A point in time with its zone, in the years 1 to 9999 of UTC; naive times are refused."""
+"""A point in time with its zone, in the years 1 to 9999 of UTC; naive times are invalid."""
 
 SafePath = Annotated[NotBlankStr, AfterValidator(_no_traversal)]
-"""The path of a file or folder, without a ``..`` step by any system's rules."""
+"""The path of a file or folder, without ``..``."""
 
 PosixPath = Annotated[NotBlankStr, AfterValidator(_plain_posix)]
 """A safe path without a drive or a backslash."""
@@ -168,7 +168,7 @@ class EventName(StrEnum):
 
 
 EVERYBODY = "*"
-"""In place of an agent: the event goes to every subscriber, whatever its agent."""
+"""In place of an agent's id: the event goes to the subscribers of all agents."""
 
 
 class Emit(Protocol):

@@ -65,8 +65,8 @@ class OwnerState(Value):
 class Proposal(Value):
     """A fact proposed by a client that may not write it.
 
-    *author_id* is the claimed author; *client* is who sent it, which counts. *clients* is the
-    number of clients with the same proposal.
+    *author_id* is the claimed author, which is not verified; *client* is the client that sent
+    it. *clients* is the number of clients that sent the same proposal.
     """
 
     id: Name

@@ -1,7 +1,7 @@
 """The graph: statements about entities, and paths of statements (SPEC D13).
 
-A statement has a subject, a relation and an object, the text that is its evidence, and two
-periods: when it holds (*valid*) and when memd knew it (*known*).
+A statement has a subject, a relation, an object, and a text as its evidence. It has two
+periods: when it was true (*valid*) and when memd knew it (*known*).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from memd.domain.enums import Trust
 from memd.domain.values import Name, Share, Time, Value
 
 STATEMENTS_VERSION: Final = 1
-"""Incremented when extraction changes (``extract.statements``); statements of an older version
-are then extracted again."""
+"""The version of the extraction (``extract.statements``). Statements of an older version are
+extracted again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class Statement(Value):
 class GraphPath(Value):
     """A path of statements from one entity to another, each with its evidence.
 
-    *things* are the entities on the path, one more than the steps: a step whose subject is
-    not the entity before it is walked backwards. *trust* is the least of the evidence.
+    *things* are the entities on the path, one more than there are steps. A step whose subject
+    is not the entity before it is followed backwards. *trust* is the least of the evidence.
     """
 
     steps: tuple[Statement, ...]
@@ -115,8 +115,8 @@ class GraphPaths(Value):
 class GraphAnswer(Value):
     """One entity that answers a question, and the path to it.
 
-    *follows*: the path has exactly the relations of the question; otherwise the entity is
-    only close. *score* orders the answers.
+    *follows* is True if the path has exactly the relations of the question, False if the entity
+    is merely near. *score* orders the answers.
     """
 
     name: Name
@@ -148,7 +148,9 @@ _ARTICLE = re.compile(r"(?:the|a|an|our)\s+(?=\S)")
 
 
 def fold_name(name: str) -> str:
-    """Return the form of *name* under which mentions of one entity are equal.
+    """Return *name* normalized, so that different spellings of one entity are equal.
+
+    Ignored are case, repeated spaces, surrounding quotes, final punctuation and a first article.
 
     >>> fold_name("The  Data Team") == fold_name("data team")
     True

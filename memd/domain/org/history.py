@@ -12,9 +12,9 @@ from memd.domain.values import Name, Text, Time, Value
 
 
 class AsOfQuery(Value):
-    """A query of facts valid at *valid* as known at *known*, both by default now.
+    """A query of facts valid at *valid* as known at *known*, by default both now.
 
-    *subject* is an entity in the facts, *text* a literal part of them.
+    *subject* is an entity that the facts mention, *text* a literal part of their text.
     """
 
     valid: Time | None = None
@@ -27,14 +27,14 @@ class AsOfQuery(Value):
 
 
 class PastFact(Value):
-    """A fact as known at one time, with its statements that were valid at another.
+    """A fact as known at one time, with those of its statements that were valid at another.
 
-    Without *statements* its text has none that could be contradicted.
+    A fact without *statements* contains none that another fact could contradict.
     """
 
     fact: OrgFact
     operation_id: Name
-    """The operation that wrote this version; a page continues after the last one."""
+    """The operation that wrote this version; that of a page's last fact is its ``next``."""
 
     written_at: Time
     """When this version was written, by the daemon's clock."""
@@ -57,9 +57,9 @@ class PastFacts(Value):
 
 
 class TimelineStretch(Value):
-    """A period in which a statement held, with the authors of its beginning and end.
+    """A period in which a statement was true, with the authors of its beginning and end.
 
-    *known_to* is set if the period was once believed and no longer is.
+    If the statement's *known_to* is set, memd knew this period once but it was corrected since.
     """
 
     statement: Statement

@@ -56,10 +56,10 @@ class OrgFact(Value):
 
 
 class OrgFactWriteRequest(Value):
-    """A fact to write; with *fact_id* the next version of that fact, which replaces it whole.
+    """A fact to write, or with *fact_id* the next version of that fact.
 
-    Tags and times that the version before had and this one does not give are gone (SPEC 15.5.2).
-    *valid_from* is inclusive and *valid_to* exclusive; by default they come from the text
+    A version replaces the previous one entirely, including its tags and times (SPEC 15.5.2).
+    *valid_from* is inclusive and *valid_to* exclusive; by default they are taken from the text
     ("until March 2026").
     """
 
@@ -78,7 +78,7 @@ class OrgFactWriteRequest(Value):
 
 
 class OrgMemoryQuery(Value):
-    """A search of facts, without *context* the newest ones."""
+    """A search of facts; without *context* it returns the newest ones."""
 
     context: Query | None = None
     categories: frozenset[OrgFactCategory] | None = None
@@ -106,7 +106,7 @@ class OperationLogEntry(Value):
     @model_validator(mode="before")
     @classmethod
     def _split_author(cls, data: Any) -> Any:
-        """Accept an *author* value too; fields and JSON have its parts."""
+        """Accept an *author* in place of the fields ``author_*``, which JSON has."""
         if not isinstance(data, Mapping) or "author" not in data:
             return data
         author = OrgFactAuthor.model_validate(data["author"])

@@ -1,1 +1,1 @@
-"""The settings: each model is a table of the settings file."""
+"""The settings: each model is one table of the settings file."""

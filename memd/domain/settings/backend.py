@@ -1,7 +1,8 @@
-"""The error for a ``memory`` section with another product's backend: a corrected section.
+"""The error message for an unknown ``memory.backend``, with a corrected section.
 
-The documents' own examples name backends and stores that memd does not have. The correction
-is printed in the format of the settings file, and loads as printed (docs/decisions/0011).
+The examples of the documents name backends and stores that memd does not have. The message
+contains the section with memd's own, in the format of the settings file, ready to paste
+(docs/decisions/0011).
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ def unknown_backend(
     *,
     toml: bool = False,
 ) -> str:
-    """Return the message for an unknown backend, with the corrected *tree*."""
+    """Return the message for the unknown backend *name*, with a corrected ``memory`` section.
+
+    *known* are the backends that exist, *tree* is the section as written.
+    """
     corrected = _correct({"backend": BACKENDS[0], **(tree or {})})
     lines = _as_toml(corrected) if toml else _as_yaml(corrected)
     return "\n".join(
@@ -35,7 +39,7 @@ def unknown_backend(
 
 
 def _correct(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *tree* with memd's stores, without the documents' data folder."""
+    """Return *tree* with memd's own stores, and without the data folder of the documents."""
     corrected: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, Mapping):

@@ -1,9 +1,8 @@
-"""The settings of nights: retention, consolidation, archiving, wiki export; and of lessons.
+"""The settings of nights (retention, consolidation, archiving, wiki export) and of lessons.
 
-The keys are the documents' (SPEC 16.1, D25); memd adds *strategy* and the thresholds of
-groups and of session compression. ``dual_mode`` can be set in two places: a given value
-overrides a default, and if both are given and differ, *strategy* wins with a
-``SettingsWarning``.
+The keys are those of the documents (SPEC 16.1, D25). memd adds *strategy* and the thresholds
+of groups and of session compression. ``dual_mode`` can be set in two places: if both are set
+and differ, *strategy* takes precedence with a ``SettingsWarning``.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ class RetentionRule(Value):
 
 def _unique_categories(rules: tuple[RetentionRule, ...]) -> tuple[RetentionRule, ...]:
     categories = [rule.category for rule in rules]
-    twice = sorted({name for name in categories if categories.count(name) > 1})
-    if twice:
-        raise ValueError(f"each category may have one rule, {', '.join(twice)} has several")
+    repeated = sorted({name for name in categories if categories.count(name) > 1})
+    if repeated:
+        raise ValueError(f"each category may have one rule, {', '.join(repeated)} has several")
     return rules
 
 
@@ -91,9 +90,9 @@ class ArchivalConfig(Value):
 class ExperienceCompressorConfig(Value):
     """Distillation of detailed experiences by a language model (SPEC 16.15).
 
-    A compression below *min_compression_ratio* is discarded. In the documents the ratio is
-    the reply's length over the experience's, so a value near 1 keeps only what was hardly
-    shortened.
+    A reply whose ratio is below *min_compression_ratio* is discarded. As in the documents, the
+    ratio is the length of the reply divided by that of the experience: a value near 1 keeps
+    only replies that are hardly shorter.
     """
 
     enabled: bool = False
@@ -168,7 +167,7 @@ class ConsolidationConfig(Value):
                 f"memory.consolidation.strategy = {self.strategy}"
             )
         else:
-            # The model is frozen, but a validator may still complete it.
+            # The model is frozen, so its validator sets the field through __dict__.
             self.__dict__.update(strategy=dual)
         return self
 

@@ -93,14 +93,14 @@ def host_of(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        port_is_one = parts.port is None or parts.port > 0
+        is_port_valid = parts.port is None or parts.port > 0  # raises ValueError above 65535
     except ValueError:
-        port_is_one = False
+        is_port_valid = False
         parts = urlsplit("")
-    if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_one:
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not is_port_valid:
         raise ValueError("url must be an address such as http://127.0.0.1:11434/v1")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("url must hold no password: name a file in api_key_file")
+        raise ValueError("url must not contain a password: name a file in api_key_file")
     return parts.hostname
 
 
@@ -121,33 +121,33 @@ def _check_host(url: str, allowed: tuple[str, ...]) -> None:
     if not is_local(host) and host not in {name.casefold() for name in allowed}:
         raise ValueError(
             f"url is on {host}, not on this machine: memories would leave it; "
-            "name the host in allowed_hosts if that is meant"
+            "to allow that, name the host in allowed_hosts"
         )
 
 
 def find_unused(settings: LlmSettings) -> Iterator[str]:
     """Yield a sentence for each key in *settings* that has no effect."""
-    on = [f"uses.{name}" for name in LlmUses.model_fields if getattr(settings.uses, name)]
-    given = settings.model_fields_set - {"provider", "uses"}
+    enabled = [f"uses.{name}" for name in LlmUses.model_fields if getattr(settings.uses, name)]
+    present = settings.model_fields_set - {"provider", "uses"}
     if settings.provider == "none":
-        idle = [*sorted(given), *on]
+        unused = [*sorted(present), *enabled]
     else:
-        idle = sorted(given & IDLE[settings.provider])
-    for name in idle:
+        unused = sorted(present & _UNUSED_KEYS[settings.provider])
+    for name in unused:
         yield f"llm.{name} has no effect: llm.provider is {settings.provider}"
     if settings.provider != "none" and settings.night_tokens == 0:
-        for name in on:
+        for name in enabled:
             if name in BACKGROUND_USES:
                 yield f"llm.{name} has no effect: llm.night_tokens is 0"
 
 
-OF_ENDPOINTS = frozenset({"url", "api_key_file", "allowed_hosts"})
-OF_JOBS = frozenset({"command", "job_days", "answer_bytes"})
-IDLE = {
-    "openai_compatible": OF_JOBS,
-    "assistant": OF_ENDPOINTS | OF_JOBS,
-    "jobs": OF_ENDPOINTS | {"model"},
+_ENDPOINT_KEYS = frozenset({"url", "api_key_file", "allowed_hosts"})
+_JOB_KEYS = frozenset({"command", "job_days", "answer_bytes"})
+_UNUSED_KEYS = {
+    "openai_compatible": _JOB_KEYS,
+    "assistant": _ENDPOINT_KEYS | _JOB_KEYS,
+    "jobs": _ENDPOINT_KEYS | {"model"},
 }
-"""The keys without effect for each provider."""
+"""The keys that have no effect with each provider."""
 BACKGROUND_USES = frozenset({"uses.naps", "uses.compression", "uses.triples", "uses.lessons"})
 """Uses that are charged to ``night_tokens``."""

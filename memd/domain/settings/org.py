@@ -1,8 +1,8 @@
 """The ``org_memory`` settings: policies, write access, backends (seed 004, SPEC 15).
 
-All three documented backends are one log in memd's own file, so the keys of all three are
-accepted whichever is chosen. Write access has two forms: the documents' lists of roles for
-each group of facts, or *rules* with a minimum seniority; the first is converted to rules.
+The three documented backends all use one log in memd's own file, so the keys of all three are
+accepted whichever is chosen. Write access has two forms: *rules* with a minimum seniority, or
+the documents' lists of roles for each group of facts, which are converted to rules.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GROUPS: Mapping[str, OrgFactCategory] = MappingProxyType(
         "entity_definitions": OrgFactCategory.ENTITY_DEFINITION,
     }
 )
-"""The documents' group names of the categories, in lists of roles."""
+"""The categories by the documents' names of groups, which lists of roles use."""
 
 _ROLES = (HUMAN, *SeniorityLevel)
 
@@ -48,7 +48,7 @@ class CategoryWriteRule(Value):
 
 
 def default_rules() -> dict[OrgFactCategory, CategoryWriteRule]:
-    """Return the default rules: policies by humans, all else by seniors too (SPEC 15.3)."""
+    """Return the default rules: humans write everything, seniors all but policies (SPEC 15.3)."""
     senior = CategoryWriteRule(allowed_seniority=SeniorityLevel.SENIOR)
     rules = dict.fromkeys(OrgFactCategory, senior)
     rules[OrgFactCategory.CORE_POLICY] = CategoryWriteRule()
@@ -56,10 +56,10 @@ def default_rules() -> dict[OrgFactCategory, CategoryWriteRule]:
 
 
 class WriteAccessConfig(Value):
-    """Write access by category; a category without a rule can be written by nobody (SPEC 15.3.2).
+    """Write access by category; nobody may write a category without a rule (SPEC 15.3.2).
 
-    In the documents' form, ``adrs: [human, senior, lead]``, "human" allows humans and the
-    lowest role is the minimum seniority of agents; a group that is not listed keeps the
+    In the documents' form, such as ``adrs: [human, senior, lead]``, "human" allows humans and
+    the lowest role is the minimum seniority of agents. A group that is not listed keeps its
     default rule.
     """
 
@@ -88,7 +88,7 @@ class WriteAccessConfig(Value):
         return dict(rules)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Return itself: it is immutable, and a read-only mapping cannot be copied."""
+        """Return self, which is immutable: a mapping proxy cannot be copied."""
         return self
 
 
@@ -165,12 +165,12 @@ def org_memory_config(tree: Mapping[str, Any]) -> OrgMemoryConfig:
     try:
         return OrgMemoryConfig.model_validate(tree)
     except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
-    key = ".".join(["org_memory", *map(str, wrong["loc"])])
-    value = repr(wrong["input"])[:_VALUE_CHARS_SHOWN]
-    if wrong["type"] == "value_error":
-        value, wrong["msg"] = "", str(wrong["ctx"]["error"])
-    text = f"{key}: {value}: {wrong['msg']}" if value else f"{key}: {wrong['msg']}"
+        detail = error.errors(include_url=False)[0]
+    key = ".".join(["org_memory", *map(str, detail["loc"])])
+    if detail["type"] == "value_error":
+        text = f"{key}: {detail['ctx']['error']}"
+    else:
+        text = f"{key}: {repr(detail['input'])[:_VALUE_CHARS_SHOWN]}: {detail['msg']}"
     # `from None`: pydantic's own text would repeat the whole tree.
     raise OrgMemoryConfigError(text, field=key) from None
 
@@ -179,9 +179,9 @@ _VALUE_CHARS_SHOWN = 80
 
 
 def _rule(group: str, roles: Any) -> CategoryWriteRule:
-    """Return the rule for a list of *roles*; an empty one allows nobody."""
+    """Return the rule for a list of *roles*; an empty list allows nobody."""
     if not isinstance(roles, (list, tuple, set, frozenset)):
-        raise ValueError(  # noqa: TRY004  # pydantic makes a ValidationError of this one only
+        raise ValueError(  # noqa: TRY004  # pydantic turns a ValueError into a ValidationError
             f"{group} must be a list of roles, such as [human, senior]"
         )
     for role in roles:

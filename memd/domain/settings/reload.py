@@ -1,4 +1,4 @@
-"""The effect of reloading the settings: what applies at once, and what at the next start. Pure."""
+"""Which changed settings apply at once after a reload, and which at the next start. Pure."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ RELOADABLE: Final = (
     "daemon.log_files_kept",
     "memory.consolidation.enabled",
 )
-"""The log is reopened; whether nights are enabled is read at each decision (SPEC 16.1)."""
+"""Settings that apply at once: the log is reopened, and whether nights are enabled is read again
+before each decision (SPEC 16.1)."""
 
 
 class ReloadResult(Value):
     """The settings that differ from those of the daemon's start, by dotted key."""
 
     taken: tuple[str, ...] = ()
+    """Those that apply now."""
     waiting: tuple[str, ...] = ()
-    """Those that take effect at the next start."""
+    """Those that apply at the next start."""
 
 
 def compare_settings(started: Settings, now: Settings) -> ReloadResult:
     """Compare the settings of the daemon's start with those of *now*."""
-    before = dict(_leaves(started.model_dump(mode="json")))
-    after = dict(_leaves(now.model_dump(mode="json")))
+    before = dict(_flatten(started.model_dump(mode="json")))
+    after = dict(_flatten(now.model_dump(mode="json")))
     names = sorted(
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     )
@@ -40,10 +42,11 @@ def compare_settings(started: Settings, now: Settings) -> ReloadResult:
     )
 
 
-def _leaves(tree: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+def _flatten(tree: dict[str, Any], parents: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Yield the dotted key and value of each setting in *tree*."""
     for name, value in tree.items():
-        path = (*above, name)
+        path = (*parents, name)
         if isinstance(value, dict) and value:
-            yield from _leaves(value, path)
+            yield from _flatten(value, path)
         else:
             yield join_key(path), value

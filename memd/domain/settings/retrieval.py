@@ -1,7 +1,7 @@
-"""The settings of ranking for prompts, and its result (SPEC 8).
+"""The settings of ranking memories for prompts, and its result (SPEC 8).
 
-A contradictory combination is refused; a value without effect is accepted with a
-``SettingsWarning``, because one settings file may serve several strategies.
+A contradictory combination is an error. A value without effect is accepted with a
+``SettingsWarning``, because one settings file may be used with several strategies.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ NON_INFERABLE_TAG = "non-inferable"
 
 _WEIGHT_TOLERANCE = 1e-6
 
-# A field, its neutral value (None if it has none), and the setting without which the field
-# has no effect (SPEC 8.2).
+# A field, its default (None: warn of any value), and the setting and value without which the
+# field has no effect (SPEC 8.2).
 _NO_EFFECT: tuple[tuple[str, object, str, object], ...] = (
     ("rrf_k", 60, "fusion_strategy", FusionStrategy.RRF),
     ("personal_boost", 0.0, "fusion_strategy", FusionStrategy.LINEAR),
@@ -95,8 +95,8 @@ class MemoryRetrievalConfig(Value):
     def pool_size(self) -> int:
         """Return how many candidates to fetch and rank.
 
-        More than ``max_memories`` if diversity is enabled, which needs a choice (SPEC 8.5.5);
-        at most 1000, a query's own limit.
+        With diversity enabled these are more than ``max_memories``, to choose from (SPEC 8.5.5):
+        at most 1000, the largest limit of a query.
         """
         factor = self.candidate_pool_multiplier if self.diversity_penalty_enabled else 1
         return self.max_memories * factor
@@ -127,9 +127,9 @@ class MemoryRetrievalConfig(Value):
 
     @model_validator(mode="after")
     def _warn_of_no_effect(self) -> Self:
-        for name, neutral, needed, value in _NO_EFFECT:
-            given = name in self.model_fields_set and getattr(self, name) != neutral
-            if given and getattr(self, needed) != value:
+        for name, default, needed, value in _NO_EFFECT:
+            is_set = name in self.model_fields_set and getattr(self, name) != default
+            if is_set and getattr(self, needed) != value:
                 warnings.warn(
                     f"retrieval.{name} has no effect unless {needed} is {str(value).lower()}",
                     SettingsWarning,
@@ -141,9 +141,9 @@ class MemoryRetrievalConfig(Value):
 class ScoredMemory(Value):
     """A memory with its scores.
 
-    Linear: *relevance_score* with the personal boost, *recency_score* by age,
-    *combined_score* their weighted sum. RRF: *relevance_score* as the backend
-    gave it, *recency_score* 0, *combined_score* the normalised fused score.
+    With linear fusion *relevance_score* includes the personal boost, *recency_score* depends on
+    the age, and *combined_score* is their weighted sum. With RRF *relevance_score* is the
+    backend's, *recency_score* is 0, and *combined_score* is the normalised fused score.
     """
 
     entry: MemoryEntry

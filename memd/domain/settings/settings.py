@@ -1,12 +1,12 @@
-"""The settings: the documents' two trees, memd's own, and those of single agents.
+"""The settings: the two sections of the documents, memd's own, and those of single agents.
 
-The keys are the documents' (seeds 002 and 004), and so are the defaults of
-``CompanyMemoryConfig``. memd's shipped defaults differ in two places, see ``Settings``:
-memories persist, and there may be a million of them.
+The keys of ``memory`` and ``org_memory``, and the defaults of ``CompanyMemoryConfig``, are
+those of the documents (seeds 002 and 004). memd's shipped defaults differ in two places, see
+``Settings``: memories persist, and there may be a million of them.
 
-Some values can be set in two places (``options.*`` and ``consolidation.*``), and both read
-the same: a given value overrides a default; if both are given and differ,
-``consolidation.*`` wins with a ``SettingsWarning`` (SPEC D25).
+Some values can be set in two places, ``options.*`` and ``consolidation.*``. Reading either
+place gives the same value. If both are set and differ, ``consolidation.*`` takes precedence
+with a ``SettingsWarning`` (SPEC D25).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class MemoryOptionsConfig(Value):
 
 
 class EmbedderOverrideConfig(Value):
-    """The documents' choice of a model, without effect. A *model* needs its *dims*."""
+    """The documents' choice of an embedding model, without effect. A *model* needs its *dims*."""
 
     provider: NotBlankStr | None = None
     """No effect: memd uses its installed embedding model."""
@@ -145,12 +145,14 @@ class CompanyMemoryConfig(Value):
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None
     agents: dict[Name, MemoryConfig] = Field(default_factory=dict)
-    """What single agents do differently; what stands here no call changes (decision 0073)."""
+    """Settings of single agents; a call cannot change an agent's setting that is given here
+    (decision 0073).
+    """
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_foreign_backend(cls, tree: Any, info: ValidationInfo) -> Any:
-        """Refuse another product's backend, with the corrected section in the error."""
+        """Raise an error with a corrected section for the backend of another product."""
         if isinstance(tree, Mapping):
             context = info.context or {}
             known = tuple(context.get("backends", BACKENDS))
@@ -176,12 +178,12 @@ class CompanyMemoryConfig(Value):
     def _resolve_mirrors(self) -> Self:
         options, consolidation = self.options, self.consolidation
         for name, place in _MIRRORS:
-            here = (getattr(options, name), name in options.model_fields_set)
-            there = _value_at(consolidation, place)
-            value = _resolve(here, there, name, place)
+            value = _resolve(
+                _value_at(options, (name,)), _value_at(consolidation, place), name, place
+            )
             options = _with_value(options, (name,), value)
             consolidation = _with_value(consolidation, place, value)
-        # The model is frozen, but a validator may still complete it.
+        # The model is frozen, so its validator sets the fields through __dict__.
         self.__dict__.update(options=options, consolidation=consolidation)
         return self
 
@@ -313,12 +315,12 @@ class Settings(Value):
     def _check_for_daemon(self) -> Self:
         refuse_unsupported(self.memory)
         llm, memory = self.llm, self.memory
-        of_model = (
+        for sentence in (
+            *find_ineffective(memory, llm),
             *find_unused(llm),
             *find_unused_uses(memory, llm),
             *find_unused_model(memory, llm),
-        )
-        for sentence in (*find_ineffective(memory, llm), *of_model):
+        ):
             warn(sentence)
         return self
 
@@ -326,40 +328,45 @@ class Settings(Value):
 def _with_shipped_defaults(memory: Mapping[str, Any]) -> dict[str, Any]:
     """Return *memory* with memd's shipped defaults for the keys that are not set."""
     if memory.get("backend", BACKENDS[0]) not in BACKENDS:
-        return dict(memory)  # will be refused, and printed unchanged
+        return dict(memory)  # it will be refused, with an error that shows it as written
     shipped: dict[str, Any] = {"level": MemoryLevel.PERSISTENT, **memory}
     name = "max_memories_per_agent"
     options, consolidation = shipped.get("options", {}), shipped.get("consolidation", {})
     if not isinstance(options, Mapping) or not isinstance(consolidation, Mapping):
-        return shipped  # built in code, or invalid: either way complete
+        return shipped  # models built by a program, or invalid values: add no default
     if name not in options and name not in consolidation:
         shipped["options"] = {**options, name: SHIPPED_MAX_MEMORIES}
     return shipped
 
 
 def _value_at(model: Value, place: tuple[str, ...]) -> tuple[Any, bool]:
-    """Return the value at *place* in *model*, and whether it was given."""
-    *above, name = place
-    for step in above:
-        model = getattr(model, step)
+    """Return the value at *place* in *model*, and whether it was set."""
+    *sections, name = place
+    for section in sections:
+        model = getattr(model, section)
     return getattr(model, name), name in model.model_fields_set
 
 
 def _resolve(
     option: tuple[Any, bool], consolidation: tuple[Any, bool], name: str, place: tuple[str, ...]
 ) -> Any:
-    """Return the value that counts of two (value, was given); warn if both were given."""
-    if option[1] and consolidation[1] and option[0] != consolidation[0]:
+    """Return the value that takes precedence; warn if both are set and differ.
+
+    *option* and *consolidation* are pairs of a value and whether it was set, see _value_at.
+    """
+    option_value, is_option_set = option
+    value, is_set = consolidation
+    if is_option_set and is_set and option_value != value:
         warn(
-            f"memory.options.{name} = {option[0]} is overruled by "
-            f"memory.consolidation.{'.'.join(place)} = {consolidation[0]}"
+            f"memory.options.{name} = {option_value} is overruled by "
+            f"memory.consolidation.{'.'.join(place)} = {value}"
         )
-    return option[0] if option[1] and not consolidation[1] else consolidation[0]
+    return option_value if is_option_set and not is_set else value
 
 
 def _with_value(model: _V, place: tuple[str, ...], value: Any) -> _V:
-    """Return *model* with *value* at *place*, or itself if it has it already."""
-    name, *below = place
-    now = getattr(model, name)
-    new = _with_value(now, tuple(below), value) if below else value
-    return model if new is now or new == now else model.model_copy(update={name: new})
+    """Return *model* with *value* at *place*; return *model* itself if it has this value."""
+    name, *path_below = place
+    current = getattr(model, name)
+    new = _with_value(current, tuple(path_below), value) if path_below else value
+    return model if new is current or new == current else model.model_copy(update={name: new})

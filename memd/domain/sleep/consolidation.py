@@ -1,8 +1,11 @@
-"""Results of consolidation, archived entries, and the protocols of strategies (SPEC 16).
+"""Results of consolidation, archived entries, composed memories, and protocols (SPEC 16).
 
-Names and fields are the documents' (seed 002). A result lists the removed memories and their
-summaries, and its validator keeps the counts consistent for archiving and undo. The two
-tiers of experience are values only; ``learn`` compresses them.
+Names and fields are those of the documents (seed 002). A result lists the removed memories and
+their summaries; its validator keeps the counts consistent for archiving and undo. The two
+tiers of experience are only values here; ``learn`` compresses them.
+
+A composed memory is one text that a nap makes from an exchange. It has up to four parts: what
+the user said, what that corrects, what it answers, and its outcome.
 """
 
 from __future__ import annotations
@@ -43,37 +46,37 @@ COMPOSED_TAGS = frozenset(
         DIGEST_TAG,
     )
 )
-"""Tags, besides NAP_TAG, of a memory that a nap composed of an exchange; a nap's fact has none."""
+"""Tags of composed memories, in addition to NAP_TAG. Facts of a nap have none of them."""
 
 SUMMARY_SOURCE = "consolidation"
 """The ``source`` of every memory that consolidation creates."""
 
 SUMMARY_TAGS = frozenset((CONSOLIDATED_TAG, COMPRESSED_TAG, COMPRESSED_EXPERIENCE_TAG))
-"""Tags of memories made from others, which are not consolidated again."""
+"""Tags of memories that were made from others and are not consolidated again."""
 
 PROTECTED_TAGS = frozenset((CORE_TAG, DISTILLATION_TAG, DETAILED_TAG, FILE_TAG, LESSON_TAG))
 """Tags of memories that are never consolidated (SPEC D9)."""
 
 
 def is_composed(tags: Collection[str]) -> bool:
-    """Return whether *tags* are those of a memory that a nap composed of an exchange."""
+    """Return whether a memory with these *tags* is a composed one."""
     return NAP_TAG in tags and not COMPOSED_TAGS.isdisjoint(tags)
 
 
 OPEN_FIELD, USER_OPEN_FIELD = "Open", "Open (user)"
-"""Labels in a digest of what is left open: as the agent says, and as the user does."""
+"""Labels in a digest of open tasks, as the agent and as the user stated them."""
 ENDED_FIELD, DIGEST_JOINT = "Ended with", " \u00b7 "
-"""The label of how a session ended, and what stands between the requests of a digest."""
+"""The label in a digest of how the session ended, and the separator of its requests."""
 OUTCOME_PART, ANSWER_PART = "\nOutcome: ", "\nIn answer to: "
-"""What stands in a composed memory before what came of it, and before what the user answered."""
+"""Begin the parts of a composed memory with its outcome, and with what the user answered."""
 USER_PREFIX = "User: "
-"""How one begins that has more than the user's words, where it answers something."""
+"""Begins a composed memory that has other parts than the user's words."""
 CORRECTED_PART = "\nCorrects: "
-"""What stands in one before the user's earlier words, which no longer hold."""
+"""Begins the part of a composed memory with the user's earlier words, which are corrected."""
 
 
 def without_outcome(content: str) -> str:
-    r"""Return a composed memory without what came of it.
+    r"""Return the text of a composed memory without its outcome.
 
     >>> without_outcome("Never push on Fridays.\nOutcome: The job is off.")
     'Never push on Fridays.'
@@ -82,7 +85,7 @@ def without_outcome(content: str) -> str:
 
 
 def is_answer(content: str) -> bool:
-    r"""Return whether a composed memory has the user's words and what they answer.
+    r"""Return whether a composed memory has the user's words and the text that they answer.
 
     >>> is_answer("User: No, 9443.\nIn answer to: It is 8080."), is_answer("User: no")
     (True, False)
@@ -91,24 +94,30 @@ def is_answer(content: str) -> bool:
 
 
 def user_part(content: str) -> str:
-    """Return the user's part of a composed memory, the whole of any other."""
-    own = without_outcome(content).partition(ANSWER_PART)[0].partition(CORRECTED_PART)[0]
-    return own.removeprefix(USER_PREFIX)
+    """Return the user's words in a composed memory, the whole text of any other memory."""
+    text = without_outcome(content).partition(ANSWER_PART)[0].partition(CORRECTED_PART)[0]
+    return text.removeprefix(USER_PREFIX)
 
 
 def composed_parts(content: str) -> list[str]:
-    r"""Return the texts that a memory is composed of.
+    r"""Return the parts of a composed memory without their labels; a missing part is left out.
 
-    The user's, what it corrects, what it answers, and what came of it.
+    The order is: the user's words, what they correct, what they answer, the outcome.
 
     >>> composed_parts("User: No, 9443.\nIn answer to: The port is 8080.\nOutcome: It answers.")
     ['No, 9443.', 'The port is 8080.', 'It answers.']
     """
-    own, is_answer, answered = without_outcome(content).partition(ANSWER_PART)
-    _, has_outcome, outcome = content.partition(OUTCOME_PART)
-    own, is_correction, corrected = own.partition(CORRECTED_PART)
-    parts = [own.removeprefix(USER_PREFIX)] + [corrected] * bool(is_correction)
-    return parts + [answered] * bool(is_answer) + [outcome] * bool(has_outcome)
+    text, has_outcome, outcome = content.partition(OUTCOME_PART)
+    text, has_answer, answered = text.partition(ANSWER_PART)
+    text, has_correction, corrected = text.partition(CORRECTED_PART)
+    parts = [text.removeprefix(USER_PREFIX)]
+    if has_correction:
+        parts.append(corrected)
+    if has_answer:
+        parts.append(answered)
+    if has_outcome:
+        parts.append(outcome)
+    return parts
 
 
 class ConsolidationStrategyType(StrEnum):
@@ -127,7 +136,7 @@ class ArchivalMode(StrEnum):
 
 
 class ContentDensity(StrEnum):
-    """The share of facts in a text: sparse is conversation, dense is code and configuration."""
+    """How many facts a text has: sparse is conversation, dense is code and configuration."""
 
     SPARSE = "sparse"
     DENSE = "dense"
@@ -164,7 +173,7 @@ class ConsolidationResult(Value):
     mode_assignments: tuple[ArchivalModeAssignment, ...] = ()
     archival_index: tuple[ArchivalIndexEntry, ...] = ()
 
-    # Plain properties: as fields of a dump they would be refused as unknown on reading it.
+    # Plain properties, not computed fields: a dump with these would not load, as unknown fields.
 
     @property
     def summary_id(self) -> str | None:
@@ -236,9 +245,9 @@ class DetailedExperience(Value):
 
 
 class CompressedExperience(Value):
-    """What was learned from raw traces; only this is injected.
+    """What was learned from raw traces; only this tier is injected.
 
-    *compression_ratio* is the length of the learning divided by that of the traces.
+    *compression_ratio* is the length of this text divided by that of the traces.
     """
 
     id: Name
@@ -260,28 +269,30 @@ class CompressedExperience(Value):
 class LLMConsolidationConfig(Value):
     """The bounds of a consolidation by a language model (SPEC 16.1, 16.11).
 
-    Sizes in characters bound what is sent, *max_summary_tokens* what comes back. They need
-    strategy `llm`; those of both hold for `llm.uses.compression` as well.
+    Sizes in characters bound what is sent, *max_summary_tokens* the answer. They apply to
+    strategy `llm`, and some also to `llm.uses.compression`, see each field.
     """
 
     group_threshold: int = Field(default=3, ge=3)
     """Minimum number of memories of one group to summarise; strategy `llm`."""
     temperature: float = Field(default=0.3, ge=0.0, le=2.0)
-    """Temperature of the model; applies to both uses."""
+    """Temperature of the model; also for `llm.uses.compression`."""
     max_summary_tokens: int = Field(default=500, ge=50)
-    """Maximum length of a summary; applies to both uses."""
+    """Maximum length of a summary; also for `llm.uses.compression`."""
     include_distillation_context: bool = True
     """Show the model the outcomes of earlier tasks; strategy `llm`."""
     max_trajectory_context_entries: int = Field(default=5, ge=1)
     """Maximum number of earlier tasks."""
     max_trajectory_chars_per_entry: int = Field(default=500, ge=50)
-    """Characters of each."""
+    """Maximum number of characters of each earlier task."""
     max_entry_input_chars: int = Field(default=2000, ge=100)
-    """Characters of each memory that are sent; applies to both uses."""
+    """Characters of each memory that are sent; also for `llm.uses.compression`."""
     max_total_user_content_chars: int = Field(default=20_000, ge=1000)
-    """Characters sent at once; what does not fit is not archived. Applies to both uses."""
+    """Characters sent at once; memories that do not fit are not archived. Also for
+    `llm.uses.compression`.
+    """
     fallback_truncate_length: int = Field(default=200, ge=50)
-    """Characters of each memory listed when the model fails; strategy `llm`."""
+    """Characters of each memory in the list that replaces a summary when the model fails."""
 
     @model_validator(mode="after")
     def _check_chars(self) -> Self:
@@ -330,9 +341,9 @@ class ArchivalStore(Protocol):
         ...
 
     async def restore(self, agent_id: NotBlankStr, entry_id: NotBlankStr) -> ArchivalEntry | None:
-        """Return an archived entry by its *archival* id; None when unknown or another's.
+        """Return an archived entry by its archival id; it stays in the archive.
 
-        It stays in the archive.
+        None if the id is unknown or belongs to another agent.
         """
         ...
 

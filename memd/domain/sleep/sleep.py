@@ -24,17 +24,18 @@ class NapDetail(Value):
 
 
 class NapResult(Value):
-    """The result of a nap. *messages* is the shorter list, *summary_text* only its bullets."""
+    """The result of a nap: *messages* is the shortened list, *summary_text* its list of facts."""
 
     run_id: Name
     session_id: Name | None
     messages: tuple[dict[str, Any], ...]
     summary_text: str
     stored: Count
-    """Facts that became memories; *merged* ones existed already."""
+    """The number of facts that became memories."""
     merged: Count
+    """The number of facts that were known already."""
     quarantined: Count = 0
-    """Facts that look like an attack."""
+    """The number of facts that look like an attack."""
     detail: NapDetail
 
 
@@ -57,7 +58,7 @@ class ImportedSession(Value):
     kept: Count = 0
     quarantined: Count = 0
     trashed: Count = 0
-    """How many of the session's memories are in the trash, from where they are not made again."""
+    """How many of the session's memories are in the trash; the import does not store them again."""
 
 
 class Window(Value):
@@ -70,22 +71,22 @@ class Window(Value):
     window_tokens: Count | None = None
     compact_at_tokens: Count | None = None
     fill: float | None = None
-    """Used share of the window; 0.8 and above triggers a nap."""
+    """The used share of the window; a nap starts at the setting ``usage.threshold_pct``."""
     model: str | None = None
     cwd: str | None = None
     transcript_path: str | None = None
     event: str | None = None
     armed: bool = True
-    """Whether the next crossing of the threshold naps; false until the window has emptied."""
+    """Whether crossing the threshold starts a nap; False after one until the window has emptied."""
     seen_at: Time
     napping: bool = False
-    """Whether a nap over it runs or waits."""
+    """Whether a nap of this window is running or queued."""
     napped_at: Time | None = None
     nap_problem: str | None = None
-    """Why the last nap that was due was not made, or not of the transcript, and what to do; kept
-    until a nap succeeds or the daemon stops."""
+    """Why the last due nap failed or could not read the transcript, and what to do; None once a
+    nap has succeeded or the daemon was restarted."""
     consolidated: NapResult | None = None
-    """The nap's result, if the report triggered a nap and asked for it."""
+    """The result of the nap that this report triggered, if the report asked for it."""
 
 
 class StepReport(Value):
@@ -111,31 +112,32 @@ class RunReport(Value):
     """When a run that a disk error stopped is retried; ``detail`` has the error."""
     steps: tuple[StepReport, ...] = ()
     detail: dict[str, Any] = Field(default_factory=dict)
-    """Fields of the kind: for a nap its :class:`NapDetail`, for an undo the run it undid."""
+    """Fields that depend on the kind: for a nap those of :class:`NapDetail`."""
     removed_ids: tuple[Name, ...] = ()
-    """The first thousand memories it hid; not in a list of runs."""
+    """The memories that it hid, at most 1,000; empty in a list of runs."""
     summary_ids: tuple[Name, ...] = ()
-    """The summaries it made of them."""
+    """The summaries that it made of them."""
     mode_assignments: tuple[ArchivalModeAssignment, ...] = ()
     archival_index: tuple[ArchivalIndexEntry, ...] = ()
     """The archival ids of the removed memories that were archived."""
     left_out: Count = 0
-    """Further removed or made memories; ``sleep.report`` continues after *memories_after*."""
+    """The number of further removed or made memories."""
     memories_after: Count | None = None
+    """Where ``sleep.report`` continues with those, None if there are none."""
 
 
 class SleepStatus(Value):
     """Whether nights are enabled, the current and last run, and the next one."""
 
     enabled: bool
-    """By the settings."""
+    """Whether the settings enable nights."""
     paused: bool
-    """By ``sleep.pause``."""
+    """Whether ``sleep.pause`` has paused them."""
     interval: Name
     running: RunReport | None = None
     last: RunReport | None = None
-    """The last complete night, of all steps and every agent, from which the next is scheduled."""
+    """The last complete night (all steps, all agents); the next is scheduled relative to it."""
     next_at: Time | None = None
     waits_for: str | None = None
-    """Why a due night has not begun: the machine is busy or on battery, or a disk error stopped
-    a run, which is retried first, at ``next_at``."""
+    """Why a due night has not begun: the computer is busy or on battery, or a run that a disk
+    error stopped is retried first, at ``next_at``."""

@@ -13,8 +13,8 @@ from memd.domain.values import Count, Name, PlainText, Time, Value
 class CheckReport(Value):
     """The result of checking the whole file.
 
-    *problems* are sentences that name a row or a cache, never its text; *unchecked* what could not
-    be checked, and why; *figures* count what was checked.
+    *problems* are sentences that name a row or a cache, never its text. *unchecked* says what
+    could not be checked, and why. *figures* are the numbers of checked items by name.
     """
 
     ok: bool
@@ -26,8 +26,8 @@ class CheckReport(Value):
 class SelfCheck(Value):
     """The progress of the background check, in pages of the file.
 
-    *finished_at* is the end of the last complete pass, None before the first; *found* counts
-    damage, however it was noticed.
+    *finished_at* is the end of the last complete pass, None before the first. *found* is the
+    number of damages, whether this check or a read detected them.
     """
 
     pages: Count
