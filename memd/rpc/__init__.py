@@ -1,5 +1,4 @@
-"""What client and daemon share: framing, envelope, faults.
+"""The code that client and daemon share: envelope, calls, errors, and the remote backends.
 
-Those three and ``calling`` import the standard library only, so that a client starts in
-milliseconds.
+What a client loads imports the standard library only, so that it starts in milliseconds.
 """

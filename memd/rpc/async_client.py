@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(RemoteTexts):
-    """One connection, any number of concurrent calls.
+    """A client with one connection and any number of concurrent calls.
 
-    It implements ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and
-    ``OrgMemoryBackend``, sparse retrieval (``retrieve_sparse``) and an ``archival_store``:
-    code written for a backend runs against the daemon (SPEC D26).
+    It implements ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore``,
+    ``OrgMemoryBackend``, sparse retrieval (``retrieve_sparse``) and an ``archival_store``, so
+    that code written for a backend runs against the daemon (SPEC D26).
     """
 
     backend_name = "memd"
@@ -58,9 +58,9 @@ class AsyncClient(RemoteTexts):
         return self._writer is not None
 
     async def connect(self) -> None:
-        """Connect, unless connected, and present the key, if there is one.
+        """Connect and present the key, if there is one; do nothing if connected.
 
-        Raises NotRunningError when no daemon listens, DeniedError for an unknown key.
+        Raises NotRunningError if no daemon listens, DeniedError for an unknown key.
         """
         import asyncio
 
@@ -76,25 +76,25 @@ class AsyncClient(RemoteTexts):
             self._reader_task = asyncio.create_task(self._read(reader, self._writer))
             try:
                 await self._send_hello(key)
-            except BaseException:  # cancelled, too: the next call would go without the key
+            except BaseException:  # also if cancelled: the next call would be sent without the key
                 await self.disconnect()
                 raise
 
     async def _send_hello(self, key: str | None) -> None:
-        """Present the key and read the daemon's capabilities; without a key errors are ignored."""
+        """Present the key and store the daemon's capabilities; without a key ignore errors."""
         try:
-            who = await self._request(0, "system.hello", calling.hello(key), None)
+            answer = await self._request(0, "system.hello", calling.hello(key), None)
         except MemdError:
             if key is not None:
                 raise
             return
-        self._capabilities = who.get("capabilities", {}).get("memory", {})
+        self._capabilities = answer.get("capabilities", {}).get("memory", {})
 
     async def disconnect(self) -> None:
-        """Close the connection; pending calls fail. May be repeated."""
+        """Close the connection; pending calls fail. Safe to call twice."""
         writer, reader_task = self._writer, self._reader_task
         self._writer = self._reader_task = None
-        # Before the reader ends, which would have them sent again.
+        # First of all: when the reader ends, it fails them with LostError, and they are repeated.
         self._fail_pending(MemoryConnectionError("the connection to memd was closed"))
         if reader_task is not None:
             reader_task.cancel()
@@ -122,7 +122,7 @@ class AsyncClient(RemoteTexts):
             return await self._exchange(method, request, progress)
 
     def events(self, *names: str, **params: Any) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield events of these *names*, without any of all, as they happen (``rpc.calling``)."""
+        """Subscribe to events of these *names*, by default all, and yield them."""
         from memd.rpc.calling import events
 
         return events(self.call, self._event_queues, names, params)
@@ -146,11 +146,11 @@ class AsyncClient(RemoteTexts):
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = answer
         if progress is not None:
-            self._progress[request_id] = self._ending_its_call(request_id, progress, answer)
+            self._progress[request_id] = self._guard_progress(request_id, progress, answer)
         try:
             async with asyncio.timeout(self._timeout):
                 self._writer.write(frame)
-                with suppress(ConnectionError):  # the reason may have arrived before it closed
+                with suppress(ConnectionError):  # the daemon may have sent its reason and closed
                     await self._writer.drain()
                 return await answer
         except TimeoutError:
@@ -163,10 +163,10 @@ class AsyncClient(RemoteTexts):
             self._pending.pop(request_id, None)
             self._progress.pop(request_id, None)
 
-    def _ending_its_call(
+    def _guard_progress(
         self, request_id: int, progress: Progress, answer: asyncio.Future[Any]
     ) -> Progress:
-        """Return *progress* whose error ends the call of *answer*, and no other."""
+        """Return *progress* such that its exceptions fail and cancel this call, and no other."""
 
         def report(done: int, total: int) -> None:
             try:
@@ -183,21 +183,22 @@ class AsyncClient(RemoteTexts):
             self._writer.write(calling.cancel(request_id))
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Dispatch messages until the connection ends; then fail the pending calls."""
         splitter = envelope.Splitter(OUT_QUEUE_BYTES_MAX)
-        lost: MemdError = calling.LostError("the connection to memd was lost")
+        reason: MemdError = calling.LostError("the connection to memd was lost")
         try:
             while chunk := await reader.read(READ_BYTES):
                 for frame in splitter.feed(chunk):
-                    lost = self._dispatch(calling.parse_answer(frame)) or lost
+                    reason = self._dispatch(calling.parse_answer(frame)) or reason
         except OSError as error:
-            lost = calling.LostError(f"the connection to memd was lost ({error.strerror})")
+            reason = calling.LostError(f"the connection to memd was lost ({error.strerror})")
         except MemdError as error:
-            lost = error
+            reason = error
         finally:
             writer.close()
             if self._writer is writer:
                 self._writer = None
-            self._fail_pending(lost)
+            self._fail_pending(reason)
 
     def _dispatch(self, answer: dict[str, Any]) -> MemdError | None:
         """Complete the call that *answer* is for; return an error that concerns all calls."""
@@ -212,7 +213,7 @@ class AsyncClient(RemoteTexts):
         except MemdError as error:
             if pending is not None and not pending.done():
                 pending.set_exception(error)
-            # One with an id is of a call that waits no more, cancelled say.
+            # With an id it is the answer to one call, which may have been cancelled meanwhile.
             return error if answer.get("id") is None else None
         if pending is not None and not pending.done():
             pending.set_result(result)

@@ -1,7 +1,7 @@
 """The documented backend protocols over RPC: base classes of ``AsyncClient``.
 
-Separate from the connection, which needs no models. Nothing heavy is loaded before a method
-has a memory to return. ``ArchivalStore`` is the daemon's archive (SPEC 16.13).
+pydantic is imported only when a method has a memory to return. ``ArchivalStore`` is the
+daemon's archive (SPEC 16.13).
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
 
 class RemoteArchive:
-    """``ArchivalStore`` over *read* and *write*, which raise the errors of the backend protocols.
+    """The daemon's archive as an ``ArchivalStore``.
 
-    Only a memory of the daemon can be archived: it is moved in one transaction, never copied.
+    *read* and *write* call the daemon and raise the errors of the backend protocols. Only a
+    memory that the daemon has can be archived: it is moved in one transaction, never copied.
     """
 
     def __init__(
@@ -52,12 +53,12 @@ class RemoteArchive:
         archival_id = await self.move(entry.agent_id, entry.original_id)
         if archival_id is None:
             raise MemoryStoreError(
-                "only what the daemon holds can be put into its archive", field="original_id"
+                "only a memory that the daemon has can be archived", field="original_id"
             )
         return archival_id
 
     async def move(self, agent_id: str, memory_id: str) -> str | None:
-        """Move a memory into the archive and return its id there, None when it is unknown."""
+        """Move a memory into the archive and return its id there, None if it is unknown."""
         return cast("str | None", await self._write("archive.add", agent_id, id=memory_id))
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
@@ -66,7 +67,7 @@ class RemoteArchive:
         return tuple(map(_archival_entry, items))
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
-        """Return an archived memory, which stays there; None when unknown or another agent's."""
+        """Return an archived memory, which stays archived; None if unknown or another agent's."""
         with suppress(MemoryNotFoundError):
             return _archival_entry(await self._read("archive.restore", agent_id, id=entry_id))
         return None
@@ -97,11 +98,10 @@ T = TypeVar("T")
 
 
 class RemoteBackend:
-    """The documented backend protocols over *call*, which the connection provides.
+    """``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and sparse retrieval.
 
-    ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and sparse
-    retrieval; *archival_store* is an ``ArchivalStore``. The daemon reports its capabilities
-    on connecting; before, they are those that every daemon has.
+    They use *call*, which the subclass provides. *archival_store* is an ``ArchivalStore``. The
+    daemon reports its capabilities on connecting; before, they are those of any daemon.
     """
 
     _capabilities: Mapping[str, Any] = MappingProxyType({})
@@ -227,11 +227,11 @@ class RemoteBackend:
     ) -> Any:
         """Call *method*, raising only errors of the family of *error* (SPEC 7.6, 15.4).
 
-        Requires a connection.
+        Raises the family's connection error if there is no connection.
         """
-        family, lost = _ORG if issubclass(error, OrgMemoryError) else _MEMORY
+        family, connection_error = _ORG if issubclass(error, OrgMemoryError) else _MEMORY
         if not self.is_connected:
-            raise lost("not connected", hint="await connect() first")
+            raise connection_error("not connected", hint="await connect() first")
         try:
             return await self.call(
                 method, params if agent_id is None else {**params, "agent_id": agent_id}
@@ -239,14 +239,14 @@ class RemoteBackend:
         except family:
             raise
         except UnavailableError as cause:
-            raise lost(cause.message, hint=cause.hint) from cause
+            raise connection_error(cause.message, hint=cause.hint) from cause
         except MemdError as cause:
             raise error(cause.message, field=cause.field, hint=cause.hint) from cause
 
 
 _MEMORY: tuple[type[MemdError], type[MemdError]] = (MemdMemoryError, MemoryConnectionError)
 _ORG: tuple[type[MemdError], type[MemdError]] = (OrgMemoryError, OrgMemoryConnectionError)
-"""The base of a family of errors, and its error for a daemon that is not reached."""
+"""The base class of a family of errors, and its error for a failed connection."""
 
 
 def _params(query: BaseModel) -> dict[str, Any]:

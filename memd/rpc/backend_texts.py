@@ -1,7 +1,7 @@
-"""The documented entry points ``ingest`` and ``recall``, and ``OrgMemoryBackend``, over RPC.
+"""``OrgMemoryBackend`` and the documented functions ``ingest`` and ``recall`` over RPC.
 
-And the answering of ``llm.complete`` requests by a client that is the daemon's language model.
-Standard library only until a value is made.
+Also the answering of ``llm.complete`` requests by a client that is the daemon's language model.
+pydantic is imported only when a method has a value to return.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class RemoteOrg(RemoteBackend):
     _completions: CompletionHandler | None = None
 
     async def provide(self, complete: Complete, name: str, model: str | None = None) -> None:
-        """Be the daemon's language model: *complete* answers its requests.
+        """Serve as the daemon's language model: *complete* answers its requests.
 
-        Only as long as this connection lasts; after a loss it has to be called again.
+        It ends with the connection; after a reconnect call it again.
         """
         self._completions = CompletionHandler(complete)
         await self.call("llm.register", {"name": name, "model": model})
@@ -80,7 +80,7 @@ def _facts(items: list[dict[str, Any]]) -> tuple[OrgFact, ...]:
 
 
 class RemoteTexts(RemoteOrg):
-    """``ingest`` and ``recall`` as document 001 has them, over *call* (SPEC 1.1, 2.1)."""
+    """``ingest`` and ``recall`` as in document 001, over *call* (SPEC 1.1, 2.1)."""
 
     async def ingest(
         self,
@@ -89,12 +89,12 @@ class RemoteTexts(RemoteOrg):
         session_id: str,
         memory_type_hint: MemoryType | None = None,
     ) -> list[MemoryChunk]:
-        """Store *text* as memories and return them after COMMIT, those that were known last.
+        """Store *text* as memories and return them after COMMIT, those known already last.
 
         Returns [] for a blank text. Chunks below the threshold of importance and quarantined
-        ones are left out; a chunk that waits for its vector has no importance yet. Raises
-        ValueError for a blank *user_id* or *session_id*, UnavailableError, and IngestionError
-        for any other failure in the daemon.
+        ones are left out. A chunk that waits for its vector has no importance yet. Raises
+        InvalidError for a blank *user_id* or *session_id*, UnavailableError if it may succeed
+        later, and IngestionError for any other failure in the daemon.
         """
         from memd.base.errors import IngestionError, InvalidError
 
@@ -147,32 +147,37 @@ class RemoteTexts(RemoteOrg):
             if answer is None:
                 continue
             entry = MemoryEntry.model_validate(answer)
-            chunk = entry.model_dump(
+            common = entry.model_dump(
                 include=set(MemoryChunk.model_fields) & set(MemoryEntry.model_fields)
             )
-            own = {"user_id": entry.agent_id, "memory_type": entry.category}
-            more = {"source": entry.metadata.source, "tags": entry.metadata.tags}
-            chunks.append(MemoryChunk(**chunk, **own, **more))
+            chunks.append(
+                MemoryChunk(
+                    **common,
+                    user_id=entry.agent_id,
+                    memory_type=entry.category,
+                    source=entry.metadata.source,
+                    tags=entry.metadata.tags,
+                )
+            )
         return chunks
 
 
-# Being the daemon's language model.
-
+# A client as the daemon's language model.
 
 Complete = Callable[[dict[str, Any]], Awaitable[Any]]
-"""Answers a request's params with the text, or an object with ``text`` and token counts."""
+"""Gets the params of ``llm.complete``; returns the text, or a dict of it and token counts."""
 _COMPLETE = "llm.complete"
 
 
 class CompletionHandler:
-    """Answers the requests of one connection, several at a time."""
+    """Answers the ``llm.complete`` requests of one connection, several at a time."""
 
     def __init__(self, complete: Complete) -> None:
         self._complete = complete
         self._tasks: dict[Any, asyncio.Task[None]] = {}
 
     def handle(self, message: dict[str, Any], writer: asyncio.StreamWriter | None) -> bool:
-        """Start answering, or cancel, a request; return whether *message* was either."""
+        """Start to answer a request, or cancel one; return False for any other *message*."""
         import asyncio
 
         method, request_id = message.get("method"), message.get("id")

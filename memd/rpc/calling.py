@@ -1,10 +1,8 @@
-"""Building calls and reading answers and events: the code that both clients share.
+"""Building calls and reading answers and events: the code shared by both clients.
 
-``KEYED`` repeats which methods take an idempotency key, so that a client need not load the
-models; a test compares it with the routes.
-
-Events are queued in order until they are read; of too many the oldest are dropped. Standard
-library only, like everything that a client loads.
+Standard library only. ``KEYED`` therefore repeats which methods take an idempotency key; a test
+compares it with the routes. Events are queued in order until they are read; when the queue is
+full, the oldest are dropped.
 """
 
 from __future__ import annotations
@@ -29,16 +27,17 @@ from memd.rpc import envelope
 
 TIMEOUT_S: Final = 30.0
 READ_BYTES: Final = 262_144
-"""Of one read from the socket."""
+"""The maximum size of one read from the socket."""
 
 Key = str | os.PathLike[str]
 """A client's key, or the path of its key file."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of finished steps, and of all steps."""
+"""Called with the number of finished steps and the number of all steps."""
 
 TOKEN: Final = "progress_token"  # noqa: S105  # the name of a parameter
 
+# The methods that take an idempotency key, besides those of operational records.
 KEYED: Final = frozenset((
     "agent.set",
     "archive.add", "archive.restore_to_hot", "archive.restore_turned_away",
@@ -65,13 +64,13 @@ KEYED: Final = frozenset((
 def prepare_params(
     method: object, params: object, misplaced: Mapping[str, Any], *, wants_progress: bool
 ) -> dict[str, Any]:
-    """Return *params*, for a write with an idempotency key, so that it can be sent twice.
+    """Return a copy of *params*; a write gets an idempotency key, so that it can be sent twice.
 
-    Raises InvalidError unless they are one mapping, and *method* a name; *misplaced* are the params
-    given beside it.
+    *misplaced* are keyword arguments of the caller, which are a mistake. Raises InvalidError for
+    them, for a *method* that is not a string, and for *params* that are not a mapping.
     """
     if not isinstance(method, str):
-        raise InvalidError("a method is named by a string", field="method")
+        raise InvalidError("the method's name must be a string", field="method")
     if misplaced or not (params is None or isinstance(params, Mapping)):
         name = next(iter(misplaced), "name")
         raise InvalidError(
@@ -97,7 +96,7 @@ def frame(request_id: int, method: str, params: dict[str, Any]) -> bytes:
     """Return a request as a frame. Raises InvalidError or TooLargeError if it cannot be sent."""
     try:
         encoded = envelope.write(envelope.request(request_id, method, params))
-    except TypeError as error:  # it names the type alone
+    except TypeError as error:  # its message has the type, not the value
         raise InvalidError(
             f"the params of {method} cannot be sent: {error}",
             field="params",
@@ -114,7 +113,7 @@ def frame(request_id: int, method: str, params: dict[str, Any]) -> bytes:
 
 
 class LostError(MemoryConnectionError):
-    """The connection broke before the answer; the call may or may not have happened."""
+    """The connection was lost before the answer; the call may or may not have taken effect."""
 
 
 def not_running(path: str) -> NotRunningError:
@@ -129,7 +128,7 @@ def not_running(path: str) -> NotRunningError:
 
 
 def no_answer(method: str, seconds: float) -> errors.TimeoutError:
-    """Return the error for a daemon that takes calls and does not answer in time."""
+    """Return the error for a daemon that accepts a call and does not answer in time."""
     return errors.TimeoutError(
         f"no answer to {method} in {seconds:g} s",
         hint="memd runs, but is very busy or stopped: try again, or restart it",
@@ -142,16 +141,16 @@ def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | Non
 
 
 def load_key(key: Key | None) -> str | None:
-    """Return the key to present: *key*, that of the environment's file, or None."""
+    """Return the key to present: *key*, that of the file MEMD_CLIENT_KEY_FILE, or None."""
     if key is None and not os.environ.get("MEMD_CLIENT_KEY_FILE"):
         return None
-    from memd.base import client_key  # whose KEY_FILE this is; most clients need none of it
+    from memd.base import client_key  # late: most clients have no key
 
     return client_key.load(key)
 
 
 def hello(key: str | None) -> bytes:
-    """Return a client's first frame, under the id 0, with its *key* if it has one."""
+    """Return a client's first frame: ``system.hello`` with the id 0, and its *key* if any."""
     return frame(0, "system.hello", {} if key is None else {"client_key": key})
 
 
@@ -161,10 +160,10 @@ def cancel(request_id: int) -> bytes:
 
 
 def parse_answer(frame: bytes) -> dict[str, Any]:
-    """Return the message in *frame*. Raises ParseError if no memd sent it."""
+    """Return the message in *frame*. Raises ParseError if it is not a JSON object."""
     message = envelope.parse(frame)
     if not isinstance(message, dict):
-        raise ParseError("what answers on the socket is no memd")
+        raise ParseError("the program that answers on the socket is not memd")
     return message
 
 
@@ -192,7 +191,7 @@ def deliver(
 def store_params(content: str, category: str | None, params: dict[str, Any]) -> dict[str, Any]:
     """Return the params of ``memory.store``; without a *category* it is derived from *content*."""
     if not category:
-        # Its patterns take longer to compile than all else that a client loads.
+        # Late: compiling its patterns takes longer than everything else that a client loads.
         from memd.text.preference import default_category
 
         category = default_category(content, params.get("speaker"))
@@ -200,10 +199,10 @@ def store_params(content: str, category: str | None, params: dict[str, Any]) -> 
 
 
 class EventQueue:
-    """The events of one listener; ``lost`` in an event counts dropped ones before it."""
+    """The events of one subscriber; ``lost`` in an event counts those dropped before it."""
 
     def __init__(self) -> None:
-        import asyncio  # a client without listeners need not load it
+        import asyncio  # late: a client without subscriptions does not need it
 
         self._events: deque[dict[str, Any]] = deque()
         self._lost = 0
@@ -242,10 +241,10 @@ async def events(
     names: Sequence[str],
     params: Mapping[str, Any],
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """Subscribe by *call* and yield events, with their ``name``, until the connection is lost.
+    """Subscribe with *call*, then yield events, with their ``name``, as they arrive.
 
-    Raises then the reason of the loss. After the generator is closed the daemon goes on
-    sending events until the connection closes; they are discarded.
+    Raises the reason when the connection is lost. Closing the generator does not unsubscribe:
+    the daemon sends further events until the connection closes, and they are discarded.
     """
     queue = EventQueue()
     queues.append(queue)

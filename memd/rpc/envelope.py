@@ -1,9 +1,9 @@
 """The JSON-RPC 2.0 envelope: requests, notifications and answers, in frames of one line each.
 
-A frame is strict UTF-8 JSON. What :func:`parse_request` returns has no nesting deeper than
-``FRAME_DEPTH_MAX``, no duplicate keys, only finite numbers and 64-bit integers. The depth is
-checked on the bytes before parsing, because the JSON parser recurses. A malformed member of a batch
-is refused by itself, the others are answered (JSON-RPC 2.0, section 6).
+A frame is strict UTF-8 JSON: no duplicate keys, only finite numbers and 64-bit integers, and in
+requests no nesting deeper than ``FRAME_DEPTH_MAX``. The depth is checked on the bytes before
+parsing, because the JSON parser recurses. An invalid member of a batch gets an error of its
+own; the other members are answered (JSON-RPC 2.0, section 6).
 
 Used by client and daemon; standard library only, so that a client starts fast.
 """
@@ -29,8 +29,8 @@ PROGRESS: Final = "$/progress"
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _INT_DIGITS_MAX = 20  # the sign and 19 digits of 2**63
 
-# The closing quote is optional, so that an unfinished string is consumed too and
-# the search never starts again inside it: linear time on any bytes.
+# A JSON string with its escapes. The closing quote is optional: an unfinished string is then
+# consumed as well, and the search never starts again inside it, so it takes linear time.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
@@ -83,7 +83,7 @@ def read(frame: bytes) -> tuple[list[Member], bool]:
 
 
 def _refuse_answer(member: Member) -> Member:
-    """Return *member*, or a refusal if it is an answer: the daemon sends no batches."""
+    """Return *member*, or an invalid one if it is an answer: the daemon sends no batches."""
     if not isinstance(member, PeerAnswer):
         return member
     return InvalidMember(
@@ -159,9 +159,9 @@ def outcome(answer: dict[str, Any]) -> Any:
 class Splitter:
     """Splits a stream of bytes into frames.
 
-    Blank lines are skipped, a carriage return before the line end is dropped. *pending* has the
-    part of a frame that has arrived. *overflow* is set when a frame, complete or not, is
-    over the limit; nothing after it may be read.
+    Blank lines are skipped, and so are spaces, tabs and carriage returns around a frame.
+    *pending* is the beginning of a frame whose end has not arrived. *overflow* is set when a
+    frame, complete or not, is over the limit; the rest of the stream is then unusable.
     """
 
     def __init__(self, bytes_max: int = FRAME_BYTES_MAX) -> None:
@@ -171,7 +171,7 @@ class Splitter:
         self.overflow: TooLargeError | None = None
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Return the frames that *chunk* completes, in order, up to one over the limit."""
+        """Return the frames that *chunk* completes, in order, none after one over the limit."""
         if self.overflow is not None:
             return []
         self.pending += chunk
@@ -202,8 +202,8 @@ class Splitter:
 def parse_request(frame: bytes) -> Any:
     """Return the JSON value of a client's *frame*.
 
-    Raises ParseError for what is not the JSON that memd reads, InvalidError for a
-    number out of range, TooLargeError for a frame over the limit.
+    Raises ParseError if it is not strict JSON or nested too deeply, InvalidError for a number
+    out of range, TooLargeError for a frame over the limit.
 
     >>> parse_request(b'{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
@@ -216,9 +216,10 @@ def parse_request(frame: bytes) -> Any:
 
 
 def parse(frame: bytes) -> Any:
-    """Return the JSON value of *frame*, whatever its size and depth.
+    """Return the JSON value of *frame*, without the limits on size and depth.
 
-    For the daemon's replies, which may be larger than a request.
+    For the daemon's answers, which may be larger than a request. Raises ParseError, and
+    InvalidError for a number out of range.
     """
     try:
         text = frame.decode("utf-8")
@@ -252,9 +253,9 @@ def check_texts(value: Any) -> None:
 
     JSON has escapes for both; SQLite and UTF-8 can store neither.
     """
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
+    pending = [value]
+    while pending:
+        item = pending.pop()
         if isinstance(item, str):
             if "\x00" in item:
                 raise InvalidError("a string holds a NUL character", hint="leave it out")
@@ -265,10 +266,10 @@ def check_texts(value: Any) -> None:
                     "a string holds a lone surrogate", hint="send both halves of the pair"
                 ) from None
         elif isinstance(item, dict):
-            waiting.extend(item.keys())
-            waiting.extend(item.values())
+            pending.extend(item.keys())
+            pending.extend(item.values())
         elif isinstance(item, list):
-            waiting.extend(item)
+            pending.extend(item)
 
 
 def _check_depth(frame: bytes) -> None:
@@ -301,7 +302,7 @@ def _finite(digits: str) -> float:
 
 
 def _int64(digits: str) -> int:
-    # Length first: converting very many digits takes quadratic time.
+    # The length first: converting many digits takes quadratic time.
     if len(digits) > _INT_DIGITS_MAX:
         raise ParseError("a whole number has too many digits")
     value = int(digits)

@@ -1,7 +1,7 @@
 """Errors on the wire: the JSON-RPC code and the ``data`` object of each kind.
 
-Many kinds share a code (docs/api.md); the kind names the class, so a client raises exactly
-what the daemon raised. Standard library only.
+Several kinds share a code (docs/api.md). The kind identifies the class, so that a client raises
+exactly what the daemon raised. Standard library only.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def bug(incident: str) -> InternalError:
 def from_error(error: object) -> MemdError:
     """Return the exception for *error*, a JSON-RPC error object.
 
-    An unknown kind, as a newer daemon may send it, becomes the first class with its code;
-    anything but an error object becomes an InternalError.
+    An unknown kind, which a newer daemon may send, becomes the first class with the same code.
+    Anything but an error object becomes an InternalError.
     """
     if not isinstance(error, dict):
         return InternalError("the daemon sent an error that is no error object")

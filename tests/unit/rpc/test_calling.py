@@ -36,10 +36,10 @@ async def test_params_are_one_mapping(params: Params) -> None:
 
 async def test_a_method_is_named_by_a_string() -> None:
     sync: Callable[..., Any] = Client(NOWHERE).call
-    with pytest.raises(InvalidError, match="named by a string"):
+    with pytest.raises(InvalidError, match="must be a string"):
         sync(None)
     concurrent: Callable[..., Any] = AsyncClient(NOWHERE).call
-    with pytest.raises(InvalidError, match="named by a string"):
+    with pytest.raises(InvalidError, match="must be a string"):
         await concurrent(None)
 
 
