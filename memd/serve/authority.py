@@ -1,9 +1,9 @@
 """Authentication and authorization on the socket, checked for every call before it runs.
 
-A connection is ``local`` until it presents a key. A key is a client's, with its agent and
-scopes, or the operator's, which the daemon made for the owner's own commands. A client that
-presents an unknown key has no rights at all from then on, not those of a client without a
-key. Refused attempts are audited.
+A connection is ``local`` until it presents a key. A key belongs to a client, with its agent and
+scopes, or it is the operator key, which the daemon created for the owner's own commands. After
+presenting an unknown key a connection has no rights at all, not even those of a client without
+a key. Refused attempts are audited.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from memd.org.clients import Clients
 
 CLAIMS: Final = frozenset({"author", "autonomy_level", "is_human", "scopes", "seniority"})
-"""Claims that only a key or a signature can prove; refused where the method has no such param."""
+"""Params that claim what only a key or a signature proves; an error unless the method has them."""
 
 
 @dataclass(slots=True)
 class Credentials:
-    """The identity of a connection's client."""
+    """The identity of a connection's client; it changes when a key is presented or revoked."""
 
     identity: Identity = LOCAL_CLIENT
 
     def revoke(self) -> None:
-        """Remove all scopes; the client's name stays known, for the audit."""
+        """Remove all scopes; the client's name remains, for the audit."""
         self.identity = replace(self.identity, scopes=frozenset())
 
 
@@ -58,7 +58,7 @@ class Authority:
     def authenticate(self, credentials: Credentials, key: str) -> None:
         """Set the identity that *key* proves. Raises DeniedError for an unknown key.
 
-        A key file ends with a line break, which is no part of the key.
+        Surrounding white space is ignored, such as the line break at the end of a key file.
         """
         key = key.strip()
         if self._operator is not None and hmac.compare_digest(
@@ -76,14 +76,14 @@ class Authority:
             if not identity.scopes and identity.client != LOCAL:
                 raise _without_rights(identity)
             raise DeniedError(
-                f"{method.name} needs the scope {method.scope}, which {_who(identity)} lacks",
+                f"{method.name} needs the scope {method.scope}, which {_describe(identity)} lacks",
                 hint=_hint_of_scope(identity, method.scope),
             )
 
     def closed_agents(self) -> frozenset[str]:
-        """Return the agents that nobody may act for without a key: all that have one.
+        """Return the agents that have a key: without one nobody may act for them.
 
-        Agents of revoked keys included: revoking a key must not open the agent's memories.
+        This includes agents of revoked keys: revoking a key must not open the agent's memories.
         """
         return self._register.agents()
 
@@ -100,24 +100,25 @@ def refuse_claims(method: Route, raw: Mapping[str, Any]) -> None:
 
 
 def _without_rights(identity: Identity) -> DeniedError:
-    """Return the error of a client whose key gives it nothing: no other scope would help."""
+    """Return the error for a client without any scope: its key is unknown or revoked."""
     if identity is NOBODY:
-        what, hint = "unknown client key", 'connect with a key of "memd client list"'
+        message, hint = "unknown client key", 'connect with a key of "memd client list"'
     else:
-        what = f"the key of client {identity.client} was revoked"
+        message = f"the key of client {identity.client} was revoked"
         hint = f'the owner makes a new one: "memd client add {identity.client}"'
-    return DeniedError(what, field="client_key", hint=hint)
+    return DeniedError(message, field="client_key", hint=hint)
 
 
-def _who(identity: Identity) -> str:
+def _describe(identity: Identity) -> str:
     if identity is LOCAL_CLIENT:
         return "a client without a key"
     return f"client {identity.client}"
 
 
 def _hint_of_scope(identity: Identity, scope: Scope) -> str:
-    """Return how the owner gives *identity* a scope: a key is never changed, but made anew."""
-    scopes = ",".join(each for each in get_args(Scope) if each in identity.scopes or each == scope)
+    """Return how the owner gives *identity* the *scope*: with a new key, as keys never change."""
+    names = [name for name in get_args(Scope) if name in identity.scopes or name == scope]
+    scopes = ",".join(names)
     if identity is LOCAL_CLIENT:
         return f'the owner makes a key that has it: "memd client add NAME --scopes {scopes}"'
     return (
@@ -129,8 +130,8 @@ def _hint_of_scope(identity: Identity, scope: Scope) -> str:
 def ensure_operator_key(path: Path) -> str | None:
     """Return the key of the owner's own commands; create its file at the first start.
 
-    Returns None, and logs why, when the file can be neither read nor written: memd then
-    does everything but what needs the scope admin.
+    Returns None, and logs why, if the file can be neither read nor written. Methods that need
+    the scope admin are then refused to everybody without another key that has it.
     """
     try:
         return client_key.read(path)
@@ -151,14 +152,14 @@ def ensure_operator_key(path: Path) -> str | None:
 class Denials:
     """Writes refused attempts to the audit, rate-limited, so that a flood does not fill the disk.
 
-    ``run`` is a background task of the daemon; call ``flush`` at the end.
+    The first attempt of a kind (client, method) is written before it is answered. Repetitions
+    during the next second are counted and become one row at its end. While repetitions
+    continue, this interval doubles, up to ten minutes; after an interval without repetitions it
+    is one second again. So every attempt is counted, but even a client that tries all methods
+    all the time causes only about a hundred rows in ten minutes. A kill loses the counts of the
+    current interval, never a first attempt.
 
-    The first attempt of a kind (client, method) is written before it is answered.
-    Repetitions within the next second are counted and become one row at its end. While
-    they go on the wait doubles, up to ten minutes, and returns to a second after a wait
-    without a repetition. So every attempt is counted, and a client that tries everything
-    all the time makes some hundred rows in ten minutes. A kill loses the counts of the
-    current wait, never the first attempt.
+    ``run`` is a background task of the daemon; call ``flush`` at the end.
     """
 
     def __init__(self, write: WriteAttempts) -> None:
@@ -169,7 +170,7 @@ class Denials:
         self.wait_ms = DENIED_WAIT_MS_MIN
 
     async def note(self, client: str, method: str) -> None:
-        """Write an attempt, or count it when one of its kind was just written."""
+        """Write an attempt, or count it if one of its kind was written in this interval."""
         kind = (client, method)
         self._pending.set()
         if kind in self._recent:
@@ -179,14 +180,14 @@ class Denials:
         await self._write_rows(Counter({kind: 1}))
 
     async def run(self) -> None:
-        """Write the counts at the end of each wait. Never returns."""
+        """Write the counts at the end of each interval. Never returns."""
         while True:
             await self._pending.wait()
             await asyncio.sleep(self.wait_ms / 1_000)
             await self.flush()
 
     async def flush(self) -> None:
-        """Write the counts, and choose the next wait."""
+        """Write the counts, and set the next interval."""
         counts, self._repeats = self._repeats, Counter()
         self._recent.clear()
         if counts:
@@ -197,11 +198,11 @@ class Denials:
             self._pending.clear()
 
     async def _write_rows(self, counts: Counter[tuple[str, str]]) -> None:
-        """Write one row per kind; on a full disk or a locked file, count them again."""
+        """Write one row per kind; if the file is locked or the disk full, keep the counts."""
         rows = [RefusedAttempt(client, method, times) for (client, method), times in counts.items()]
         try:
             await self._write(rows)
         except MemdError as error:
             self._repeats.update(counts)
             self._pending.set()
-            log.warning("refused attempts were not written down yet", kind=error.kind)
+            log.warning("refused attempts are not in the audit yet", kind=error.kind)

@@ -1,10 +1,10 @@
-"""One client's connection: frames in, answers out, within limits that protect the others.
+"""One client's connection: frames in, answers out, within limits that protect other clients.
 
-At most ``IN_FLIGHT_REQUESTS_MAX`` requests run at a time; further ones are neither refused
-nor read, so the client waits and nothing is lost. A frame must arrive whole within
-``FRAME_ARRIVAL_MS_MAX``, an idle connection is closed after ``CONNECTION_IDLE_MS_MAX``, and
-a client that does not read its answers is dropped when ``OUT_QUEUE_BYTES_MAX`` of them wait
-or after ``OUT_DRAIN_MS_MAX``.
+At most ``IN_FLIGHT_REQUESTS_MAX`` requests run at a time. Further ones are not read from the
+socket, so the client has to wait and none is lost. A frame must arrive completely within
+``FRAME_ARRIVAL_MS_MAX``, and an idle connection is closed after ``CONNECTION_IDLE_MS_MAX``. A
+client that does not read its answers is dropped after ``OUT_DRAIN_MS_MAX``, or when
+``OUT_QUEUE_BYTES_MAX`` of them are unsent.
 
 When the client disconnects, its reads are cancelled; a write that has begun is finished,
 because the client may ask for its outcome under the same key.
@@ -24,17 +24,17 @@ from memd.serve.authority import Credentials
 from memd.serve.dispatch import ActiveRequest, Dispatch, error_frame
 from memd.serve.events import Link, Listener
 
-_PAUSE_BYTES = 262_144  # with more unsent bytes the client counts as slow to read
-LINGER_S = 1.0  # how long a refused client may still read the reason
+_PAUSE_BYTES = 262_144  # a client with more unsent bytes counts as slow to read
+LINGER_S = 1.0  # how long a refused client may take to read the reason
 _POLL_S = 0.02  # how often a closing connection checks for finished requests
 
 
 class Hub(Protocol):
-    """What connections need of the server."""
+    """The part of the server that connections use."""
 
     dispatch: Dispatch
     tasks: set[asyncio.Task[None]]
-    """Those of requests, which may outlive their connections."""
+    """The tasks of requests, which may outlive their connections."""
 
     def on_open(self, connection: Connection) -> None: ...
     def on_close(self, connection: Connection) -> None: ...
@@ -55,7 +55,7 @@ class Connection(asyncio.Protocol):
         self._calls: dict[asyncio.Task[Any], ActiveRequest] = {}
         self._by_id: dict[str | int, asyncio.Task[Any]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._reading = False  # a large frame, in the thread
+        self._reading = False  # a large frame is being parsed in the thread
         self._input_closed = False  # nothing more is read: the connection is closing
         self._stopping = False
         self.listener: Listener | None = None
@@ -87,7 +87,7 @@ class Connection(asyncio.Protocol):
         self._start_frames()
 
     def eof_received(self) -> bool:
-        """Abort if the client hung up; if it only stopped sending, answer its requests first."""
+        """Abort if the client hung up; if it only shut down sending, answer its requests first."""
         if self._is_hung_up():
             return False
         self._close_input()
@@ -120,12 +120,12 @@ class Connection(asyncio.Protocol):
     # Frames in.
 
     def _start_frames(self) -> None:
-        """Start as many of the waiting frames as may run, then resume or pause reading."""
+        """Start as many frames of the backlog as may run, then resume or pause reading."""
         while self._backlog and self._transport is not None and not self._is_blocked():
             item = self._backlog[0]
             if isinstance(item, MemdError):
                 if self._frame_tasks:
-                    break  # the answers before it go first
+                    break  # earlier frames are answered first
                 self.refuse(item)
                 return
             self._backlog.popleft()
@@ -133,12 +133,12 @@ class Connection(asyncio.Protocol):
         self._update_reading()
 
     def _is_blocked(self) -> bool:
-        """Return whether no further frame may start: too many do, or answers are not read."""
+        """Return whether no further frame may start: too many run, or answers are not read."""
         full = len(self._frame_tasks) >= limits.IN_FLIGHT_REQUESTS_MAX
         return self._reading or (not self._stopping and (full or "drain" in self._timers))
 
     def _update_reading(self) -> None:
-        """Pause reading while frames wait, else resume, and limit how long nothing may arrive."""
+        """Pause reading while frames wait, else resume it and start the timer for silence."""
         if self._transport is None or self._input_closed:
             return
         if self._backlog or self._is_blocked():
@@ -178,7 +178,8 @@ class Connection(asyncio.Protocol):
         finally:
             if large:
                 self._reading = False
-                self._loop.call_soon(self._start_frames)  # after the requests of this frame
+                # Later frames start after the requests of this one, which start below.
+                self._loop.call_soon(self._start_frames)
         if self._transport is None:
             return
         if batch:
@@ -199,7 +200,7 @@ class Connection(asyncio.Protocol):
             self.send(b"[" + b",".join(replies) + b"]\n")
 
     async def _answer_member(self, member: envelope.Member) -> bytes | None:
-        """Return the answer of one member of a frame, None if it gets none."""
+        """Return the answer to one member of a frame, None if it gets none."""
         if isinstance(member, envelope.InvalidMember):
             return None if member.notification else error_frame(member.id, member.error)
         if isinstance(member, envelope.PeerAnswer):
@@ -216,7 +217,7 @@ class Connection(asyncio.Protocol):
         return await self._answer_request(member)
 
     async def _answer_request(self, member: envelope.Request) -> bytes | None:
-        """Return the answer of one request; the task that runs this is the request's own."""
+        """Return the answer to one request; the current task runs nothing but this request."""
         if self._stopping:
             return error_frame(member.id, StoppingError("memd is stopping"))
         if member.id is not None and member.id in self._by_id:
@@ -232,7 +233,7 @@ class Connection(asyncio.Protocol):
         try:
             async with self._request_slots:
                 return await self._hub.dispatch.answer(member, call)
-        except asyncio.CancelledError:  # of this request: nothing else cancels its task
+        except asyncio.CancelledError:  # the request was cancelled: its task runs nothing else
             return None if member.notification else error_frame(member.id, self._cancellation())
         finally:
             del self._calls[task]
@@ -261,7 +262,7 @@ class Connection(asyncio.Protocol):
             self._drop("not reading")
 
     def _notify(self, frame: bytes) -> None:
-        """Send a notification, which may be lost, only while the client reads."""
+        """Send a notification; drop it if the client is slow to read."""
         if "drain" not in self._timers:
             self.send(frame)
 
@@ -290,13 +291,13 @@ class Connection(asyncio.Protocol):
         self.listener = self.link = None
 
     def stop(self) -> None:
-        """Take no more requests; those in flight may be answered, the others are refused.
+        """Refuse further requests, and close when those in flight are answered.
 
-        Frames that have already arrived are read first, so they are refused too.
+        Requests that have arrived and have not started are refused as well.
         """
         self._stopping = True
-        waiting, self._backlog = self._backlog, deque()
-        for item in waiting:
+        backlog, self._backlog = self._backlog, deque()
+        for item in backlog:
             if isinstance(item, MemdError):
                 self.send(error_frame(None, item))
             else:
@@ -306,7 +307,7 @@ class Connection(asyncio.Protocol):
         self._loop.call_later(_POLL_S, self._close_when_done)
 
     def cancel_all(self) -> None:
-        """Cancel what is still in flight; it is answered ``stopping``."""
+        """Cancel the requests in flight; they are answered with ``stopping``."""
         for task in list(self._calls):
             task.cancel()
 
@@ -316,7 +317,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def refuse(self, error: MemdError) -> None:
-        """Send *error* and close, whatever the client asked."""
+        """Send *error* and close the connection."""
         self.send(error_frame(None, error))
         self._hub.count_drop(error.kind)
         self._close_input()
@@ -344,9 +345,10 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _linger(self) -> None:
-        """Close the writing half and discard input for a moment.
+        """Close the writing half, and the connection after ``LINGER_S``; discard input meanwhile.
 
-        A client in the middle of a long send would otherwise not read the reason.
+        If it were closed at once, a client in the middle of a long send would get an error and
+        not read the reason.
         """
         if self._transport is None:
             return

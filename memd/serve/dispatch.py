@@ -1,7 +1,7 @@
-"""Dispatch of one well-formed request to its method, and the encoding of its answer.
+"""Dispatch of a well-formed request to its method, and the encoding of its answer.
 
-Params become models, errors carry a kind, bugs get an incident id and a trace, outgoing
-texts are screened, and no param reaches the log (docs/decisions/0013).
+Params are validated as models, errors get their kind, and bugs an incident id and a trace in
+the log. Outgoing texts are screened for secrets. No param is logged (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ MCP_METHODS: Final = frozenset(
         "resources/templates/list",
     }
 )
-"""MCP's methods on the same socket (decision 0128); memd's own have a dot in their names."""
+"""The methods of MCP, on the same socket (decision 0128); memd's own have a dot in their names."""
 
 _MCP_NOTIFICATIONS: Final = "notifications/"
 
@@ -136,9 +136,9 @@ class Dispatch:
             body = {"error": faults.to_error(error)}
         try:
             reply, kind = await self.large_work.run_large(body, _encode_answer, body, request.id)
-        except MemdError as error:  # a stored row that is invalid
+        except MemdError as error:  # JsonAnswer.json found an invalid row
             reply, kind = error_frame(request.id, error), error.kind
-        except Exception as error:  # noqa: BLE001  # a result that JSON cannot carry is a bug too
+        except Exception as error:  # noqa: BLE001  # a result that cannot be encoded is a bug too
             reply, kind = error_frame(request.id, self._bug(route.name, error)), "internal"
         elapsed_us = self._clock.monotonic_us() - started_us
         self._metrics.count(request.method, kind, elapsed_us)
@@ -150,7 +150,7 @@ class Dispatch:
     ) -> bytes | None:
         """Answer an MCP request; its tools call memd's own methods."""
         if request.notification:
-            return None  # "initialized", say: no state is kept per client
+            return None  # such as "notifications/initialized": no state is kept per client
 
         async def ask(name: str, raw: dict[str, Any]) -> Any:
             route = find(name)
@@ -173,15 +173,15 @@ class Dispatch:
         return identity.client != LOCAL or alike(agent_id) not in self._authority.closed_agents()
 
     def idle_s(self) -> float:
-        """Return the seconds since the memory was last used; monitoring does not count as use."""
+        """Return the seconds since the last call, 0 during one; monitoring does not count."""
         if self._in_use:
             return 0.0
         return (self._clock.monotonic_us() - self._used_us) / 1e6
 
     async def _call_method(self, route: Route, call: ActiveRequest, raw: dict[str, Any]) -> Any:
         """Return the method's result. Raises only MemdErrors that a caller may see."""
-        counts = not route.name.startswith(_OBSERVING)
-        self._in_use += counts
+        is_use = not route.name.startswith(_OBSERVING)
+        self._in_use += is_use
         try:
             result = await self._run(route, call, raw)
         except MemdError as error:
@@ -193,14 +193,14 @@ class Dispatch:
         except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
             raise self._bug(route.name, error) from None
         finally:
-            if counts:
+            if is_use:
                 self._in_use -= 1
                 self._used_us = self._clock.monotonic_us()
         return result
 
     async def _run(self, route: Route, call: ActiveRequest, raw: dict[str, Any]) -> Any:
         """Return the method's result for valid params of a caller that may call it."""
-        # Checked now, not when the frame arrived: an earlier hello or revocation counts.
+        # Checked now, not when the frame arrived: a hello before it may have changed the scopes.
         self._authority.check(call.credentials.identity, route)
         params, request_hash = await self.large_work.run_large(
             raw, _validate_params, route, raw, self._secrets
@@ -209,14 +209,14 @@ class Dispatch:
             self._authority.authenticate(call.credentials, params.client_key)
         caller = self._build_caller(route, params, request_hash, call.credentials.identity)
         WORKING_FOR.set(caller.agent_id)
-        ERASURES_SEEN.set(self._rooms.db.files.erasure_count)  # its reads begin now
+        ERASURES_SEEN.set(self._rooms.db.files.erasure_count)  # the method reads nothing earlier
         token = getattr(params, "progress_token", None)
         progress = None if token is None else _progress_reporter(token, call)
         call.writing = route.writes
         if route.short_id is not None and getattr(params, route.short_id.field) is not None:
             params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
         context = Context(self._rooms, self._system, caller, progress, call.peer)
-        # Again: the key may have been revoked while the params were read.
+        # Again: the key may have been revoked while the params were validated or resolved.
         self._authority.check(call.credentials.identity, route)
         if route.repeats == "in one transaction":
             result = await route.call(context, params)
@@ -255,7 +255,7 @@ class Dispatch:
         return caller.acting_for(agent_id) if caller.closed else caller
 
     async def _repeat(self, route: Route, context: Context, params: Params) -> Any:
-        """Return the method's answer, or the one stored for the caller's idempotency key."""
+        """Return the method's result, or the one stored for the caller's idempotency key."""
         if route.repeats == "anew":
             caller = replace(context.caller, idempotency_key=None)
             return await route.call(replace(context, caller=caller), params)
@@ -271,7 +271,7 @@ class Dispatch:
 
 
 def _mcp() -> Mcp:
-    from memd.serve.mcp.mcp import Mcp  # loaded with the first MCP request
+    from memd.serve.mcp.mcp import Mcp  # late: with the first MCP request
 
     return Mcp()
 
@@ -282,10 +282,12 @@ def error_frame(request_id: envelope.Id, error: BaseException) -> bytes:
 
 
 def _unknown_method(method: str) -> UnknownMethodError:
-    shown = method if method.isprintable() and len(method) <= METHOD_CHARS_MAX else "of this name"
-    nearest = find_nearest(method) if shown == method else None
+    """Return the error for an unknown *method*; a strange name is not repeated in the message."""
+    if not method.isprintable() or len(method) > METHOD_CHARS_MAX:
+        return UnknownMethodError("no method of this name", hint="rpc.discover lists all methods")
+    nearest = find_nearest(method)
     guess = f"did you mean {nearest}? " if nearest else ""
-    return UnknownMethodError(f"no method {shown}", hint=f"{guess}rpc.discover lists all methods")
+    return UnknownMethodError(f"no method {method}", hint=f"{guess}rpc.discover lists all methods")
 
 
 def _validate_params(
@@ -298,21 +300,22 @@ def _validate_params(
     try:
         params = validate(route.params, raw)
     except InvalidError:
-        refuse_claims(route, raw)  # no method has such a param unless it is one of its own
+        refuse_claims(route, raw)  # a clearer error than "is unknown"
         raise
     return params, _hash_request(route, raw) if route.writes else b""
 
 
 def _encode_answer(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
-    """Return the frame of *answer* under the id the client gave, and the error's kind or ``ok``.
+    """Return *answer* as a frame with the client's id, and the kind of its error, or ``ok``.
 
-    *answer* has a result or an error. Every text of it is screened, the client's id is not.
+    *answer* has a result or an error, whose texts are screened. If the frame would be longer
+    than ``REPLY_BYTES_MAX``, the error ``too_large`` is returned instead.
     """
     frame = b""
     result = answer.get("result")
     if isinstance(result, JsonAnswer):
-        around = to_json({"jsonrpc": "2.0", "id": request_id})[:-1]
-        frame = around + b',"result":' + result.json() + b"}\n"
+        head = to_json({"jsonrpc": "2.0", "id": request_id})[:-1]
+        frame = head + b',"result":' + result.json() + b"}\n"
     elif not is_large(answer, LARGE_WEIGHT_A_BYTE * REPLY_BYTES_MAX):
         answer = redact_all(to_jsonable_python(answer, inf_nan_mode="null"))
         frame = to_json({"jsonrpc": "2.0", "id": request_id, **answer}) + b"\n"

@@ -1,8 +1,8 @@
 """Event subscriptions (``events.subscribe``) and their delivery.
 
-An event is sent after the commit it is about, to the connections that subscribed to it for
-its agent. A client that does not read delays nobody: its events are queued up to a bound,
-then the oldest are dropped, and the next event it reads says how many were lost.
+An event is sent after its COMMIT to the connections that subscribed to it for its agent. A
+client that does not read delays nobody: its events are queued up to ``EVENTS_WAITING_MAX``,
+then the oldest are dropped. The next event that it reads says how many were lost.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ from memd.rpc import envelope
 
 
 class Link(Protocol):
-    """Requests to the client of a connection (``serve.routes.llm``)."""
+    """The daemon's own requests to the client of a connection (``serve.routes.llm``)."""
 
     def resolve(self, answer: envelope.PeerAnswer) -> None: ...
     def close(self) -> None: ...
 
 
 class Peer(Protocol):
-    """A connection, as events see it."""
+    """The part of a connection that subscriptions use."""
 
     listener: Listener | None
     link: Link | None
 
     def may_receive(self, agent_id: str) -> bool:
-        """Return whether the client may get events of *agent_id* now: a key may have closed it."""
+        """Return whether the client may get events of *agent_id* now.
+
+        It may not if the agent was given a key since the subscription, and the client has none.
+        """
         ...
 
     def offer(self, frame: bytes) -> bool:
@@ -53,12 +56,12 @@ class Listener:
         """Event names by agent."""
 
     def find_agent(self, name: EventName) -> str:
-        """Return an agent of whom *name* is subscribed to and may be sent, "" without one."""
+        """Return an agent for which *name* is subscribed to and may be sent, "" without one."""
         agents = (agent_id for agent_id, names in self.subscribed.items() if name in names)
         return next(filter(self._peer.may_receive, agents), "")
 
     def push(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
-        """Send an event that is subscribed to, now or when the client reads again."""
+        """Send an event, if it is subscribed to, now or when the client reads again."""
         if name not in self.subscribed.get(agent_id, ()):
             return
         if len(self._waiting) == EVENTS_WAITING_MAX:
@@ -86,7 +89,7 @@ class Listener:
 
 
 class Events:
-    """All listeners; ``emit`` is handed to the rooms."""
+    """The listeners of all connections; the rooms get ``emit``."""
 
     def __init__(self) -> None:
         self._listeners: set[Listener] = set()
@@ -100,9 +103,9 @@ class Events:
     def subscribe(
         self, peer: Peer | None, agent_id: str, names: Iterable[EventName]
     ) -> frozenset[EventName]:
-        """Subscribe *peer* to *names* of *agent_id*; return all it is subscribed to there."""
+        """Subscribe *peer* to *names* of *agent_id*; return all its subscriptions to that agent."""
         if peer is None:
-            raise InvalidStateError("events go to a connection; there is none here")
+            raise InvalidStateError("events need a connection; this call has none")
         listener = peer.listener
         if listener is None:
             listener = peer.listener = Listener(self, peer)
@@ -114,9 +117,9 @@ class Events:
     def unsubscribe(
         self, peer: Peer | None, agent_id: str, names: Iterable[EventName]
     ) -> frozenset[EventName]:
-        """Unsubscribe *peer* from *names* of *agent_id*; return what remains there.
+        """Unsubscribe *peer* from *names* of *agent_id*; return the remaining ones of that agent.
 
-        A connection without subscriptions is closed when idle, like any other.
+        A connection without any subscription may be closed when it is idle.
         """
         listener = None if peer is None else peer.listener
         if peer is None or listener is None:
@@ -130,4 +133,5 @@ class Events:
         return remaining
 
     def drop(self, listener: Listener) -> None:
+        """Send no more events to *listener*."""
         self._listeners.discard(listener)

@@ -1,7 +1,7 @@
-"""Counters of the daemon: requests by method and outcome, latencies, texts given.
+"""Counters of the daemon: requests by method and outcome, latencies, texts put into prompts.
 
-Rendered as JSON and in Prometheus' text format (docs/metrics.md). They contain numbers and
-the names of methods, states and entities; never a text, and no name that a client chose.
+They are rendered as JSON and in Prometheus' text format (docs/metrics.md). They contain numbers
+and the names of methods, states and entities, never a text or a name that a client chose.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any, Literal, NamedTuple
 BOUNDS_US = (1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 10_000_000)
 QUANTILES = (0.5, 0.95, 0.99)
 
-_GIVEN_PARTS = {  # by class name, so that a start need not import the models
+_COUNTED_RESULTS = {  # by class name, so that these models need not be imported at the start
     "RecallResult": ("recall", ("memories",)),
     "PreparedPrompt": ("prompt", ("memories", "facts", "lessons")),
     "Brief": ("brief", ("items",)),
 }
+"""The results whose texts are counted: the kind of the call, and the fields with the texts."""
 
 Labels = Mapping[str, str]
 Snapshot = Mapping[str, Any]
@@ -35,9 +36,12 @@ class Metrics:
         self.dropped: Counter[str] = Counter()
         self.accepted = 0
         self.asked: Counter[tuple[str, str]] = Counter()
-        """Calls, by kind (recall, prompt, brief) and by whether anything was given."""
+        """Calls, by kind (recall, prompt, brief) and by whether their results had any text."""
         self.given: Counter[tuple[str, str]] = Counter()
-        """Texts given, by kind of call and of text; ``in_window`` counts those left out."""
+        """Texts in results, by kind of call and of text.
+
+        ``in_window`` counts texts that were left out because the context window has them.
+        """
 
     def count(self, method: str, kind: str, elapsed_us: int) -> None:
         """Count one answered request; *kind* is the error's kind, or ``ok``."""
@@ -47,13 +51,13 @@ class Metrics:
 
     def count_result(self, result: Any) -> None:
         """Count the texts of a recall, a prompt or a brief."""
-        asked, parts = _GIVEN_PARTS.get(type(result).__name__, ("", ()))
-        if not asked:
+        call, fields = _COUNTED_RESULTS.get(type(result).__name__, ("", ()))
+        if not call:
             return
-        counts = {part: len(getattr(result, part)) for part in parts}
-        self.asked[asked, "given" if any(counts.values()) else "nothing"] += 1
+        counts = {field: len(getattr(result, field)) for field in fields}
+        self.asked[call, "given" if any(counts.values()) else "nothing"] += 1
         counts["in_window"] = len(getattr(result, "in_window", ()))
-        self.given.update({(asked, what): number for what, number in counts.items()})
+        self.given.update({(call, field): number for field, number in counts.items()})
 
     def as_json(self, now: Snapshot) -> dict[str, Any]:
         """Return the gauges *now* and the counters."""
@@ -119,12 +123,12 @@ def quantile_us(counts: Sequence[int], share: float) -> int:
     >>> quantile_us([0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0], 0.5)
     1750
     """
-    rank, passed, low = share * sum(counts), 0, 0
+    rank, below, low = share * sum(counts), 0, 0
     for bound, number in zip(BOUNDS_US, counts, strict=False):
-        if number and passed + number >= rank:
-            return int(low + (bound - low) * (rank - passed) / number)
-        passed, low = passed + number, bound
-    return low if passed < sum(counts) else 0
+        if number and below + number >= rank:
+            return int(low + (bound - low) * (rank - below) / number)
+        below, low = below + number, bound
+    return low if below < sum(counts) else 0
 
 
 class Sample(NamedTuple):

@@ -1,7 +1,7 @@
 """Service notifications to systemd (``sd_notify``), with the standard library.
 
-Does nothing where ``NOTIFY_SOCKET`` is not set. The watchdog is fed from the event loop:
-a thread would go on feeding it while the loop hangs.
+Nothing is sent if ``NOTIFY_SOCKET`` is not set. The watchdog is fed by the event loop: a thread
+would go on feeding it while the loop hangs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the methods of the socket work with: the rooms over the file, and the daemon's own.
+"""The rooms of the daemon, which the methods of the socket call.
 
-What a lower room needs of a higher one is passed in here: the emitter of events, and how long
-memd has been idle.
+Rooms of lower packages get here what comes from higher ones: the emitter of events, and how
+long memd has been idle.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from memd.sleep.night.night import Night
     from memd.sleep.night.scheduler import NightScheduler
 
-LOAD_PROMPTS_AFTER_S = 2.0
-_FOR_PROMPTS = (
+LOAD_PROMPTS_AFTER_S = 2.0  # after the start, when the first calls have been answered
+_PROMPT_MODULES = (
     "memd.serve.routes.inject",
     "memd.recall.recall",
     "memd.inject.inject",
@@ -75,7 +75,7 @@ _FOR_PROMPTS = (
 def models(
     settings: Settings, paths: Paths, stack: AsyncExitStack
 ) -> tuple[SwitchableEmbedder, RerankerThread]:
-    """Return the models' threads, which load nothing yet; *stack* ends them."""
+    """Return the threads of the models, which load them at first use; *stack* closes them."""
     idle_ms = settings.daemon.model_idle_minutes * 60_000
     embedder = SwitchableEmbedder(paths.model_dir, partial(EmbedderThread, idle_ms=idle_ms))
     stack.push_async_callback(embedder.close)
@@ -95,10 +95,10 @@ async def rooms(
 
 
 class DaemonRooms(Rooms):
-    """All rooms of the daemon: those over its file, those of prompts, and its own.
+    """All rooms of the daemon: those over its file (``Rooms``), those of prompts, and its own.
 
-    Each is built, and its modules are imported, when it is first used; what runs from the start
-    is made at once.
+    A cached property is built, and its modules are imported, at its first use. The others run
+    from the start.
     """
 
     def __init__(
@@ -147,12 +147,13 @@ class DaemonRooms(Rooms):
         self.stack.push_async_callback(self.audit.try_to_anchor)
         await self.clients.load()
         self.models.embedder.serve(await self.db.read(model_in_use))
-        for settle in (self.notes.flush, self._uptake.settle, self._settle_windows):  # from its end
+        # The stack calls the last one first.
+        for settle in (self.notes.flush, self._uptake.settle, self._settle_windows):
             self.stack.push_async_callback(settle)
         return self
 
     async def _settle_windows(self) -> None:
-        """Wait until the memories that prompts gave are recorded."""
+        """Wait until it is recorded which memories the prompts contained."""
         if "windows" in vars(self):
             await self.windows.settle()
 
@@ -207,20 +208,20 @@ class DaemonRooms(Rooms):
         )
 
         def quiet_s() -> float:
-            return scheduler.quiet_s()  # the dispatcher registers its clock there later
+            return scheduler.quiet_s()  # a function, because the scheduler learns it later
 
         self.relation_extractor.quiet_s = quiet_s
         return scheduler
 
     @cached_property
     def background(self) -> tuple[Callable[[], Coroutine[Any, Any, Any]], ...]:
-        """The background tasks: they run beside the server until the daemon stops."""
-        care = UpkeepLoop(self.db, self.upkeep, self.due, self.events.emit)
-        follows = self.settings.memory.procedural.skill_md_directory is not None
+        """The background tasks, which run until the daemon stops."""
+        upkeep = UpkeepLoop(self.db, self.upkeep, self.due, self.events.emit)
+        exports_skills = self.settings.memory.procedural.skill_md_directory is not None
         return (
             self.queue.run,
             self.models.run,
-            care.run,
+            upkeep.run,
             self.scheduler.run,
             self.naps.run,
             self.wiki.run,
@@ -229,16 +230,16 @@ class DaemonRooms(Rooms):
             self.notes.run,
             self.audit.run,
             self._load_prompts,
-            *((self.skills.run,) if follows else ()),
+            *((self.skills.run,) if exports_skills else ()),
         )
 
     async def _load_prompts(self) -> None:
         """Import what a prompt needs, shortly after the start.
 
-        Compiling the patterns of nine languages takes longest; the first prompt would wait for it.
+        Otherwise the first prompt would wait, above all for the patterns of nine languages.
         """
         await asyncio.sleep(LOAD_PROMPTS_AFTER_S)
-        for module in _FOR_PROMPTS:
+        for module in _PROMPT_MODULES:
             await self.work.run(import_module, module)
 
     @cached_property

@@ -1,9 +1,9 @@
 """The listening socket: which clients are accepted, how many, and how the server stops.
 
-Connections of another user are closed without a byte. Beyond ``CONNECTIONS_MAX`` a client
-gets ``busy``. When the process runs out of descriptors, a spare one is closed for a moment
-so that the waiting client can be accepted and closed: otherwise the loop would spin on a
-connection that it cannot accept (PROMISES 1.6).
+Connections of other users are closed without an answer. Beyond ``CONNECTIONS_MAX`` a client
+gets ``busy``. When the process has no file descriptors left, a spare one is closed for a
+moment, so that the waiting client can be accepted and closed. Otherwise the loop would spin on
+a connection that it cannot accept (PROMISES 1.6).
 """
 
 from __future__ import annotations
@@ -57,11 +57,14 @@ class Server:
     def in_flight(self) -> int:
         return sum(connection.in_flight for connection in self._connections)
 
-    async def serve(self, also: socket.socket | None = None) -> None:
-        """Accept connections until cancelled, on *also* instead of the first socket if given."""
-        if also is not None:
-            self._extra_socks.append(also)
-        sock = also or self._sock
+    async def serve(self, extra_sock: socket.socket | None = None) -> None:
+        """Accept connections until cancelled, on *extra_sock* if given, else on the first socket.
+
+        ``stop`` closes both.
+        """
+        if extra_sock is not None:
+            self._extra_socks.append(extra_sock)
+        sock = extra_sock or self._sock
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -78,7 +81,7 @@ class Server:
                 connection.revoke()
 
     async def stop(self) -> None:
-        """Answer what is in flight, for at most ``DRAIN_MS_MAX``, then close everything."""
+        """Answer the requests in flight, for at most ``DRAIN_MS_MAX``, then close everything."""
         for sock in (self._sock, *self._extra_socks):
             sock.close()
         until_us = self._clock.monotonic_us() + DRAIN_MS_MAX * 1_000
@@ -119,9 +122,10 @@ class Server:
             connection.refuse(BusyError(f"memd has {CONNECTIONS_MAX} connections already"))
 
     async def _reject_next(self, sock: socket.socket, error: OSError) -> None:
-        """Accept and close what waits on *sock* with the spare descriptor, then pause.
+        """Handle the *error* of an accept on *sock*, then pause.
 
-        Without descriptors ``accept`` fails whether somebody waits or not.
+        If there are no descriptors left, the waiting client, if any, is accepted with the spare
+        one and closed. In this state ``accept`` fails whether or not a client waits.
         """
         if error.errno not in _NO_DESCRIPTORS:
             log.warning("accept failed", errno=error.errno)
@@ -131,7 +135,7 @@ class Server:
         try:
             client, _ = sock.accept()
         except OSError:
-            pass  # nobody waits, or another thread took the descriptor first
+            pass  # no client waits, or another thread took the descriptor
         else:
             client.close()
             self.count_drop("no descriptors")
@@ -156,7 +160,7 @@ class Server:
 
 
 def _open_spare() -> int | None:
-    """Open the spare descriptor; None if there is none left, to be tried again after a pause."""
+    """Open the spare descriptor; return None if none is left."""
     try:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,7 +1,7 @@
-"""Short ids: every method that takes an id also takes the end of one, as lists show it.
+"""Short ids: methods that take an id also take its last characters, as lists show them.
 
-They are resolved here alone, before the method is called, among the ids that the caller may
-name. An end that matches nothing stays as it is, so the method answers as for any unknown id.
+They are resolved before the method is called, among the ids that the caller may use. One that
+matches nothing is passed on, so that the method answers as for any unknown id.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from memd.store.file.database import Database
 from memd.store.search import short_ids as stored
 
 IDS_SHOWN_MAX = 5
-"""How many of the ambiguous ids the error names."""
+"""How many of several matching ids the error names."""
 
-
-_END = re.compile(rf"[0-9a-f-]{{{stored.END_CHARS},35}}")
+_END = re.compile(rf"[0-9a-f-]{{{stored.END_CHARS},35}}")  # shorter than an id, which has 36
 
 
 @dataclass(frozen=True)
@@ -35,26 +34,29 @@ class ShortIds:
     org: OrgMemoryConfig
 
     async def resolve(self, caller: Caller, short_id: ShortId, params: P) -> P:
-        """Return *params*, which name an item or several, with short ids replaced by whole ones."""
+        """Return *params* with the short ids in one of its fields, an id or a tuple, expanded."""
         value = getattr(params, short_id.field)
-        many = value if isinstance(value, tuple) else (value,)
-        ends = [item_id for item_id in many if _END.fullmatch(item_id)]
+        item_ids = value if isinstance(value, tuple) else (value,)
+        ends = [item_id for item_id in item_ids if _END.fullmatch(item_id)]
         if not ends:
             return params
         expanded = await self.expand(caller, short_id.kind, ends)
-        ids = tuple(expanded.get(item_id, item_id) for item_id in many)
+        ids = tuple(expanded.get(item_id, item_id) for item_id in item_ids)
         update = {short_id.field: ids if isinstance(value, tuple) else ids[0]}
         return params.model_copy(update=update)
 
     async def expand(self, caller: Caller, kind: IdKind, ends: Sequence[str]) -> Mapping[str, str]:
         """Return the id of each of *ends*; an end that matches nothing is left out.
 
-        Raises InvalidError, naming the ids, for an end that matches more than one and is none.
+        Raises InvalidError, naming the ids, for an end that matches several.
         """
-        ids = await self.db.read(self._ids, caller, kind, ends)
-        return {end: _only(end, fits) for end in ends if (fits := _fitting(end, ids))}
+        ids = await self.db.read(self._list_ids, caller, kind, ends)
+        matches = {end: [item_id for item_id in ids if item_id.endswith(end)] for end in ends}
+        return {end: _only(end, ids_of_end) for end, ids_of_end in matches.items() if ids_of_end}
 
-    def _ids(self, conn: Reading, caller: Caller, kind: IdKind, ends: Sequence[str]) -> list[str]:
+    def _list_ids(
+        self, conn: Reading, caller: Caller, kind: IdKind, ends: Sequence[str]
+    ) -> list[str]:
         match kind:
             case "memory" | "archived" | "forgettable":
                 ids = stored.of_memories(conn, (caller.agent_id, RESERVED_AGENT), ends)
@@ -79,17 +81,14 @@ class ShortIds:
                 return stored.of_runs(conn, ends)
 
 
-def _fitting(end: str, ids: Sequence[str]) -> list[str]:
-    return [item_id for item_id in ids if item_id.endswith(end)]
-
-
-def _only(end: str, fits: Sequence[str]) -> str:
-    if end in fits:
+def _only(end: str, ids: Sequence[str]) -> str:
+    """Return the one of *ids* that *end* means: an equal id, or the only one."""
+    if end in ids:
         return end
-    if len(fits) == 1:
-        return fits[0]
-    named = ", ".join(sorted(fits)[:IDS_SHOWN_MAX])
-    more = f" and {len(fits) - IDS_SHOWN_MAX} more" if len(fits) > IDS_SHOWN_MAX else ""
+    if len(ids) == 1:
+        return ids[0]
+    names = ", ".join(sorted(ids)[:IDS_SHOWN_MAX])
+    others = f" and {len(ids) - IDS_SHOWN_MAX} more" if len(ids) > IDS_SHOWN_MAX else ""
     raise InvalidError(
-        f"{len(fits)} ids end in {end}", field="id", hint=f"type more of it: {named}{more}"
+        f"{len(ids)} ids end in {end}", field="id", hint=f"type more of it: {names}{others}"
     )

@@ -1,15 +1,15 @@
 """The socket's file: its directory, its lock, how it is bound, and the credentials of peers.
 
-There is one daemon per store and one per socket: each has a lock file beside it, on which
-the daemon holds an exclusive ``flock`` for its whole life. Two stores may share one runtime
-directory, so the lock of the store does not protect the socket. The holder of both locks
-may replace a stale socket on which nobody answers. The socket is bound under a temporary
-name and renamed, so that a client sees either nothing or a listening socket. A directory
-that another user could write to is refused (PROMISES H08).
+There is one daemon per store and one per socket. Each has a lock file next to it, on which the
+daemon holds an exclusive ``flock`` as long as it runs. Two stores may share one runtime
+directory, so the lock of the store does not protect the socket. The holder of both locks may
+replace a stale socket on which nobody answers. The socket is bound under a temporary name and
+renamed, so that a client sees either nothing or a listening socket. A directory that another
+user can write to is refused (PROMISES H08).
 
-Peers are identified by the kernel, not by anything they send: the uid is checked, the pid
-is for the log. Linux has ``SO_PEERCRED``, macOS ``LOCAL_PEERCRED`` and ``LOCAL_PEERPID``,
-whose numbers Python does not name.
+The kernel identifies the peers, not anything that they send. The uid is checked, the pid is for
+messages. Linux has ``SO_PEERCRED``, macOS ``LOCAL_PEERCRED`` and ``LOCAL_PEERPID``, for which
+Python has no constants.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _PROBE_S = 1.0  # a live daemon accepts at once, unless its queue is full
 
 
 def ensure_private_directory(directory: Path) -> None:
-    """Create *directory* (0700) if missing; raise UnsafePathError unless it is ours alone.
+    """Create *directory* (0700) if missing; raise UnsafePathError unless it is private to us.
 
-    If others may only read it, its mode is corrected; if they may write to it, it is
-    refused, because they may have planted something already.
+    If others can only read it, its mode is corrected. If they can write to it, it is refused,
+    because they may have put files there already.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise UnsafePathError(
-            f"{directory} is not a directory of its own (a symbolic link, or unreadable)"
+            f"{directory} cannot be used: it is a symbolic link, no directory, or unreadable"
         ) from error
     try:
         status = os.fstat(fd)
@@ -65,9 +65,9 @@ def _check_owner(directory: Path, status: os.stat_result) -> None:
 
 
 def lock_socket(path: Path) -> int:
-    """Take the lock beside the socket at *path* and return its descriptor.
+    """Take the lock next to the socket at *path* and return its descriptor.
 
-    Raises AlreadyRunningError when another daemon holds it, whatever its store.
+    Raises AlreadyRunningError if another daemon holds it, even one with another store.
     """
     try:
         return lock(path.with_name(f"{path.name}.lock"))
@@ -76,10 +76,10 @@ def lock_socket(path: Path) -> int:
 
 
 def bind(path: Path) -> socket.socket:
-    """Return a listening socket at *path*, mode 0600; call only while holding the locks.
+    """Return a listening socket at *path*, mode 0600. Call it only while holding the locks.
 
-    A stale socket there is replaced; any other file is refused. Raises AlreadyRunningError
-    when a process answers there: a live daemon keeps its socket.
+    A stale socket at *path* is replaced. Raises AlreadyRunningError if a process answers there,
+    UnsafePathError for any other file.
     """
     if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
         raise UnsafePathError(
@@ -113,7 +113,7 @@ def _check_path(path: Path) -> None:
     except FileNotFoundError:
         return
     if stat.S_ISLNK(status.st_mode) or not stat.S_ISSOCK(status.st_mode):
-        raise UnsafePathError(f"{path} is there and is no socket", hint="move it away")
+        raise UnsafePathError(f"{path} exists and is not a socket", hint="move it away")
     if status.st_uid != os.getuid():
         raise UnsafePathError(f"{path} belongs to another user (uid {status.st_uid})")
 
@@ -124,13 +124,14 @@ def _check_unused(path: Path) -> None:
         try:
             probe.connect(os.fspath(path))
         except TimeoutError:
-            who = "another program"  # its queue is full, so it is alive
+            program = "another program"  # its queue is full, so it is alive
         except OSError:
             return  # no socket there, or a stale one
         else:
             peer = peer_process(probe)
-            who = f"another program (pid {peer.pid})" if peer and peer.pid else "another program"
-    raise AlreadyRunningError(f"{who} listens on {path} already")
+            pid = f" (pid {peer.pid})" if peer and peer.pid else ""
+            program = f"another program{pid}"
+    raise AlreadyRunningError(f"{program} listens on {path} already")
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
@@ -151,8 +152,8 @@ def remove(path: Path, ours: tuple[int, int] | None) -> None:
 def inherit_socket(environ: Mapping[str, str] = os.environ) -> socket.socket | None:
     """Return the listening socket passed by systemd or launchd, or None.
 
-    ``LISTEN_PID`` must be ours: the variables may have been inherited from another
-    service. Raises UnsafePathError when the descriptor is no listening Unix socket.
+    ``LISTEN_PID`` must be our pid: otherwise the variables were inherited from another service.
+    Raises UnsafePathError if the descriptor is not a listening Unix socket.
     """
     fds = _from_launchd() if sys.platform == "darwin" else _from_systemd(environ)
     if not fds:
@@ -163,7 +164,7 @@ def inherit_socket(environ: Mapping[str, str] = os.environ) -> socket.socket | N
     sock = socket.socket(fileno=fds[0])
     listens = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     if sock.family != socket.AF_UNIX or sock.type != socket.SOCK_STREAM or not listens:
-        raise UnsafePathError("the socket that was passed is no listening Unix socket")
+        raise UnsafePathError("the socket that was passed is not a listening Unix socket")
     sock.setblocking(False)
     return sock
 
@@ -176,7 +177,7 @@ def _from_systemd(environ: Mapping[str, str]) -> list[int]:
 
 
 def _from_launchd() -> list[int]:
-    """Return the sockets of our property list, none when launchd did not start us."""
+    """Return the sockets of our property list, [] if launchd did not start us."""
     import ctypes
 
     system = ctypes.CDLL("/usr/lib/libSystem.B.dylib", use_errno=True)
@@ -184,14 +185,16 @@ def _from_launchd() -> list[int]:
     count = ctypes.c_size_t()
     failed = system.launch_activate_socket(
         b"memd", ctypes.byref(fds), ctypes.byref(count)
-    )  # ESRCH when launchd did not start us
+    )  # it returns ESRCH if launchd did not start us
     if failed:
         return []
     passed = [fds[i] for i in range(count.value)]
-    system.free(fds)  # launchd's array is ours to free
+    system.free(fds)  # the caller has to free the array
     return passed
 
 
+# From sys/un.h and sys/ucred.h of macOS. The fields of struct xucred: version, uid, number of
+# groups, 16 groups.
 _SOL_LOCAL = 0
 _LOCAL_PEERCRED = 1
 _LOCAL_PEERPID = 2
@@ -206,7 +209,7 @@ class PeerProcess(NamedTuple):
 
 
 def peer_process(sock: socket.socket) -> PeerProcess | None:
-    """Return the peer of *sock*, None when the kernel does not report it (refuse it then)."""
+    """Return the peer of *sock*, None if the kernel does not report it: refuse such a peer."""
     try:
         return _peer_on_darwin(sock) if sys.platform == "darwin" else _peer_on_linux(sock)
     except (OSError, struct.error):

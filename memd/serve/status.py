@@ -1,6 +1,6 @@
-"""The daemon's own state: hello, status, metrics. Never loads the model.
+"""The daemon's own state (hello, status, metrics), and the OpenRPC document of its methods.
 
-``document`` builds the OpenRPC document of the socket from the declared methods.
+Nothing here loads the embedding model.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class System:
         }
 
     async def status(self) -> dict[str, Any]:
-        """Return ``ok`` or ``degraded`` and why; a failing store degrades too."""
+        """Return ``ok`` or ``degraded`` with the reasons, and figures; never raises MemdError."""
         why: list[str] = []
         stats: dict[str, Any] = {}
         try:
@@ -138,7 +138,7 @@ class System:
         return self._metrics.as_prometheus(now) if prometheus else self._metrics.as_json(now)
 
     async def snapshot(self) -> dict[str, Any]:
-        """Return the current gauges; those of the store only when it can be read."""
+        """Return the current gauges, those of the store only if it can be read."""
         works, uptake = self._rooms.naps.work_report(), self._rooms.uptake
         stored: dict[str, Any] = {}
         try:
@@ -164,29 +164,29 @@ class System:
         return (self._clock.monotonic_us() - self._started_us) // 1_000_000
 
     def shutdown(self) -> None:
-        """Stop shortly, once the answer has been sent."""
+        """Stop after 20 ms, so that the answer is sent first."""
         asyncio.get_running_loop().call_later(0.02, self._stop)
 
     async def discover(self) -> dict[str, Any]:
         """Return the OpenRPC document."""
-        return await self._work.run(document)  # half a second at first
+        return await self._work.run(document)  # takes half a second the first time
 
     async def _sleep_status(self) -> SleepStatus | None:
-        """Return the state of nights, None when the store fails."""
+        """Return the state of nights, None if the store fails."""
         try:
             return await self._rooms.scheduler.status()
         except MemdError:
             return None
 
     async def _model_switch(self) -> dict[str, Any]:
-        """Return the model in use and the progress of a change, {} when the store fails."""
+        """Return the model in use and the progress of a switch, {} if the store fails."""
         try:
             return await self._rooms.models.status()
         except MemdError:
             return {}
 
     async def model_status(self) -> dict[str, Any]:
-        """Return the models, whether they are loaded, and the progress of a change."""
+        """Return the models, whether they are loaded, and the progress of a switch."""
         return {**self.model_states(), **await self._model_switch()}
 
     def model_states(self) -> dict[str, Any]:
@@ -230,9 +230,9 @@ _REF = "#/components/schemas/{model}"
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the OpenRPC document: each method with its params, its result, and the errors.
+    """Return the OpenRPC document: the methods with their params and results, and the errors.
 
-    Schemas that methods share are written once, under ``components``. It is made once in a process.
+    Schemas that several methods use are under ``components``. Built once per process.
     """
     routes = [*methods().values(), *records().values()]
     inputs = [(route.params, "validation") for route in routes]

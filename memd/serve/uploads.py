@@ -1,7 +1,7 @@
-"""Transcripts that are uploaded in parts.
+"""Transcripts that are uploaded in parts, which are collected in memory.
 
-The parts wait in memory for the last one: one upload per connection, on few connections at
-once. Beyond that the oldest upload is dropped; its client gets an error with its next part.
+There is one upload per connection, and at most TRANSCRIPTS_ARRIVING_MAX at a time. One more
+drops the oldest, whose client gets an error with its next part.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memd.serve.events import Peer
 
 
 class UploadState(NamedTuple):
-    """The characters received so far, and the transcript when it is complete."""
+    """The characters received so far, and the transcript in UTF-8 if it is complete, else None."""
 
     chars: int
     transcript: bytes | None
@@ -28,9 +28,10 @@ class Uploads:
         self._arriving: WeakKeyDictionary[Peer, _Upload] = WeakKeyDictionary()
 
     def add(self, peer: Peer, text: str, offset: int, *, more: bool) -> UploadState:
-        """Add a part from *peer*; return the whole transcript unless there is *more*.
+        """Add a part from *peer*; the state has the transcript unless *more* parts follow.
 
-        Raises InvalidError for a part out of order, TooLargeError for a transcript too long.
+        A part with *offset* 0 starts a new upload. Raises InvalidError for a part out of order,
+        TooLargeError if the transcript is too long; both drop the upload.
         """
         upload = self._arriving.pop(peer, None)
         if upload is None or offset == 0:

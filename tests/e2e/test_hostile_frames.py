@@ -30,7 +30,7 @@ from memd.serve.socket_file import PeerProcess
 
 HELLO = req("system.hello")
 IMPORTED_LATE = (
-    *rooms._FOR_PROMPTS,
+    *rooms._PROMPT_MODULES,
     "memd.sleep.window.other_sessions",
     "memd.sleep.window.window_watcher",
 )

@@ -1,5 +1,5 @@
-"""MCP on memd's socket: requests of assistants, answered by memd's own methods.
+"""MCP on memd's socket: requests of assistants, answered with memd's own methods.
 
-Texts that arrive this way have the origin ``assistant``, never ``person``; texts that leave
-are fenced. Loaded with the first MCP request.
+Texts that arrive this way have the origin ``assistant``, never ``person``. Texts in answers are
+fenced. The package is loaded with the first MCP request.
 """

@@ -1,7 +1,7 @@
-"""Parsing of a tool call's arguments: aliases of names, numbers in quotes, single values as lists.
+"""Parsing the arguments of a tool call as language models write them. Pure.
 
-Common mistakes of models are accepted; anything else is refused with a sentence that says
-what to send instead. Pure.
+Common mistakes are accepted: other names of arguments, numbers in quotes, a single value in
+place of a list. Anything else is refused with a sentence that says what to send instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "file_text": ("content", "text"),
     "path": ("filepath", "file"),
 }
-"""Aliases that models use for an argument, in lower case without separators."""
+"""Other names that models use for an argument, in lower case without separators."""
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     tool["name"]: tuple(tool["inputSchema"]["properties"]) for tool in TOOLS
@@ -52,11 +52,11 @@ def parse_arguments(tool: str, raw: Any) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise BadArgumentError(f"arguments must be an object, not {short_value(raw)}")
     names = NAMES[tool]
-    own = {_plain(name): name for name in names}
-    others = {alias: name for name in names for alias in _ALIASES.get(name, ())}
+    by_name = {_plain(name): name for name in names}
+    by_alias = {alias: name for name in names for alias in _ALIASES.get(name, ())}
     arguments: dict[str, Any] = {}
     for key, value in raw.items():
-        name = own.get(_plain(key)) or others.get(_plain(key))
+        name = by_name.get(_plain(key)) or by_alias.get(_plain(key))
         if name is None:
             takes = f"it takes {', '.join(names)}" if names else "it takes none"
             raise BadArgumentError(f"{tool} takes no argument {short_value(key)}; {takes}")
@@ -77,10 +77,13 @@ def text(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def limit(arguments: Mapping[str, Any], default: int, most: int) -> int:
-    """Return the limit, *default* without one. Raises BadArgumentError for what is no number."""
+    """Return the limit, at most *most*; *default* without one.
+
+    Raises BadArgumentError if it is not a number.
+    """
     value = arguments.get("limit")
     if isinstance(value, str) and value.strip().isdecimal():
-        value = int(value.strip()[:9])
+        value = int(value.strip()[:9])  # nine digits are above any limit, and fast to convert
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise BadArgumentError(f"limit must be a number, not {short_value(value)}")
     return limit_of({"limit": value}, default, most)
@@ -103,7 +106,7 @@ def tags(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def flag(arguments: Mapping[str, Any], name: str) -> bool:
-    """Return the boolean *name*. Raises BadArgumentError for anything else, rather than guess."""
+    """Return the boolean *name*, False without one. Raises BadArgumentError for anything else."""
     value = arguments.get(name, False)
     if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
         value = value.strip().lower() == "true"

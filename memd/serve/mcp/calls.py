@@ -1,7 +1,7 @@
-"""The MCP tools: the memd methods that each calls, and how its answer reads.
+"""The MCP tools: which methods of memd they call, and the wording of their answers.
 
-Memories are fenced in the text and in the structured answer alike, because clients differ
-in which of them a model sees.
+Memories are fenced both in the text and in the structured answer, because clients differ in
+which of the two they show to the model.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
-    """One tool call: its arguments, *raw* as the model made them, and how to call memd.
+    """One tool call: *raw* arguments as the model wrote them, and *ask* to call memd.
 
-    *once* has the idempotency key of a write, where the client names its call.
+    *once* has the idempotency key for a write, if the client identifies its call, else nothing.
     """
 
     tool: str
@@ -61,7 +61,7 @@ class McpCall:
 
 
 async def _search(call: McpCall) -> Answer:
-    """Answer a search in text alone: a client that is given both shows a model both."""
+    """Answer a search as text only: a client that gets data as well shows the model both."""
     return _memories_answer(await _recall(call))._replace(structured=None)
 
 
@@ -74,11 +74,10 @@ async def _recall(call: McpCall) -> list[dict[str, Any]]:
         "preferences": "matching",
         "show_sources": True,
     }
-    most = read.limit(
-        arguments, SEARCH_MAX, SEARCH_MAX
-    )  # no ``top_k``: that brings what is unlikely
+    # Not passed as top_k, with which recall returns improbable memories too.
+    limit = read.limit(arguments, SEARCH_MAX, SEARCH_MAX)
     result = await call.ask("memory.recall", params)
-    return [_from_chunk(chunk) for chunk in result.memories[:most]]
+    return [_from_chunk(chunk) for chunk in result.memories[:limit]]
 
 
 async def _add(call: McpCall) -> Answer:
@@ -90,17 +89,17 @@ async def _add(call: McpCall) -> Answer:
         "text": text,
         "tags": tags,
         "origin": Origin.ASSISTANT,
-        "deliberate": True,  # an explicit request, no passing conversation
+        "deliberate": True,  # an explicit request, not a turn of a conversation
         **call.once,
     }
     if "category" in arguments:
         params["category"] = category_of(arguments, frozenset(MemoryCategory))
     receipt = await call.ask("memory.ingest", params)
     stored = [memory.id for memory in (*receipt.stored, *receipt.pending)]
-    merged = {memory.id: memory.reason for memory in receipt.merged}  # each once
-    known = [each for each, reason in merged.items() if reason != QUARANTINE_REASON]
+    merged = {memory.id: memory.reason for memory in receipt.merged}  # without repeated ids
+    known = [memory_id for memory_id, reason in merged.items() if reason != QUARANTINE_REASON]
     quarantined = [memory.id for memory in receipt.quarantined]
-    quarantined += [each for each in merged if each not in known]
+    quarantined += [memory_id for memory_id in merged if memory_id not in known]
     sentences = [f"Remembered: {', '.join(stored)}."] if stored else []
     sentences += [f"Known already: {', '.join(known)}."] if known else []
     if quarantined:
@@ -148,11 +147,11 @@ async def _update(call: McpCall) -> Answer:
 async def _delete(call: McpCall) -> Answer:
     arguments = call.arguments()
     if read.flag(arguments, "dry_run"):
-        shown = await _memory(call, arguments)
-        if shown["shared"]:
+        memory = await _memory(call, arguments)
+        if memory["shared"]:
             raise BadArgumentError("another agent shared this memory; only that one can retract it")
-        text = f"This one would be deleted; nothing was changed.\n{shown['text']}"
-        return Answer(text, {"deleted": False, "memory": shown})
+        text = f"This one would be deleted; nothing was changed.\n{memory['text']}"
+        return Answer(text, {"deleted": False, "memory": memory})
     params = {"id": read.text(arguments, "id"), **call.once}
     if not await call.ask("memory.delete", params):
         raise BadArgumentError(_UNKNOWN)
@@ -162,20 +161,21 @@ async def _delete(call: McpCall) -> Answer:
 async def _status(call: McpCall) -> Answer:
     call.arguments()
     status = await call.ask("system.status", {})
-    who = (await call.ask("system.hello", {}))["caller"]
+    caller = (await call.ask("system.hello", {}))["caller"]
     count = await call.ask("memory.count", {})
     data = {
         "status": status["status"],
         "why": list(status["why"]),
         "memories": count,
-        "client": who["client"],
-        "agent": who["agent_id"],
+        "client": caller["client"],
+        "agent": caller["agent_id"],
     }
     why = f" ({'; '.join(data['why'])})" if data["why"] else ""
     memories = f"{count:,} {'memory' if count == 1 else 'memories'}"
     return Answer(
         f"memd {status['version']} is {data['status']}{why}. It holds {memories} of agent "
-        f"{who['agent_id']}. You are client {who['client']} and may {', '.join(who['scopes'])}.",
+        f"{caller['agent_id']}. You are client {caller['client']} and may "
+        f"{', '.join(caller['scopes'])}.",
         data,
     )
 
@@ -186,7 +186,7 @@ async def _file(call: McpCall) -> Answer:
 
 
 async def _search_memories(call: McpCall) -> Answer:
-    """Search, answered in the shape that connectors with only ``search`` and ``fetch`` expect."""
+    """Search, with an answer in the form that connectors with ``search`` and ``fetch`` expect."""
     memories = await _recall(McpCall("memory_search", call.arguments(), call.ask))
     results = [
         {
@@ -229,7 +229,7 @@ CALLS: Final[Mapping[str, Callable[[McpCall], Awaitable[Answer]]]] = {
 
 
 async def run(call: McpCall) -> Answer:
-    """Return a tool's answer; an error that the model can fix becomes an answer too.
+    """Return the answer of a tool. Errors are answers too, for the model to read.
 
     Raises InternalError for a bug.
     """
@@ -248,7 +248,7 @@ async def run(call: McpCall) -> Answer:
 
 
 async def _memory(call: McpCall, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the memory of an id, the client's own or one that another agent shared."""
+    """Return the memory whose id is in *arguments*: one of the client's agent, or a shared one."""
     entry: MemoryEntry | None = await call.ask("memory.get", {"id": read.text(arguments, "id")})
     if entry is None:
         raise BadArgumentError(_UNKNOWN)
@@ -285,7 +285,7 @@ def _from_entry(
 
 
 class _Label(NamedTuple):
-    """What memd says about a memory, before its text."""
+    """The metadata that is shown before the text of a memory."""
 
     category: MemoryCategory
     origin: Origin

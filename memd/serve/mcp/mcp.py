@@ -1,8 +1,8 @@
 """The methods of MCP, for clients with and without the ``initialize`` handshake.
 
-No state is kept per client: a request names its revision (2026-07-28), or it comes from an
-older client and gets the older shape. So a connection may be replaced between any two
-requests.
+No state is kept per client, so a connection may be replaced between any two requests. A client
+of revision 2026-07-28 names the revision in each request; any other request gets an answer in
+the older form.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from memd.view.view import ENTRY_TAG, untrusted_content_directive
 
 NEWEST: Final = "2026-07-28"
 HANDSHAKES: Final = ("2025-11-25", "2025-06-18")
-"""The older revisions, newest first; the first is offered to a client that names none of them."""
+"""The older revisions, newest first. A client that asks for another one is offered the first."""
 
 UNSUPPORTED: Final = -32022
 """MCP's error code for an unsupported revision."""
@@ -36,9 +36,9 @@ UNSUPPORTED: Final = -32022
 _META: Final = "io.modelcontextprotocol/"
 _VERSION: Final = f"{_META}protocolVersion"
 _PROJECT: Final = "memd/project"
-"""Where ``memd mcp`` says in which project its client works (``assist/pump.py``)."""
-_PLACED: Final = frozenset({"memory.recall", "memory.ingest", "inject.brief"})
-"""Methods that prefer or file memories by project."""
+"""The key under which ``memd mcp`` sends its client's project (``assist/pump.py``)."""
+_PROJECT_METHODS: Final = frozenset({"memory.recall", "memory.ingest", "inject.brief"})
+"""The methods that get the project."""
 _TOOL_USE: Final = "claudecode/toolUseId"
 _TOOLS_HINT: Final = "tools/list names all"
 _PRIVATE: Final = {"ttlMs": 0, "cacheScope": "private"}
@@ -64,11 +64,11 @@ _LISTS: Final[Mapping[str, tuple[str, tuple[dict[str, Any], ...]]]] = {
     "resources/list": ("resources", RESOURCES),
     "resources/templates/list": ("resourceTemplates", TEMPLATES),
 }
-"""The lists, the same for every client, always complete in one page."""
+"""The results of the listing methods: the same for all clients, complete in one page."""
 
 
 class Mcp:
-    """Answerer of MCP requests."""
+    """Answers MCP requests."""
 
     async def answer(self, method: str, params: dict[str, Any], ask: Ask) -> dict[str, Any]:
         """Return ``{"result": ...}`` or ``{"error": ...}``; *ask* calls memd's own methods.
@@ -103,18 +103,20 @@ class Mcp:
 
 
 def _in_project(ask: Ask, project: str | None) -> Ask:
-    """Return *ask* for a client that works in *project*, unchanged for one that says none."""
+    """Return *ask* with *project* added to the params of methods that take one."""
     if project is None:
         return ask
 
-    async def ask_there(name: str, params: dict[str, Any]) -> Any:
-        return await ask(name, {**params, "project_id": project} if name in _PLACED else params)
+    async def ask_in_project(name: str, params: dict[str, Any]) -> Any:
+        if name in _PROJECT_METHODS:
+            params = {**params, "project_id": project}
+        return await ask(name, params)
 
-    return ask_there
+    return ask_in_project
 
 
 def _introduce(method: str, params: Mapping[str, Any], rules: list[str]) -> dict[str, Any]:
-    """Return what a client is told of memd when it connects, with the *rules* of all prompts."""
+    """Return memd's introduction to a client; its instructions include *rules*."""
     version = params.get("protocolVersion")
     agreed = version if version in HANDSHAKES else HANDSHAKES[0]
     revision = {"supportedVersions": [NEWEST]}
@@ -127,7 +129,7 @@ def _introduce(method: str, params: Mapping[str, Any], rules: list[str]) -> dict
 
 
 def _listing(method: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """Return a list, the same for every client, with how long one may cache it; {} for a ping."""
+    """Return the result of a listing method, and how a client may cache it; {} for a ping."""
     if method not in _LISTS:
         return {}, {} if method == "ping" else _PUBLIC
     name, items = _LISTS[method]
@@ -135,7 +137,7 @@ def _listing(method: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
 
 
 async def _call(params: Mapping[str, Any], meta: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
-    """Return the result of a tool call; errors that the model can fix are in the result."""
+    """Return the result of a tool call; most errors are in the result, for the model to read."""
     name = params.get("name")
     if not isinstance(name, str):
         raise InvalidError("name: must be a tool's name", field="name", hint=_TOOLS_HINT)

@@ -1,4 +1,4 @@
-"""MCP resources and prompts, which a person picks in an assistant; memories in them are fenced."""
+"""MCP resources and prompts, which a person chooses in an assistant. Memories are fenced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ RECENT, BRIEF = "memory://recent", "memory://brief"
 _ITEM: Final = "memory://item/"
 _TEXT: Final = "text/plain"
 RULES_TOKENS: Final = 320
-"""With memd's own instructions less than the 2,048 characters after which one client cuts them."""
+"""The budget of policies and preferences in the instructions.
+
+One client cuts instructions after 2,048 characters; with memd's own text they stay below that.
+"""
 
 RESOURCES: Final[tuple[dict[str, Any], ...]] = (
     {
@@ -69,11 +72,11 @@ PROMPTS: Final[tuple[dict[str, Any], ...]] = (
 
 
 async def read_rules(ask: Ask, project_id: str | None) -> list[str]:
-    """Return the policies, and the preferences that are the owner's, as far as they fit.
+    """Return messages with the policies and confirmed preferences that fit into RULES_TOKENS.
 
-    Each prompt has them, but an assistant without hooks has no other way to get them unasked.
-    What nobody confirmed is left out, since instructions are no fence. None for a client that may
-    not read.
+    Every prompt has them, but an assistant without hooks gets no prompts, so the instructions
+    contain them. Unconfirmed preferences are left out, because instructions cannot be fenced.
+    A client that may not read gets [].
     """
     try:
         policies = await ask("org.policies", {"limit": POLICIES_SHOWN_ITEMS_MAX})
@@ -82,8 +85,12 @@ async def read_rules(ask: Ask, project_id: str | None) -> list[str]:
         return []
     prompt = Prompt(RULES_TOKENS, DefaultTokenEstimator())
     prompt.add_policies([redact(policy.content) for policy in policies])
-    here = [each for each in preferences if each.project_id in {None, project_id}]
-    prompt.add_preferences([line for each in here if not (line := to_preference_line(each)).mark])
+    lines = [
+        to_preference_line(preference)
+        for preference in preferences
+        if preference.project_id in {None, project_id}
+    ]
+    prompt.add_preferences([line for line in lines if not line.mark])  # a mark: unconfirmed
     return [message.content for message in prompt.messages]
 
 

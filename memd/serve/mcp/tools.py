@@ -1,7 +1,7 @@
 """The declarations of the MCP tools: names, descriptions, arguments, annotations.
 
-A description says when to use the tool before it says what it does, because a model chooses
-by that. All of it is in every prompt of every session, so a test limits its characters.
+A description first says when to use the tool, because models choose by that, and then what the
+tool does. All declarations are in every prompt of every session; a test limits their length.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MEMORY: Final[Schema] = {
 _MEMORIES: Final[Schema] = {"type": "array", "items": _MEMORY}
 
 _ALWAYS_LOADED: Final = {"anthropic/alwaysLoad": True}
-"""Without it, one client hides a tool until the model searches for it."""
+"""Without this, one client hides a tool until the model searches for it."""
 
 _READS: Final = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
 _ADDS: Final = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True}
@@ -53,24 +53,25 @@ def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
 
 
 def _tool(
-    titled: tuple[str, str],
+    name_and_title: tuple[str, str],
     description: str,
     hints: dict[str, bool],
-    takes: Schema,
-    gives: Schema | None = None,
-    more: Schema | None = None,
+    input_schema: Schema,
+    output_schema: Schema | None = None,
+    meta: Schema | None = None,
 ) -> dict[str, Any]:
-    name, title = titled
+    """Return the declaration of a tool."""
+    name, title = name_and_title
     tool: dict[str, Any] = {
         "name": name,
         "title": title,
         "description": description,
-        "inputSchema": takes,  # open: aliases of arguments are accepted (arguments.py)
+        "inputSchema": input_schema,  # allows other properties: aliases (arguments.py)
         "annotations": {"title": title, **hints, "openWorldHint": False},
     }
-    if gives is not None:
-        tool["outputSchema"] = gives
-    return tool if more is None else {**tool, "_meta": more}
+    if output_schema is not None:
+        tool["outputSchema"] = output_schema
+    return tool if meta is None else {**tool, "_meta": meta}
 
 
 TOOLS: Final[tuple[dict[str, Any], ...]] = (
@@ -88,7 +89,7 @@ TOOLS: Final[tuple[dict[str, Any], ...]] = (
             categories=_CATEGORIES,
             tags={**IDS, "description": "which it must have, all of them"},
         ),
-        more=_ALWAYS_LOADED,
+        meta=_ALWAYS_LOADED,
     ),
     _tool(
         ("memory_add", "Remember"),
@@ -181,4 +182,4 @@ TOOLS: Final[tuple[dict[str, Any], ...]] = (
         _object(("id", "title", "text", "url"), id=TEXT, title=TEXT, text=TEXT, url=TEXT),
     ),
 )
-"""Always in this order: a client that caches prompts compares them."""
+"""The tools in a fixed order: clients that cache prompts depend on it."""

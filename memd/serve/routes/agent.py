@@ -103,11 +103,12 @@ async def agent(context: Context, _params: AgentParams) -> AgentSettings:
 @router.method("agent.list", "List all agents with their settings.")
 async def agents(context: Context, _params: Params) -> Page[AgentSettings]:
     """Return the agents with settings; a client bound to one agent sees only that one."""
-    everybody = await context.rooms.agents.list(context.caller)
-    visible = [(a, s) for a, s in everybody if context.caller.may_be(a)]
-    return Page[AgentSettings](
-        items=tuple([await _with_origins(context, a, s) for a, s in visible])
-    )
+    items = [
+        await _with_origins(context, agent_id, settings)
+        for agent_id, settings in await context.rooms.agents.list(context.caller)
+        if context.caller.may_be(agent_id)
+    ]
+    return Page[AgentSettings](items=tuple(items))
 
 
 async def _with_origins(context: Context, agent_id: str, settings: MemoryConfig) -> AgentSettings:
@@ -148,7 +149,7 @@ async def search(context: Context, params: SearchSharedParams) -> tuple[MemoryEn
 
 @router.method(
     "shared.retract",
-    "Retract a shared memory of one's own.",
+    "Retract a memory that the agent shared.",
     scope="write",
     short_id=ShortId("id", "memory"),
 )

@@ -1,4 +1,4 @@
-"""``trash.*``, ``archive.*``, ``wiki.*``: removed memories, their restoring, the wiki."""
+"""``trash.*``, ``archive.*``, ``wiki.*``: deleted and archived memories, and the wiki export."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def search(context: Context, params: RetrieveParams) -> tuple[ArchivedMemo
     "archive.add", "Archive a memory; returns its archival id.", scope="write", short_id=_MEMORY_ID
 )
 async def add(context: Context, params: WriteIdParams) -> Name | None:
-    """Move a memory into the archive, in one transaction; return None when there is none."""
+    """Move a memory into the archive, in one transaction; return None if there is none."""
     return await context.rooms.archive.move_to_archive(context.caller, params.id)
 
 
@@ -85,7 +85,7 @@ async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry
     return await context.rooms.archive.restore_to_hot(context.caller, params.id)
 
 
-@router.method("archive.turned_away", "List what the importance gate turned away, newest first.")
+@router.method("archive.turned_away", "List memories below the importance threshold, newest first.")
 async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> Page[ArchivedMemory]:
     items, after = await context.rooms.archive.list_below_threshold(
         context.caller, params.after, params.limit, everybody=params.everybody
@@ -95,7 +95,7 @@ async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> Pa
 
 @router.method(
     "archive.restore_turned_away",
-    "Restore all that was turned away; returns how many.",
+    "Restore all memories below the threshold; returns how many.",
     scope="write",
     repeats="when done",
 )

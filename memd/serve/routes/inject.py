@@ -27,7 +27,7 @@ class PrepareParams(PrepareRequest, AgentParams):
 
 
 class BriefParams(BriefRequest, AgentParams):
-    """The session to brief before its first question."""
+    """The session to get a brief for."""
 
 
 class ToolsParams(AgentParams):
@@ -39,7 +39,7 @@ class ToolsParams(AgentParams):
 class CallToolParams(WriteParams):
     """One tool call as a language model made it.
 
-    Without a *strategy* the tool's name decides. *arguments* are checked by the tool, whose
+    Without a *strategy* it follows from the tool's name. The tool checks its *arguments*; its
     answer says what is wrong with them.
     """
 

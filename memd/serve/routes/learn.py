@@ -57,7 +57,7 @@ class PlaybookParams(PlaybookQuery, AgentParams):
 
 
 class StartParams(TuneRequest, KeyParams):
-    """A tuning run or, with *resume*, the rest of the last one, with its original params."""
+    """A tuning run; with *resume* the last one continues, with its original params."""
 
     resume: bool = False
 

@@ -61,7 +61,7 @@ async def register(context: Context, params: RegisterParams) -> RegisteredAssist
     """Use the caller's connection as the language model, with ``llm.provider = assistant``."""
     (model, assistants), peer = _assistants(context), context.peer
     if peer is None:
-        raise InvalidStateError("requests go to a connection; there is none here")
+        raise InvalidStateError("requests need a connection; this call has none")
     if peer.link is not None:
         peer.link.close()
     link = AssistantLink(peer, assistants.drop)
@@ -99,9 +99,9 @@ def _assistants(context: Context) -> tuple[LanguageModel, ConnectedAssistant]:
 class AssistantLink:
     """One registered client and its pending requests (``llm.assistant.Line``).
 
-    The daemon sends it JSON-RPC requests on the client's own connection, with ids of its
-    own, which the client answers like any server. A request that nobody awaits any more is
-    cancelled by ``$/cancelRequest``.
+    The daemon sends JSON-RPC requests on the client's connection, with ids of its own, and the
+    client answers them like a server. A request that is no longer awaited is cancelled with
+    ``$/cancelRequest``.
     """
 
     def __init__(self, peer: Peer, on_close: Callable[[AssistantLink], None]) -> None:
@@ -111,7 +111,7 @@ class AssistantLink:
         self._pending: dict[str, asyncio.Future[Any]] = {}
 
     async def ask(self, params: dict[str, Any]) -> Any:
-        """Return the client's result. Raises ProviderBusyError when there is none."""
+        """Return the client's result. Raises ProviderBusyError if the client fails or is gone."""
         request_id = f"{METHOD}-{next(self._ids)}"
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = answer
@@ -126,7 +126,7 @@ class AssistantLink:
             del self._pending[request_id]
 
     def resolve(self, answer: envelope.PeerAnswer) -> None:
-        """Complete the request that *answer* is for; an answer to none is dropped."""
+        """Complete the request that *answer* is for; ignore an answer to no pending request."""
         pending = self._pending.get(str(answer.id))
         if pending is None or pending.done():
             return
@@ -140,7 +140,7 @@ class AssistantLink:
         self._on_close(self)
         for pending in self._pending.values():
             if not pending.done():
-                pending.set_exception(ProviderBusyError("the assistant has gone"))
+                pending.set_exception(ProviderBusyError("the assistant has disconnected"))
 
     def _send(self, message: dict[str, Any]) -> bool:
         return self._peer.offer(json.dumps(message, ensure_ascii=False).encode() + b"\n")

@@ -80,7 +80,7 @@ class RetrieveParams(MemoryQuery, AgentParams):
 
 
 class GetParams(IdParams):
-    """The memory to get; without *include_shared* only one of the agent's own."""
+    """The memory to get: one of the agent, or with *include_shared* a shared one too."""
 
     include_shared: bool = True
 
@@ -98,8 +98,8 @@ class UpdateParams(MemoryUpdate, WriteIdParams):
 class ListParams(MemoryFilter, PageParams):
     """The memories to list, and where the page starts.
 
-    With *projectless* only those of no project; without *include_passing* no turn that states
-    nothing: no question, request, acknowledgement or remark.
+    With *projectless* only those of no project; without *include_passing* no turns in passing:
+    questions, requests, acknowledgements, remarks.
     """
 
     projectless: bool = False
@@ -130,7 +130,7 @@ class FlaggedParams(PageParams):
 
 
 class QuarantineParams(WriteIdParams):
-    """The memory to quarantine or release, by its id, whichever agent's it is."""
+    """The memory of any agent to quarantine or release, by its id."""
 
 
 class ForgetParams(WriteParams):
@@ -142,7 +142,7 @@ class ForgetParams(WriteParams):
     dry_run: bool = False
 
     @model_validator(mode="after")
-    def _something(self) -> Self:
+    def _require_selection(self) -> Self:
         if self.ids is None and self.filter is None and self.source is None:
             raise ValueError("one of ids, filter and source must be given")
         return self
@@ -196,7 +196,7 @@ async def retrieve_sparse(context: Context, params: RetrieveParams) -> tuple[Mem
 
 @router.method("memory.get", "Get one memory, or null.", short_id=_ID)
 async def get(context: Context, params: GetParams) -> MemoryEntry | None:
-    """Return a lesson with all of its tiers: activation and execution come by id (SPEC D24)."""
+    """Return the memory; a lesson comes with all of its tiers, unlike in a search (SPEC D24)."""
     recall, also_shared = context.rooms.recall, params.include_shared
     entry = await recall.get(context.caller, params.id, also_shared=also_shared)
     if entry is None or entry.category is not MemoryCategory.PROCEDURAL:
@@ -206,7 +206,7 @@ async def get(context: Context, params: GetParams) -> MemoryEntry | None:
 
 @router.method("memory.why", "Get where a memory came from, or null.", short_id=_ID)
 async def why(context: Context, params: WhyParams) -> Provenance | None:
-    """Return the provenance, its messages shortened when whole ones do not fit into a frame."""
+    """Return the provenance; its messages are shortened if they do not fit into a frame."""
     recall, caller = context.rooms.recall, context.caller
     provenance = await recall.why(caller, params.id, full=params.full)
     if params.full and provenance is not None and len(to_json(provenance)) > FRAME_BYTES_MAX:
@@ -295,14 +295,15 @@ async def quarantine(context: Context, params: QuarantineParams) -> QuarantineRe
 )
 async def forget(context: Context, params: ForgetParams) -> ForgetResult:
     rooms, caller = context.rooms, context.caller
-    forgotten = await rooms.trash.forget(
+    result = await rooms.trash.forget(
         caller, params.ids, params.filter, params.source, params.dry_run
     )
     if params.dry_run:
-        return forgotten
-    left = [
+        return result
+    # Each returns a file or folder that may still contain the memories, None if there is none.
+    remaining = [
         await rooms.wiki.remove_forgotten(caller),
         await rooms.skills.remove_forgotten(caller),
         rooms.naps.remove_forgotten(),
     ]
-    return forgotten.model_copy(update={"backups": (*forgotten.backups, *filter(None, left))})
+    return result.model_copy(update={"backups": (*result.backups, *filter(None, remaining))})

@@ -1,8 +1,9 @@
 """``org.*``: facts and their history, writes, proposals and decisions.
 
-The author of a write is proved here (SPEC D14): with the owner's signature over exactly this
-write it is a human, without one the agent that the key names. An agent's write over a fact
-that a human wrote becomes a proposal, and the error says so (PROMISES H55).
+The author of a write is determined here (SPEC D14): with the owner's signature over exactly
+this write it is a human, without one it is the agent of the client's key. If an agent writes
+over a fact that a human wrote, the write becomes a proposal, and the error says so (PROMISES
+H55).
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class ProposeFactParams(KeyParams):
     author: Any = None
 
     @model_validator(mode="after")
-    def _one_or_the_other(self) -> Self:
+    def _check_fields(self) -> Self:
         if self.retract and (self.fact_id is None or self.content is not None):
             raise ValueError("to retract a fact, name its fact_id and no content")
         if not self.retract and (self.content is None or self.category is None):
@@ -187,9 +188,9 @@ async def count_policies(context: Context, _params: Params) -> int:
 async def history(context: Context, params: FactHistoryParams) -> OperationPage:
     """Return one page, shortened so that its texts fit into a frame."""
     entries = await context.rooms.org.history(context.caller, params.fact_id)
-    left = [entry for entry in entries if params.after is None or entry.version > params.after]
-    items = tuple(fitting_items(left[: params.limit]))
-    return OperationPage(items=items, next=items[-1].version if len(items) < len(left) else None)
+    later = [entry for entry in entries if params.after is None or entry.version > params.after]
+    items = tuple(fitting_items(later[: params.limit]))
+    return OperationPage(items=items, next=items[-1].version if len(items) < len(later) else None)
 
 
 @router.method("org.snapshot_at", "List the facts as they were at a time.")
@@ -219,11 +220,11 @@ async def as_of(context: Context, params: AsOfParams) -> PastFacts:
 )
 async def timeline(context: Context, params: TimelineParams) -> Timeline:
     """Return the timeline, truncated to the stretches that fit into a frame."""
-    life = await context.rooms.org.past.timeline(context.caller, params.name)
-    stretches = tuple(fitting_items(life.stretches))
-    if len(stretches) == len(life.stretches):
-        return life
-    return life.model_copy(update={"stretches": stretches, "truncated": True})
+    complete = await context.rooms.org.past.timeline(context.caller, params.name)
+    stretches = tuple(fitting_items(complete.stretches))
+    if len(stretches) == len(complete.stretches):
+        return complete
+    return complete.model_copy(update={"stretches": stretches, "truncated": True})
 
 
 # Writes.
@@ -287,9 +288,9 @@ def _refuse_claim(author: Any) -> None:
 async def _propose(
     error: HumanFactError, caller: Caller, propose: Callable[[Caller], Awaitable[str]]
 ) -> None:
-    """Propose the refused write, if the caller may, and raise the error that names the proposal."""
+    """Propose the refused write, if the caller may, and raise an error with the proposal's id."""
     if "propose" in caller.scopes:
-        # Without its key: a repetition would take this answer for the write's.
+        # Without the idempotency key, under which the write would find this answer as its own.
         proposal_id = await propose(replace(caller, idempotency_key=None))
         raise HumanFactError(
             f"a human wrote this fact; proposed instead, as {proposal_id}",

@@ -1,6 +1,6 @@
 """``records.<entity>.<verb>``: the methods of every entity, built from its declaration (SPEC 19).
 
-Loaded with the first such call, so that a start does not build seventeen entities' models.
+Loaded with the first such call, so that the start does not build the models of all entities.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memd.serve.routes.routes import Context, JsonAnswer, KeyParams, Params, Rou
 
 router = Router()
 _AROUND_BYTES: Final = 16_384
-"""Reserved for what surrounds the records in an answer: the request's id, ``next``."""
+"""Reserved for the parts of an answer besides the records: the request's id and ``next``."""
 P = TypeVar("P", bound=Params)
 
 
@@ -38,9 +38,9 @@ class RecordCount(Value):
 
 
 class SetParams(KeyParams):
-    """A setting, and its ``updated_at`` as last read, "" when there was none.
+    """A setting, and in *expected* its ``updated_at`` as last read, "" if there was none.
 
-    With *expected* null, or without it, the setting is set whatever there is.
+    If *expected* is null or missing, the setting is set unconditionally.
     """
 
     record: StoredSetting
@@ -175,16 +175,16 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
 
 
 def as_json(page: RowPage) -> bytes:
-    """Return *page* as JSON, cut short where an answer would be too long.
+    """Return *page* as JSON, with fewer rows if the answer would be too long.
 
-    Rendered from rows, not from models, which halves the work.
+    Rendered from rows, not from models, which halves the time.
     """
     parts: list[bytes] = []
-    left = REPLY_BYTES_MAX - _AROUND_BYTES
+    remaining = REPLY_BYTES_MAX - _AROUND_BYTES
     for row in page.rows:
         part = pydantic_core.to_json(to_json(page.entity.model, row), inf_nan_mode="null")
-        left -= len(part) + 1
-        if parts and left < 0:
+        remaining -= len(part) + 1
+        if parts and remaining < 0:
             page = page._replace(rows=page.rows[: len(parts)], has_more=True)
             break
         parts.append(part)
@@ -205,12 +205,12 @@ async def set_setting(context: Context, params: SetParams) -> SaveResult:
 
 
 _COSTS = ENTITIES["cost_records"]
-_WHOSE: dict[str, Any] = {
+_COST_FILTERS: dict[str, Any] = {
     name: (kind | None, None)
     for name, kind in field_types(_COSTS.model).items()
     if name in {"agent_id", "task_id"}
 }
-_AggregateParams = _params(_COSTS, "Aggregate", **_WHOSE)
+_AggregateParams = _params(_COSTS, "Aggregate", **_COST_FILTERS)
 
 
 @router.method(

@@ -1,15 +1,14 @@
-"""The methods of the socket: how they are declared, and where they are found by name.
+"""Declaring the methods of the socket, finding them by name, and validating their params.
 
-A method is declared beside the function that answers it, in the module of its area beside this
-one. Dispatch, the OpenRPC document, ``docs/api.md`` and the tests all read the declaration: params,
-result, a line of summary, the scope that the caller needs, which parameter is an id. A name changes
-only with a decision page. The module of an area is loaded with the first call of one of its
-methods: building the models of all would dominate the cost of a start (docs/decisions/0194).
+A method is declared by a decorator on its function, in the module of its area in this package.
+Dispatch, the OpenRPC document, ``docs/api.md`` and the tests read the declaration. A name
+changes only with a decision page. A module is loaded with the first call of one of its methods,
+because building all models would make the start slow (docs/decisions/0194).
 
-The params of most methods are a model of ``memd/domain`` plus what every call may carry:
-the agent whose memories are meant, and for a write its idempotency key. Params are
-validated as JSON in strict mode: a number in quotes is no number and ``true`` is not 1,
-while times, enums and sets are read from JSON's strings and lists.
+The params of most methods are a model of ``memd/domain`` plus params that every call has: the
+agent whose memories are meant, and for a write its idempotency key. Params are validated as
+JSON in strict mode: ``"1"`` and ``true`` are not numbers, while times, enums and sets are read
+from strings and lists.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ if TYPE_CHECKING:
     from memd.serve.status import System
 
 PROTOCOL: Final = 1
-"""Incremented when an old client could misunderstand a new daemon."""
+"""The version of the protocol; incremented when an old client could misunderstand a new daemon."""
 
 RECORDS: Final = "records"
 """The area of operational records."""
 
-_NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
+_AREAS: Final[Mapping[str, tuple[str, ...]]] = {
     "system": ("system", "rpc", "model"),
     "memory": ("memory",),
     "agent": ("agent", "preference", "shared"),
@@ -71,7 +70,7 @@ _NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The areas of each module in ``memd.serve.routes``; a method's name is ``area.verb``."""
 
-_NO_NOUN: Final = "memory"
+_DEFAULT_AREA: Final = "memory"
 _OTHER_VERBS: Final = {
     **dict.fromkeys(("add", "create", "insert", "remember", "save", "write"), "ingest"),
     **dict.fromkeys(("ask", "find", "query", "search"), "recall"),
@@ -82,36 +81,37 @@ _OTHER_VERBS: Final = {
     "get_all": "list",
     "history": "why",
 }
-"""What other programs call the methods of a memory, and memd's verb for it."""
-_NEAR: Final = 0.7  # so that "memory.remove_all" is not taken for "memory.recall"
+"""Verbs of other programs for operations on memories, and memd's verb for each."""
+_SIMILARITY_MIN: Final = 0.7  # so that "memory.remove_all" is not taken for "memory.recall"
 
-_HOME: Final = {noun: module for module, nouns in _NOUNS.items() for noun in nouns}
+_MODULE_OF_AREA: Final = {area: module for module, areas in _AREAS.items() for area in areas}
 
 
 def find(name: str) -> Route | None:
-    """Return the method of this name, None when there is none."""
-    module = _HOME.get(name.partition(".")[0])
+    """Return the method of this name, None if there is none."""
+    module = _MODULE_OF_AREA.get(name.partition(".")[0])
     return None if module is None else _routes(module).get(name)
 
 
 def find_nearest(name: str) -> str | None:
-    """Return the method that an unknown *name* probably means, None when none is near.
+    """Return the name of the method that an unknown *name* probably means, None if none is similar.
 
-    Only the module of one area is loaded for it. Without an area, a memory's is meant.
+    Only the most similar area is searched, and ``memory`` if *name* has no area.
 
     >>> find_nearest("memory.add"), find_nearest("Sessions.List"), find_nearest("recall")
     ('memory.ingest', 'session.list', 'memory.recall')
     >>> find_nearest("memory.get_all"), find_nearest("memory.history")
     ('memory.list', 'memory.why')
     """
-    noun, dot, verb = name.lower().partition(".")
-    noun, verb = (noun, verb) if dot else (_NO_NOUN, noun)
-    noun = next(iter(get_close_matches(noun, _HOME, 1)), _NO_NOUN)
-    names = [name for name in _routes(_HOME[noun]) if name.startswith(f"{noun}.")]
-    verbs = {name.removeprefix(f"{noun}."): name for name in names}
-    meant = _OTHER_VERBS.get(verb, verb) if noun == _NO_NOUN else verb
-    near = get_close_matches(meant, verbs, 1, _NEAR)
-    return verbs[near[0]] if near else None
+    area, dot, verb = name.lower().partition(".")
+    area, verb = (area, verb) if dot else (_DEFAULT_AREA, area)
+    area = next(iter(get_close_matches(area, _MODULE_OF_AREA, 1)), _DEFAULT_AREA)
+    if area == _DEFAULT_AREA:
+        verb = _OTHER_VERBS.get(verb, verb)
+    names = [name for name in _routes(_MODULE_OF_AREA[area]) if name.startswith(f"{area}.")]
+    by_verb = {name.removeprefix(f"{area}."): name for name in names}
+    matches = get_close_matches(verb, by_verb, 1, _SIMILARITY_MIN)
+    return by_verb[matches[0]] if matches else None
 
 
 @cache
@@ -119,15 +119,15 @@ def methods() -> Mapping[str, Route]:
     """Return the methods by their names, without those of operational records."""
     return {
         name: route
-        for module, nouns in _NOUNS.items()
-        if RECORDS not in nouns
+        for module, areas in _AREAS.items()
+        if RECORDS not in areas
         for name, route in _routes(module).items()
     }
 
 
 def records() -> Mapping[str, Route]:
     """Return the methods of operational records by their names."""
-    return _routes(_HOME[RECORDS])
+    return _routes(_MODULE_OF_AREA[RECORDS])
 
 
 @cache
@@ -140,7 +140,7 @@ def _routes(module: str) -> Mapping[str, Route]:
 
 
 class Params(Value):
-    """The params of a method; a method without any has exactly these."""
+    """The base of all params, and the params of a method that takes none."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -206,10 +206,10 @@ class Page(Value, Generic[T]):
 # Methods.
 
 Repeats = Literal["in one transaction", "when done", "anew"]
-"""When the answer of a write is stored for a repetition with the same idempotency key.
+"""How a write that is repeated with the same idempotency key gets the first answer.
 
-Most writes are one transaction, which stores it. A write of many transactions stores it
-*when done*. An idempotent write, which returns the current state, is done *anew*.
+Most writes are one transaction, which stores the answer too. A write of several transactions
+stores it *when done*. An idempotent write, which returns the current state, is done *anew*.
 """
 
 IdKind = Literal["memory", "forgettable", "archived", "any agent's", "fact", "run", "session"]
@@ -222,9 +222,9 @@ class ProgressCallback(Protocol):
 
 
 class JsonAnswer(NamedTuple):
-    """An answer that renders its own JSON, its texts already screened.
+    """An answer that renders its own JSON from *source*, whose texts were screened already.
 
-    A large *source* is rendered in the thread for large frames.
+    If *source* is large, *json* is called in the work thread.
     """
 
     source: Any
@@ -240,7 +240,7 @@ class ShortId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a method gets besides its params."""
+    """What a method gets in addition to its params."""
 
     rooms: DaemonRooms
     system: System
@@ -257,11 +257,11 @@ Call = Callable[[Context, P], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One method. *result* is anything that pydantic has a schema for.
+    """One method. *result* is any type that pydantic has a schema for.
 
-    A method that *writes* runs to its end even when its client disconnects, takes an
-    idempotency key, and *repeats* its answer for the same key. *scope* is what its caller
-    must have; None is open to everybody, as ``system.hello`` must be.
+    A method that *writes* runs to its end even if its client disconnects. It takes an
+    idempotency key; *repeats* says how it answers the same key again. The caller needs
+    *scope*; with None everybody may call the method, which ``system.hello`` needs.
     """
 
     name: str
@@ -294,8 +294,8 @@ class Router:
     ) -> Callable[[Call[P]], Call[P]]:
         """Declare the decorated function as the method *name*.
 
-        Its params and its result are those that it is annotated with, or *types* where they are
-        made at run time. Without *writes*, a method writes unless its scope is ``read`` or None.
+        The types of params and result are its annotations, or *types* if they are created at run
+        time. By default a method writes unless its scope is ``read`` or None.
         """
         writing = scope not in (None, "read") if writes is None else writes
 
@@ -312,12 +312,12 @@ class Router:
 # Validation of params.
 
 _ERRORS_SHOWN = 3
-_SUBJECT: Final = re.compile(r"\A[A-Z][a-z]+ should")  # of Input, Value, or a type of Python
-_OUR_WORDS: Final = (
+_SUBJECT: Final = re.compile(r"\A[A-Z][a-z]+ should")  # "Input should", "Value should" ...
+_REWORDINGS: Final = (
     ("'", ""), (" after validation", ""), ("Field required", "is required"),
     ("greater than or equal to", "at least"), ("less than or equal to", "at most"),
 )  # fmt: skip
-_PROMPT_WORDS: Final = (
+_CATEGORY_HINT: Final = (
     "; what prompts call a decision is adr, a policy core_policy, a definition entity_definition"
 )
 
@@ -342,7 +342,7 @@ def validate(model: type[P], params: dict[str, Any]) -> P:
 
 
 def _path(loc: tuple[int | str, ...], params: Any) -> str:
-    """Return where in *params* an error is; pydantic's steps into a union's types are left out."""
+    """Return the dotted path of an error in *params*, without pydantic's names of union members."""
     steps, value = list[str](), params
     for step in loc:
         if isinstance(value, dict):
@@ -357,6 +357,7 @@ def _path(loc: tuple[int | str, ...], params: Any) -> str:
 
 
 def _rule(model: type[Params], detail: Any) -> str:
+    """Return what is allowed, in memd's words, from one error of pydantic."""
     if detail["type"] == "extra_forbidden":
         if len(detail["loc"]) > 1:
             return "is unknown"
@@ -367,11 +368,11 @@ def _rule(model: type[Params], detail: Any) -> str:
         return str(detail["ctx"]["error"])
     rule: str = _SUBJECT.sub("must", detail["msg"])
     if f"'{OrgFactCategory.ADR}'" in rule:
-        rule += _PROMPT_WORDS
-    if detail.get("ctx", {}).get("field_type") == "Value":  # pydantic names a validated type so
+        rule += _CATEGORY_HINT
+    if detail.get("ctx", {}).get("field_type") == "Value":  # so pydantic calls validated strings
         rule = rule.replace("item", "character")
-    for word, other in _OUR_WORDS:
-        rule = rule.replace(word, other)
+    for old, new in _REWORDINGS:
+        rule = rule.replace(old, new)
     return rule
 
 
@@ -381,7 +382,7 @@ V = TypeVar("V", bound=Value)
 
 
 async def fitting_page(page_of: Callable[[int], Awaitable[V]], limit: int) -> V:
-    """Return a page of at most *limit* items that fits into a frame, or of a single item."""
+    """Return a page of at most *limit* items that fits into a frame, or one with a single item."""
     while True:
         page = await page_of(limit)
         if limit == 1 or len(to_json(page)) <= FRAME_BYTES_MAX:

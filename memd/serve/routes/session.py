@@ -63,9 +63,9 @@ class ProjectsParams(AgentParams):
 
 
 class MoveProjectParams(WriteParams):
-    """The project whose sessions and memories to move, and the one they belong to now.
+    """The project whose sessions and memories to move, and the project to move them to.
 
-    Null is no project.
+    Null means no project.
     """
 
     project_id: ProjectId | None
@@ -87,8 +87,8 @@ class SearchSessionsParams(AgentParams, SessionQuery):
 class ImportSessionParams(WriteParams):
     """A part of a session's transcript as its assistant wrote it; the last part starts the nap.
 
-    *offset* is the number of characters already sent on this connection: a part out of
-    order is refused, and offset 0 starts again.
+    *offset* is the number of characters already sent on this connection. A part out of order is
+    refused, and offset 0 starts again.
     """
 
     text: str = Field(max_length=FRAME_BYTES_MAX)
@@ -100,7 +100,7 @@ class ImportSessionParams(WriteParams):
     cwd: Path | None = None
     """The session's working directory, if the transcript does not have it."""
     said_at: Time | None = None
-    """When the session took place, if the transcript does not tell."""
+    """When the session took place, if the transcript has no times."""
     dry_run: bool = False
 
 
@@ -124,7 +124,7 @@ class ReportUsageParams(WriteParams):
     """turn, PreCompact, PostCompact, SessionEnd, or an event of an assistant's hook."""
     ts: Time | None = None
     messages: Messages | None = None
-    """The window's messages: a nap that this report triggers is over them, and returned."""
+    """The window's messages: a nap that this report triggers consolidates and returns them."""
     return_messages: bool = False
     """Wait for the nap that this report triggers, and return the shorter list."""
 
@@ -197,7 +197,9 @@ async def projects(context: Context, params: ProjectsParams) -> Projects:
     return await fitting_page(page_of, params.limit)
 
 
-@router.method("session.move_project", "Move what is of one project to another.", scope="admin")
+@router.method(
+    "session.move_project", "Move a project's sessions and memories to another.", scope="admin"
+)
 async def move_project(context: Context, params: MoveProjectParams) -> MovedProject:
     sessions = context.rooms.sessions
     return await sessions.move_project(context.caller, params.project_id, params.new_project_id)

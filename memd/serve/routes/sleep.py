@@ -1,7 +1,7 @@
 """``sleep.*``: naps, nights and compressions on request, their reports, and undoing them.
 
-A run goes on when its client disconnects or cancels the request, which only ends the
-waiting. ``sleep.pause`` stops a night at its next step (docs/decisions/0044).
+A run continues when its client disconnects or cancels the request; only the waiting ends.
+``sleep.pause`` stops a night at its next step (docs/decisions/0044).
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ async def should_consolidate(context: Context, params: ShouldConsolidateParams) 
     from memd.sleep.transcript.consolidator import MemoryConsolidator
 
     rule = context.rooms.naps.rule
-    most = rule.max_tokens if params.max_tokens is None else params.max_tokens
-    share = params.threshold_pct or rule.threshold_pct
-    return MemoryConsolidator(share, most).should_consolidate(params.current_tokens)
+    max_tokens = rule.max_tokens if params.max_tokens is None else params.max_tokens
+    threshold = params.threshold_pct or rule.threshold_pct
+    return MemoryConsolidator(threshold, max_tokens).should_consolidate(params.current_tokens)
 
 
 @router.method("sleep.estimate_tokens", "Estimate the tokens of messages.")

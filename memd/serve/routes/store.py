@@ -36,7 +36,8 @@ class RebuildParams(KeyParams, ProgressParams):
 class NoteCopyParams(KeyParams):
     """The absolute path of a copy that the caller is about to make; ``forget`` will name it.
 
-    Sent again once it is *made*: then the daemon knows whether it can see that place.
+    The call is repeated with *made* afterwards: then the daemon checks whether it can see the
+    file.
     """
 
     target: Text
@@ -123,10 +124,10 @@ async def import_(context: Context, params: ImportParams) -> ImportResult:
     counts, rooms = {"stored": 0, "known": 0, "skipped": 0}, context.rooms
     for number, entry in enumerate(params.items, 1):
         owner = context.caller.acting_for(entry.agent_id)
-        met = await rooms.upkeep.find_known(owner, entry)
-        if met is None:
-            await rooms.ingest.store(_importing(owner, entry), _request(entry))
-        counts[met or "stored"] += 1
+        known = await rooms.upkeep.find_known(owner, entry)  # "known", "skipped" or None
+        if known is None:
+            await rooms.ingest.store(_with_import_key(owner, entry), _request(entry))
+        counts[known or "stored"] += 1
         if context.progress is not None:
             context.progress(number, len(params.items))
     return ImportResult(**counts)
@@ -146,7 +147,8 @@ async def load(context: Context, params: LoadParams) -> LoadResult:
     return await context.rooms.moving.load(context.caller, params.items)
 
 
-def _importing(caller: Caller, entry: MemoryEntry) -> Caller:
+def _with_import_key(caller: Caller, entry: MemoryEntry) -> Caller:
+    """Return *caller* with an idempotency key from *entry*, so that it is imported once."""
     identity = "\x1f".join((entry.agent_id, entry.id, entry.content))
     digest = hashlib.sha256(identity.encode())
     return replace(
