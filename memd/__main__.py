@@ -1,9 +1,8 @@
 """``memd`` and ``python -m memd``.
 
-``memd serve`` goes straight to the daemon and ``memd mcp`` to the pump: the command
-line's libraries would cost them memory for as long as they live. What an assistant waits
-for, ``memd hook`` and ``memd statusline``, does without them, too. Everything else is
-``memd.cli``.
+Four commands do not load the libraries of the command line. ``memd serve`` and ``memd mcp`` run
+for long, and would keep them in memory. ``memd hook`` and ``memd statusline`` must be fast,
+because an assistant waits for them. All other commands are in ``memd.cli``.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ import gc
 import os
 import sys
 
-TYPE_CHECKING = False  # that of typing, and collections.abc, would be a tenth of a hook's time
+TYPE_CHECKING = False  # importing typing and collections.abc would take a tenth of a hook's time
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
 
 SWITCH_S = 0.001
-"""How long a thread of the daemon computes in Python while another one waits."""
+"""How long a thread of the daemon may run Python code while another one waits."""
 
 
 def main() -> int:
@@ -51,16 +50,17 @@ def main() -> int:
 
 
 def _start_bare(arguments: Sequence[str]) -> None:
-    """Start again in this process, without what the script and ``site`` loaded, unless done.
+    """Restart Python in this process without ``site``, unless it runs without it already.
 
-    A pump lives as long as its assistant: a quarter of its memory would be theirs.
+    A pump lives as long as its assistant. What ``site`` and the start script load would be a
+    quarter of its memory.
     """
     if sys.executable and not sys.flags.no_site:
         os.execv(sys.executable, [sys.executable, "-IS", __file__, *arguments])  # noqa: S606
 
 
 def _serve_arguments(arguments: Sequence[str]) -> tuple[bool, str | None]:
-    """Return whether *arguments* are all understood here, and the profile they name.
+    """Return whether there are no other options than ``--profile``, and the profile.
 
     >>> _serve_arguments(["--profile", "work"])
     (True, 'work')
@@ -68,11 +68,11 @@ def _serve_arguments(arguments: Sequence[str]) -> tuple[bool, str | None]:
     (False, None)
     """
     profile: str | None = None
-    waiting = list(arguments)
-    while waiting:
-        argument = waiting.pop(0)
-        if argument == "--profile" and waiting:
-            profile = waiting.pop(0)
+    pending = list(arguments)
+    while pending:
+        argument = pending.pop(0)
+        if argument == "--profile" and pending:
+            profile = pending.pop(0)
         elif argument.startswith("--profile="):
             profile = argument.removeprefix("--profile=")
         else:
@@ -81,9 +81,9 @@ def _serve_arguments(arguments: Sequence[str]) -> tuple[bool, str | None]:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process at once: taking an interpreter apart is a sixth of what a hook takes.
+    """Exit at once: finalizing the interpreter would take a sixth of a hook's time.
 
-    An output that nobody reads any more is lost here, too, and changes no exit code.
+    Output that cannot be written, because nobody reads it, does not change the exit code.
     """
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -94,17 +94,17 @@ def _leave(code: int) -> NoReturn:
 
 
 def _serve(profile: str | None) -> int:
-    # A start makes some 200,000 objects and drops few: looking for garbage among them again and
-    # again is a tenth of its time. The daemon collects from when it is ready.
+    # The start creates about 200,000 objects and frees few: garbage collection would take a tenth
+    # of its time. The daemon enables it when it is ready.
     gc.disable()
-    # A question goes from thread to thread some thirty times, and while another one computes in
-    # Python each step waits for its turn to end: of five milliseconds, unless told otherwise.
+    # A question changes threads about thirty times. While another thread runs Python code, each
+    # change waits for the switch interval, which is 5 ms by default.
     sys.setswitchinterval(SWITCH_S)
-    # The plugins of pydantic are other packages' code, looked for among all that is installed.
+    # Plugins of pydantic are code of other packages; finding them takes time at the start.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     import signal
 
-    # Until the daemon listens for itself there is nothing to close.
+    # Until the daemon sets its own handlers there is nothing to close.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: os._exit(0))
     from memd.base.errors import InvalidError
@@ -120,6 +120,6 @@ def _serve(profile: str | None) -> int:
 
 
 if __name__ == "__main__":
-    if sys.flags.no_site:  # nothing else says where memd is
+    if sys.flags.no_site:  # without site, the folder of the package is not on the path
         sys.path.append(__file__.rsplit("/", 2)[0])
     sys.exit(main())

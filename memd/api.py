@@ -1,9 +1,8 @@
 """The public names, each once: ``from memd.api import create_memory_backend``.
 
-These are the names of the documents that define memd, with their parameters. They do not
-change, but the modules they come from may move. This is the only module that re-exports. The
-documents' entry points, ``ingest`` and ``recall``, need no client: they call the daemon of
-the default profile.
+Names and parameters are those of the documents that define memd. They do not change, but the
+modules that they come from may move. No other module re-exports names. The functions ``ingest``
+and ``recall`` need no client: they call the daemon of the default profile.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Synchronous and asynchronous clients of the daemon.
 
-Both raise the daemon's own errors by class. Every write gets an idempotency key, so a call
-whose answer was lost with the connection is sent again and still happens once (SPEC D7).
-Importing this costs milliseconds: only the standard library is loaded, pydantic only when
-a protocol method of ``AsyncClient`` has a model to return.
+Both raise the daemon's errors as the same classes. Every write gets an idempotency key, so that
+a call whose answer was lost with the connection can be sent again and still takes effect once
+(SPEC D7). Importing this module takes milliseconds: it loads the standard library only, and
+pydantic when a protocol method of ``AsyncClient`` has a model to return.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _NO_TIMEOUT_S = 1_000_000.0  # eleven days; a socket counts its milliseconds in 
 
 
 class Client:
-    """One connection, one call at a time, of any thread; connects with the first call.
+    """A client with one connection, for one call at a time; threads may share it.
 
-    With a *key* it is that client, without one ``local``. A *timeout* of None waits for ever.
+    It connects with the first call. With a *key* it acts as that client, without one as
+    ``local``. With a *timeout* of None it waits for ever.
 
     >>> Client(socket="/nowhere/memd.sock").call("system.hello")
     Traceback (most recent call last):
@@ -51,7 +52,7 @@ class Client:
         self._timeout = _NO_TIMEOUT_S if timeout is None else timeout
         self._key = key
         self.daemon_version: str | None = None
-        """Of the daemon that answered a key; None before that, and without a key."""
+        """The version of the daemon; None before the first call, and without a key."""
         self._clock = SystemClock()
         self._ids = count(1)
         self._sock: sockets.socket | None = None
@@ -67,9 +68,9 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; the next call opens another.
+        """Close the connection; the next call opens a new one.
 
-        A call that another thread makes meanwhile raises MemoryConnectionError.
+        A call in progress in another thread raises MemoryConnectionError.
         """
         self._closed = True
         sock, is_free = self._sock, self._turn.acquire(blocking=False)
@@ -77,7 +78,7 @@ class Client:
             self._drop()
         elif sock is not None:
             with suppress(OSError):
-                sock.shutdown(sockets.SHUT_RDWR)  # the call that reads it wakes, and drops it
+                sock.shutdown(sockets.SHUT_RDWR)  # wakes the call that reads it, which drops it
         if is_free:
             self._turn.release()
 
@@ -109,7 +110,7 @@ class Client:
             self._is_calling, self._closed = True, False
             try:
                 return self._exchange(method, request, progress)
-            except calling.LostError:  # no answer of the daemon about a backend of its own
+            except calling.LostError:  # not its base class, which the daemon's answer may have
                 if self._closed:
                     raise
                 return self._exchange(method, request, progress)
@@ -121,7 +122,7 @@ class Client:
         frame = calling.frame(request_id, method, request)
         if self._sock is None:
             self._send_hello(calling.load_key(self._key))
-        if self._closed:  # while it connected
+        if self._closed:  # by another thread, while this one connected
             self._drop()
             raise calling.LostError("the connection to memd was closed")
         return self._request(request_id, method, frame, progress)
@@ -145,22 +146,22 @@ class Client:
         assert sock is not None
         until_us = self._clock.monotonic_us() + int(self._timeout * 1e6)
         try:
-            with self._lost_calls(method):
+            with self._drop_if_lost(method):
                 sock.settimeout(self._timeout)
-                with suppress(BrokenPipeError):  # the reason may have arrived before it closed
+                with suppress(BrokenPipeError):  # the daemon may have sent its reason and closed
                     sock.sendall(frame)
-        except BaseException:  # an interrupt: half of the frame may have been sent
+        except BaseException:  # such as KeyboardInterrupt: half of the frame may have been sent
             self._drop()
             raise
         try:
             while True:
-                with self._lost_calls(method):
+                with self._drop_if_lost(method):
                     answer = self._next_answer(sock, until_us)
                 if answer.get("method") == envelope.PROGRESS:
                     calling.report_progress(progress, answer)
                 elif answer.get("id") in (request_id, None) and "method" not in answer:
                     break
-        except BaseException:  # of the progress function, or an interrupt: nobody awaits the answer
+        except BaseException:  # of *progress*, or an interrupt: nobody awaits the answer
             with suppress(OSError):
                 sock.sendall(calling.cancel(request_id))
             self._drop()
@@ -168,8 +169,8 @@ class Client:
         return envelope.outcome(answer)
 
     @contextmanager
-    def _lost_calls(self, method: str) -> Iterator[None]:
-        """Close a connection that breaks or is silent for too long, and say so."""
+    def _drop_if_lost(self, method: str) -> Iterator[None]:
+        """Drop the connection and raise the client's error if it breaks or times out."""
         try:
             yield
         except TimeoutError:

@@ -1,8 +1,8 @@
-"""The daemon: builds the rooms, serves until it is stopped, closes them in reverse.
+"""The daemon: builds the rooms, serves until it is stopped, and closes them in reverse order.
 
-One loop, one TaskGroup. A task that dies ends the daemon; the service manager starts it
-again, and recovery is the normal start. SIGTERM and SIGINT stop it within two seconds,
-SIGHUP reloads the settings.
+All tasks are in one TaskGroup. A task that fails ends the daemon; the service manager starts it
+again, and every start recovers. SIGTERM and SIGINT stop it within two seconds, SIGHUP reloads
+the settings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from memd.domain.settings.settings import Settings
     from memd.serve.rooms import DaemonRooms
 
-SOCKET_CHECK_SECONDS = 2.0  # between two looks whether the socket is still there
+SOCKET_CHECK_SECONDS = 2.0  # between two checks whether the socket still exists
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 
 Work = Callable[[], Coroutine[Any, Any, Any]]
@@ -56,16 +56,16 @@ Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable["DaemonRo
 def serve(paths: Paths) -> int:
     """Run the daemon in this process (``memd serve``) and return its exit code.
 
-    78: the configuration cannot be read. 1: anything else keeps it from running, such as
-    another daemon. 70: a task died; the service manager starts the daemon again.
+    78: the configuration is invalid. 1: it cannot start for another reason, such as another
+    daemon. 70: a task failed; the service manager starts the daemon again.
     """
     code = _run_to_exit_code(paths)
-    with suppress(ValueError):  # not in the main thread, which alone may set handlers
+    with suppress(ValueError):  # raised if this is not the main thread
         for number in _STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # a second signal must not change the exit code
     threads = sys.modules.get("memd.embedding.model_thread")
     if threads is not None and threads.has_live_threads():
-        # A thread is still inside the model's library, which would abort an orderly exit.
+        # A thread is still inside the model's library; an orderly exit would abort the process.
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()
@@ -166,7 +166,7 @@ def _resolve_data_dir(paths: Paths, settings: Settings) -> Paths:
 
 
 def _enable_gc() -> None:
-    """Enable garbage collection, without the objects of the start, which live until the end."""
+    """Enable garbage collection, except for the objects of the start, which are never freed."""
     gc.freeze()
     gc.enable()
 
@@ -196,8 +196,9 @@ def _open_socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
 
 async def _keep_socket(server: Server, sock: socket.socket, path: Path) -> None:
     """Bind *path* again whenever the socket there, or its folder, has been deleted."""
+    # Our own socket was bound under a temporary name; one with this name is the service manager's.
     if sock.getsockname() == os.fspath(path):
-        return  # bound by systemd or launchd, which keep it; ours was bound under another name
+        return
     ours = socket_file.file_identity(path)
     async with asyncio.TaskGroup() as group:
         try:
@@ -245,7 +246,7 @@ async def _serve(
 async def _build_rooms(
     settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
 ) -> DaemonRooms:
-    from memd.serve.rooms import rooms  # imported late: a test's own rooms need none of it
+    from memd.serve.rooms import rooms  # late: tests that pass their own *build* do not need it
 
     return await rooms(settings, paths, clock, stack)
 
@@ -266,7 +267,7 @@ def _load(paths: Paths) -> Settings:
 
 
 async def _reload(started: Settings, paths: Paths, clock: Clock) -> ReloadResult:
-    """Reload the settings. On MemoryConfigError the current ones stay in force."""
+    """Reload the settings. If it raises MemoryConfigError, the current ones remain in force."""
     from memd.domain.settings.reload import compare_settings
 
     notify.reloading(clock)
