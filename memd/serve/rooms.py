@@ -61,7 +61,7 @@ _PROMPT_MODULES = (
     "memd.serve.routes.inject",
     "memd.recall.recall",
     "memd.inject.inject",
-    "memd.inject.brief",
+    "memd.inject.brief.brief",
     "memd.inject.reranker",
     "memd.inject.multi.hierarchical",
     "memd.org.org",
