@@ -1,5 +1,5 @@
-"""What assistants start: hooks, status line, MCP pump; and ``memd connect``, which sets them up.
+"""The processes that assistants start (hooks, status line, MCP pump), and their configuration.
 
-These processes are small: the standard library alone, no model, no store. The daemon decides
-everything.
+The processes are small: they import only the standard library, and neither a model nor the store.
+The daemon makes all decisions. ``connect`` adds memd to the settings of assistants.
 """

@@ -1,7 +1,7 @@
 """The events that ``memd hook SOURCE EVENT`` handles, by assistant, and the action of each.
 
-Events have the names of the assistant's settings file. A hook that is called with any other
-event does nothing.
+Events are named as in the assistant's settings file. A hook that is called with another event
+does nothing.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 BEGIN = "begin"
 """A session begins, or its window was compacted: print a brief."""
 PROMPT = "prompt"
-"""A person's prompt: print memories for it, and ingest it."""
+"""The user sent a prompt: print memories for it, and ingest it."""
 ANSWER = "answer"
-"""The assistant's answer: ingest it."""
+"""The assistant has answered: ingest the answer."""
 COMPACTS = "compacts"
 """The window is about to be compacted: nap."""
 COMPACTED = "compacted"
-"""The window was compacted."""
+"""The window was compacted: report it."""
 END = "end"
 """The session is over: nap."""
 
@@ -71,15 +71,15 @@ EVENTS: dict[str, dict[str, str]] = {
         "session.deleted": END,
     },
 }
-"""Each assistant's events. opencode has no hooks in its settings: ``opencode.js`` runs them."""
+"""The action of each event, by assistant. opencode runs hooks from the plugin ``opencode.js``."""
 
 
 class Unusable(Exception):  # noqa: N818  # a reason for the log, not an error of memd
     """The input on stdin cannot be used; the message says why, without the input."""
 
 
-def takes(source: str, action: str) -> bool:
-    """Return whether *source* reads the output of a hook of *action*."""
+def reads_output(source: str, action: str) -> bool:
+    """Return whether *source* adds the output of a hook for *action* to its window."""
     if action == PROMPT:
-        return source != "cursor"  # its prompts can be stopped, not added to
+        return source != "cursor"  # a hook of Cursor can stop a prompt, but not add to it
     return action == BEGIN

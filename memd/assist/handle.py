@@ -1,4 +1,4 @@
-"""Handling of one hook event: report it to the daemon and print the daemon's answer.
+"""Handle one hook event: report it to the daemon and print the daemon's answer.
 
 Nothing is sent before the daemon has accepted the hook's key.
 """
@@ -14,36 +14,42 @@ from memd.assist.line import HookConnection, timeout_s
 from memd.assist.payload import TEXT_CHARS_MAX, HookEvent
 
 PROMPT_TOKENS = 2_000
+"""Budget of the memories for one prompt."""
 PATIENCE_MS = 100
-"""How long to wait for a model that is not loaded; after it, words alone are searched."""
+"""How long the daemon may wait for its model to load; then it searches by words only."""
 PRINTED_CHARS_MAX = 9_500
-"""Claude Code passes 9,900 characters whole to a model, of 10,100 only the beginning."""
+"""Maximum output. Claude Code passes on 9,900 characters whole, but only the start of 10,100."""
 TYPED_CHARS_MAX = 4_000
-"""Of a prompt, what a person may have typed; so many of its end are sent to be matched, too."""
+"""Characters of a prompt that a person may have typed; the rest is taken for pasted."""
 FRAME_BYTES_MAX = 900_000
+"""Maximum size of the messages in one report; the daemon reads frames of up to 1 MiB."""
 TAIL_BYTES_MAX = 1_048_576
+"""Bytes that are read from the end of a transcript."""
 TAIL_WAIT_S = 1.5
-"""How long to wait for an answer in the transcript: Copilot writes it a moment after the event."""
+"""How long to wait for the answer in a transcript. Copilot writes it shortly after the event."""
 _TAIL_POLL_S = 0.1
 
 _BRIEF_WITH_PROMPT = ("gemini",)
-"""Assistants that are given the brief with the first prompt.
+"""Assistants that get the brief with the first prompt, not at the start of the session.
 
-Gemini CLI puts what the start of a session adds before the prompt, and drops both when it resumes
-the session; what a prompt adds it puts behind it.
+Gemini CLI puts output of the session's start before the prompt, and drops it when the session is
+resumed. Output for a prompt comes after the prompt, and stays.
 """
 _FORGETFUL = ("copilot",)
-"""Assistants that resume a session without what hooks added to it."""
+"""Assistants that lose the output of hooks when they resume a session."""
 _ANSWER_IN_TRANSCRIPT = ("copilot",)
-"""Assistants whose hooks do not get the answer; the transcript has it."""
+"""Assistants that pass no answer to their hooks; it is read from the transcript."""
 _USAGE_IN_TRANSCRIPT = ("codex", "gemini", "copilot")
 """Assistants that report the usage of the window only in their transcripts."""
 _UNREADABLE_TRANSCRIPT = ("qwen",)
-"""Assistants whose transcripts have a format of their own; naps use the stored turns."""
+"""Assistants whose transcripts memd cannot read; their naps use the ingested turns."""
 
 
 def handle(connection: HookConnection, event: HookEvent) -> None:
-    """Report *event* to the daemon, and print the context for the assistant."""
+    """Report *event* to the daemon, and print the context for the assistant.
+
+    Does nothing for a duplicate. Raises LineError if the daemon refuses or does not answer.
+    """
     marks = once.Marks(connection.path)
     parts = (event.session, event.action, event.mark, event.text or "", event.begins or "")
     if not marks.take(once.stamp(*parts)):
@@ -72,10 +78,10 @@ def _handle_begin(connection: HookConnection, event: HookEvent, marks: once.Mark
 
 
 def _lacks_brief(event: HookEvent, marks: once.Marks) -> bool:
-    """Return whether the session is to be given a brief.
+    """Return whether the session needs a brief.
 
-    One that continues has its brief in its window, unless memd did not run when it began or the
-    assistant does not keep what hooks added.
+    A resumed session has it in its window, unless memd was not running when the session began, or
+    the assistant loses the output of hooks. The window of a fork has that of its origin.
     """
     if not event.resumed or event.source in _FORGETFUL:
         return True
@@ -83,25 +89,33 @@ def _lacks_brief(event: HookEvent, marks: once.Marks) -> bool:
 
 
 def _brief_mark(event: HookEvent) -> str:
-    """Return the name of the mark of a session that was given its brief."""
+    """Return the mark of a session that has its brief."""
     return f"{once.LASTING}{once.stamp('brief', event.source, event.session)}"
 
 
 def _begin_mark(event: HookEvent) -> str:
-    """Return the name of the mark of a session whose first prompt is to have the brief."""
+    """Return the mark of a session that gets its brief with the next prompt."""
     return f"{once.LASTING}{once.stamp('begun', event.source, event.session)}"
 
 
 def _standing_mark(event: HookEvent) -> str:
-    """Return the name of the mark of what holds in every prompt, as the session was told it."""
+    """Return the mark that has the stamp of the standing texts in the session's window.
+
+    Standing texts are those that every prompt has: policies and preferences.
+    """
     return once.stamp("standing", event.source, event.session)
 
 
-class _Context:
-    """What an event adds to the window, marked as told once it is printed.
+def _aside_mark(event: HookEvent) -> str:
+    """Return the mark of an automated prompt, whose answer is skipped, too."""
+    return once.stamp("aside", event.session, event.mark)
 
-    What a hook adds stays in the window. So policies and preferences are told in a brief, when they
-    change, and once an hour: not every assistant says that it compacted its window.
+
+class _Context:
+    """The output for one event: texts that stay in the assistant's window.
+
+    Because they stay, policies and preferences are printed only in a brief, when they change, and
+    once an hour. The last is for assistants that do not report a compaction.
     """
 
     __slots__ = ("_brief", "_connection", "_event", "_marks", "_messages", "_standing")
@@ -112,11 +126,9 @@ class _Context:
         self._standing, self._brief = "", False
 
     def add_brief(self) -> None:
-        """Add the session's brief, whose beginning or compaction is reported first.
-
-        So the daemon notes what the session is given.
-        """
+        """Add the session's brief."""
         self._marks.remove(_standing_mark(self._event))
+        # Starts the daemon's list of memories that the session has, so that none is repeated.
         self._connection.ask("session.start", self._event.session_params)
         self._add(self._connection.ask("inject.brief", self._event.session_params))
         self._brief = True
@@ -127,10 +139,14 @@ class _Context:
         self._add(self._connection.ask("inject.prepare", params))
 
     def _add(self, answer: dict[str, object]) -> None:
-        """Add the messages of *answer*, without policies and preferences that the session has."""
+        """Add the messages of *answer*, without standing texts that the session has already.
+
+        The first ``standing`` messages are the standing ones. Their lines are compared in sorted
+        order, because briefs and prompts may list them in different orders.
+        """
         messages, standing = _messages(answer), answer.get("standing")
         if isinstance(standing, int) and standing:
-            lines = sorted(line for each in messages[:standing] for line in each.split("\n"))
+            lines = sorted(line for text in messages[:standing] for line in text.split("\n"))
             text, mark = "\n".join(lines), _standing_mark(self._event)
             if text == self._standing or self._marks.holds(mark, text, once.KEPT_S):
                 messages = messages[standing:]
@@ -139,7 +155,10 @@ class _Context:
         self._messages += messages
 
     def print(self) -> None:
-        """Print the messages in the assistant's output format; a brief beside a prompt is more."""
+        """Print the messages in the assistant's output format, and then set the marks.
+
+        A brief that is printed together with memories for a prompt has twice the room.
+        """
         with_prompt = self._brief and self._event.action == events.PROMPT
         text = join_messages(self._messages, PRINTED_CHARS_MAX * (2 if with_prompt else 1))
         output = render_output(self._event.source, self._event.event, text)
@@ -159,18 +178,18 @@ def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
     In this order, because ingesting would compete with the recall that the person waits for.
     """
     if event.is_automated and event.mark:
-        marks.add(once.stamp("aside", event.session, event.mark))
+        marks.add(_aside_mark(event))
     if event.is_automated or event.text is None:
         return
     try:
-        if events.takes(event.source, event.action):
+        if events.reads_output(event.source, event.action):
             _answer_prompt(connection, event, marks)
     finally:
         _ingest_turn(connection, event, typed_part(event.text), "person")
 
 
 def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
-    """Print the memories for a prompt, below the brief where the session still lacks it."""
+    """Print the memories for a prompt, after the brief if the session lacks it."""
     context = _Context(connection, event, marks)
     try:
         if marks.has(_begin_mark(event)) or (event.begins and _lacks_brief(event, marks)):
@@ -186,7 +205,10 @@ def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
 
 
 def _both_ends(prompt: str) -> str:
-    """Return a *prompt* that fits into a frame, whatever was pasted: the daemon matches less."""
+    """Return the beginning and the end of a long *prompt*, so that it fits into a frame.
+
+    The daemon matches no more than that anyway. A question is before or after a pasted text.
+    """
     if len(prompt) <= 2 * TYPED_CHARS_MAX:
         return prompt
     return f"{prompt[:TYPED_CHARS_MAX]}\n\n{prompt[-TYPED_CHARS_MAX:]}"
@@ -195,26 +217,22 @@ def _both_ends(prompt: str) -> str:
 def typed_part(prompt: str) -> str:
     r"""Return the part of a *prompt* that a person may have typed: its first paragraphs.
 
-    A pasted log would become hundreds of memories in the person's name; the transcript has
-    it, and naps recognize a paste.
+    A pasted log would become hundreds of memories in the person's name. The transcript has
+    it, too, and naps recognize a paste.
 
     >>> len(typed_part("Why does this fail?\n\n" + "x" * 9_000))
     19
     """
-    return _first_paragraphs(prompt, TYPED_CHARS_MAX)
-
-
-def _first_paragraphs(text: str, chars_max: int) -> str:
-    """Return the paragraphs at the beginning of *text* that fit, else its lines, or letters."""
-    if len(text) <= chars_max:
-        return text
-    head = text[:chars_max]
+    if len(prompt) <= TYPED_CHARS_MAX:
+        return prompt
+    head = prompt[:TYPED_CHARS_MAX]
+    # Whole paragraphs, else whole lines, else characters.
     return head.rpartition("\n\n")[0].rstrip() or head.rpartition("\n")[0].rstrip() or head
 
 
 def _handle_answer(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
-    """Send the answer to be ingested, and the usage of the window if the transcript has it."""
-    if event.mark and marks.has(once.stamp("aside", event.session, event.mark)):
+    """Send the answer to be ingested, and report the usage of the window."""
+    if event.mark and marks.has(_aside_mark(event)):
         return
     if event.text is not None:
         _ingest_turn(connection, event, event.text, "assistant")
@@ -230,9 +248,10 @@ def _handle_answer(connection: HookConnection, event: HookEvent, marks: once.Mar
 
 
 def _await_answer(event: HookEvent, path: str, tail: Tail, marks: once.Marks) -> Tail:
-    """Return the *tail* of the transcript once it ends with an answer that was not there before.
+    """Wait until the transcript ends with a new answer, and return its tail then.
 
-    After ``TAIL_WAIT_S`` the tail without its answer.
+    *tail* is what was read last. After ``TAIL_WAIT_S`` it is returned without an answer. An answer
+    is new unless an earlier event of the session has seen it, which a mark shows.
     """
     name = once.stamp("answer", event.session)
     until = time.monotonic() + timeout_s(TAIL_WAIT_S, dict(os.environ))
@@ -245,7 +264,11 @@ def _await_answer(event: HookEvent, path: str, tail: Tail, marks: once.Marks) ->
 
 
 class Tail:
-    """The end of a transcript: the answer that it ends with, its time, and the window's usage."""
+    """The end of a transcript.
+
+    *answer* is the assistant's text if the last message is one, *at* is the time of that message,
+    and *usage* has the known figures of the window.
+    """
 
     __slots__ = ("answer", "at", "usage")
 
@@ -254,9 +277,9 @@ class Tail:
 
 
 def read_tail(path: str, bytes_max: int) -> Tail:
-    """Return the end of the transcript *path*.
+    """Read at most *bytes_max* from the end of the transcript *path*.
 
-    Without answer and usage for a transcript that is missing or of an unknown format.
+    Answer and usage are empty if it is missing or its format is unknown.
     """
     from pathlib import Path
 
@@ -279,9 +302,9 @@ def read_tail(path: str, bytes_max: int) -> Tail:
 
 
 def _ingest_turn(connection: HookConnection, event: HookEvent, text: str, origin: str) -> None:
-    """Send a turn to be ingested, under an idempotency key derived from the event."""
+    """Send a turn to be ingested, with an idempotency key that is derived from the event."""
     if len(text) > TEXT_CHARS_MAX:
-        return  # too long to be typed: a paste, which the transcript has
+        return  # too long to be typed: a paste, which is in the transcript, too
     key = f"hook:{event.action}:{once.stamp(event.source, event.session, event.mark, text)}"
     turn: dict[str, object] = {"text": text, "origin": origin, "idempotency_key": key}
     connection.notify("memory.ingest", {**event.session_params, **turn})
@@ -308,7 +331,7 @@ def _report_usage(connection: HookConnection, event: HookEvent, usage: dict[str,
 
 
 def _newest_that_fit(messages: list[object]) -> list[object]:
-    """Return the newest messages that fit into a frame."""
+    """Return the newest messages that fit into a frame, oldest first."""
     newest: list[object] = []
     size = 0
     for message in reversed(messages):
@@ -330,7 +353,7 @@ def _messages(result: dict[str, object]) -> list[str]:
 
 
 def join_messages(messages: list[str], chars_max: int = PRINTED_CHARS_MAX) -> str:
-    r"""Return *messages* as one text, without those that do not fit or only repeat others.
+    r"""Return *messages* as one text, without those that do not fit or only repeat lines.
 
     >>> join_messages(["Preferred:\n- tea\n- tabs", "one", "Preferred:\n- tabs\n- tea"])
     'Preferred:\n- tea\n- tabs\n\none'

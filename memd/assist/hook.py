@@ -1,12 +1,14 @@
 """``memd hook SOURCE EVENT``: the hook that an assistant runs for its events.
 
-The start of a session and the end of a compaction print a brief, a person's prompt prints
-the memories for it; prompts and answers are ingested as turns of the session; before a
-compaction and at the end of a session the daemon naps. The assistant is never harmed: the
-exit code is 0, only context is printed, and it waits a second at most. What needs no answer
-is sent without waiting. The reasons of failures are in a small log.
+At the start of a session and after a compaction it prints a brief, and for a prompt the memories
+that match. Prompts and answers are ingested as turns of the session. Before a compaction and at
+the end of a session the daemon naps.
 
-Standard library only, and little of it: each prompt starts a process.
+A failure must not disturb the assistant: the exit code is always 0, only context is printed, and
+the assistant waits for a second at most. Messages that need no answer are sent without waiting.
+Failures are explained in a small log, ``hooks.log``.
+
+Only small modules of the standard library are imported, because each prompt starts a process.
 """
 
 from __future__ import annotations
@@ -23,19 +25,20 @@ from memd.assist.line import HookConnection, LineError, parse_options
 STDIN_BYTES_MAX = 4 * 1_048_576
 STDIN_SECONDS_MAX = 2.0
 ANSWER_SECONDS_MAX = 1.0
-"""Timeout of the events whose output the assistant waits for."""
+"""Timeout of events whose output the assistant waits for."""
 NOTIFY_SECONDS_MAX = 5.0
-"""Timeout for the daemon to accept the key, of the other events."""
+"""Timeout of other events, for the daemon to accept the key."""
 
 LOG_BYTES_MAX = 65_536
-"""Of the log; then it is renamed to ``hooks.log.1`` and a new one is started."""
+"""Maximum size of the log; a full one is renamed to ``hooks.log.1`` and a new one is started."""
 LOG_LINE_CHARS_MAX = 300
 
 _AWAITED = (events.BEGIN, events.PROMPT)
+"""Actions whose output the assistant waits for."""
 
 
 class HookCall:
-    """The command line: source and event, client and profile."""
+    """The parsed command line: source and event, client and profile."""
 
     __slots__ = ("client", "event", "profile", "source")
 
@@ -54,9 +57,9 @@ class HookCall:
 
 
 def run(arguments: list[str]) -> int:
-    """Handle one event; return 0, whatever happens."""
+    """Handle one event. Returns 0 and raises nothing, also if memd has a bug."""
     if os.environ.get("MEMD_JOB"):
-        return 0  # a session of memd's own language model (llm.jobs): no nap of a nap
+        return 0  # a session that memd itself started as its language model (llm/jobs.py)
     call = HookCall(arguments)
     problem = ""
     try:
@@ -69,9 +72,9 @@ def run(arguments: list[str]) -> int:
 
 
 def _do(call: HookCall) -> str:
-    """Handle the event; return the problem, "" without one.
+    """Handle the event; return the problem, "" if there is none.
 
-    When the assistant waits, connect first: the daemon checks the key while this process
+    If the assistant waits, connect first: then the daemon checks the key while this process
     imports its modules and reads stdin.
     """
     connection = _connect(call, call.source) if call.action in _AWAITED else None
@@ -98,7 +101,7 @@ def _do(call: HookCall) -> str:
 
 def _connect(call: HookCall, source: str) -> HookConnection | LineError:
     """Return a connection for an event of *source*, or the error."""
-    # Another program that reads these settings uses its own key, or none.
+    # Cursor, for example, also runs the hooks of Claude Code; it must not use that client's key.
     client = call.client if source == call.source else None
     seconds = ANSWER_SECONDS_MAX if call.action in _AWAITED else NOTIFY_SECONDS_MAX
     try:
@@ -113,13 +116,13 @@ def _close(connection: HookConnection | LineError | None) -> None:
 
 
 def stdin(seconds: float) -> bytes:
-    """Return all of stdin. Raises Unusable if it is too long or too slow."""
+    """Read stdin to its end. Raises Unusable if it is too long, or has no end within *seconds*."""
     watch = select.poll()
     watch.register(0, select.POLLIN | select.POLLHUP)
-    until = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     raw = bytearray()
     while True:
-        left_ms = int((until - time.monotonic()) * 1_000)
+        left_ms = int((deadline - time.monotonic()) * 1_000)
         if left_ms <= 0 or not watch.poll(left_ms):
             raise Unusable("stdin does not end")
         chunk = os.read(0, 262_144)
@@ -131,9 +134,9 @@ def stdin(seconds: float) -> bytes:
 
 
 def note(what: str, why: str) -> None:
-    """Append a line to the log of hooks that did nothing, never a memory's text.
+    """Append a line to the log of failed hooks. *why* must not contain the text of a memory.
 
-    Does nothing if it cannot be written.
+    Does nothing if the log cannot be written.
     """
     path = log_file(dict(os.environ))
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -145,6 +148,7 @@ def note(what: str, why: str) -> None:
 
 
 def _append(path: str, line: bytes) -> None:
+    """Append *line* to the log, after replacing a full one."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     handle = os.open(path, flags, 0o600)
@@ -160,7 +164,7 @@ def _append(path: str, line: bytes) -> None:
 
 
 def log_file(environ: dict[str, str]) -> str:
-    """Return the path of the log of hooks that did nothing."""
+    """Return the path of the log of failed hooks."""
     if environ.get("MEMD_HOME"):
         folder = os.path.join(os.path.abspath(environ["MEMD_HOME"]), "state")
     elif sys.platform == "darwin":

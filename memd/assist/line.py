@@ -1,11 +1,12 @@
 """A connection to the daemon for the small processes that an assistant starts.
 
-Standard library only, and little of it. A client with a key sends nothing else before the daemon
-has accepted the key: it would count as a client without one.
+A client with a key must send nothing before the daemon has accepted the key, or the daemon takes it
+for a client without one.
 
-The paths of the socket and of the key are those of ``memd.base.paths`` (a test compares them),
-without its imports: an assistant starts one such process for each of its windows. Assistants pass
-on few variables, Codex four; so the usual values of ``XDG_RUNTIME_DIR`` are tried as well.
+Only small modules of the standard library are imported, because assistants start these processes
+often. So the paths of socket and key are computed here as in ``memd.base.paths``, and a test
+compares them. Assistants pass on few variables (Codex four), so the usual values of
+``XDG_RUNTIME_DIR`` are tried as well.
 """
 
 from __future__ import annotations
@@ -25,17 +26,21 @@ GONE = "memd closed the connection before it answered"
 SILENT = "memd did not answer"
 CONNECT_S = 1.0
 NOTIFY_S = 1.0
+"""Time that sending a notification has at least, also if earlier calls took all of the timeout."""
 SECONDS_MIN, SECONDS_MAX = 0.05, 60.0
+"""Accepted values of MEMD_HOOK_SECONDS."""
 SOCKET_PATH_BYTES_MAX = 103
+"""Longest path of a Unix socket that every system accepts (macOS: 104 bytes with the NUL)."""
 KEY_BYTES_MAX = 4_096
 _CHUNK_BYTES = 65_536
 _OPTIONS = {"--client": "client", "--profile": "profile", "-p": "profile"}
 
 
 class LineError(Exception):
-    """No daemon listens or answers, or its key cannot be used; the message says what to do.
+    """No daemon listens or answers, or the key cannot be used; the message says what to do.
 
-    It holds no memory's text. *kind* is that of the error of memd that it stands for.
+    It does not contain the text of a memory. *kind* is a kind of memd's errors
+    (``memd.base.errors``).
     """
 
     def __init__(self, message: str, kind: str = "not_running") -> None:
@@ -44,10 +49,10 @@ class LineError(Exception):
 
 
 class HookConnection:
-    """A connection to *profile*'s daemon as *client*, which has sent its key.
+    """A connection to *profile*'s daemon, over which the key of *client* has been sent.
 
-    Call :meth:`acknowledge` first; calls time out after *default_s* seconds in all. Raises
-    LineError when there is no daemon, or no key.
+    Call :meth:`acknowledge` first. All calls together time out after *default_s* seconds. *name*
+    is the program's name for the daemon. Raises LineError if there is no daemon or no key.
     """
 
     def __init__(
@@ -73,7 +78,10 @@ class HookConnection:
                 raise LineError(SILENT) from None
 
     def acknowledge(self) -> None:
-        """Wait until the daemon has accepted the key. Raises LineError if it refuses."""
+        """Wait until the daemon has accepted the key, and start the timeout of the calls.
+
+        Raises LineError if it refuses the key.
+        """
         self._until = time.monotonic() + self._timeout_s
         pending, self._hello_pending = self._hello_pending, False
         try:
@@ -84,7 +92,7 @@ class HookConnection:
             raise
 
     def ask(self, method: str, params: dict[str, object]) -> dict[str, object]:
-        """Return the result of a call. Raises LineError for a refusal or a timeout."""
+        """Call *method* and return its result. Raises LineError for an error or a timeout."""
         self._ids += 1
         self._send({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params})
         reply = bytearray()
@@ -101,7 +109,10 @@ class HookConnection:
         return result if isinstance(result, dict) else {}
 
     def notify(self, method: str, params: dict[str, object]) -> None:
-        """Send a notification, even after the timeout; the daemon handles it when we have gone."""
+        """Send a notification, even after the timeout.
+
+        The daemon handles it even if this process has ended by then.
+        """
         self._until = max(self._until, time.monotonic() + NOTIFY_S)
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
@@ -148,9 +159,9 @@ def timeout_s(default_s: float, environ: dict[str, str]) -> float:
 
 
 def connect_first(paths: list[str]) -> socket | None:
-    """Return a connection to the first daemon that listens, None when none does."""
+    """Connect to the first of *paths* where a daemon listens; return None if there is none."""
     for path in paths:
-        if not is_ours(path):
+        if not is_own_socket(path):
             continue
         sock = socket(AF_UNIX, SOCK_STREAM)
         sock.settimeout(CONNECT_S)
@@ -164,7 +175,7 @@ def connect_first(paths: list[str]) -> socket | None:
 
 
 def present_key(sock: socket, name: str, key: str, timeout_s: float) -> None:
-    """Present the key and wait for the answer. Raises LineError unless it is accepted."""
+    """Send the key and wait for the answer. Raises LineError unless the key is accepted."""
     sock.settimeout(timeout_s)
     try:
         sock.sendall(_hello(name, key))
@@ -196,17 +207,18 @@ def _read_hello_answer(sock: socket, timeout_s: float) -> None:
 
 
 def frame(message: object) -> bytes:
-    """Return *message* as a frame."""
+    """Return *message* as a frame: one line of JSON."""
     return quick_json.dumps(message).encode() + b"\n"
 
 
 def _kind(error: dict[str, object]) -> object:
+    """Return the kind of a JSON-RPC error, else its code."""
     data = error.get("data")
     return data.get("kind") if isinstance(data, dict) else error.get("code")
 
 
 def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
-    """Return the paths where *profile*'s daemon may listen, likeliest first.
+    """Return the paths where *profile*'s daemon may listen, the most likely first.
 
     >>> sockets("work", {"MEMD_HOME": "/srv/memd"})
     ['/srv/memd/run/memd-work.sock']
@@ -215,7 +227,7 @@ def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
     paths: list[str] = []
     for folder in _runtime_folders(environ):
         path = os.path.join(folder, name)
-        if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
+        if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:  # as Paths.resolve shortens it
             crc = zlib.crc32(os.path.normpath(os.fsencode(folder)))
             path = f"/tmp/memd-{os.getuid()}-{crc:08x}/{name}"  # noqa: S108  # the owner is checked
         if path not in paths:
@@ -224,10 +236,10 @@ def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
 
 
 def read_key(client: str | None, profile: str | None, environ: dict[str, str]) -> str | None:
-    """Return the key of *client*, or of the file that the environment names, or None.
+    """Return the key of *client*, or that in the file that MEMD_CLIENT_KEY_FILE names, or None.
 
-    Raises LineError for a file that is missing or readable by others. A named client
-    without a key is an error, never an anonymous client.
+    Raises LineError if the file is missing or readable by others. So a named client without a key
+    never becomes an anonymous one.
     """
     path = environ.get("MEMD_CLIENT_KEY_FILE")
     if client is not None:
@@ -253,17 +265,18 @@ def read_key(client: str | None, profile: str | None, environ: dict[str, str]) -
     return text
 
 
-def is_ours(socket_path: str) -> bool:
-    """Return whether the folder of a socket is ours and not writable by other users."""
+def is_own_socket(path: str) -> bool:
+    """Return whether the folder of a socket is this user's and not writable by others."""
     try:
-        folder = os.lstat(os.path.dirname(socket_path))
+        folder = os.lstat(os.path.dirname(path))
     except OSError:
         return False
-    mine = stat.S_ISDIR(folder.st_mode) and folder.st_uid == os.getuid()
-    return mine and not folder.st_mode & 0o022
+    is_own = stat.S_ISDIR(folder.st_mode) and folder.st_uid == os.getuid()
+    return is_own and not folder.st_mode & 0o022
 
 
 def _private_text(path: str) -> str:
+    """Return the text of a file that only this user may read. Raises LineError or OSError."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         status = os.fstat(handle)
@@ -277,6 +290,7 @@ def _private_text(path: str) -> str:
 
 
 def _stem(profile: str | None, environ: dict[str, str]) -> str:
+    """Return the beginning of the names of *profile*'s files, such as ``memd-work``."""
     name = profile or environ.get("MEMD_PROFILE") or "default"
     return "memd" if name == "default" else f"memd-{name}"
 
@@ -305,7 +319,7 @@ def _runtime_folders(environ: dict[str, str]) -> list[str]:
 
 
 def parse_options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the options in *arguments* by name, and the positional arguments.
+    """Return the options ``--client`` and ``--profile`` by name, and all other arguments.
 
     >>> parse_options(["codex", "Stop", "--client", "work"])
     ({'client': 'work'}, ['codex', 'Stop'])

@@ -1,7 +1,8 @@
-"""Deduplication of hook events: two settings files may each start a hook for one event.
+"""Marks that hooks leave for later hooks: small files in a folder next to the socket.
 
-Both hooks start at the same moment with the same input; the first one creates a mark, an
-empty file in memd's folder beside the socket. Old marks are deleted when a session begins.
+They also detect duplicates. If two settings files configure a hook for the same event, both start
+at the same moment with the same input, and only the first one can create the mark of the event.
+Old marks are deleted when a session begins.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import time
 DUPLICATE_S = 10
 """An equal event within this time is a duplicate."""
 KEPT_S = 3_600.0
+"""How long a mark is kept."""
 LASTING = "lasting-"
-"""The beginning of the name of a mark that is kept for ``LASTING_S``."""
+"""Prefix of marks that are kept for ``LASTING_S``."""
 LASTING_S = 30 * 86_400.0
 MARKS_MAX = 10_000
+"""Marks beyond this number are deleted, whatever their age."""
 
 
 def stamp(*parts: str) -> str:
-    """Return a short hash of *parts*; not cryptographic, which is not needed here.
+    """Return a short hash of *parts*. It is not cryptographic: importing hashlib takes too long.
 
     >>> stamp("s", "Stop") == stamp("s", "Stop") != stamp("sS", "top")
     True
@@ -30,19 +33,22 @@ def stamp(*parts: str) -> str:
 
 
 class Marks:
-    """The marks of seen events. If the folder cannot be written, every event is new."""
+    """The marks in the folder next to a socket. If it cannot be written, every event is new."""
 
     def __init__(self, socket_path: str) -> None:
         self._folder = os.path.join(os.path.dirname(socket_path), "hooks")
 
     def take(self, name: str, now_s: float | None = None) -> bool:
-        """Mark *name*; return whether no other process just did."""
-        at = int((time.time() if now_s is None else now_s) / DUPLICATE_S)  # noqa: TID251
-        before, now = (os.path.join(self._folder, f"{name}.{at - ago}") for ago in (1, 0))
-        return not os.path.exists(before) and self._create_mark(now)
+        """Mark the event *name*; return False if it was marked in this or the last time slot.
+
+        A slot has ``DUPLICATE_S``. Of several processes at once, one gets True.
+        """
+        slot = int((time.time() if now_s is None else now_s) / DUPLICATE_S)  # noqa: TID251
+        last, current = (os.path.join(self._folder, f"{name}.{at}") for at in (slot - 1, slot))
+        return not os.path.exists(last) and self._create_mark(current)
 
     def add(self, name: str) -> None:
-        """Mark *name* for ``KEPT_S``, or ``LASTING_S``."""
+        """Set the mark *name*, for ``LASTING_S`` if it begins with ``LASTING``, else ``KEPT_S``."""
         self._create_mark(os.path.join(self._folder, name))
 
     def remove(self, name: str) -> None:
@@ -55,14 +61,17 @@ class Marks:
         return os.path.exists(os.path.join(self._folder, name))
 
     def update(self, name: str, text: str, for_s: float = LASTING_S) -> bool:
-        """Store the stamp of *text* under *name*; return False if that was done within *for_s*."""
+        """Store the stamp of *text* under *name*; return False if it is there, unless too old.
+
+        It is too old after *for_s* seconds.
+        """
         is_new = not self.holds(name, text, for_s)
         if is_new:
             self.store(name, text)
         return is_new
 
     def holds(self, name: str, text: str, for_s: float = LASTING_S) -> bool:
-        """Return whether the stamp of *text* was stored under *name* within *for_s*."""
+        """Return whether the stamp of *text* was stored under *name* less than *for_s* ago."""
         path = os.path.join(self._folder, name)
         try:
             stored_s = os.lstat(path).st_mtime
@@ -71,11 +80,11 @@ class Marks:
             return False
 
     def store(self, name: str, text: str) -> None:
-        """Store the stamp of *text* under *name*, as of now."""
+        """Store the stamp of *text* under *name*, with the current time."""
         self.remove(name)
         try:
             os.makedirs(self._folder, 0o700, exist_ok=True)
-            # A dangling link: written and read atomically.
+            # As the target of a dangling link, because a link is written and read atomically.
             os.symlink(stamp(text), os.path.join(self._folder, name))
         except OSError:
             return
@@ -94,6 +103,7 @@ class Marks:
             return
 
     def _create_mark(self, path: str) -> bool:
+        """Create a mark, and the folder if needed; return False only if the mark exists."""
         try:
             return self._create_file(path)
         except FileNotFoundError:

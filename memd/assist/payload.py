@@ -1,8 +1,8 @@
-"""Parsing of what an assistant sends a hook on stdin, into one shape for all of them. Pure.
+"""Parse the JSON that an assistant sends to a hook on stdin. Pure.
 
-Each assistant has its own names for the same fields. Events of other than a person's session
-are dropped here: sub-agents, scheduled tasks, and events of another program that reads this
-one's settings.
+Each assistant has its own names for the same fields; the result has the same shape for all. Events
+of sub-agents are dropped, and so are those of another program that reads this one's settings.
+Prompts of scheduled tasks and other programs are flagged as automated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from memd.base.project import project_of
 
 NAME_CHARS_MAX = 256
 TEXT_CHARS_MAX = 200_000
-"""Of one turn. A longer one was not typed; the transcript has it."""
+"""Maximum length of a turn that is ingested; a longer one was not typed."""
+
+# The names of each field in the JSON of the assistants.
 
 _SESSION = ("session_id", "sessionId", "conversation_id", "sessionID")
 _TRANSCRIPT = ("transcript_path", "transcriptPath")
@@ -28,10 +30,11 @@ _USED = ("used_tokens", "context_tokens", "input_tokens")
 _WINDOW = ("window_tokens", "context_window_size", "context_limit")
 _PERCENT = ("used_percent", "context_usage_percent")
 _SUBAGENT_KEYS = ("agent_id", "parent_session_id", "parentSessionId", "parentToolCallId")
-# A session that continues: its window has the brief if it was given one.
+# Values of "source" when a session continues: its window still has the brief.
 _RESUME_SOURCES = ("resume", "fork")
+# Values of "source" for a prompt of a person.
 _PERSON_SOURCES = ("user", "sdk")
-# Prompts that programs write in their user's name.
+# Beginnings of prompts that programs write in their user's name.
 _PROGRAM_PREFIXES = (
     "<task-notification>", "<system-reminder>", "<local-command-", "<command-name>",
     "<command-message>", "<bash-", "<teammate-message",
@@ -41,7 +44,7 @@ _PATH_CHARS_MAX = 4_096
 
 
 class HookEvent:
-    """One event of a session."""
+    """One event of a session, parsed. Raises Unusable without a session id."""
 
     __slots__ = (
         "action", "begins", "cwd", "event", "is_automated", "mark", "messages", "model", "project",
@@ -66,10 +69,10 @@ class HookEvent:
         self.messages = messages if isinstance(messages, list) else None
         begins = payload.get("source" if action == events.BEGIN else "begins")
         self.begins = begins if isinstance(begins, str) else None
-        """How the session begins or continues with it, None for not."""
+        """How the session begins or continues, such as ``startup`` or ``resume``, else None."""
         self.resumed = begins in _RESUME_SOURCES
         self.is_automated = _is_automated(self, payload)
-        """Not a person's, but for example a scheduled task's; so its answer is skipped too."""
+        """Whether a program sent it, such as a scheduled task; its answer is skipped, too."""
 
     @property
     def session_params(self) -> dict[str, object]:
@@ -102,7 +105,11 @@ def read(source: str, event: str, raw: bytes) -> HookEvent | None:
 
 
 def _actual_source(source: str, payload: dict[str, object]) -> str | None:
-    """Return the calling program: Cursor and VS Code run the hooks of Claude Code too."""
+    """Return the program that sent *payload*, None for one that memd skips.
+
+    Cursor and VS Code also run the hooks of Claude Code. The JSON of VS Code has ``sessionId``, as
+    otherwise only that of Copilot.
+    """
     if source != "cursor" and "cursor_version" in payload:
         return "cursor"
     is_camel = "sessionId" in payload and "session_id" not in payload
@@ -114,9 +121,10 @@ def _is_automated(event: HookEvent, payload: dict[str, object]) -> bool:
         return bool(payload.get("is_background_agent"))
     if event.action != events.PROMPT:
         return False
-    by = payload.get("source")
+    sender = payload.get("source")
     text = (event.text or "").lstrip()
-    return (by is not None and by not in _PERSON_SOURCES) or text.startswith(_PROGRAM_PREFIXES)
+    is_program = sender is not None and sender not in _PERSON_SOURCES
+    return is_program or text.startswith(_PROGRAM_PREFIXES)
 
 
 def _usage(payload: dict[str, object]) -> dict[str, object]:
@@ -133,10 +141,12 @@ def _usage(payload: dict[str, object]) -> dict[str, object]:
 
 
 def _first_value(payload: dict[str, object], names: tuple[str, ...]) -> object:
+    """Return the first value under one of *names* that is not null, else None."""
     return next((payload[name] for name in names if payload.get(name) is not None), None)
 
 
 def _text(payload: dict[str, object], *names: str) -> str | None:
+    """Return the text under the first of *names* that has a value, None if it is blank."""
     value = _first_value(payload, names)
     return value if isinstance(value, str) and value.strip() else None
 

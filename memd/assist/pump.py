@@ -1,15 +1,15 @@
-"""``memd mcp``: forwarding of lines between an assistant's stdio and the daemon's socket.
+"""``memd mcp``: forward lines between an assistant's stdio and the daemon's socket.
 
-The daemon implements MCP. The pump lives as long as the assistant and outlives the daemon:
-the next request after a restart, or after the daemon closed an idle connection, opens a new
-one. Every request is answered exactly once: by the daemon or, when it has gone, by an error. The
-error of a tool call is a result, for clients hide errors of the protocol from the model. A request
-is never sent twice.
+The daemon implements MCP. The pump runs as long as the assistant. If the daemon has been restarted
+or has closed an idle connection, the next request opens a new connection.
 
-An MCP client does not say in which folder its person works, but starts its servers there. So the
-pump adds the project to each request that reads or adds memories.
+Every request is answered exactly once, by the daemon or with an error, and never sent twice. The
+error of a tool call is sent as a result, because clients hide protocol errors from the model.
 
-Standard library only, and little of it.
+MCP does not transmit the working folder, but clients start their servers in it. So the pump adds
+the project to each request that reads or adds memories.
+
+Only small modules of the standard library are imported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import select
 import sys
 import time
 
-# Not the module socket, as in line.py.
+# Not the module socket, because of its import time (line.py).
 from _socket import socket
 
 from memd.assist import quick_json
@@ -36,8 +36,9 @@ from memd.assist.line import (
 from memd.base.project import project_of
 
 LINE_BYTES_MAX = 1_048_576
+"""Maximum size of a request: that of a frame of the daemon."""
 WAIT_S = 3.0
-"""How long a request waits for a daemon that is starting again."""
+"""How long a request waits for a daemon that is being restarted."""
 HELLO_S = 30.0
 """How long a starting daemon may take to accept the key."""
 DRAIN_S = 10.0
@@ -49,18 +50,21 @@ CODES = {
     "invalid": -32602,
     "unsafe_path": -32006,
 }
-"""The codes of what is wrong with a key or its file; anything else may pass by itself."""
+"""JSON-RPC codes of problems with the key or its file, by kind. Other problems may be temporary."""
 
 PROJECT = "memd/project"
-"""The name in ``_meta`` of the project in which the assistant works."""
-_PLACED = frozenset(
+"""The key in ``_meta`` for the project in which the assistant works."""
+_PROJECT_METHODS = frozenset(
     {"tools/call", "resources/read", "prompts/get", "initialize", "server/discover"}
 )
+"""Methods whose params get the project."""
 Request = tuple[object, object]
 """The id and the method of a request."""
 UNKNOWN: Request = (None, None)
+"""A line that could not be parsed, so that its id is unknown."""
 _ADVICE = " Go on without memory, and tell the user; a later call may work again."
 _MEMBERS = frozenset({"method", "result", "error"})
+"""Each message of JSON-RPC has one of these."""
 _NO_REQUEST = "a line must be a request, an object with a method, or a batch of these"
 _CHUNK_BYTES = 65_536
 _RETRY_S = 0.1
@@ -82,15 +86,17 @@ class Pump:
         self._from_daemon = bytearray()
         self._to_daemon = bytearray()
         self._skipping = False
+        """Whether the rest of a line that is too long is being skipped."""
         self._until: float | None = None
+        """After the assistant's end of input: when to stop waiting for answers."""
 
     def run(self) -> int:
-        """Forward lines until the assistant has gone; return the exit code."""
+        """Forward lines until the assistant exits; return the exit code."""
         try:
             while self._until is None or (self._pending and time.monotonic() < self._until):
                 self._poll_once()
         except BrokenPipeError:
-            pass  # the assistant has gone
+            pass  # the assistant no longer reads
         except KeyboardInterrupt:
             return 130
         finally:
@@ -99,6 +105,7 @@ class Pump:
 
     def _poll_once(self) -> None:
         watch = select.poll()
+        # Read no further while the daemon does not keep up.
         if self._until is None and len(self._to_daemon) <= LINE_BYTES_MAX:
             watch.register(_SOURCE, select.POLLIN)
         if self._sock is not None:
@@ -106,7 +113,7 @@ class Pump:
             watch.register(self._sock.fileno(), select.POLLIN | sending)
         wait_ms = None if self._until is None else 200
         ready = dict(watch.poll(wait_ms))
-        # The daemon first, so that no request goes to a connection that it has closed.
+        # The daemon first, so that no request is sent over a connection that it has closed.
         if self._sock is not None and (event := ready.get(self._sock.fileno())):
             if event & select.POLLOUT:
                 self._send()
@@ -119,7 +126,7 @@ class Pump:
 
     def _read_client(self) -> None:
         chunk = os.read(_SOURCE, _CHUNK_BYTES)
-        # The end of input ends a line, too.
+        # The end of input also ends a line.
         *lines, self._from_client = (self._from_client + (chunk or b"\n")).split(b"\n")
         for line in lines:
             if self._skipping:
@@ -141,7 +148,7 @@ class Pump:
             return
         messages = [message for message in _list(payload) if isinstance(message, dict)]
         if not any(_MEMBERS & message.keys() for message in messages):
-            # The daemon's answer would name no request, so nobody could be given it.
+            # The daemon's answer would have no id, so it could not be matched to this line.
             request_id = payload.get("id") if isinstance(payload, dict) else None
             self._answer((request_id, None), INVALID_REQUEST, "invalid_request", _NO_REQUEST)
             return
@@ -165,25 +172,31 @@ class Pump:
         self._send()
 
     def _add_project(self, payload: object, messages: list[dict[str, object]]) -> bytes:
-        """Return the frame of *payload* with the project in its *messages*, b"" if it needs none.
+        """Return the frame of *payload* with the project added to its *messages*.
 
-        As JSON in ASCII a text may become too long; then it goes without.
+        Return b"" if no message needs it, or if the frame would become too long: it is written in
+        ASCII, where a text may need more bytes.
         """
-        placed = [params for each in messages if (params := _placed_params(each)) is not None]
-        if self._project is None or not placed:
+        params_list = [
+            params for message in messages if (params := _project_params(message)) is not None
+        ]
+        if self._project is None or not params_list:
             return b""
-        for params in placed:
+        for params in params_list:
             meta = params.get("_meta")
             params["_meta"] = {PROJECT: self._project, **(meta if isinstance(meta, dict) else {})}
         changed = frame(payload)
         return changed if len(changed) <= LINE_BYTES_MAX else b""
 
     def _ensure_connected(self, requests: list[Request]) -> bool:
-        """Connect if there are requests; on failure answer them. Return whether connected."""
+        """Connect if there are requests, and answer them if that fails. Return whether connected.
+
+        Notifications alone, such as ``initialized``, are dropped: a new daemon does not need them.
+        """
         if self._sock is not None:
             return True
         if not requests:
-            return False  # a notification such as "initialized": a new daemon need not know
+            return False
         try:
             self._connect()
         except LineError as error:
@@ -228,19 +241,20 @@ class Pump:
             self._write(line)
         for answer in answers:
             if answer.get("id") is None and "error" in answer and self._pending:
-                # The daemon could not read the request, so not its id either.
+                # The daemon could not parse a request, so it does not know the id. Answer the
+                # newest one: it is the most likely, and no request should wait forever.
                 _, (request_id, _) = self._pending.popitem()
                 self._write(frame({**answer, "id": request_id}))
 
     # The connection.
 
     def _connect(self) -> None:
-        """Connect and present the key. Raises LineError, for the user."""
+        """Connect and send the key. Raises LineError with a message for the user."""
         key = read_key(self._client, self._profile, dict(os.environ))
         paths = sockets(self._profile, dict(os.environ))
-        until = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + WAIT_S
         while (sock := connect_first(paths)) is None:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 which = f" --profile {self._profile}" if self._profile else ""
                 raise LineError(f'no memd listens on {paths[0]}: start it with "memd serve{which}"')
             time.sleep(_RETRY_S)
@@ -260,12 +274,13 @@ class Pump:
         except BlockingIOError:
             return
         except OSError:
-            self._read_daemon()  # the reason may have arrived before it closed
+            self._read_daemon()  # the daemon may have sent the reason before it closed
 
     def _fail_pending(self, why: str) -> None:
+        """Close the connection, and answer all pending requests with the error *why*."""
         self._close()
-        waiting, self._pending = list(self._pending.values()), {}
-        for request in waiting:
+        requests, self._pending = list(self._pending.values()), {}
+        for request in requests:
             self._answer(request, NOT_RUNNING, "not_running", why)
 
     def _close(self) -> None:
@@ -278,6 +293,7 @@ class Pump:
     # To the assistant.
 
     def _answer(self, request: Request, code: int, kind: str, text: str) -> None:
+        """Answer *request* with an error, as a result if it is a tool call."""
         request_id, method = request
         retry = code == NOT_RUNNING
         answer: dict[str, object] = {"jsonrpc": "2.0", "id": request_id}
@@ -291,13 +307,13 @@ class Pump:
         self._write(frame(answer))
 
     def _write(self, line: bytes) -> None:
-        rest = memoryview(line)
-        while rest:
-            rest = rest[os.write(_SINK, rest) :]
+        remaining = memoryview(line)
+        while remaining:
+            remaining = remaining[os.write(_SINK, remaining) :]
 
 
 def options(arguments: list[str]) -> tuple[str | None, str | None] | None:
-    """Return the client and the profile in *arguments*, None when there is anything else.
+    """Return the client and the profile in *arguments*, None if there are other arguments.
 
     >>> options(["--client", "codex"]), options(["--profile=work"]), options(["--help"])
     (('codex', None), (None, 'work'), None)
@@ -322,17 +338,18 @@ def _params(message: dict[str, object]) -> dict[str, object]:
     return params if isinstance(params, dict) else {}
 
 
-def _placed_params(message: dict[str, object]) -> dict[str, object] | None:
-    """Return the params of a request that is of a project, None for any other."""
+def _project_params(message: dict[str, object]) -> dict[str, object] | None:
+    """Return the params of a request that gets the project, None for any other message."""
     params = message.get("params")
-    return params if message.get("method") in _PLACED and isinstance(params, dict) else None
+    has_project = message.get("method") in _PROJECT_METHODS
+    return params if has_project and isinstance(params, dict) else None
 
 
 def working_project(environ: dict[str, str]) -> str | None:
-    """Return the project that the assistant works in, None outside of any.
+    """Return the project that the assistant works in, None if there is none.
 
-    Claude Code names its folder; others start their servers in it, but a desktop program in
-    ``/`` or in the home folder.
+    Claude Code names its folder in a variable. Other command line programs start their servers in
+    it; desktop programs start them in ``/`` or the home folder, which are no projects.
     """
     try:
         return project_of(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())  # noqa: PTH109  # no pathlib here

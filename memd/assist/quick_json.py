@@ -1,7 +1,7 @@
-"""JSON with the C functions behind Python's ``json``, without importing ``json``.
+"""Read and write JSON with the C functions of Python's ``json``, without importing ``json``.
 
-``json`` compiles regular expressions on import, a third of a hook's time. If a Python has
-these functions in another form, ``json`` itself is used. Standard library only.
+Importing ``json`` compiles regular expressions, which takes a third of a hook's time. The C
+functions are not documented: if they behave differently in some Python, ``json`` is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def loads(text: bytes | bytearray | str) -> Any:
-    r"""Return the value of *text*, in UTF-8. Raises ValueError, or RecursionError when too deep.
+    r"""Parse *text*, in UTF-8 if it is bytes. Raises ValueError, or RecursionError if too deep.
 
     >>> loads(b' {"a": [1, 2.5, null, "\\u00e9"]}\n'), loads("1")
     ({'a': [1, 2.5, None, 'é']}, 1)
@@ -26,7 +26,7 @@ def loads(text: bytes | bytearray | str) -> Any:
     try:
         value, end = _scan(string, begin)
     except (StopIteration, SystemError):
-        # SystemError from a Python whose scanner wants json's error class, which is not loaded.
+        # SystemError: in some versions the scanner needs json's error class, which is not loaded.
         raise ValueError("this is not JSON") from None
     if string[end:].strip(_SPACE):
         raise ValueError("there is text after the JSON")
@@ -43,7 +43,7 @@ def dumps(value: object) -> str:
 
 
 def _load_codec() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], Any]]:
-    """Return a function that scans a value from a position, and one that encodes in pieces."""
+    """Return the scanner (text, position -> value, end) and the encoder (value -> texts)."""
     try:
         import _json
 
@@ -53,11 +53,11 @@ def _load_codec() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[obje
         )  # fmt: skip
         scan: Any = codec.make_scanner(_Context)
 
-        def pieces(value: object) -> Any:
+        def iterencode(value: object) -> Any:
             return encode(value, 0)
 
-        if scan('{"a": [1]}', 0) == ({"a": [1]}, 10) and "".join(pieces("a")) == '"a"':
-            return scan, pieces
+        if scan('{"a": [1]}', 0) == ({"a": [1]}, 10) and "".join(iterencode("a")) == '"a"':
+            return scan, iterencode
     except (ImportError, AttributeError, TypeError):
         pass
     import json
@@ -67,7 +67,7 @@ def _load_codec() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[obje
 
 
 class _Context:
-    """The options of the scanner, those of ``json``."""
+    """The options of the scanner, as in ``json.JSONDecoder``."""
 
     strict = True
     object_hook = None

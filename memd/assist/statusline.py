@@ -1,9 +1,9 @@
-"""``memd statusline``: reports the usage in Claude Code's status line data, and prints a line.
+"""``memd statusline``: report the usage in Claude Code's status line data, and print a line.
 
-This is the only live signal of a window's usage; it comes as often as every 300 ms, so an
-unchanged one is not sent again. An earlier status line of the user keeps working: its
-command follows ``--``, gets the same input and is printed first. The exit code is 0, and no
-error is printed.
+This is the only live signal of a window's usage. It comes as often as every 300 ms, so an
+unchanged one is not sent again. The user's own status line keeps working: its command follows
+``--``, gets the same input, and its output is printed first. The exit code is always 0, and errors
+are only logged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from memd.assist.hook import STDIN_SECONDS_MAX, note, stdin
 from memd.assist.line import HookConnection, LineError, parse_options
 
 SECONDS_MAX = 0.3
+"""Timeout of the daemon."""
 CHAINED_SECONDS_MAX = 5.0
+"""Timeout of the user's own status line command."""
 SOURCE = "claude-code"
 _IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -24,55 +26,55 @@ _IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_inp
 def run(arguments: list[str]) -> int:
     """Report the usage on stdin and print the line; return 0."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
-    named, _ = parse_options(arguments[:split])
-    before = ""
+    options, _ = parse_options(arguments[:split])
+    chained, own = "", ""
     try:
         raw = stdin(STDIN_SECONDS_MAX)
-        before = _run_chained(arguments[split + 1 :], raw)
-        ours = _report_and_render(raw, named.get("client") or SOURCE, named.get("profile"))
+        chained = _run_chained(arguments[split + 1 :], raw)
+        own = _report_and_render(raw, options.get("client") or SOURCE, options.get("profile"))
     except Exception as error:  # noqa: BLE001  # no error belongs in a status line
         note("the status line", type(error).__name__)
-        ours = ""
-    sys.stdout.write(join_lines(before, ours))
+    sys.stdout.write(join_lines(chained, own))
     return 0
 
 
-def join_lines(before: str, ours: str) -> str:
+def join_lines(chained: str, own: str) -> str:
     r"""Return the output: the chained command's line, followed by memd's.
 
     >>> join_lines("main *\n", "memd 41%")
     'main * | memd 41%\n'
     """
-    before = before.rstrip("\n")
-    line = " | ".join(part for part in (before, ours) if part)
+    line = " | ".join(part for part in (chained.rstrip("\n"), own) if part)
     return f"{line}\n" if line else ""
 
 
 def usage_of(payload: dict[str, object]) -> dict[str, object]:
-    """Return the params of ``usage.report`` for a status line, {} when it names no session.
+    """Return the params of ``usage.report`` for a status line, {} if it names no session.
 
-    Its totals once covered the whole session, so only ``current_usage`` counts as tokens.
+    Only ``current_usage`` gives the tokens: in some versions the totals cover the whole session.
     """
     window, session = payload.get("context_window"), payload.get("session_id")
     if not isinstance(window, dict) or not isinstance(session, str) or not session.strip():
         return {}
     usage: dict[str, object] = {"source": SOURCE, "session_id": session, "event": "statusline"}
-    now = window.get("current_usage")
-    if isinstance(now, dict):
-        usage["used_tokens"] = sum(_whole(now.get(name)) for name in _IN_THE_WINDOW)
-    if _whole(window.get("context_window_size")):
+    current = window.get("current_usage")
+    if isinstance(current, dict):
+        usage["used_tokens"] = sum(_positive_int(current.get(name)) for name in _IN_THE_WINDOW)
+    if _positive_int(window.get("context_window_size")):
         usage["window_tokens"] = window["context_window_size"]
     percent = window.get("used_percentage")
     if isinstance(percent, int | float) and not isinstance(percent, bool) and percent >= 0:
         usage["used_percent"] = percent
     model = payload.get("model")
     name = model.get("id") if isinstance(model, dict) else None
-    named = {
+    values = {
         "model": name,
         "cwd": payload.get("cwd"),
         "transcript_path": payload.get("transcript_path"),
     }
-    texts = {key: value for key, value in named.items() if isinstance(value, str) and value.strip()}
+    texts = {
+        key: value for key, value in values.items() if isinstance(value, str) and value.strip()
+    }
     return usage | texts
 
 
@@ -124,5 +126,6 @@ def _run_chained(command: list[str], raw: bytes) -> str:
     return result.stdout.decode("utf-8", "replace")
 
 
-def _whole(value: object) -> int:
+def _positive_int(value: object) -> int:
+    """Return *value* if it is a positive integer, else 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -1,5 +1,5 @@
-"""Adds memd to the settings files of assistants, and removes it again.
+"""Add memd to the settings files of assistants, and remove it again.
 
-No other byte changes, and a file that memd cannot parse is not touched. An assistant's own
-command line is never run, because it rewrites the files.
+Only memd's own entries change, and a file that memd cannot parse is not written. The command line
+of an assistant is never run, because it would rewrite its settings files.
 """

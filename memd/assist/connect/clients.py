@@ -1,8 +1,8 @@
 """The supported assistants: their settings files, and memd's entries in them.
 
-What each one reads was tested with the program itself, or follows its documentation
-(docs/assistants.md says which). Every command is an absolute path: assistants start programs
-with a short PATH, and some pass few variables on.
+The formats were tested with the program itself, or follow its documentation
+(docs/assistants.md says which). Every command is an absolute path, because assistants start
+programs with a short PATH, and some pass on few environment variables.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ from memd.assist.connect.entries import (
 from memd.assist.events import EVENTS
 
 HOOK_SECONDS_MAX: Final = 10
+"""Timeout after which an assistant stops a hook. A hook itself gives up earlier (``hook.py``)."""
 
 
 class Locations(NamedTuple):
-    """The folders, program and environment of the person whose assistants are connected."""
+    """The folders, program and environment of the user whose assistants are connected."""
 
     home: Path
     data: Path
     """memd's data folder, for plugins that an assistant loads from there."""
     command: str
-    """The memd program."""
+    """The absolute path of the memd program."""
     variables: Mapping[str, str]
-    """Variables that memd needs to find its paths."""
+    """The variables that hooks and servers need to find memd's files (``PASSED_ON``)."""
     environ: Mapping[str, str]
+    """The whole environment, which may relocate an assistant's folder."""
     is_mac: bool = False
 
     def folder(self, variable: str, name: str) -> Path:
-        """Return an assistant's folder: the one that *variable* names, or below the home."""
+        """Return the folder that *variable* names, or *name* in the home folder."""
         value = self.environ.get(variable)
         return Path(value) if value and Path(value).is_absolute() else self.home / name
 
@@ -62,24 +64,26 @@ class Assistant(NamedTuple):
     title: str
     programs: tuple[str, ...]
     folder: Callable[[Locations], Path]
+    """Its settings folder. This folder or a program on the PATH shows that it is installed."""
     targets: Callable[[Locations], list[Target]]
+    """The files that memd edits or writes."""
     next_step: str = ""
-    """What the person still has to do."""
+    """What the user still has to do after connecting."""
     other_files: Callable[[Locations, Path], list[Path]] = lambda place, here: []
-    """Other files it reads, also in the folder *here*, where memd would be a duplicate."""
+    """Other files that it reads, some in the folder *here*, where memd would be a duplicate."""
 
 
-def server(place: Locations, name: str, **more: Any) -> dict[str, Any]:
-    """Return the MCP server entry in the form that most assistants use."""
-    entry: dict[str, Any] = {**more, "command": place.command, "args": ["mcp", "--client", name]}
+def server(place: Locations, name: str, **extra: Any) -> dict[str, Any]:
+    """Return the MCP server entry of client *name*, in the form that most assistants use."""
+    entry: dict[str, Any] = {**extra, "command": place.command, "args": ["mcp", "--client", name]}
     return {**entry, "env": dict(place.variables)} if place.variables else entry
 
 
 def hook(place: Locations, name: str, event: str) -> str:
     """Return the shell command of a hook.
 
-    It never fails: several assistants reject a prompt when a hook exits with 2, as a memd of
-    another version may do.
+    ``|| true``, because several assistants reject a prompt when a hook exits with 2, which another
+    version of memd may do.
     """
     return f"{_shell(place, 'hook', name, event, '--client', name)} || true"
 
@@ -89,6 +93,7 @@ def _shell(place: Locations, *words: str) -> str:
 
 
 def _command(place: Locations) -> list[str]:
+    """Return the words that start memd, such as ``env MEMD_HOME=/m /bin/memd``."""
     variables = [f"{key}={value}" for key, value in place.variables.items()]
     return [*(["env", *variables] if variables else []), place.command]
 
@@ -112,21 +117,17 @@ def plugin(command: Sequence[str], client: str | None = None) -> str:
     )
 
 
-def _nested_hooks(place: Locations, source: str, timeout: int, **more: str) -> dict[str, Any]:
-    """Return hooks in the nested form that Claude Code introduced."""
-    return {
-        event: {
-            "hooks": [
-                {
-                    **more,
-                    "type": "command",
-                    "command": hook(place, source, event),
-                    "timeout": timeout,
-                }
-            ]
-        }
-        for event in EVENTS[source]
-    }
+def _nested_hooks(place: Locations, source: str, timeout: int, **extra: str) -> dict[str, Any]:
+    """Return the hooks by event, in the nested form that Claude Code introduced.
+
+    *timeout* is in seconds, or in milliseconds for Gemini CLI and Qwen Code.
+    """
+
+    def entry(event: str) -> dict[str, Any]:
+        command = hook(place, source, event)
+        return {**extra, "type": "command", "command": command, "timeout": timeout}
+
+    return {event: {"hooks": [entry(event)]} for event in EVENTS[source]}
 
 
 def _items(hooks: Mapping[str, dict[str, Any]]) -> tuple[Entry, ...]:
@@ -142,7 +143,7 @@ def _claude_folder(place: Locations) -> Path:
 
 
 def _claude_code(place: Locations) -> list[Target]:
-    """Return a plugin in memd's data folder, and the settings that register and enable it."""
+    """Return a plugin in a marketplace, a folder in memd's data, and settings that enable it."""
     from memd import __version__
 
     folder = place.data / "assistants" / "claude-code"
@@ -207,15 +208,17 @@ def _gemini_folder(place: Locations) -> Path:
 
 
 def _gemini(place: Locations) -> list[Target]:
-    entries: tuple[Entry, ...] = (Setting(("mcpServers", "memd"), server(place, "gemini")),)
-    entries += _items(_nested_hooks(place, "gemini", HOOK_SECONDS_MAX * 1000, name="memd"))
-    return [Target(_gemini_folder(place) / "settings.json", "json", entries)]
+    return _gemini_settings(place, "gemini", _gemini_folder(place))
 
 
 def _qwen(place: Locations) -> list[Target]:
-    entries: tuple[Entry, ...] = (Setting(("mcpServers", "memd"), server(place, "qwen")),)
-    entries += _items(_nested_hooks(place, "qwen", HOOK_SECONDS_MAX * 1000, name="memd"))
-    return [Target(place.home / ".qwen" / "settings.json", "json", entries)]
+    return _gemini_settings(place, "qwen", place.home / ".qwen")
+
+
+def _gemini_settings(place: Locations, name: str, folder: Path) -> list[Target]:
+    entries: tuple[Entry, ...] = (Setting(("mcpServers", "memd"), server(place, name)),)
+    entries += _items(_nested_hooks(place, name, HOOK_SECONDS_MAX * 1000, name="memd"))
+    return [Target(folder / "settings.json", "json", entries)]
 
 
 def _copilot_folder(place: Locations) -> Path:

@@ -1,8 +1,8 @@
-"""Planning and making the changes to an assistant's files.
+"""Plan the changes to an assistant's files, and write them.
 
-A plan is made from the current files and written only if they are unchanged. The text that a
-file had before memd is kept beside it as long as memd is in it; only that copy tells whether
-memd created the file, and what it contained.
+A plan is made from the current files and written only if they are unchanged. While memd has
+entries in a file, a backup next to it has the text from before. The backup decides what removal
+restores: without one, memd created the file.
 """
 
 from __future__ import annotations
@@ -20,31 +20,36 @@ from memd.assist.connect.text import UnreadableError
 from memd.base.errors import InvalidStateError
 
 _PROFILE = re.compile(r"MEMD_PROFILE[\"'\\]*\s*[:=]\s*[\"'\\]*([\w-]+)")
+"""``MEMD_PROFILE=work`` in a command, ``"MEMD_PROFILE": "work"`` in JSON, quotes escaped or not."""
 
 
 class FileChange(NamedTuple):
-    """A file, its text, and its new text; None where there is no file."""
+    """A change of one file: its text before and after, None if the file does not exist."""
 
     file: Path
     before: str | None
     after: str | None
     backup: str | None = None
-    """The text to save as the backup beside it."""
+    """The text to write to the backup; None leaves the backup as it is."""
     drops_backup: bool = False
+    """Whether to delete the backup afterwards."""
 
 
 def plan_connect(assistant: Assistant, place: Locations) -> list[FileChange]:
-    """Return the changes that connect an assistant, none when it is connected.
+    """Return the changes that connect an assistant, [] if it is connected.
 
     Raises InvalidStateError, naming file and line, for a file that memd cannot edit.
     """
-    changes = (_plan_added(target) for target in assistant.targets(place))
+    changes = (_plan_addition(target) for target in assistant.targets(place))
     return [change for change in changes if change.before != change.after]
 
 
 def plan_removal(assistant: Assistant, place: Locations) -> list[FileChange]:
-    """Return the changes that remove memd from an assistant's files."""
-    changes = (_plan_removed(target) for target in assistant.targets(place))
+    """Return the changes that remove memd from an assistant's files, [] if it is in none.
+
+    Raises InvalidStateError like :func:`plan_connect`.
+    """
+    changes = (_plan_target_removal(target) for target in assistant.targets(place))
     return [change for change in changes if change.before != change.after]
 
 
@@ -59,9 +64,9 @@ def is_connected(assistant: Assistant, place: Locations) -> bool:
 
 
 def profiles_of(assistant: Assistant, place: Locations) -> list[str]:
-    """Return the profiles in an assistant's files, without the default one, which has no name.
+    """Return the profiles in an assistant's files: the values of ``MEMD_PROFILE``.
 
-    They are values of ``MEMD_PROFILE``, in a table of variables or before a command.
+    The default profile is not among them, because entries for it do not set the variable.
     """
     names: dict[str, None] = {}
     for target in assistant.targets(place):
@@ -92,40 +97,42 @@ def write(changes: Iterable[FileChange], where: Locations) -> None:
             files.remove(backup)
 
 
-def _plan_added(target: Target) -> FileChange:
+def _plan_addition(target: Target) -> FileChange:
     text = files.read(target.file)
     if target.format == "own":
-        if _is_others(target, text):
+        if _is_foreign(target, text):
             raise InvalidStateError(
                 f"{target.file} is not memd's; memd leaves the file unchanged",
                 hint="rename or move it, then connect again",
             )
         return FileChange(target.file, text, target.text)
+    # Without an entry that sets a value (only NotedEntry), memd does not create the file.
     if text is None and not any(hasattr(entry, "value") for entry in target.entries):
         return FileChange(target.file, None, None)
     with _name_file_in_errors(target.file):
         after = edits.add_entries(target, text or "")
-        clean = text is not None and not edits.present(target, text)
-    return FileChange(target.file, text, after, backup=text if clean else None)
+        is_without_memd = text is not None and not edits.present(target, text)
+    return FileChange(target.file, text, after, backup=text if is_without_memd else None)
 
 
-def _plan_removed(target: Target) -> FileChange:
+def _plan_target_removal(target: Target) -> FileChange:
     text = files.read(target.file)
     if text is None or target.format == "own":
-        return FileChange(target.file, text, text if _is_others(target, text) else None)
+        return FileChange(target.file, text, text if _is_foreign(target, text) else None)
     backup = files.read(files.backup_of(target.file))
     with _name_file_in_errors(target.file):
         after = edits.remove_entries(target, text, backup)
     return FileChange(target.file, text, after, drops_backup=backup is not None and backup == after)
 
 
-def _is_others(target: Target, text: str | None) -> bool:
-    """Return whether a file with the name of one of memd's own has somebody else's text."""
+def _is_foreign(target: Target, text: str | None) -> bool:
+    """Return whether a file that memd would own has *text* from somebody else."""
     return text is not None and target.sign not in text
 
 
 @contextlib.contextmanager
 def _name_file_in_errors(file: Path) -> Iterator[None]:
+    """Convert UnreadableError into an InvalidStateError that names file and line."""
     try:
         yield
     except UnreadableError as error:
@@ -137,10 +144,10 @@ def _name_file_in_errors(file: Path) -> Iterator[None]:
 
 
 def _prune(folder: Path, roots: Collection[Path]) -> None:
-    """Remove *folder* and those above it, below one of *roots*, as far as they are empty."""
+    """Remove *folder* and its parents while they are empty and inside one of *roots*."""
     while folder not in roots and any(folder.is_relative_to(root) for root in roots):
         try:
             folder.rmdir()
-        except OSError:
+        except OSError:  # not empty
             return
         folder = folder.parent

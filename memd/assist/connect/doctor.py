@@ -1,4 +1,4 @@
-"""Checks of connected assistants: entries missing, out of date, untrusted or duplicated."""
+"""Check connected assistants for missing, outdated, untrusted and duplicate entries."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ from memd.base.errors import InvalidStateError
 
 
 class Finding(NamedTuple):
-    """One problem, and what helps."""
+    """One problem and its remedy."""
 
     assistant: str
+    """The assistant, or ``memd`` for a problem of memd itself."""
     kind: str
-    """``missing``, ``stale``, ``unreadable``, ``key``, ``untrusted`` or ``doubled``; of memd itself
-    ``settings`` or ``degraded``, too."""
+    """``missing``, ``stale``, ``unreadable``, ``key``, ``untrusted`` or ``doubled``.
+
+    For memd itself it is ``missing`` (no daemon runs), ``settings`` or ``degraded``.
+    """
     what: str
     help: str
     is_fixable: bool = False
-    """``memd doctor --fix`` fixes it."""
+    """Whether ``memd doctor --fix`` fixes it."""
 
 
 def findings(
@@ -45,15 +48,13 @@ def findings(
         yield Finding(name, "unreadable", error.message, error.hint or "fix the file")
         return
     for change in changes:
+        # A plan has a backup only for a file without any entry of memd.
         kind = "missing" if change.before is None or change.backup is not None else "stale"
         what = "lacks memd's entries" if kind == "missing" else "is out of date"
         yield Finding(name, kind, f"{change.file} {what}", "memd doctor --fix", is_fixable=True)
     targets = [target for target in assistant.targets(locations) if target.format != "own"]
     for target in targets:
-        expected = _own_paths(target)
-        yield from _find_duplicates(
-            name, target.file, [keys for keys in expected if keys is not None]
-        )
+        yield from _find_duplicates(name, target.file, _expected_paths(target))
     checked = {target.file for target in targets}
     for file in assistant.other_files(locations, here):
         if file not in checked:
@@ -61,20 +62,22 @@ def findings(
     yield from _find_untrusted(name, assistant, locations, here)
 
 
-def _own_paths(target: Target) -> list[Keys | None]:
-    """Return the paths of memd's own entries in a file."""
+def _expected_paths(target: Target) -> list[Keys]:
+    """Return the paths where memd's entries belong in a file."""
     values = _values(target.file)
-    paths: list[Keys | None] = []
+    paths: list[Keys] = []
     for entry in target.entries:
         if isinstance(entry, Setting):
             paths.append(entry.path)
         elif isinstance(entry, Item):
+            # Only the first item is memd's; a second one is a duplicate.
             paths += [(*entry.path, *keys) for keys in own_paths(at(values, entry.path))][:1]
     return paths
 
 
 def _find_duplicates(name: str, file: Path, expected: list[Keys]) -> Iterator[Finding]:
-    for path in _find_starts(_values(file), ()):
+    """Yield a finding for each entry of memd in *file* that is at none of the *expected* paths."""
+    for path in _find_entries(_values(file), ()):
         if not any(path[: len(keys)] == keys for keys in expected):
             where = ".".join(map(str, path))
             yield Finding(
@@ -82,24 +85,26 @@ def _find_duplicates(name: str, file: Path, expected: list[Keys]) -> Iterator[Fi
             )
 
 
-def _find_starts(values: Any, path: Keys) -> Iterator[Keys]:
+def _find_entries(values: Any, path: Keys) -> Iterator[Keys]:
     """Yield the paths of entries that start memd, as a server or as a hook."""
     if isinstance(values, dict):
         if is_server(values) or any(is_hook(values.get(key)) for key in ("command", "bash")):
             yield path
             return
         for key, value in values.items():
-            yield from _find_starts(value, (*path, key))
+            yield from _find_entries(value, (*path, key))
     elif isinstance(values, list):
-        for locations, value in enumerate(values):
-            yield from _find_starts(value, (*path, locations))
+        for index, value in enumerate(values):
+            yield from _find_entries(value, (*path, index))
 
 
 def _find_untrusted(
     name: str, assistant: Assistant, locations: Locations, here: Path
 ) -> Iterator[Finding]:
+    """Yield a finding if the assistant ignores memd until the user trusts its hooks or *here*."""
     folder = assistant.folder(locations)
     if name == "codex":
+        # Codex records a trusted hook under a key such as /home/ada/.codex/hooks.json:stop:0:0.
         state = at(_values(folder / "config.toml"), ("hooks", "state"))
         trusted = [str(key) for key in state or ()]
         prefixes = [f"{folder / 'hooks.json'}:{_snake(event)}:" for event in EVENTS["codex"]]
@@ -121,7 +126,7 @@ def _find_untrusted(
 
 
 def _snake(event: str) -> str:
-    """Return an event's name as Codex records it.
+    """Return an event's name in snake case, as Codex records it.
 
     >>> _snake("UserPromptSubmit")
     'user_prompt_submit'
@@ -130,6 +135,7 @@ def _snake(event: str) -> str:
 
 
 def _is_trusted(folders: Any, here: Path) -> bool:
+    """Return whether *here* is in a trusted folder; *folders* is Gemini CLI's folder -> level."""
     for folder, level in folders.items() if isinstance(folders, dict) else ():
         trusted = Path(folder).parent if level == "TRUST_PARENT" else Path(folder)
         if level in ("TRUST_FOLDER", "TRUST_PARENT") and here.is_relative_to(trusted):
@@ -138,7 +144,7 @@ def _is_trusted(folders: Any, here: Path) -> bool:
 
 
 def _values(file: Path) -> Any:
-    """Return the values of a file, {} if it cannot be read."""
+    """Return the parsed content of a file, {} if it is missing or cannot be read or parsed."""
     try:
         text = files.read(file)
         if text is None:

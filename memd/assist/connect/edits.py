@@ -1,7 +1,7 @@
-"""Adding memd's entries to one file's text, and removing them. Pure.
+"""Add memd's entries to the text of one file, and remove them. Pure.
 
-After each edit the new text is parsed and compared with the expected values: everything else
-is unchanged. A text that cannot be edited so is refused, never damaged.
+After each edit the new text is parsed and compared with the expected values, so that nothing else
+changes. A text that cannot be edited this way raises UnreadableError.
 """
 
 from __future__ import annotations
@@ -32,16 +32,20 @@ from memd.assist.connect.text import Path, UnreadableError
 
 
 class Edit:
-    """A text being edited; every change is checked against the expected values."""
+    """A text that is being edited; every change is checked against the expected values.
+
+    *before* is the text from before memd, if a backup has it.
+    """
 
     def __init__(self, text: str, form: str, before: str | None = None) -> None:
         self.text = text
         self.form = _form(form)
-        self._before = None if before is None else self.form.values(before)
         self._original = before
+        self._original_values = None if before is None else self.form.values(before)
 
     @property
     def values(self) -> Any:
+        """The parsed text. Raises UnreadableError unless it is an object."""
         values = self.form.values(self.text)
         if not isinstance(values, dict):
             raise UnreadableError("it is not an object of settings", 1)
@@ -51,12 +55,14 @@ class Edit:
         return texts.at(self.values, path)
 
     def put(self, path: Path, value: Any) -> None:
-        text = self.form.put(self.text, path, value)  # first: its error names the line
+        """Set the value at *path*; missing parents are created."""
+        text = self.form.put(self.text, path, value)  # first, because its error names the line
         values = copy.deepcopy(self.values)
         _parent_of(values, path)[path[-1]] = value
         self._replace_text(text, values)
 
     def append(self, path: Path, value: Any) -> None:
+        """Append *value* to the list at *path*, which is created if missing."""
         text = self.form.append(self.text, path, value)
         values = copy.deepcopy(self.values)
         parent = _parent_of(values, path)
@@ -66,38 +72,39 @@ class Edit:
         parent[path[-1]] = [*current, value]
         self._replace_text(text, values)
 
-    def remove(self, path: Path, *, only_this: bool = False) -> None:
-        """Remove the value at *path*, and containers that memd added and that become empty.
+    def remove(self, path: Path, *, keeps_parents: bool = False) -> None:
+        """Remove the value at *path*, and parents that memd added and that become empty.
 
-        With *only_this* the containers stay, because somebody else made them.
+        With *keeps_parents* empty parents stay, because somebody else added them.
         """
-        while not only_this and len(path) > 1 and self._is_hollow(path[:-1]):
+        while not keeps_parents and len(path) > 1 and self._becomes_empty(path[:-1]):
             path = path[:-1]
         values = copy.deepcopy(self.values)
         del texts.at(values, path[:-1])[path[-1]]
         self._replace_text(self.form.remove(self.text, path), values)
 
     def restore(self, path: Path, value: Any) -> None:
-        """Restore a value in its original spelling."""
+        """Set *value* at *path*, in the original spelling if the original text had this value.
+
+        A string may be written with other escapes than memd would use.
+        """
         self.put(path, value)
-        if self._original is None or texts.at(self._before, path) != value:
+        if self._original is None or texts.at(self._original_values, path) != value:
             return
         literal = json_text.literal(self._original, path)
         if literal is not None:
             self.text = json_text.put_literal(self.text, path, literal)
 
     def is_new(self, path: Path) -> bool:
-        """Return whether *path* did not exist before memd."""
-        return self._original is None or not self._was_present(path)
+        """Return whether *path* did not exist in the original text."""
+        return self._original_values is None or not texts.has(self._original_values, path)
 
-    def _is_hollow(self, path: Path) -> bool:
+    def _becomes_empty(self, path: Path) -> bool:
         """Return whether memd added the container at *path* and it has one item left."""
-        return not self._was_present(path) and len(self.at(path)) == 1
-
-    def _was_present(self, path: Path) -> bool:
-        return self._before is not None and texts.has(self._before, path)
+        return self.is_new(path) and len(self.at(path)) == 1
 
     def _replace_text(self, text: str, values: Any) -> None:
+        """Set the new text. Raises UnreadableError unless it parses to *values*."""
         if _without_empty(self.form.values(text)) != _without_empty(values):
             raise UnreadableError("memd cannot edit it without changing something else")
         self.text = text
@@ -112,19 +119,20 @@ def add_entries(target: Target, text: str) -> str:
 
 
 def remove_entries(target: Target, text: str, before: str | None) -> str | None:
-    """Return *text* without memd's entries, None for a file that had nothing else.
+    """Return *text* without memd's entries, None if the file is to be deleted.
 
-    *before* is the text before memd; it is returned if nothing else has changed since.
+    *before* is the text from before memd, None if there is no backup. It is returned as it is if
+    nothing else has changed since. A file is deleted if memd created it and nothing else is in it.
     """
     if before is not None and add_entries(target, before) == text:
         return before
     edit = Edit(text, target.format, before)
-    for entry in reversed(target.entries):  # in reverse of adding
+    for entry in reversed(target.entries):  # the reverse order of adding
         _remove(edit, entry)
     required = [entry for entry in target.entries if isinstance(entry, Required)]
     if before is None:
-        rest = edit.values.keys() - {entry.path[0] for entry in required}
-        return edit.text if rest or not present(target, text) else None
+        others = edit.values.keys() - {entry.path[0] for entry in required}
+        return edit.text if others or not present(target, text) else None
     for entry in reversed(required):
         if edit.at(entry.path) == entry.value and edit.is_new(entry.path):
             edit.remove(entry.path)
@@ -136,7 +144,7 @@ def present(target: Target, text: str) -> bool:
     edit = Edit(text, target.format)
     for entry in target.entries:
         value = edit.at(entry.path)
-        if isinstance(entry, Setting) and value is not None and not _is_others(entry, value):
+        if isinstance(entry, Setting) and value is not None and not _is_foreign(entry, value):
             return True
         if isinstance(entry, Item) and any(own_paths(value)):
             return True
@@ -148,7 +156,7 @@ def present(target: Target, text: str) -> bool:
 def _add(edit: Edit, entry: Entry) -> None:
     match entry:
         case Setting(path, value):
-            if edit.at(path) is not None and _is_others(entry, edit.at(path)):
+            if edit.at(path) is not None and _is_foreign(entry, edit.at(path)):
                 raise UnreadableError(f"a server that is not memd's is called {path[-1]!r}")
             _set(edit, path, value)
         case Required(path, value):
@@ -167,11 +175,10 @@ def _add(edit: Edit, entry: Entry) -> None:
 def _remove(edit: Edit, entry: Entry) -> None:
     match entry:
         case Setting(path) | NotedEntry(path):
-            if edit.at(path) is not None and not _is_others(entry, edit.at(path)):
-                edit.remove(path, only_this=isinstance(entry, NotedEntry))
+            if edit.at(path) is not None and not _is_foreign(entry, edit.at(path)):
+                edit.remove(path, keeps_parents=isinstance(entry, NotedEntry))
         case Item(path):
-            for place in reversed(list(own_paths(edit.at(path)))):
-                edit.remove((*path, *place))
+            _remove_items(edit, path)
         case StatusLine(path):
             _unchain(edit, path)
         case Required():
@@ -180,12 +187,16 @@ def _remove(edit: Edit, entry: Entry) -> None:
             assert_never(entry)
 
 
-def _is_others(entry: Entry, value: Any) -> bool:
-    """Return whether another program's server has the name of memd's."""
+def _is_foreign(entry: Entry, value: Any) -> bool:
+    """Return whether *value* is another program's server with the name of memd's."""
     return isinstance(entry, Setting) and is_server(entry.value) and not is_server(value)
 
 
 def _set(edit: Edit, path: Path, value: Any) -> None:
+    """Set memd's value at *path*, merged with keys that others added to it.
+
+    In JSON only the keys that differ are edited, so that comments and order of the others stay.
+    """
     current = edit.at(path)
     result = merge(current, value)
     if current is None or not isinstance(result, dict):
@@ -205,16 +216,23 @@ def _set(edit: Edit, path: Path, value: Any) -> None:
 
 
 def _put_item(edit: Edit, path: Path, value: dict[str, Any]) -> None:
+    """Make *value* memd's only item in the list at *path*."""
     current = edit.at(path)
     own_items = list(own_paths(current))
     if len(own_items) == 1 and contains(texts.at(current, own_items[0]), value):
         return
-    for place in reversed(own_items):
-        edit.remove((*path, *place))
+    _remove_items(edit, path)
     edit.append(path, value)
 
 
+def _remove_items(edit: Edit, path: Path) -> None:
+    """Remove memd's items from the list at *path*, the last first: positions before it stay."""
+    for keys in reversed(list(own_paths(edit.at(path)))):
+        edit.remove((*path, *keys))
+
+
 def _chain(edit: Edit, path: Path, command: str) -> None:
+    """Set the status line to *command*, followed by ``--`` and the user's own command, if any."""
     current = edit.at(path)
     if current is None:
         edit.put(path, {"type": "command", "command": command})
@@ -224,15 +242,17 @@ def _chain(edit: Edit, path: Path, command: str) -> None:
         raise UnreadableError(f"{path[-1]!r} is not a command")
     if is_status_line(earlier):
         words = program(earlier)
-        rest = words[words.index("--") :] if "--" in words else []
-        chain = f"{command} {shlex.join(rest)}" if rest else command
+        chained = words[words.index("--") :] if "--" in words else []
+        chain = f"{command} {shlex.join(chained)}" if chained else command
     else:
-        chain = f"{command} -- {shlex.quote(earlier)}"  # a single word is a shell command
+        # Quoted as one word, because "memd statusline" runs a single word with the shell.
+        chain = f"{command} -- {shlex.quote(earlier)}"
     if chain != earlier:
         edit.put((*path, "command"), chain)
 
 
 def _unchain(edit: Edit, path: Path) -> None:
+    """Restore the user's own status line from behind ``--``, or remove the setting."""
     current = edit.at(path)
     command = current.get("command") if isinstance(current, dict) else None
     if not is_status_line(command):
@@ -241,8 +261,8 @@ def _unchain(edit: Edit, path: Path) -> None:
     if "--" not in words:
         edit.remove(path)
         return
-    rest = words[words.index("--") + 1 :]
-    edit.restore((*path, "command"), rest[0] if len(rest) == 1 else shlex.join(rest))
+    chained = words[words.index("--") + 1 :]
+    edit.restore((*path, "command"), chained[0] if len(chained) == 1 else shlex.join(chained))
 
 
 def _parent_of(values: Any, path: Path) -> Any:
@@ -257,6 +277,7 @@ def _parent_of(values: Any, path: Path) -> Any:
 
 
 def _form(name: str) -> ModuleType:
+    """Return the module that edits the format *name*. PyYAML is imported only if it is needed."""
     if name == "yaml":
         from memd.assist.connect import yaml_text
 
@@ -265,7 +286,7 @@ def _form(name: str) -> ModuleType:
 
 
 def _without_empty(values: Any) -> Any:
-    """Return *values* without empty ones: to assistants an empty list and none are the same."""
+    """Return *values* without empty members: an empty list and no list mean the same."""
     if isinstance(values, dict):
         inner = {key: _without_empty(value) for key, value in values.items()}
         return {key: value for key, value in inner.items() if value not in (None, {}, [])}

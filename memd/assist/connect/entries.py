@@ -10,14 +10,17 @@ from typing import Any, Final, NamedTuple
 from memd.assist.connect.text import Path as Keys
 
 PASSED_ON: Final = ("MEMD_HOME", "MEMD_PROFILE", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
-"""Variables that locate memd's files. Not every assistant passes its own environment on."""
+"""Variables that locate memd's files.
+
+They are written into the entries, because not every assistant passes on its environment.
+"""
 
 ENVIRONMENTS: Final = ("env", "envs", "environment")
-"""Assistants' names for the environment of a server."""
+"""The keys by which assistants name the environment of a server."""
 
 
 class Setting(NamedTuple):
-    """A value of memd's own, such as its server; keys that others added to it stay."""
+    """A value that memd owns, such as its server; keys that others added to it stay."""
 
     path: Keys
     value: Any
@@ -31,21 +34,21 @@ class Item(NamedTuple):
 
 
 class Required(NamedTuple):
-    """A value that the file must have, such as its version; an existing one stays as it is."""
+    """A value that the file must have, such as a version number; an existing one stays."""
 
     path: Keys
     value: Any
 
 
 class StatusLine(NamedTuple):
-    """The status line command; memd's calls an earlier one."""
+    """The status line command; memd's command runs an existing one first."""
 
     path: Keys
     command: str
 
 
 class NotedEntry(NamedTuple):
-    """An entry that the assistant itself writes about memd; removed, never added."""
+    """An entry that the assistant writes about memd's plugin; memd only removes it."""
 
     path: Keys
 
@@ -54,20 +57,21 @@ Entry = Setting | Item | Required | StatusLine | NotedEntry
 
 
 class Target(NamedTuple):
-    """A file of an assistant, its format and memd's entries; or a file of memd's own."""
+    """A settings file of an assistant with memd's entries, or a file that memd owns."""
 
     file: Path
     format: str
-    """``json``, ``toml``, ``yaml``, or ``own``."""
+    """``json``, ``toml`` or ``yaml``; ``own`` for a file that memd owns."""
     entries: tuple[Entry, ...] = ()
+    """The entries of a settings file."""
     text: str = ""
-    """The text of a file of memd's own."""
+    """The whole text of a file that memd owns."""
     sign: str = ""
-    """What each of memd's texts for it contains, where somebody else may use its name."""
+    """A part of *text* in every version of memd. A file without it was written by somebody else."""
 
 
 def program(command: str) -> list[str]:
-    """Return the words of a command that starts memd, from the program on, else [].
+    """Return the words of a command that starts memd, without ``env``; [] for other commands.
 
     >>> program("env MEMD_HOME=/m '/opt/a b/memd' hook codex Stop")
     ['/opt/a b/memd', 'hook', 'codex', 'Stop']
@@ -96,7 +100,7 @@ def is_status_line(command: object) -> bool:
 
 
 def is_server(value: object) -> bool:
-    """Return whether an entry starts memd as an MCP server, whatever its name.
+    """Return whether an entry starts memd as an MCP server, under any name.
 
     >>> is_server({"command": ["/bin/memd", "mcp"]}), is_server({"command": "cat", "args": ["mcp"]})
     (True, False)
@@ -104,7 +108,7 @@ def is_server(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
     command = value.get("command", value.get("cmd"))
-    words = list(command) if isinstance(command, list) else [command]
+    words = list(command) if isinstance(command, list) else [command]  # opencode has a list
     args = value.get("args")
     words += list(args) if isinstance(args, list) else []
     texts = [word for word in words if isinstance(word, str)]
@@ -112,23 +116,28 @@ def is_server(value: object) -> bool:
 
 
 def own_paths(items: Any) -> Iterator[Keys]:
-    """Yield the paths of memd's items in a list: whole items, or hooks in a shared item."""
-    for place, item in enumerate(items if isinstance(items, list) else ()):
+    """Yield the paths of memd's items in a list: whole items, or hooks in a shared item.
+
+    >>> memd, other = {"command": "memd hook codex Stop"}, {"command": "say done"}
+    >>> list(own_paths([memd, {"hooks": [other, memd]}, other]))
+    [(0,), (1, 'hooks', 1)]
+    """
+    for index, item in enumerate(items if isinstance(items, list) else ()):
         if not isinstance(item, dict):
             continue
         hooks = item.get("hooks")
         if isinstance(hooks, list):
             own_hooks = [n for n, hook in enumerate(hooks) if _is_own(hook)]
             if own_hooks and len(own_hooks) == len(hooks):
-                yield (place,)
+                yield (index,)
             else:
-                yield from ((place, "hooks", n) for n in own_hooks)
+                yield from ((index, "hooks", n) for n in own_hooks)
         elif _is_own(item):
-            yield (place,)
+            yield (index,)
 
 
 def contains(present: Any, part: Any) -> bool:
-    """Return whether *present* contains all of *part*.
+    """Return whether *present* contains all of *part*; lists must have the same length.
 
     >>> contains({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]}), contains({"a": 1}, {"a": 2})
     (True, False)
@@ -147,7 +156,13 @@ def contains(present: Any, part: Any) -> bool:
 
 
 def merge(present: Any, ours: Any) -> Any:
-    """Return *ours* merged with what others added to *present*."""
+    """Return *ours* with the keys and variables that others added to *present*.
+
+    Variables of ``PASSED_ON`` in *present* are memd's, so they are dropped unless *ours* has them.
+
+    >>> merge({"a": 1, "env": {"X": "1", "MEMD_HOME": "/old"}}, {"a": 2})
+    {'a': 2, 'env': {'X': '1'}}
+    """
     if not isinstance(present, dict) or not isinstance(ours, dict):
         return ours
     result = {**present, **ours}
@@ -164,5 +179,5 @@ def merge(present: Any, ours: Any) -> Any:
 def _is_own(item: Any) -> bool:
     if not isinstance(item, dict):
         return False
-    named = item.get("name") == "memd" and is_server(item)
-    return named or is_hook(item.get("command")) or is_hook(item.get("bash"))
+    is_memd_server = item.get("name") == "memd" and is_server(item)
+    return is_memd_server or is_hook(item.get("command")) or is_hook(item.get("bash"))

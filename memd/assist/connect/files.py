@@ -1,7 +1,7 @@
-"""Atomic reading and replacing of an assistant's files.
+"""Read and atomically replace an assistant's files.
 
-A symbolic link stays, its target is replaced. Mode and owner stay, and a reader sees either
-the old file or the new one. Anything but a UTF-8 file of moderate size is refused.
+A symbolic link stays and its target is replaced. Mode and owner stay. A reader sees either the old
+file or the new one. Only regular UTF-8 files of up to ``BYTES_MAX`` are accepted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import Final
 from memd.base.errors import InvalidStateError
 
 BYTES_MAX: Final = 4 * 1024**2
+"""Maximum size of a file that memd reads; settings files are far smaller."""
 BACKUP: Final = ".memd.bak"
+"""Suffix of the backup next to a file."""
 _NEW_MODE: Final = 0o600
 
 
@@ -49,18 +51,18 @@ def read(path: Path) -> str | None:
 
 
 def backup_of(path: Path) -> Path:
-    """Return the path of the backup of a file's text before memd."""
+    """Return the path of the backup of a file, which has its text from before memd."""
     return path.with_name(path.name + BACKUP)
 
 
 def write(path: Path, text: str) -> None:
-    """Replace or create a file; it is synced to the disk when this returns."""
+    """Replace or create a file, and its folder if needed; it is on disk when this returns."""
     real = Path(os.path.realpath(path))
     real.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{real.name}.", suffix=".memd", dir=real.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            _like(real, file.fileno())
+            _copy_mode_and_owner(real, file.fileno())
             file.write(text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
@@ -73,23 +75,23 @@ def write(path: Path, text: str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file; of a link, its target."""
+    """Remove a file if it exists; for a link, its target."""
     real = Path(os.path.realpath(path))
     real.unlink(missing_ok=True)
     with contextlib.suppress(FileNotFoundError):
         _sync(real.parent)
 
 
-def _like(real: Path, handle: int) -> None:
-    """Give a new file the mode and owner of the file it replaces."""
+def _copy_mode_and_owner(real: Path, handle: int) -> None:
+    """Give the new file *handle* the mode and owner of the file *real*, which it replaces."""
     try:
         old = real.stat()
     except FileNotFoundError:
         os.fchmod(handle, _NEW_MODE)
         return
     os.fchmod(handle, stat.S_IMODE(old.st_mode))
-    mine = os.fstat(handle)
-    if (mine.st_uid, mine.st_gid) != (old.st_uid, old.st_gid):
+    new = os.fstat(handle)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with contextlib.suppress(PermissionError):
             os.fchown(handle, old.st_uid, old.st_gid)
 

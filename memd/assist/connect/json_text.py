@@ -1,8 +1,8 @@
-"""Editing JSON in place, with comments and trailing commas if the file has them.
+"""Edit JSON in place; comments and trailing commas are allowed and stay.
 
-A text is parsed into nodes with positions; an edit replaces the text between two positions
-and leaves every other byte. No maintained library does that (decision 0132). Adding a value
-and removing it again restores the same bytes.
+A text is parsed into nodes with positions. An edit replaces the text between two positions and
+leaves every other byte. No maintained library does that (decision 0132). Adding a value and
+removing it again restores the same bytes.
 """
 
 from __future__ import annotations
@@ -15,32 +15,39 @@ from typing import Any, Final, NoReturn
 from memd.assist.connect.text import Path, UnreadableError, line_of, line_start, newline
 
 NESTING_MAX: Final = 200
+"""Maximum depth, so that a hostile file cannot exhaust the stack."""
 
 _SPACE = re.compile(r"[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/", re.DOTALL)
+"""White space, a byte order mark, or one comment."""
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
+"""A string, a number or a constant; ``json.loads`` then checks it."""
 _LINE_COMMENT = re.compile(r"[ \t]*(?://[^\n]*?(?=\r?\n|\Z)|/\*[^\n]*?\*/)")
+"""A comment on the rest of a line, such as `` // why``, without the line break."""
 _BLANKS = re.compile(r"[ \t]*")
 
 
 @dataclass(slots=True)
 class Node:
-    """A value: its position, and its content."""
+    """A value: its position in the text, and its content."""
 
     start: int
     end: int
     value: Any = None
     """The value of a scalar, None for a container."""
     opens: str = ""
-    """``{`` or ``[`` for a container."""
+    """``{`` or ``[`` for a container, "" for a scalar."""
     members: list[JsonMember] = field(default_factory=list)
+    """The members or items of a container."""
 
 
 @dataclass(slots=True)
 class JsonMember:
-    """A key and its value, or an item of a list; *start* is that of the key."""
+    """A key and its value, or an item of a list."""
 
     key: str | int
+    """The key, or the index of an item."""
     start: int
+    """The position of the key, or of an item."""
     node: Node
 
 
@@ -76,7 +83,7 @@ def append(text: str, path: Path, value: Any) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Return *text* without the member or item at *path*."""
+    """Return *text* without the member or item at *path*; unchanged if there is none."""
     parent = _at(_read(text), path[:-1])
     member = _member(parent, path[-1]) if parent else None
     if parent is None or member is None:
@@ -85,13 +92,13 @@ def remove(text: str, path: Path) -> str:
 
 
 def literal(text: str, path: Path) -> str | None:
-    """Return the source text of the value at *path*."""
+    """Return the source text of the value at *path*, None if there is none."""
     node = _at(_read(text), path)
     return None if node is None else text[node.start : node.end]
 
 
 def put_literal(text: str, path: Path, rendered: str) -> str:
-    """Return *text* with the source text *rendered* for the value at *path*."""
+    """Return *text* with *rendered* as the source text of the value at *path*."""
     node = _at(_read(text), path)
     if node is None:
         raise UnreadableError("there is nothing to replace")
@@ -106,9 +113,9 @@ def _read(text: str) -> Node:
     complete = _or_empty_object(text)
     at = _skip(complete, 0)
     node = _node(complete, at, 0)
-    rest = _skip(complete, node.end)
-    if rest != len(complete):
-        _refuse(complete, rest)
+    end = _skip(complete, node.end)
+    if end != len(complete):
+        _refuse(complete, end)
     return node
 
 
@@ -156,6 +163,7 @@ def _container(text: str, at: int, depth: int) -> Node:
 
 
 def _skip(text: str, at: int) -> int:
+    """Return the position after white space and comments."""
     while match := _SPACE.match(text, at):
         at = match.end()
     return at
@@ -187,7 +195,7 @@ def _member(node: Node, key: str | int) -> JsonMember | None:
 
 
 def _insert(text: str, parent: Node, key: str | None, value: Any) -> str:
-    """Return *text* with a last member or item in *parent*."""
+    """Return *text* with a new last member of *parent*, or a new last item if *key* is None."""
     if parent.opens != ("[" if key is None else "{"):
         raise UnreadableError("it has another kind of value there", line_of(text, parent.start))
     inline, line = _inline(text, parent), newline(text)
@@ -211,7 +219,10 @@ def _insert(text: str, parent: Node, key: str | None, value: Any) -> str:
 
 
 def _closing_blanks(text: str, parent: Node) -> str:
-    """Return the blanks after the first member of an empty container, which removal recognizes."""
+    """Return the blanks to put after the first member of an empty container.
+
+    :func:`_remove_member` recognizes them, so that removal restores the same bytes.
+    """
     line, at = newline(text), parent.start + 1
     if text[at] in "}]":
         return line + _indent(text, parent.start)
@@ -220,17 +231,18 @@ def _closing_blanks(text: str, parent: Node) -> str:
 
 def _remove_member(text: str, parent: Node, member: JsonMember) -> str:
     """Return *text* without *member*, restoring the blanks from before it was added."""
-    place = parent.members.index(member)
+    index = parent.members.index(member)
     start, end = _blanks_start(text, member.start), member.node.end
     comma = _comma(text, end)
-    if comma is not None:
+    if comma is not None:  # not the last member, or one with a trailing comma
         return text[:start] + text[comma + 1 :]
-    if place:
-        before = _comma(text, parent.members[place - 1].node.end)
+    if index:  # the last of several members: the comma before it goes, too
+        before = _comma(text, parent.members[index - 1].node.end)
         assert before is not None
         return text[:before] + text[before + 1 : start] + text[end:]
+    # The only member.
     if text[parent.start + 1 : start].strip():
-        return text[:start] + text[end:]  # a comment's line ends here
+        return text[:start] + text[end:]  # below a comment, whose line must end
     line = newline(text)
     closing = line + _indent(text, parent.start)
     if text.startswith(closing, end) and end + len(closing) == parent.end - 1:
@@ -241,6 +253,7 @@ def _remove_member(text: str, parent: Node, member: JsonMember) -> str:
 
 
 def _comma(text: str, at: int) -> int | None:
+    """Return the position of a comma that follows, None if something else does."""
     at = _skip(text, at)
     return at if text[at : at + 1] == "," else None
 
@@ -267,6 +280,7 @@ def _inline(text: str, node: Node) -> bool:
 
 
 def _indent(text: str, at: int) -> str:
+    """Return the indentation of the line at position *at*."""
     match = _BLANKS.match(text, line_start(text, at))
     return match[0] if match else ""
 
@@ -278,6 +292,10 @@ def _unit(text: str) -> str:
 
 
 def _render(value: Any, unit: str, indent: str, line: str) -> str:
+    """Return *value* as JSON on one line, or with *unit* as indentation on several.
+
+    The lines after the first begin with *indent*, and end with the line ending *line*.
+    """
     if not unit:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")

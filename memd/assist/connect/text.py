@@ -1,4 +1,4 @@
-"""Shared parts of the three formats: paths to values, line positions, the error."""
+"""Shared parts of the three formats: paths to values, positions of lines, the error."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from typing import Any
 
 Path = tuple[str | int, ...]
-"""The keys and positions that lead to a value."""
-
-Values = dict[str, Any]
+"""The keys and list indexes that lead to a value, such as ``("hooks", "Stop", 0)``."""
 
 
 class UnreadableError(Exception):
-    """A text does not parse, or has a form that memd does not edit."""
+    """A text does not parse, or has a form that memd does not edit.
+
+    *line* is the number of the line at fault, from 1, None if it is unknown.
+    """
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -21,7 +22,7 @@ class UnreadableError(Exception):
 
 
 def newline(text: str) -> str:
-    r"""Return the line ending of *text*.
+    r"""Return the line ending of the first line of *text*.
 
     >>> newline("a\r\nb"), newline("a")
     ('\r\n', '\n')
@@ -62,10 +63,10 @@ def at(values: Any, path: Path) -> Any:
 
 
 def has(values: Any, path: Path) -> bool:
-    """Return whether *path* exists, even with a null value.
+    """Return whether the member at *path* exists, even with a null value.
 
     >>> has({"a": None}, ("a",)), has({"a": None}, ("a", "b"))
     (True, False)
     """
-    above = at(values, path[:-1])
-    return isinstance(above, dict) and path[-1] in above
+    parent = at(values, path[:-1])
+    return isinstance(parent, dict) and path[-1] in parent

@@ -1,7 +1,8 @@
-"""Editing TOML in place: adding a table at the end of the file, and removing it.
+"""Edit TOML in place: add a table at the end of the file, and remove it.
 
-Python's own parser checks after each edit that nothing else changed (edits.py). A table ends
-where its text parses as TOML by itself.
+``tomllib`` parses, but reports no positions. So the text of a table is found by trial: it goes
+from a header to the next header up to which it parses. ``edits.py`` checks after each edit that
+nothing else changed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from memd.assist.connect import text as texts
 from memd.assist.connect.text import Path, UnreadableError, newline
 
 _HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+"""The beginning of ``[table]``, or of a line of an array or of a text that looks like it."""
 _LINE = re.compile(r"\(at line (\d+)")
+"""The line number in a message of ``tomllib``."""
 
 
 def values(text: str) -> Any:
@@ -28,7 +31,7 @@ def values(text: str) -> Any:
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """Return *text* with the table *value* at *path* appended; an existing one is replaced."""
+    """Return *text* with the table *value* at *path* appended; an existing one is removed."""
     if texts.at(values(text), path) is not None:
         text = remove(text, path)
     line = newline(text)
@@ -42,16 +45,16 @@ def put(text: str, path: Path, value: Any) -> str:
         return text + block + line
     if text.endswith("\n"):
         return text + line + block + line
-    return text + line + line + block  # still without a newline at the end
+    return text + line + line + block  # the file still ends without a newline
 
 
 def append(text: str, path: Path, value: Any) -> str:
-    """Raise UnreadableError: no assistant has a list with memd's items in TOML."""
+    """Raise UnreadableError: memd adds no items to lists in TOML."""
     raise UnreadableError("a list cannot be edited there")
 
 
 def remove(text: str, path: Path) -> str:
-    """Return *text* without the table at *path* and those below it."""
+    """Return *text* without the table at *path*, its subtables and the blank line before it."""
     while texts.at(values(text), path) is not None:
         start, end = _find_table(text, path)
         before = text[:start]
@@ -64,14 +67,14 @@ def remove(text: str, path: Path) -> str:
 
 
 def _find_table(text: str, path: Path) -> tuple[int, int]:
-    """Return start and end of a table at or below *path*, without comments after it."""
+    """Return start and end of the first table at or below *path*, without comments after it."""
     starts = [match.start() for match in _HEADER.finditer(text)]
-    for place, start in enumerate(starts):
-        for end in (*starts[place + 1 :], len(text)):
+    for number, start in enumerate(starts):
+        for end in (*starts[number + 1 :], len(text)):
             try:
                 table = tomllib.loads(text[start:end])
             except tomllib.TOMLDecodeError:
-                continue
+                continue  # the end is inside a value of several lines
             if texts.at(table, path) is not None:
                 return start, _content_end(text, start, end)
             break
@@ -79,6 +82,7 @@ def _find_table(text: str, path: Path) -> tuple[int, int]:
 
 
 def _content_end(text: str, start: int, end: int) -> int:
+    """Return the end of a table's text, without the blank lines and comments at its end."""
     while end > start:
         line = text.rfind("\n", start, end - 1) + 1
         if line <= start or not re.match(r"[ \t]*(#[^\n]*)?\r?\n?\Z", text[line:end]):
@@ -97,5 +101,6 @@ def _render_value(value: Any) -> str:
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_render_value, value))}]"
-    # TOML has no surrogate escapes and forbids a bare DEL; JSON writes that one as it is.
+    # A JSON string is a TOML string if it has no escaped surrogates (hence ensure_ascii=False)
+    # and no DEL character, which JSON does not escape.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,6 +1,6 @@
-"""Editing YAML in place, at the positions that PyYAML reports.
+"""Edit YAML in place, at the positions that PyYAML reports.
 
-A library that reads and writes whole files keeps comments, but not every quote and blank.
+Libraries that read and write whole files keep comments, but not every quote and blank.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from memd.assist.connect import text as texts
 from memd.assist.connect.text import Path, UnreadableError, line_end, line_start, newline
 
 INDENT = 2
+"""Columns by which a new block is indented below its parent."""
 
 
 def values(text: str) -> Any:
@@ -53,7 +54,7 @@ def append(text: str, path: Path, value: Any) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Return *text* without the member or item at *path*."""
+    """Return *text* without the member or item at *path*; unchanged if there is none."""
     node = _root(text)
     for key in path[:-1]:
         child = _child(node, key)
@@ -61,16 +62,16 @@ def remove(text: str, path: Path) -> str:
             return text
         node = child[1]
     spans = _spans(node)
-    place = next((n for n, (key, *_) in enumerate(spans) if key == path[-1]), None)
-    if place is None:
+    index = next((n for n, (key, *_) in enumerate(spans) if key == path[-1]), None)
+    if index is None:
         return text
     shift = len(text) - len(_without_bom(text))
-    _, start, end = spans[place]
-    if node is not None and node.flow_style:
-        if place:
-            start = spans[place - 1][2]
-        elif place + 1 < len(spans):
-            end = spans[place + 1][1]
+    _, start, end = spans[index]
+    if node is not None and node.flow_style:  # [a, b] or {a: 1}: a comma goes, too
+        if index:
+            start = spans[index - 1][2]
+        elif index + 1 < len(spans):
+            end = spans[index + 1][1]
         return text[: start + shift] + text[end + shift :]
     start, end = line_start(text, start + shift), line_end(text, end + shift)
     before = text[:start]
@@ -80,6 +81,7 @@ def remove(text: str, path: Path) -> str:
 
 
 def _without_bom(text: str) -> str:
+    """Return *text* without a byte order mark; positions of PyYAML do not count it."""
     return text.removeprefix("\ufeff")
 
 
@@ -88,7 +90,7 @@ def _root(text: str) -> Any:
 
 
 def _child(node: Any, key: str | int) -> tuple[int, Any] | None:
-    """Return the column of a member's key, and its value."""
+    """Return the column and the node of a member or item of *node*, None if there is none."""
     if isinstance(node, yaml.MappingNode):
         for name, value in node.value:
             if name.value == key:
@@ -99,7 +101,7 @@ def _child(node: Any, key: str | int) -> tuple[int, Any] | None:
 
 
 def _spans(node: Any) -> list[tuple[str | int, int, int]]:
-    """Return the key, the first and the last position of each member or item."""
+    """Return the key or index, the start and the end of each member or item."""
     if isinstance(node, yaml.MappingNode):
         return [(k.value, k.start_mark.index, max(_end(k), _end(v))) for k, v in node.value]
     if isinstance(node, yaml.SequenceNode):
@@ -108,7 +110,7 @@ def _spans(node: Any) -> list[tuple[str | int, int, int]]:
 
 
 def _end(node: Any) -> int:
-    """Return the end of *node*'s text; the end mark of a block is after the blanks that follow."""
+    """Return the end of *node*'s text. PyYAML's end mark of a block is after the blanks there."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         return max(end for *_, end in _spans(node)) if node.value else node.start_mark.index
     text = node.end_mark.buffer[: node.end_mark.pointer] if node.end_mark.buffer else ""
@@ -117,18 +119,23 @@ def _end(node: Any) -> int:
 
 
 def _insert(text: str, node: Any, column: int, value: Any) -> str:
+    """Return *text* with the members or items of *value* added to *node*, None for an empty file.
+
+    *column* is that of the key of *node*.
+    """
     shift = len(text) - len(_without_bom(text))
     is_list = isinstance(value, list)
     if node is None:
         return _put_lines(text, len(text), 0, value)
     if isinstance(node, yaml.ScalarNode):
+        # A key without a value ("hooks:") is an empty scalar, to be filled.
         if node.value or node.style or node.end_mark.index > node.start_mark.index:
             raise UnreadableError("it has another kind of value there", node.start_mark.line + 1)
         at = line_end(text, node.start_mark.index + shift)
         return _put_lines(text, at, column + INDENT, value)
     if is_list is not isinstance(node, yaml.SequenceNode):
         raise UnreadableError("it has another kind of value there", node.start_mark.line + 1)
-    if node.flow_style:
+    if node.flow_style:  # JSON is valid there
         new = json.dumps(value, ensure_ascii=False)[1:-1]
         spans = _spans(node)
         at = shift + (spans[-1][2] if spans else node.start_mark.index + 1)
@@ -138,6 +145,7 @@ def _insert(text: str, node: Any, column: int, value: Any) -> str:
 
 
 def _put_lines(text: str, at: int, column: int, value: Any) -> str:
+    """Return *text* with *value* as a block of lines at position *at*, indented to *column*."""
     line = newline(text)
     block = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=10_000)
     new = "".join(f"{' ' * column}{row}{line}" for row in block.splitlines())

@@ -71,10 +71,10 @@ def test_a_name_that_is_no_file_name_is_refused(name: str) -> None:
 def test_a_folder_in_which_others_could_put_a_socket_is_not_trusted(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
-    assert line.is_ours(str(folder / "memd.sock"))
+    assert line.is_own_socket(str(folder / "memd.sock"))
     folder.chmod(0o777)
-    assert not line.is_ours(str(folder / "memd.sock"))
-    assert not line.is_ours(str(tmp_path / "none" / "memd.sock"))
+    assert not line.is_own_socket(str(folder / "memd.sock"))
+    assert not line.is_own_socket(str(tmp_path / "none" / "memd.sock"))
 
 
 def test_what_is_said_twice_is_the_same() -> None:
