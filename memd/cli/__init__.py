@@ -1,1 +1,1 @@
-"""The command line. Thin: each command is one or two calls of the socket."""
+"""The command line. Most commands make one or two calls of the daemon and print the answer."""

@@ -1,4 +1,4 @@
-"""Entry point of the command line: it runs the typed command and returns the exit code."""
+"""Entry point of the command line: run the command that was typed and return its exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memd.cli.options import HELP_OPTIONS
 from memd.cli.say import CommandExit, Exit, report_error
 
 INTERRUPTED = 130
-"""Exit code of a command that Ctrl-C ended, by convention of shells."""
+"""Exit code of a command that Ctrl-C ended: 128 + SIGINT, as shells report it."""
 
 _VERSION_OPTIONS = (["--version"], ["-V"], ["-v"])
 
@@ -21,8 +21,8 @@ _VERSION_OPTIONS = (["--version"], ["-V"], ["-v"])
 def run(argv: Sequence[str]) -> int:
     """Run the command in *argv* (without the program's name) and return its exit code.
 
-    Handles MemdError, CommandExit, and an OSError about a file or folder. Any other exception is
-    a bug and is raised.
+    Reports MemdError, and OSError for a file, a folder or a full disk. Any other exception is a
+    bug and is raised.
     """
     try:
         _run(_normalize(argv))
@@ -32,13 +32,14 @@ def run(argv: Sequence[str]) -> int:
     except CommandExit as leave:
         return leave.code
     except BrokenPipeError:
-        _close_stdout()  # the reader of our output has closed the pipe
+        _close_stdout()  # the reader of the output, such as head, has exited
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
         if error.filename is None:
             if error.errno not in NO_ROOM:
                 raise
+            # An error of write() names no file: stdout is redirected to a full disk.
             _close_stdout()
             error.filename = "stdout"
         return report_error(unusable(error))
@@ -46,12 +47,12 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _close_stdout() -> None:
-    """Write no more to stdout: Python would report its error again at exit."""
+    """Redirect stdout to /dev/null, because Python would flush it at exit and report an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _normalize(argv: Sequence[str]) -> list[str]:
-    """Return *argv* with what other programs call help and version in memd's own words.
+    """Translate ``memd help COMMAND`` and ``memd -V`` into memd's own commands and options.
 
     >>> _normalize(["help", "trash", "list"]), _normalize(["-V"])
     (['trash', 'list', '--help'], ['version'])
@@ -62,6 +63,7 @@ def _normalize(argv: Sequence[str]) -> list[str]:
 
 
 def _run(argv: list[str]) -> None:
+    """Run the command in *argv*, or print its help, or complete a line for a shell."""
     line = os.environ.get("_MEMD_COMPLETE")
     if line:
         _print_completions(line)
@@ -93,7 +95,7 @@ def _run(argv: list[str]) -> None:
 
 
 def _run_without_command(argv: list[str]) -> None:
-    """Print the help of memd or of a group. Raises InvalidError unless *argv* requests it."""
+    """Print the help of memd or of a group if *argv* requests it. Otherwise raise InvalidError."""
     first, second = [*argv, "", ""][:2]
     if not argv or first in HELP_OPTIONS:
         from memd.cli.help import program_help

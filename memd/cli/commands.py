@@ -1,6 +1,6 @@
-"""The table of commands: their headings in ``memd --help``, and where their functions are.
+"""The table of commands: their headings in ``memd --help``, and the modules of their functions.
 
-A command is a plain function. Only the module of the typed command is imported.
+A command is a plain function. Only the module of the command that runs is imported.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Entry(NamedTuple):
-    """A command: its name, its module below ``memd.cli``, its function if called otherwise."""
+    """A command: its name, its module below ``memd.cli``, and its function if named differently."""
 
     name: str
     module: str
@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Commands with a common first word, and what they are for."""
+    """Commands with a common first word, and a summary of what they do."""
 
     name: str
     summary: str
@@ -52,12 +52,12 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
         Entry("get", "memory.memories"),
         Entry("why", "memory.entry"),
         Entry("list", "memory.memories", "list_"),
-        Group("project", "List projects, and follow one whose folder moved.", (
+        Group("project", "List projects, and move memories to another project.", (
             Entry("list", "project", "list_projects"),
             Entry("move", "project"),
         )),
         Entry("edit", "memory.entry"),
-        Group("preference", "Set, list and delete preferences, which every prompt has.", (
+        Group("preference", "Set, list and delete preferences, which every prompt contains.", (
             Entry("set", "memory.preference", "set_"),
             Entry("list", "memory.preference", "list_"),
             Entry("get", "memory.preference"),
@@ -218,7 +218,7 @@ GROUPS: Mapping[str, Group] = {item.name: item for item in _ALL if isinstance(it
 
 
 def find(argv: Sequence[str]) -> tuple[Entry, list[str]] | None:
-    """Return the command that *argv* names and its arguments, or None."""
+    """Return the command that *argv* names, and its arguments; None if it names no command."""
     first, second = [*argv, "", ""][:2]
     if first in GROUPS:
         entry = next((entry for entry in GROUPS[first].entries if entry.name == second), None)
@@ -226,8 +226,9 @@ def find(argv: Sequence[str]) -> tuple[Entry, list[str]] | None:
     return (COMMANDS[first], list(argv[1:])) if first in COMMANDS else None
 
 
-_BEGINNING_CHARS = 4  # "prefs" is short for preference
-_OTHER_WORDS = {
+_PREFIX_CHARS = 4
+"""Common first letters that make names similar, as in "prefs" for preference."""
+_SYNONYMS = {
     "show": ["get", "why"],
     "find": ["search"],
     "query": ["search"],
@@ -242,11 +243,11 @@ _OTHER_WORDS = {
     "install": ["service", "model"],
     "setup": ["connect", "service"],
 }
-"""Words of other programs, and the commands that do it here."""
+"""Commands of other programs, and the commands of memd that do the same."""
 
 
 def similar(word: str, names: Iterable[str]) -> str:
-    """Return what may have been meant by *word*, in brackets; nothing if no name is similar.
+    """Return the *names* that are similar to *word*, in brackets; "" if there are none.
 
     >>> similar("serch", ["add", "search"]), similar("prefs", ["preference", "brief"])
     (' (similar: search)', ' (similar: preference, brief)')
@@ -256,10 +257,10 @@ def similar(word: str, names: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = list(names)
-    matches = [name for name in _OTHER_WORDS.get(word, ()) if name in names]
+    matches = [name for name in _SYNONYMS.get(word, ()) if name in names]
     matches += get_close_matches(word, names)
-    if len(word) >= _BEGINNING_CHARS and not word.startswith("-"):
-        beginning = word[:_BEGINNING_CHARS]
-        matches = [*(name for name in names if name.startswith(beginning)), *matches]
+    if len(word) >= _PREFIX_CHARS and not word.startswith("-"):
+        prefix = word[:_PREFIX_CHARS]
+        matches = [*(name for name in names if name.startswith(prefix)), *matches]
     matches = list(dict.fromkeys(matches))
     return f" (similar: {', '.join(matches)})" if matches else ""

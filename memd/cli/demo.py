@@ -1,7 +1,7 @@
-"""``memd demo``: all of memd in a minute, on a temporary memory.
+"""``memd demo``: show memd at work in a minute, on a temporary memory.
 
-It uses a real daemon, the real model, a real text and a few statements of a user, and asks
-five questions, one of which no memory answers. Its temporary home is deleted at the end.
+It starts a real daemon with the real model, stores a text and a few statements of a user, and asks
+five questions, one of which no memory answers. The temporary folder is deleted at the end.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ ANSWERS_SHOWN = 2
 BATCH_TEXTS = 8
 LINE_CHARS = 100
 TEXT_COLUMN = 24
+"""Columns of an answer's line before its text: rank and date."""
 WAIT_SECONDS_MAX = 300.0
 _POLL_S = 0.1
 
@@ -47,10 +48,11 @@ STATEMENTS = (
 
 
 class DemoQuestion(NamedTuple):
-    """A question; *kind* is the part of the answer that is shown."""
+    """A question, and what is expected to answer it."""
 
     text: str
     kind: str = "memory"
+    """``memory``, ``preference`` or ``nothing``. Only preferences are shown for ``preference``."""
 
 
 QUESTIONS = (
@@ -113,17 +115,19 @@ def _text(file: Path | None) -> tuple[str, str]:
 
 
 def _questions(file: Path | None, text: str) -> list[DemoQuestion]:
-    """Return the questions, first about the text, then about the statements."""
+    """Return the questions: one about the text, then those about the statements."""
     if file is None:
         return [DemoQuestion("Does memd need a network connection?"), *QUESTIONS]
+    # The second heading, because the first one is usually the title.
     headings = [line.strip("# ") for line in text.splitlines() if line.startswith("#")]
     about = headings[min(1, len(headings) - 1)] if headings else text.strip()[:80]
     return [DemoQuestion(about or "What is this text about?"), *QUESTIONS]
 
 
 def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
-    """Ingest everything, wait for all vectors, and return the counts and the rate."""
+    """Ingest the text and the statements, wait for all vectors, and return counts and rate."""
     document = parse_note(text, PurePath(title), markdown=True)
+    # The first statement has been stored by _load.
     items = [{**item, "source": title} for item in document.items] + _messages()[1:]
     tally = dict.fromkeys(("stored", "pending", "merged", "turned_away"), 0)
     preferences: list[str] = []
@@ -155,7 +159,10 @@ def _messages() -> list[dict[str, Any]]:
 
 
 def _load(client: Client) -> float:
-    """Make the daemon load its model, so that later timings do not include it; return seconds."""
+    """Make the daemon load its model, so that later timings do not include it.
+
+    Stores the first statement and returns the seconds that it took.
+    """
     began = time.monotonic()
     client.call("memory.ingest", _messages()[0])
     _wait_until_embedded(client)
@@ -195,7 +202,7 @@ def _ask_question(client: Client, question: DemoQuestion) -> dict[str, Any]:
 
 
 def _say(text: str = "") -> None:
-    """Write a line, none with ``--json``."""
+    """Write a line to stdout, nothing with ``--json``."""
     if not say.is_json():
         say.out(text)
 
@@ -215,9 +222,9 @@ def _say_ingested(title: str, ingested: dict[str, Any]) -> None:
 
 def _say_answer(answer: dict[str, Any]) -> None:
     _say(f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}")
-    for place, memory in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
-        # The score is a probability: it ranks memories, so only the rank is shown.
-        rank = "always" if memory["score"] is None else f"{place}."
+    for number, memory in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
+        # The rank is easier to read than the score. A preference has none: it is in every prompt.
+        rank = "always" if memory["score"] is None else f"{number}."
         when = say.dim(str(memory["when"])[:10])
         room = min(LINE_CHARS, say.width() - TEXT_COLUMN)
         text = say.passage(memory["text"], answer["question"], room)
@@ -244,7 +251,7 @@ class Trial(NamedTuple):
 def daemon(model_dir: Path) -> Iterator[Trial]:
     """Start a daemon with an empty memory and the model in *model_dir*, and yield it.
 
-    On exit the process is stopped and its folder deleted. Raises NotRunningError, with the end
+    On exit the process is stopped and its folder is deleted. Raises NotRunningError, with the end
     of its log, if it does not start.
     """
     from memd.client import Client
@@ -263,7 +270,7 @@ def daemon(model_dir: Path) -> Iterator[Trial]:
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=sink,
-                start_new_session=True,  # Ctrl-C is for us; we stop the daemon ourselves
+                start_new_session=True,  # Ctrl-C goes only to this process, which stops the daemon
             )
         try:
             client = Client(socket=paths.socket, timeout=LONG_SECONDS_MAX)
@@ -277,6 +284,7 @@ def daemon(model_dir: Path) -> Iterator[Trial]:
 def _wait_until_ready(
     client: Client, process: subprocess.Popen[bytes], log: Path, began: float
 ) -> None:
+    """Wait until the daemon answers. Raises NotRunningError if it exits or takes too long."""
     while True:
         try:
             client.call("system.hello")

@@ -1,4 +1,4 @@
-"""Help texts, and completion in shells, both from the declarations of the commands."""
+"""Help texts and shell completion, made from the declarations of the commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from memd.cli.commands import GROUPS, SECTIONS, Entry, Group, find
 from memd.cli.options import Argument, Option, parameters
 
 WIDTH_MAX = 78
-_TERM_MAX = 30  # a longer term has a line of its own
+_TERM_MAX = 30
+"""Width of the first column of a list; a longer term gets a line of its own."""
 
 SCRIPTS = {
     "bash": r"""
@@ -36,7 +37,10 @@ compdef _memd_completion memd""",
     "fish": r"""
 complete --command memd --arguments '(env _MEMD_COMPLETE=(commandline -cp) memd)'""",
 }
-"""Shell code that calls memd with the line up to the cursor, and offers what it prints."""
+"""Shell code that calls memd with the line up to the cursor, and offers the words that it prints.
+
+memd prints a word, a tab and its help on each line. zsh and fish show the help, bash cuts it off.
+"""
 
 
 @options.examples(
@@ -53,7 +57,7 @@ def completion(shell: Annotated[str, "SHELL", "bash, zsh or fish."]) -> None:
 
 
 def completions(line: str) -> list[tuple[str, str]]:
-    """Return the words that may complete *line*, a command line up to the cursor, with their help.
+    """Return the words that may complete *line*, a command line up to the cursor; and their help.
 
     >>> [word for word, _ in completions("memd preference de")]
     ['delete']
@@ -102,7 +106,7 @@ def command_help(name: str, command: Callable[..., Any]) -> Iterator[str]:
 
 
 def usage(name: str, command: Callable[..., Any]) -> str:
-    """Return how a command is typed.
+    """Return the line of usage of a command.
 
     >>> usage("completion", completion)
     'memd completion [OPTIONS] SHELL'
@@ -111,7 +115,7 @@ def usage(name: str, command: Callable[..., Any]) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return *text* up to its first full stop.
+    """Return the first sentence of *text*, or its first paragraph.
 
     >>> first_sentence("Print one memory. It is named by its id.")
     'Print one memory.'
@@ -145,16 +149,15 @@ def _arguments(command: Callable[..., Any]) -> list[tuple[str, str]]:
     for parameter in parameters(command):
         how = parameter.declaration
         if isinstance(how, Argument):
-            term = (
-                f"{how.metavar}..." if parameter.many and "..." not in how.metavar else how.metavar
-            )
-            is_plain = parameter.required or "[" in term
-            rows.append((term if is_plain else f"[{term}]", how.help))
+            lacks_dots = parameter.many and "..." not in how.metavar
+            term = f"{how.metavar}..." if lacks_dots else how.metavar
+            is_optional = not parameter.required and "[" not in term
+            rows.append((f"[{term}]" if is_optional else term, how.help))
     return rows
 
 
 def _term(option: Option) -> str:
-    """Return an option as it is listed, its short name first."""
+    """Return the names of an option, the short one first, and its value: ``-n, --limit N``."""
     names = sorted(option.names, key=lambda name: name.startswith("--"))
     text = ", ".join(names)
     return f"{text} {option.metavar}" if option.metavar else text
@@ -166,19 +169,19 @@ def _examples(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _list(heading: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield a heading and *rows* of terms with their texts, in two columns; nothing for none."""
+    """Yield a heading and *rows* of terms with their texts in two columns; nothing for no rows."""
     if not rows:
         return
     yield f"{heading}:"
     column = min(max(len(term) for term, _ in rows), _TERM_MAX) + 4
     for term, text in rows:
-        first, *rest = _wrap(text, " " * column)
+        first_line, *other_lines = _wrap(text, " " * column)
         label = f"  {term}".ljust(column)
         if len(term) > _TERM_MAX:
             yield label
             label = " " * column
-        yield label + first[column:]
-        yield from rest
+        yield label + first_line[column:]
+        yield from other_lines
     yield ""
 
 

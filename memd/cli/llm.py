@@ -1,4 +1,4 @@
-"""``memd llm``: the language model, its uses and cost, and the log of jobs."""
+"""``memd llm``: the optional language model, its purposes and tokens, and the log of jobs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def status() -> None:
         say.out(f"not used until {until}: {say.line(answer['why_not'])}")
     if answer["last_error"]:
         say.out(f"last error: {say.line(answer['last_error'])}")
-    spent, most = answer["night_tokens_spent"], answer["night_tokens"]
-    say.out(f"tokens used by naps and nights in 24 hours: {spent} of {most}")
+    spent, budget = answer["night_tokens_spent"], answer["night_tokens"]
+    say.out(f"tokens used by naps and nights in 24 hours: {spent} of {budget}")
     columns = (
         word_column("PURPOSE", "purpose", whole=True),
         word_column("BY", lambda purpose: "model" if purpose["uses_model"] else "rule"),
@@ -47,9 +47,9 @@ def status() -> None:
 def jobs(
     job: Annotated[str | None, "[ID]", "Show this job, with its prompt and answer."] = None,
 ) -> None:
-    """List what was sent to the command of llm.command, newest first.
+    """List the jobs sent to the command of llm.command, newest first.
 
-    Needs no daemon.
+    With an ID, show one job. Needs no daemon.
     """
     folder = Paths.resolve().with_settings().jobs_dir
     if job is None:

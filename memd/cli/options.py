@@ -1,9 +1,9 @@
-"""The parameters of commands: how they are declared, and how a command line is parsed.
+"""Declare the parameters of commands, and parse a command line.
 
-A command declares its parameters in the annotations of its function: type, usage, help, as in
-``Annotated[int, "--limit, -n N", "Page size."]``; the usage of an argument is a name, as ``ID...``.
-A flag is True, one called ``--no-...`` False. Options and arguments may be given in any order;
-``--`` ends the options (decision 0249).
+A command declares its parameters in the annotations of its function: type, usage and help, as in
+``Annotated[int, "--limit, -n N", "Page size."]``. The usage of an argument is a name: ``ID...``. A
+flag sets its parameter to True, one called ``--no-...`` to False. Options and arguments may be
+given in any order; ``--`` ends the options (decision 0249).
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Option(NamedTuple):
-    """A named option. It takes a value unless the parameter is a bool; a number from *least* on."""
+    """A named option. It takes a value unless the parameter is a bool."""
 
     names: tuple[str, ...]
     help: str
     metavar: str | None = None
     least: int | None = None
+    """The smallest number that is accepted."""
 
 
 class Argument(NamedTuple):
@@ -40,9 +41,9 @@ class Argument(NamedTuple):
 
 
 def examples(*lines: str, has_json: bool = True) -> Callable[[Command], Command]:
-    """Attach example command lines to a command, which ``--help`` shows last.
+    """Attach example command lines to a command; ``--help`` shows them last.
 
-    Without *has_json* it has no ``--json``.
+    *has_json* tells whether the command has the option ``--json``.
     """
 
     def attach(command: Command) -> Command:
@@ -74,13 +75,13 @@ NAP_KINDS = frozenset(
         "digest",
     )
 )
-"""What lists show in the place of the category of what a nap stored."""
+"""Kinds of memories that naps store; lists show them instead of the category."""
 
 
 def filters(category: str | None, namespace: str | None, tag: list[str] | None) -> dict[str, Any]:
     """Return the params that filter memories by one category, one namespace and tags.
 
-    A kind of what naps store, which lists show in the place of the category, is two of its tags.
+    *category* may also be one of NAP_KINDS, which is filtered by two tags.
 
     >>> filters("decision", None, ["git"])["tags"]
     ['git', 'nap', 'decision']
@@ -102,7 +103,7 @@ def filters(category: str | None, namespace: str | None, tag: list[str] | None) 
 
 
 def _enumerate(names: Iterable[str]) -> str:
-    """Return *names* as a sentence lists them.
+    """Join *names* with commas and "or".
 
     >>> _enumerate(["a", "b", "c"])
     'a, b or c'
@@ -112,14 +113,14 @@ def _enumerate(names: Iterable[str]) -> str:
 
 
 def text_or_stdin(word: str) -> str:
-    """Return *word*, or for ``-`` what stdin has. Raises InvalidError where that is no UTF-8."""
+    """Return *word*, or the text of stdin for ``-``. Raises InvalidError unless that is UTF-8."""
     if word != "-":
         return word
     try:
-        read = sys.stdin.buffer.read().decode()
+        text = sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         raise InvalidError("stdin is not UTF-8 text") from error
-    return read.replace("\r\n", "\n").replace("\r", "\n").strip()
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -149,13 +150,13 @@ PROFILE = Parameter(
     "profile", str, False, False, None,
     Option(("--profile",), "Profile to use; default: $MEMD_PROFILE.", "NAME"),
 )  # fmt: skip
-"""A parameter of every command, which the entry point reads."""
+"""A parameter of every command; the entry point handles it."""
 JSON = Parameter("json", bool, False, False, False, Option(("--json",), "Print one JSON object."))
-"""One of all commands that print data."""
+"""A parameter of all commands that print data; the entry point handles it."""
 
 
 def parameters(command: Callable[..., Any]) -> list[Parameter]:
-    """Return the parameters of *command*, in order, then JSON if it has that, and PROFILE."""
+    """Return the parameters of *command* in order, then JSON if the command has it, and PROFILE."""
     rows = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         annotation, *declared = get_args(parameter.annotation)
@@ -168,7 +169,7 @@ def parameters(command: Callable[..., Any]) -> list[Parameter]:
 
 
 def _declare(usage: str, text: str, least: int | None = None) -> Option | Argument:
-    """Return what an annotation declares; a number from *least* on.
+    """Return the option or argument that an annotation declares.
 
     >>> _declare("--limit, -n N", "Page size.")
     Option(names=('--limit', '-n'), help='Page size.', metavar='N', least=None)
@@ -180,9 +181,9 @@ def _declare(usage: str, text: str, least: int | None = None) -> Option | Argume
 
 
 def command_line(name: str, command: Callable[..., Any], /, **arguments: Any) -> str:
-    """Return what to type so that *command*, called *name*, gets *arguments*.
+    """Return the command line that runs *command*, called *name*, with *arguments*.
 
-    Defaults are left out; a profile other than the default one is named.
+    Arguments with default values are left out. The profile is added unless it is the default one.
     """
     profile = Paths.resolve().profile
     arguments["profile"] = None if profile == DEFAULT_PROFILE else profile
@@ -192,13 +193,13 @@ def command_line(name: str, command: Callable[..., Any], /, **arguments: Any) ->
         value = arguments.get(parameter.name)
         if value in (None, parameter.default):
             continue
-        texts = [str(each) for each in (value if parameter.many else (value,))]
+        texts = [str(item) for item in (value if parameter.many else (value,))]
         if isinstance(parameter.declaration, Argument):
             plain += texts
             continue
         names = parameter.declaration.names
         if parameter.kind is bool:
-            words.append(next(each for each in names if each.startswith("--no-") is not value))
+            words.append(next(flag for flag in names if flag.startswith("--no-") is not value))
         else:
             words += (word for text in texts for word in (names[0], text))
     if any(text.startswith("-") for text in plain):
@@ -210,13 +211,13 @@ _running: dict[str, Any] = {}
 
 
 def note_running(name: str, command: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Note the command that runs, for :func:`running`."""
+    """Store the current command and its arguments for :func:`running`."""
     _running.update(name=name, command=command, arguments=dict(arguments))
 
 
-def running(**changed: Any) -> str:
-    """Return what to type so that the command that runs gets its arguments, but for *changed*."""
-    arguments = {**_running["arguments"], **changed}
+def running(**changes: Any) -> str:
+    """Return the command line of the current command, with *changes* of its arguments."""
+    arguments = {**_running["arguments"], **changes}
     return command_line(_running["name"], _running["command"], **arguments)
 
 
@@ -274,7 +275,7 @@ def _read_option(
         if equals and word.startswith("--"):
             raise InvalidError(f"{name} takes no value")
         values[parameter.name] = not name.startswith("--no-")
-        if equals:
+        if equals:  # -yn3 is -y -n3
             words.insert(0, f"-{value}")
     elif equals or words:
         _store(parameter, value if equals else words.pop(0), name, values)
@@ -285,7 +286,7 @@ def _read_option(
 def _read_arguments(
     plain: list[str], declared: Sequence[Parameter], values: dict[str, Any]
 ) -> None:
-    """Store the words that are no options as arguments, in order."""
+    """Store the words in *plain* as arguments, in order."""
     for parameter in declared:
         if isinstance(parameter.declaration, Option):
             continue
@@ -300,6 +301,7 @@ def _read_arguments(
 
 
 def _store(parameter: Parameter, word: str, label: str, values: dict[str, Any]) -> None:
+    """Convert *word* to the type of *parameter* and store it. Errors call the parameter *label*."""
     try:
         value = parameter.kind(word)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Progress of a long command: a bar on a terminal, otherwise a line every few seconds.
+"""Show the progress of a long command: a bar on a terminal, otherwise a line every few seconds.
 
-It is written to stderr, so data on stdout stays clean. The library for bars is imported only
-on a terminal.
+It is written to stderr, so that stdout has only data. The library for bars is imported only on a
+terminal.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 LINE_EVERY_US = 5_000_000
+"""Time between two lines without a terminal."""
 
 
 class Progress:
@@ -27,7 +28,7 @@ class Progress:
         self._what = what
         self._unit = unit
         self._clock = clock or SystemClock()
-        self._told_us = self._clock.monotonic_us()
+        self._line_us = self._clock.monotonic_us()
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
@@ -53,9 +54,9 @@ class Progress:
             self._bar.update(self._task, completed=done, total=total, description=self._what)
             return
         now_us = self._clock.monotonic_us()
-        if now_us - self._told_us >= LINE_EVERY_US:
-            self._told_us = now_us
-            if total == 1:  # a single file: what is done of it is in the text
+        if now_us - self._line_us >= LINE_EVERY_US:
+            self._line_us = now_us
+            if total == 1:  # "0 of 1 files" would tell nothing; the text has the progress
                 say.note(self._what)
                 return
             total_text = f" of {self._amount(total)}" if total and self._unit != "%" else ""
@@ -85,7 +86,7 @@ class Progress:
             TextColumn(self._unit),
             TimeElapsedColumn(),
             console=Console(stderr=True),
-            redirect_stdout=False,  # what a command writes there may go into a file or a pipe
+            redirect_stdout=False,  # stdout may be a file or a pipe
         )
         self._bar.start()
         self._task = self._bar.add_task(self._what, total=None)

@@ -1,9 +1,7 @@
-"""``memd project``, and the project that a command is about.
+"""``memd project``, and the value of ``--project``, which defaults to the working directory's.
 
-That is what ``--project`` names, or the project of the working directory.
-
-The id of a project is the path of its working tree or folder, or a name that a program chose. A
-person may also type the name of its folder, or any path in the tree.
+The id of a project is the path of its git working tree or folder, or a name that a program chose.
+On the command line a project may also be given as the name of its folder, or as any path in it.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
 from memd.cli.tables import print_items, word_column
 
 LISTED_MAX = 5
-"""So many known projects are listed where none is called what was typed."""
+"""Up to this number, known projects are listed if an unknown one was typed."""
 _PAGE = 500
 
 
@@ -53,15 +51,18 @@ def move(
         str | None, "[NEW]", "Folder where it is now; the working directory by default."
     ] = None,
     of_none: Annotated[
-        bool, "--from-no-project", "Move what is of no project; the argument is NEW."
+        bool, "--from-no-project", "Move what belongs to no project; the argument is NEW."
     ] = False,
-    to_none: Annotated[bool, "--to-no-project", "Move it to no project instead of NEW."] = False,
+    to_none: Annotated[
+        bool, "--to-no-project", "Move to no project; there is no argument NEW."
+    ] = False,
     agent: options.Agent = None,
 ) -> None:
     """Move the sessions and memories of a project to another one.
 
-    For a folder that was moved or renamed: a project is known by its path. What the new one has
-    already stays. What holds in a project alone ("In this repo ...") is not moved to no project.
+    Use it after a folder was moved or renamed, because a project is identified by its path. What
+    the other project already has stays. Preferences of one project ("In this repo ...") are not
+    moved with --to-no-project.
     """
     old, new = (None, old) if of_none and new is None else (old, new)
     if (of_none and (old or to_none)) or (to_none and new):
@@ -82,12 +83,12 @@ def move(
         return
     memories = say.count(moved["memories"], "memory")
     sessions = say.count(moved["sessions"], "session")
-    before, now = (say.line(each or "no project") for each in (project_id, new_id))
+    before, now = (say.line(name or "no project") for name in (project_id, new_id))
     say.out(f"{memories} and {sessions} of {before} are of {now} now")
 
 
 def _old_id(typed: str, known: Sequence[str]) -> str:
-    """Return the id of the *known* project that *typed* names; raises InvalidError if none is."""
+    """Return the id of the *known* project that *typed* names. Raises InvalidError without one."""
     path = os.path.normpath(Path.cwd() / typed)
     project_id = _match_one(typed, match_projects(typed, path, None, known), "OLD")
     if project_id is None:
@@ -114,9 +115,10 @@ def _new_id(typed: str | None, known: Sequence[str]) -> str:
 
 
 def project_id_or_here(typed: str | None, agent: str | None, *, stores: bool = False) -> str | None:
-    """Return the id of the project *typed*, by default of that of the working directory.
+    """Return the id of the project that *typed* names, by default the working directory's.
 
-    That is its git working tree, or the nearest folder in which an assistant has worked.
+    That is the git working tree, or the nearest folder above that is a known project. None if
+    there is neither.
     """
     if typed:
         return find_project_id(typed, agent, stores=stores)
@@ -124,14 +126,14 @@ def project_id_or_here(typed: str | None, agent: str | None, *, stores: bool = F
     if tree := working_tree(str(here)):
         return tree
     known = _known_projects(agent) if project_of(str(here)) else []
-    return next((str(each) for each in (here, *here.parents) if str(each) in known), None)
+    return next((str(folder) for folder in (here, *here.parents) if str(folder) in known), None)
 
 
 def find_project_id(typed: str | None, agent: str | None, *, stores: bool = False) -> str | None:
-    """Return the id of the project that *typed* names among those of *agent*; None for None.
+    """Return the id of the project that *typed* names; None for None.
 
-    Reports one without memories to stderr, as new to who *stores* one. Raises InvalidError if
-    several have the name.
+    An id that *agent* has no memories of is reported to stderr, since it may be mistyped; with
+    *stores* as a new project. Raises InvalidError if several projects have the name.
     """
     if not typed:
         return typed
@@ -148,7 +150,7 @@ def find_project_id(typed: str | None, agent: str | None, *, stores: bool = Fals
 
 
 def _match_one(typed: str, matches: Sequence[str], field: str) -> str | None:
-    """Return the only one of the projects that *typed* may name, None for none."""
+    """Return the only one of *matches*, None if there is none. Raises InvalidError for several."""
     if len(matches) > 1:
         raise InvalidError(
             f"several projects are called {say.line(typed)}",
@@ -159,9 +161,9 @@ def _match_one(typed: str, matches: Sequence[str], field: str) -> str | None:
 
 
 def report_moved(project_id: str | None, agent: str | None) -> None:
-    """Report to stderr how to get the memories of a project that seems to be *project_id* now.
+    """Report to stderr how to move the memories of a project that is probably *project_id* now.
 
-    Its folder had the same name, and is gone.
+    Nothing is known of *project_id*, but of a folder with the same name that no longer exists.
     """
     known = _known_projects(agent) if project_id else []
     if not project_id or project_id in known:
@@ -182,7 +184,9 @@ def _known_projects(agent: str | None) -> list[str]:
 
 
 def match_projects(typed: str, path: str, tree: str | None, known: Sequence[str]) -> list[str]:
-    """Return the *known* projects that *typed* may name; as a path it is *path*, in the *tree*.
+    """Return the *known* projects that *typed* may name.
+
+    *path* is *typed* as an absolute path, and *tree* the project that contains it, if any.
 
     >>> known = ["/home/ada/hives", "/srv/hives", "billing"]
     >>> match_projects("hives", "/home/ada/hives/hives", "/home/ada/hives", known)
@@ -210,7 +214,7 @@ def folder_name(project_id: str) -> str:
 
 
 def _report_unknown(what: str, typed: str, known: Sequence[str], agent: str | None) -> None:
-    """Report *what* is told of a project without memories, and which projects have some."""
+    """Report *what* to stderr, with similar names and the known projects."""
     names = [say.line(folder_name(project_id)) for project_id in known]
     say.note(f"memd: {what}{similar(typed, names)}")
     if 0 < len(known) <= LISTED_MAX:

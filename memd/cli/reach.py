@@ -1,7 +1,6 @@
-"""Connection of a command to the daemon.
+"""Connect a command to the daemon, and call its methods.
 
-Each command uses one connection. If the daemon is not running, the error says how to start
-it; memd never starts a daemon by itself.
+If the daemon is not running, the error says how to start it; a command never starts it.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ LONG_SECONDS_MAX = None
 def daemon(
     profile: str | None = None, *, seconds_max: float | None = SECONDS_MAX
 ) -> Iterator[Client]:
-    """Yield a client of *profile*'s daemon. Raises NotRunningError, with how to start it.
+    """Yield a client of *profile*'s daemon. Raises NotRunningError that says how to start it.
 
-    The client uses the operator key, or the key that the environment names. Reports to stderr
-    that the daemon is of another version, as after an upgrade until it is restarted.
+    The client uses the operator key, or the key that the environment names. A daemon of another
+    version, as after an upgrade, is reported to stderr.
     """
     from memd.client import Client
 
@@ -66,13 +65,13 @@ def _report_version(version: str, unit: str) -> None:
 
 
 def call(method: str, /, **params: Any) -> Any:
-    """Call *method* of the daemon and return its result; params that are None are left out."""
+    """Call *method* of the daemon and return its result. Params that are None are left out."""
     with daemon() as client:
         return client.call(method, without_none(**params))
 
 
 def iter_pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[Any]:
-    """Yield the items of all pages of *method*, whose next page begins ``after`` the last."""
+    """Yield the items of all pages of *method*."""
     page = client.call(method, params)
     yield from page["items"]
     while page.get("next") is not None:
@@ -81,7 +80,11 @@ def iter_pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[
 
 
 def change_each(method: str, ids: Iterable[str], agent: str | None, label: str, why: str) -> None:
-    """Call *method* for each of *ids* and print the changed ones; *why* is of missing ones."""
+    """Call *method* for each of *ids* and print those that it changed.
+
+    *label* names them in JSON. The other ids are reported with the reason *why*, and the command
+    exits with an error.
+    """
     changed: list[str] = []
     missing: list[str] = []
     with daemon() as client:

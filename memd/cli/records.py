@@ -96,7 +96,7 @@ def _parse_filters(where: list[str] | None) -> dict[str, str]:
 
 
 def _ask(method: str, filters: dict[str, str], **page: Any) -> Any:
-    """Call *method*; an error about one of *filters* names the option."""
+    """Call *method*. An error about one of *filters* is reworded to name ``--where``."""
     try:
         return call(method, **filters, **page)
     except InvalidError as error:
@@ -126,7 +126,7 @@ def _show(entity: str, key: list[str]) -> None:
 
 
 def _unmark(key: str) -> str:
-    r"""Return *key* without the backslash with which a list marks one that looks like memd's words.
+    r"""Return *key* without the backslash that a list adds to text that looks like memd's words.
 
     >>> _unmark(r"\memd:01a1"), _unmark("t1")
     ('memd:01a1', 't1')

@@ -1,12 +1,13 @@
 """Output of the command line: data to stdout, everything else to stderr.
 
 So a pipe such as ``memd export | gzip`` or ``memd search x --json | jq`` gets data only.
-Stored text is escaped with ``view`` before it reaches a terminal, because it may contain
-escape sequences: ``printable`` keeps its lines, ``line`` folds it into one; ``quote``,
-``mark_line`` and ``quote_prompt`` return lines that cannot be mistaken for memd's own
-(docs/decisions/0141). As a second safeguard ``out`` and ``note`` drop invisible characters
-except memd's own colours, and JSON escapes them. Colours are used only on a terminal and never
-with ``NO_COLOR`` (decision 0019).
+
+Stored text may contain escape sequences, so it must be escaped before it is printed. ``printable``
+keeps its lines, ``line`` joins them. ``quote``, ``mark_line`` and ``quote_prompt`` return lines
+that cannot be mistaken for memd's own (docs/decisions/0141). As a second safeguard, ``out`` and
+``note`` drop invisible characters except memd's own colours, and JSON escapes them.
+
+Colours are used only on a terminal and never with ``NO_COLOR`` (decision 0019).
 """
 
 from __future__ import annotations
@@ -26,10 +27,15 @@ JSON_VERSION = 1
 
 
 _COLOURS = re.compile(r"(\x1b\[[012]m)")
+"""The sequences of :func:`bold` and :func:`dim`."""
 _ID_CHARS = 36
+"""Length of a whole id, a UUID."""
 _ID_BEGINS = re.compile(r"[0-9a-f]{3,8}(?:-[0-9a-f-]{0,27})?")
+"""The beginning of an id, such as ``0199f3a1-5c``."""
 _SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
+"""The placeholder of a secret, such as ``[secret:api-key#1]``."""
 _BREAKS = frozenset("\x85\u2028\u2029")
+"""Line breaks that JSON need not escape, but some programs split lines at."""
 
 BAR = "│ "
 """Prefix of each line of stored text on a terminal; memd's own lines never have it."""
@@ -47,7 +53,7 @@ class Exit(IntEnum):
 
 
 class CommandExit(Exception):  # noqa: N818  # not an error, only an exit code
-    """Ends a command with an exit code, after it has reported the reason."""
+    """Ends a command with an exit code. The command has already reported the reason."""
 
     def __init__(self, code: Exit) -> None:
         super().__init__(code.name)
@@ -71,7 +77,10 @@ def note(text: str) -> None:
 
 
 def note_fields(fields: Mapping[str, Any], cells: int) -> None:
-    """Write *fields* to stderr, a line each, their names in *cells*; a name in _at is a time."""
+    """Write *fields* to stderr, a line each, with names padded to *cells*.
+
+    A field whose name ends in ``_at`` is a time.
+    """
     for name, value in fields.items():
         detail = local_time(value, zone=True) if name.endswith("_at") else line(str(value))
         note(f"{name + ':':<{cells}} {detail}")
@@ -86,7 +95,7 @@ _output = {"json": False}
 
 
 def use_json(chosen: bool) -> None:
-    """Set whether ``--json`` was typed, once for each command."""
+    """Set whether ``--json`` was typed; called once before a command runs."""
     _output["json"] = chosen
 
 
@@ -154,14 +163,14 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def printable(text: str) -> str:
-    """Return a stored text, safe for a terminal, with its lines."""
+    """Return a stored text made safe for a terminal; it keeps its lines."""
     from memd.view.view import view
 
     return view(text)
 
 
 def line(text: str, cells_max: int | None = None) -> str:
-    """Return a stored text as one safe line of at most *cells_max* cells, its lines joined."""
+    """Return a stored text as one safe line, its lines joined, cut to *cells_max* cells."""
     from memd.view.view import one_line
 
     folded = one_line(" · ".join(filter(None, map(str.strip, text.splitlines()))))
@@ -205,7 +214,7 @@ def passage(text: str, query: str, cells_max: int) -> str:
 
 
 def passages(text: str, query: str, cells_max: int, lines_max: int) -> list[str]:
-    """Like ``passage``, in up to *lines_max* safe lines on a terminal; in a pipe in one."""
+    """Like ``passage``, but in up to *lines_max* safe lines on a terminal; in a pipe one line."""
     from memd.view.cells import wrap
 
     room = max(20, cells_max)
@@ -215,7 +224,7 @@ def passages(text: str, query: str, cells_max: int, lines_max: int) -> list[str]
 
 
 def local_time(text: str, *, zone: bool = False) -> str:
-    """Format a time of the wire in local time, optionally with the name of the zone.
+    """Format a time of the API (RFC 3339) in local time, optionally with the name of the zone.
 
     >>> local_time("2026-03-02T10:05:59.123456+00:00")[:8]
     '2026-03-'
@@ -260,7 +269,7 @@ def report_error(error: MemdError) -> Exit:
 
 
 def _indent(text: str) -> str:
-    """Return the text of an error, its further lines indented: none looks like another error."""
+    """Return the text of an error, later lines indented so that none looks like another error."""
     return printable(text).replace("\n", "\n      ")
 
 
@@ -273,9 +282,9 @@ def unknown_memory(memory_id: str) -> NotFoundError:
 
 
 def id_hint(memory_id: str) -> str | None:
-    """Return what to do about an id that no memory has; None where nothing is known of it.
+    """Return a hint about an id that no memory has, or None.
 
-    It may name a preference, or be the beginning of an id, of which lists show the end.
+    It may be that of a preference, or the beginning of an id instead of its end.
     """
     name = memory_id.removeprefix("proc_")
     if name != memory_id or name.startswith("preference_"):
@@ -287,9 +296,9 @@ def id_hint(memory_id: str) -> str | None:
     return None
 
 
-def report_secrets(typed: str, kept: str) -> None:
-    """Report the placeholders of secrets that are in the *kept* text but not in the *typed* one."""
-    marks = [mark for mark in dict.fromkeys(_SECRET.findall(kept)) if mark not in typed]
+def report_secrets(text: str, stored: str) -> None:
+    """Report to stderr the secrets in *text* that were replaced by placeholders in *stored*."""
+    marks = [mark for mark in dict.fromkeys(_SECRET.findall(stored)) if mark not in text]
     if marks:
         verb = "was" if len(marks) == 1 else "were"
         note(f"{count(len(marks), 'secret')} {verb} replaced by {', '.join(marks)}")
@@ -317,8 +326,8 @@ def confirm(
 ) -> None:
     """Ask for confirmation, unless *yes* is set. Raises CommandExit if it is not given.
 
-    With a *name*, before everything of it is erased, the name must be typed. Without a terminal
-    confirmation cannot be given.
+    With a *name* the user must type the name, which is safer than "y" where much is erased.
+    Without a terminal, confirmation cannot be given.
     """
     if yes:
         return
@@ -341,8 +350,8 @@ _WORD = re.compile(r"\w{3,}")
 def excerpt(text: str, query: str, chars_max: int) -> str:
     """Return at most *chars_max* characters of *text*, with the sentence that fits *query* best.
 
-    They begin with that sentence, unless it fits together with all that precedes it. A shorter
-    text is returned unchanged.
+    They begin with that sentence, or with the text if both fit. A text that is short enough is
+    returned unchanged.
 
     >>> excerpt("A first one. The server is called heron. A last one.", "which server?", 40)
     '… The server is called heron. A last on…'
@@ -354,11 +363,11 @@ def excerpt(text: str, query: str, chars_max: int) -> str:
     words = set(_WORD.findall(query.casefold()))
     starts = [0, *(match.end() for match in _BREAK.finditer(text))]
     ends = [*starts[1:], len(text)]
-    shared = [
+    shared_words = [
         len(words & set(_WORD.findall(text[start:end].casefold())))
         for start, end in zip(starts, ends, strict=True)
     ]
-    best = shared.index(max(shared))
+    best = shared_words.index(max(shared_words))
     start = 0 if ends[best] < chars_max else starts[best]
     room = chars_max - (2 if start else 0)
     part = text[start:] if len(text) - start <= room else text[start : start + room - 1] + "…"

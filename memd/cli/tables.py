@@ -1,4 +1,4 @@
-"""Tables: fitted to the width of a terminal, complete and machine-readable in a pipe.
+"""Print tables: fitted to the width of a terminal, complete and machine-readable in a pipe.
 
 On a terminal the text column comes first and gets the remaining width, followed by short ids,
 words and local times. In a pipe each row is one line of tab-separated columns in the order of
@@ -23,7 +23,7 @@ ID_CHARS = 8
 
 TEXT_CELLS_MIN = 20
 WORD_CELLS_MAX = 16
-"""Maximum width of a word where the columns would leave the text too little."""
+"""Maximum width of a word if the text column would become narrower than TEXT_CELLS_MIN."""
 
 _GAP = "  "
 
@@ -38,9 +38,9 @@ class ColumnKind(Enum):
 
 
 class Column(NamedTuple):
-    """A column of a table: its heading, and where its cells are in an item.
+    """A column of a table: its heading, and how to get its cell from an item.
 
-    The text column, at most one, is cut to the remaining width.
+    A table has one text column at most. It is cut to the width that remains.
     """
 
     head: str
@@ -48,11 +48,11 @@ class Column(NamedTuple):
     """The field of an item, or a function of it."""
     kind: ColumnKind = ColumnKind.WORD
     in_place: bool = False
-    """Whether the terminal keeps the order of the command."""
+    """Whether a terminal shows the columns in the order of the command, not of their kinds."""
     whole: bool = False
     """Whether the cells are never shortened."""
     stored: bool = False
-    """Whether the cells are stored text, not memd's own words."""
+    """Whether the cells are stored text, which must not be mistaken for memd's own words."""
 
     def of(self, item: Any) -> str:
         """Return the cell of *item*, empty for None."""
@@ -85,7 +85,7 @@ def time_column(head: str, cell: str | Callable[[Any], Any]) -> Column:
 
 
 def table(columns: Sequence[Column], items: Iterable[Any]) -> None:
-    """Write *items* of the wire, a row each, formatted for a terminal or for a pipe."""
+    """Print *items* of the API, a row each, formatted for a terminal or for a pipe."""
     rows = ([column.of(item) for column in columns] for item in items)
     if not sys.stdout.isatty():
         for row in rows:
@@ -103,9 +103,10 @@ def print_items(
     nothing: str,
     limit: int | None = None,
 ) -> None:
-    """Print the items of *answer*, as JSON or as a table; *nothing* for none.
+    """Print the items of *answer*, as JSON or as a table; *nothing* to stderr if there are none.
 
-    With as many items as *limit* there may be more, which is said; so is how to get the next page.
+    Reports how to get the next page. If there are exactly *limit* items, reports that there may be
+    more.
     """
     if say.print_if_json(answer):
         return
@@ -117,10 +118,10 @@ def print_items(
     report_next(answer)
 
 
-def report_next(page: Mapping[str, Any], **changed: Any) -> None:
-    """Report how to get the page after *page*, if any: as this was typed, but for *changed*."""
+def report_next(page: Mapping[str, Any], **changes: Any) -> None:
+    """Report the command line for the page after *page*, if any, with *changes* of arguments."""
     if page.get("next") is not None:
-        say.note(f"next page: {options.running(after=page['next'], **changed)}")
+        say.note(f"next page: {options.running(after=page['next'], **changes)}")
 
 
 def short(public_id: str) -> str:
@@ -174,7 +175,7 @@ def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the width of each column in cells: as needed, the text column the rest."""
+    """Return the width of each column: what its cells need, for the text column what remains."""
     from memd.view.cells import width
 
     needs = [max(width(row[place]) for row in rows) for place in range(len(columns))]

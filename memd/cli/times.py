@@ -1,8 +1,8 @@
-"""Parsing of times on the command line into times with a zone, as the socket requires.
+"""Parse times on the command line into times with a zone, as the daemon requires them.
 
-``parse_time`` is for the validity of facts, which everybody shares: a day or a month means
-its beginning in UTC. ``parse_event_time`` is for searches: it also understands words such as
-"last week", and uses the time zone of this computer, as the output does.
+``parse_time`` is for the validity of facts: a day or a month means its beginning in UTC, because
+all users of the facts share it. ``parse_event_time`` is for searches: it also understands words
+such as "last week", and uses the time zone of this computer, as the output does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Translation of the daemon's errors into the words of the command line.
+"""Translate the daemon's errors into the words of the command line.
 
-An error of the daemon names parameters and methods of the socket; a person who typed
-``--top abc`` must read ``--top``. One table serves all commands, so names are consistent.
+An error of the daemon names parameters and methods of the API, such as ``top_k``; somebody who
+typed ``--top`` must read ``--top``. One table is enough, because all commands use the same names.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ COMMANDS: Final = {
 """Method name -> command that calls it."""
 
 _METHOD = re.compile(r"\b(?:" + "|".join(map(re.escape, COMMANDS)) + r")\b(?!\.)")
-_PATH = re.compile(r"(?:^|(?<=; ))([a-z_]+(?:\.[\w-]+)*)(?=: )")
+_PATH = re.compile(r"(?:^|(?<=; ))([a-z_]+(?:\.[\w-]+)*): ")
+"""The path of a parameter before each of several problems, such as ``filter.tags.0: ``."""
 
 
 def message_and_hint(error: MemdError) -> tuple[str, str | None]:
@@ -107,17 +108,17 @@ def message_and_hint(error: MemdError) -> tuple[str, str | None]:
     """
     message = error.message
     if error.field is not None:
-        message = _PATH.sub(lambda path: _word(path[1]), message)
-        message = re.sub(r"(^|; )(--[a-z-]+|[a-zA-Z ]+)\x00: ", r"\1\2 ", message)
+        message = _PATH.sub(_translate, message)
     return _commands(message), None if error.hint is None else _commands(error.hint)
 
 
-def _word(path: str) -> str:
-    """Return the option for a parameter or a path in it, such as ``categories.0``."""
+def _translate(match: re.Match[str]) -> str:
+    """Replace a path such as ``categories.0: `` by its option; an unknown one stays."""
+    path = match[1]
     for name in (path, path.rpartition(".")[0], path.partition(".")[0]):
         if name in WORDS:
-            return WORDS[name] + "\x00"
-    return path
+            return f"{WORDS[name]} "
+    return match[0]
 
 
 def _commands(text: str) -> str:

@@ -14,7 +14,8 @@ from memd.cli.reach import call, daemon
 from memd.cli.tables import print_items, text_column, word_column
 
 _FOREVER = "forever"
-_BY = {"file": "the settings file", "call": "memd agent set", "default": "default"}
+_ORIGINS = {"file": "the settings file", "call": "memd agent set", "default": "default"}
+"""What ``memd agent show`` prints for the origin of a setting."""
 
 
 @options.examples(
@@ -28,7 +29,7 @@ def set_(
         str | None, "--level LEVEL", "What is kept: none, session, project or persistent."
     ] = None,
     retention_days: Annotated[
-        str | None, "--retention-days N", "Days to keep memories; forever: the general setting."
+        str | None, "--retention-days N", "Days to keep memories; forever: as the settings say."
     ] = None,
     retain: Annotated[
         list[str] | None, "--retain CATEGORY=DAYS", "Retention of one category; replaces all rules."
@@ -44,7 +45,7 @@ def set_(
         raise InvalidError(
             "nothing to set was named", hint="give --level, --retention-days or --retain"
         )
-    with daemon() as client:  # not call(), because None is a value here
+    with daemon() as client:  # not call(), which would drop a None; here it means forever
         answer = client.call("agent.set", {"agent_id": name, **params})
     _print_settings(answer)
 
@@ -82,8 +83,8 @@ def _print_settings(answer: dict[str, Any]) -> None:
         ("retention_days", "kept:", _format_days(settings)),
         ("retention_overrides", "by category:", _format_rules(settings)),
     ):
-        by = _BY.get(answer["origins"].get(field, ""), "")
-        say.out(f"{label:<13} {value:<24} {by}".rstrip())
+        origin = _ORIGINS.get(answer["origins"].get(field, ""), "")
+        say.out(f"{label:<13} {value:<24} {origin}".rstrip())
 
 
 def _format_days(settings: dict[str, Any]) -> str:

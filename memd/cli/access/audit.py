@@ -51,14 +51,14 @@ def verify(
     anchor: Annotated[
         list[str] | None,
         "--anchor SEQ:HASH",
-        "A head that you noted, as in the log; may be repeated.",
+        "A head that you recorded, for example from the log; may be repeated.",
     ] = None,
 ) -> None:
     """Verify that no row of the audit was changed or removed.
 
-    Exit code 1: one was. The end of the chain is compared with the heads that memd notes outside
-    the database: regularly, at each stop and with each backup. Rows that no head covers are
-    reported as unproven.
+    The end of the chain is compared with the heads that memd records outside the database:
+    regularly, at each stop and with each backup. Rows that no head covers are reported as
+    unproven. Exit code 1: a row was changed or removed.
     """
     anchors = [_anchor(text) for text in anchor or ()]
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
@@ -78,7 +78,7 @@ def verify(
 
 
 def _anchor(text: str) -> dict[str, Any]:
-    """Parse SEQ:HASH into an anchor.
+    """Parse SEQ:HASH into an anchor: the hash of the chain after row SEQ.
 
     >>> _anchor("7:" + "0f" * 32)["seq"]
     7

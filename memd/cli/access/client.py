@@ -8,7 +8,7 @@ from memd.cli import options, say
 from memd.cli.reach import call
 from memd.cli.tables import print_items, text_column, word_column
 
-Named = Annotated[str, "NAME", "Name of the client, such as an assistant."]
+ClientName = Annotated[str, "NAME", "Name of the client, such as an assistant."]
 
 
 @options.examples(
@@ -16,7 +16,7 @@ Named = Annotated[str, "NAME", "Name of the client, such as an assistant."]
     "memd client add lead --agent lead --seniority senior --autonomy semi --json",
 )
 def add(
-    name: Named,
+    name: ClientName,
     agent: Annotated[
         str | None, "--agent ID", "Agent of all its calls; default: the one each call names."
     ] = None,
@@ -66,7 +66,7 @@ def list_() -> None:
 
 
 @options.examples("memd client revoke claude")
-def revoke(name: Named) -> None:
+def revoke(name: ClientName) -> None:
     """Revoke the key of a client.
 
     Its open connections lose their scopes at once.

@@ -1,7 +1,7 @@
 """``memd connect``, and what assistants call: ``memd mcp``, ``hook`` and ``statusline``.
 
-``memd.__main__`` runs the latter directly, before this package is imported; their functions
-provide the help.
+``memd.__main__`` usually runs the last three directly, without importing this package, because they
+must start fast. Their functions here provide the help.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 SCOPES = ["read", "write", "propose"]
-YOURS = "default"
-"""The person's agent, shared by all assistants without an agent of their own."""
+"""The scopes of an assistant's key."""
+DEFAULT_AGENT = "default"
+"""The agent that all assistants without an agent of their own share."""
 _CONTEXT_LINES = 2
+"""Unchanged lines around a change in a diff."""
 
 
 @options.examples("memd mcp", "memd mcp --client codex", has_json=False)
@@ -34,7 +36,7 @@ def mcp(
 ) -> None:
     """Serve MCP on stdin and stdout; assistants start it.
 
-    It forwards to the daemon, and connects again after a restart of the daemon.
+    It forwards to the daemon, and reconnects after the daemon was restarted.
     """
     from memd.assist import pump
 
@@ -106,7 +108,7 @@ def find_assistant(name: str) -> Assistant:
 
 
 def locations(profile: str | None = None) -> Locations:
-    """Return the paths and variables that connecting needs, for *profile*."""
+    """Return the folders, program and variables for connecting assistants to *profile*."""
     from pathlib import Path
 
     from memd.assist.connect.clients import Locations
@@ -147,26 +149,27 @@ def print_diff(changes: list[FileChange]) -> None:
 def make_key(name: str, agent: str | None = None) -> str | None:
     """Create a key for an assistant without one and return its file; None if it has one.
 
-    The key is for *agent*; without one for the agent of a lost key that it replaces, or for the
-    person's. Raises InvalidStateError if the assistant has a key of another agent than *agent*.
+    The key is for *agent*, by default for the agent of the lost key that it replaces, else for
+    DEFAULT_AGENT. Raises InvalidStateError if the assistant has a key for another *agent*.
     """
     file = Paths.resolve().keys_dir / f"{name}.key"
     if agent is None and file.is_file():
         return None
     with daemon() as client:
         clients = client.call("client.list")["items"]
-        held = [each for each in clients if each["name"] == name and not each["revoked_at"]]
-        if held and file.is_file():
-            if held[-1]["agent_id"] == agent:
+        valid = [row for row in clients if row["name"] == name and not row["revoked_at"]]
+        current_agent = valid[-1]["agent_id"] if valid else None
+        if valid and file.is_file():
+            if current_agent == agent:
                 return None
             raise InvalidStateError(
-                f"{name} has a key of agent {held[-1]['agent_id']} already",
+                f"{name} has a key of agent {current_agent} already",
                 hint=f'revoke it first: "memd client revoke {name}"',
             )
-        file.unlink(missing_ok=True)  # a revoked one
-        if held:
-            client.call("client.revoke", {"name": name})  # its file is gone, so it cannot be used
-        agent = agent or (held[-1]["agent_id"] if held else None) or YOURS
+        file.unlink(missing_ok=True)  # of a revoked key
+        if valid:
+            client.call("client.revoke", {"name": name})  # its file is lost
+        agent = agent or current_agent or DEFAULT_AGENT
         added = client.call("client.add", {"name": name, "agent_id": agent, "scopes": SCOPES})
     return str(added["key_file"])
 
@@ -186,7 +189,7 @@ def _report(name: str, assistant: Assistant, changes: list[FileChange], *, remov
 
 
 def is_installed(assistant: Assistant, where: Locations) -> bool:
-    """Return whether an assistant's program or folder exists on this computer."""
+    """Return whether an assistant's program or settings folder exists on this computer."""
     import shutil
 
     return any(map(shutil.which, assistant.programs)) or assistant.folder(where).is_dir()
@@ -221,7 +224,7 @@ def _list() -> None:
 
 
 def _connection(row: dict[str, Any]) -> str:
-    """Format whether an assistant is connected, and to which profiles."""
+    """Return the profiles to which an assistant is connected, "yes" for the default, else "-"."""
     return ", ".join(row["profiles"]) or ("yes" if row["connected"] else "-")
 
 
@@ -240,13 +243,13 @@ def hook(
 ) -> None:
     """Handle an event of an assistant; its hooks call it.
 
-    Reads the event from stdin and prints what the assistant is to read, nothing if the daemon is
-    not running. The exit code is always 0.
+    Reads the event from stdin and prints context for the assistant, nothing if the daemon is not
+    running. The exit code is always 0.
     """
     from memd.assist import hook as hooks
 
-    more = [f"--client={client}"] if client else []
-    hooks.run([source, event, *more])
+    flags = [f"--client={client}"] if client else []
+    hooks.run([source, event, *flags])
 
 
 @options.examples("memd statusline", "memd statusline -- ~/.claude/line.sh", has_json=False)
@@ -258,9 +261,9 @@ def statusline(
 ) -> None:
     """Print a status line for Claude Code; its settings call it.
 
-    Reports how full the context window is to memd, too.
+    It also reports to memd how full the context window is.
     """
     from memd.assist import statusline as line
 
-    more = [f"--client={client}"] if client else []
-    line.run([*more, *(["--", *command] if command else [])])
+    flags = [f"--client={client}"] if client else []
+    line.run([*flags, *(["--", *command] if command else [])])

@@ -1,4 +1,4 @@
-"""``memd doctor``: find and fix problems of assistants' connections."""
+"""``memd doctor``: find and fix problems of assistants' connections, and report those of memd."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def doctor(
 ) -> None:
     """Find and fix broken connections of assistants.
 
-    It also reads the settings of assistants in the current folder, and memd's own, and names what
-    keeps the daemon from working. Exit code 4: problems found.
+    Also checks the assistants' settings in the current folder, memd's own settings, and whether the
+    daemon runs and works. Exit code 4: problems found.
     """
     place = locations()
     problems = _findings(place)
@@ -56,6 +56,7 @@ def _print(problems: list[Finding]) -> None:
 
 
 def _findings(place: Locations) -> list[Finding]:
+    """Return the problems of all assistants and of memd itself."""
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
     from memd.assist.connect.doctor import Finding, findings
@@ -72,20 +73,20 @@ def _findings(place: Locations) -> list[Finding]:
     ]
     try:
         clients = call("client.list")["items"]
-        why = call("system.status")["why"]
+        reasons = call("system.status")["why"]
     except NotRunningError as error:
         return [*problems, Finding("memd", "missing", error.message, start_hint())]
-    problems += [Finding("memd", "degraded", each, "memd status") for each in why]
-    holding = {client["name"] for client in clients if not client["revoked_at"]}
+    problems += [Finding("memd", "degraded", reason, "memd status") for reason in reasons]
+    with_key = {client["name"] for client in clients if not client["revoked_at"]}
     for name in names:
-        if name not in holding or not _key(name).is_file():
-            what = f"its key is missing or revoked: {_key(name)}"
+        if name not in with_key or not _key_file(name).is_file():
+            what = f"its key is missing or revoked: {_key_file(name)}"
             problems.append(Finding(name, "key", what, "memd doctor --fix", is_fixable=True))
     return problems
 
 
 def _settings_findings() -> list[Finding]:
-    """Return what makes the next start refuse the settings file."""
+    """Return the problem for which the daemon would refuse the settings at its next start."""
     from memd.assist.connect.doctor import Finding
     from memd.cli.upkeep.config import settings_of
 
@@ -97,7 +98,7 @@ def _settings_findings() -> list[Finding]:
 
 
 def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChange]]:
-    """Return the changes per assistant, none for one whose settings cannot be read."""
+    """Return the changes by fixable assistant, [] for one whose settings cannot be read."""
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
 
@@ -114,11 +115,11 @@ def _fix(problems: list[Finding], plans: dict[str, list[FileChange]], place: Loc
 
     for problem in problems:
         if problem.kind == "key":
-            _key(problem.assistant).unlink(missing_ok=True)
+            _key_file(problem.assistant).unlink(missing_ok=True)
             make_key(problem.assistant)
     for changes in plans.values():
         connect.write(changes, place)
 
 
-def _key(name: str) -> Path:
+def _key_file(name: str) -> Path:
     return Paths.resolve().keys_dir / f"{name}.key"

@@ -1,1 +1,1 @@
-"""The daemon: in the foreground or as a service, its profiles and statistics."""
+"""Commands that run the daemon, in the foreground or as a service; profiles and statistics."""

@@ -19,9 +19,9 @@ from memd.cli.daemon import service
 from memd.cli.reach import daemon
 from memd.cli.tables import table, word_column
 
-_END_MS_MAX = 30_000
-"""How long a service manager waits for a stopping daemon."""
-_LOOK_MS = 50
+_STOP_MS_MAX = 30_000
+"""How long to wait for a daemon to stop."""
+_POLL_MS = 50
 
 Name = Annotated[str, "NAME", "Name: up to 32 lower-case letters, digits, - and _."]
 
@@ -34,7 +34,7 @@ def list_() -> None:
         {
             "profile": name,
             "running": _is_running(Paths.resolve(name).with_settings()),
-            "bytes": _bytes(name),
+            "bytes": _database_bytes(name),
         }
         for name in names
     ]
@@ -72,8 +72,8 @@ def create(name: Name) -> None:
 def remove(name: Name, yes: options.Yes = False) -> None:
     """Erase a profile permanently.
 
-    Stops its daemon, and erases its memories, keys, settings, service and the backups beside them.
-    Backups elsewhere are kept, and so are the models, which all profiles share.
+    Stops its daemon, and erases its memories, keys, settings, service and the backups in the same
+    folder. Backups elsewhere are kept, and so are the models, which all profiles share.
     """
     if name == DEFAULT_PROFILE:
         raise InvalidError(
@@ -104,6 +104,7 @@ def _files(paths: Paths) -> list[Path]:
     The database, the lock and the settings come last: they show that the profile exists, so an
     interrupted removal can be repeated.
     """
+    # The settings may have moved the data folder: files in the default one are erased, too.
     places = dict.fromkeys([*profile_files(paths), *profile_files(Paths.resolve(paths.profile))])
     last = (paths.database, paths.lock, *map(paths.config_file.with_suffix, SUFFIXES))
     log = service.log_of_launchd(paths.profile)
@@ -134,23 +135,26 @@ def _refuse_connected(name: str) -> None:
 
 
 def _stop(paths: Paths) -> None:
-    """Ask the daemon of a profile to stop, and wait until it has released the store."""
+    """Ask the daemon of a profile to stop, and wait until it has released the store.
+
+    Returns also if it does not stop; then :func:`_lock` raises.
+    """
     if not _is_running(paths):
         return
     try:
         with daemon(paths.profile) as client:
             client.call("system.shutdown")
     except MemdError:
-        return  # if it still holds the store, its lock shows that
-    for _ in range(_END_MS_MAX // _LOOK_MS):
+        return  # it may have stopped already; if not, _lock finds the store in use
+    for _ in range(_STOP_MS_MAX // _POLL_MS):
         if not _is_running(paths):
             return
-        time.sleep(_LOOK_MS / 1_000)
+        time.sleep(_POLL_MS / 1_000)
 
 
 @contextmanager
 def _lock(paths: Paths) -> Iterator[None]:
-    """Lock the store, if there is one, so that no daemon can start meanwhile."""
+    """Lock the store, if there is one, so that no daemon can start in the meantime."""
     if not paths.database.exists():
         yield
         return
@@ -194,7 +198,9 @@ def _is_running(paths: Paths) -> bool:
     return False
 
 
-def _bytes(name: str) -> int:
+def _database_bytes(name: str) -> int:
+    """Return the size of a profile's database with its log and index of the log."""
     database = Paths.resolve(name).with_settings().database
-    files = (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm")))
+    suffixes = ("", "-wal", "-shm")
+    files = [database.with_name(database.name + suffix) for suffix in suffixes]
     return sum(file.stat().st_size for file in files if file.exists())

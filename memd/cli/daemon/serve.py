@@ -26,9 +26,9 @@ def serve() -> None:
 _LAST = frozenset(
     ("version", "pid", "uptime_s", "rss_bytes", "connections", "in_flight", "model", "check")
 )
-"""Fields of the daemon itself, printed below those of the memories."""
+"""Fields about the daemon, printed after those about the memories."""
 _MODEL_DETAILS = frozenset(("fingerprint", "dimension", "window_tokens"))
-"""Fields that only --json prints."""
+"""Fields of the model that only --json prints."""
 
 
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")
@@ -75,7 +75,7 @@ _LINES: dict[str, Callable[[Any], str]] = {
     "check": check_line,
     "memories": "{} in all states".format,
 }
-"""Fields whose line says more than their value."""
+"""Fields that are printed as a sentence."""
 
 
 @options.examples("memd version", "memd version --json")
@@ -92,15 +92,15 @@ def version() -> None:
 
 
 def _show(name: str, value: Any, indent: str = "") -> None:
-    """Print a field unless it is empty, and those of a nested answer on indented lines."""
+    """Print a field unless it is empty; the fields of an object on indented lines."""
     if value in (None, {}, []):
         return
     name, value = _format_figure(name, value)
     label = f"{indent}{name.replace('_', ' ')}:"
     if isinstance(value, dict):
         say.out(label)
-        for inner, what in value.items():
-            _show(inner, what, indent + "  ")
+        for field, field_value in value.items():
+            _show(field, field_value, indent + "  ")
     elif isinstance(value, list):
         say.out(f"{label:<22} {', '.join(say.line(str(item)) for item in value)}")
     else:
@@ -108,7 +108,7 @@ def _show(name: str, value: Any, indent: str = "") -> None:
 
 
 def _format_figure(name: str, value: Any) -> tuple[str, Any]:
-    """Move the unit of a figure from its name to its value; times are local.
+    """Move the unit from the name of a figure to its value, and format times in local time.
 
     >>> _format_figure("rss_bytes", 51_900_416), _format_figure("uptime_s", 3)
     (('rss', '51.9 MB'), ('uptime', '3 s'))

@@ -1,8 +1,8 @@
 """``memd service``: install and uninstall the daemon as a service of the user's login.
 
-Installing is idempotent; uninstalling removes the installed files and keeps all memories. The
-sandbox drop-in is installed only after a trial has shown that this system allows user
-namespaces to a user's unit (decision 0018).
+Installing is idempotent. Uninstalling removes the installed files and keeps all memories. The
+sandbox drop-in is installed by default only if a trial run succeeds, since not every system allows
+user namespaces in a user's unit (decision 0018).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from memd.cli.daemon import units
 
 LAUNCHD = sys.platform == "darwin"
 _SECONDS_MAX = 90
-_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # what PrivateTmp= replaces; nothing is made there
+"""Timeout of systemctl and launchctl."""
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # only compared; PrivateTmp= replaces them
 _TRIAL = ("systemd-run", "--user", "--wait", "--quiet", "-p", "PrivateUsers=yes", "true")
 
 
@@ -54,7 +55,7 @@ def install(
             say.out(f"# {_folder() / name}")
             say.out(text)
         return
-    _need_manager()
+    _require_manager()
     strict = sandbox if sandbox is not None else not LAUNCHD and _run(_TRIAL).code == 0
     if strict:
         _refuse_temporary(paths)
@@ -86,7 +87,7 @@ def uninstall() -> None:
 def remove_service(paths: Paths) -> bool:
     """Stop the service of *paths*' profile and remove its files; return whether there were any.
 
-    After an interruption it can be repeated.
+    It can be repeated after an interruption.
     """
     if LAUNCHD:
         name = units.label(paths.profile)
@@ -122,8 +123,8 @@ def status() -> None:
 def command_path() -> Path:
     """Return a path of the ``memd`` command that stays valid after an upgrade.
 
-    Tool installers put a link into a folder of the PATH and the program into an environment
-    that an upgrade replaces. A service must start the link, so links are not followed.
+    Installers such as pipx put a link into a folder of the PATH, and the program into an
+    environment that an upgrade replaces. A service must start the link, so links are not followed.
     """
     command = shutil.which("memd")
     invoked = Path(sys.argv[0]).absolute()
@@ -141,6 +142,7 @@ def command_path() -> Path:
 
 
 def _files(paths: Paths, *, sandbox: bool) -> dict[str, str]:
+    """Return the service files by their names in :func:`_folder`."""
     if LAUNCHD:
         log = log_of_launchd(paths.profile)
         return units.launchd(command_path(), paths, os.environ, log=log)
@@ -178,18 +180,19 @@ def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
         ("systemctl", "--user", "enable", *pair),
     ]
     if changed:
-        # A running socket does not take a new path, and a daemon that a person
-        # started holds the socket: both begin again.
+        # A running socket unit does not take a new path, and a daemon that was started by hand
+        # holds the socket. So both are stopped first.
         commands.append(("systemctl", "--user", "stop", *reversed(pair)))
     return [*commands, ("systemctl", "--user", "start", *pair)]
 
 
 def _units(paths: Paths) -> list[tuple[str, list[str]]]:
+    """Return each unit name with its files: the current name first, then a former one."""
     return list(units.unit_files(paths.profile).items())
 
 
 def _remove_former(paths: Paths) -> None:
-    """Remove units under their former name; both would hold the same socket."""
+    """Remove units with their former name, which would use the same socket."""
     if not LAUNCHD:
         for name, files in _units(paths)[1:]:
             _remove_unit(name, files)
@@ -219,7 +222,8 @@ def _active(paths: Paths) -> bool:
     return _run(("systemctl", "--user", "is-active", "--quiet", _name(paths))).code == 0
 
 
-def _need_manager() -> None:
+def _require_manager() -> None:
+    """Raise InvalidStateError without the service manager of this system."""
     program = "launchctl" if LAUNCHD else "systemctl"
     if shutil.which(program) is None:
         raise InvalidStateError(
@@ -244,21 +248,23 @@ def _refuse_temporary(paths: Paths) -> None:
 
 
 def _write(files: dict[str, str]) -> bool:
+    """Write the files that differ, each atomically; return whether there were any."""
     changed = False
     for name, text in files.items():
         path = _folder() / name
         if _read(path) == text:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_name(path.name + ".new")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
+        temporary = path.with_name(path.name + ".new")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
         say.note(f"wrote {path}")
         changed = True
     return changed
 
 
 def _remove(names: Sequence[str]) -> bool:
+    """Remove the files that exist, and an empty drop-in folder; return whether there were any."""
     changed = False
     for path in (_folder() / name for name in names):
         if path.exists():

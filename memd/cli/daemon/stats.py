@@ -1,7 +1,7 @@
 """``memd stats``: growth, response times, results, naps and nights, as text or as an SVG.
 
-A few simple plots need no library. The file has no script and no external reference, and its
-text is only numbers, dates and memd's own words.
+The plots are simple enough to be written without a library. The SVG has no script, no external
+reference and no stored text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import daemon
 
-_METHODS_TOLD = 12
+_METHODS_SHOWN = 12
 DAYS = 90
 
 
@@ -72,7 +72,10 @@ def _draw(plot: Path, metrics: dict[str, Any], history: dict[str, Any]) -> None:
 
 
 def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
-    """Return the lines of the text output; counts are since the start, except the first line."""
+    """Return the lines of the text output.
+
+    Counts after the line "since the daemon started" begin at the start of the daemon.
+    """
     days = history["days"]
     added = sum(day["added"] for day in days)
     return [
@@ -104,7 +107,7 @@ def _results(metrics: dict[str, Any]) -> list[str]:
 
 
 def _count_of(name: str, number: int) -> str:
-    """Return *number* with *name*, which is a plural where it names things.
+    """Return *number* with the words of *name*, in the singular for 1.
 
     >>> _count_of("memories", 1), _count_of("items", 2), _count_of("in_window", 1)
     ('1 memory', '2 items', '1 in window')
@@ -136,18 +139,19 @@ def _works(works: dict[str, dict[str, float]]) -> list[str]:
 def _methods(methods: dict[str, dict[str, Any]]) -> list[str]:
     if not methods:
         return []
-    most = sorted(methods.items(), key=lambda item: -item[1]["requests"])[:_METHODS_TOLD]
+    most_used = sorted(methods.items(), key=lambda item: -item[1]["requests"])[:_METHODS_SHOWN]
     return [
         f"  {'method':<28}{'requests':>9}{'errors':>8}{'p50 ms':>9}{'p95 ms':>9}{'p99 ms':>9}",
         *(
             f"  {say.line(name):<28}{row['requests']:>9,}{sum(row['errors'].values()):>8,}"
             f"{row['p50_us'] / 1e3:>9.1f}{row['p95_us'] / 1e3:>9.1f}{row['p99_us'] / 1e3:>9.1f}"
-            for name, row in most
+            for name, row in most_used
         ),
     ]
 
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 230, 150, 20, 40, 28
+"""Size and margins of one panel, in pixels."""
 METHODS_DRAWN = 8
 _INK, _PALE, _GRID, _ALARM = "#1f6f8b", "#9cc5d3", "#dddddd", "#b5402a"
 
@@ -162,7 +166,7 @@ class TwoPartBar(NamedTuple):
 
 
 def draw_svg(metrics: dict[str, Any], history: dict[str, Any]) -> str:
-    """Return the results of ``system.metrics`` and ``system.history`` as an SVG."""
+    """Return an SVG with a panel for each aspect of ``system.metrics`` and ``system.history``."""
     panels = [
         ("Memories", _growth_line(history["days"])),
         ("Response times: p50 dark, p95 pale (ms, logarithmic)",
@@ -173,26 +177,26 @@ def draw_svg(metrics: dict[str, Any], history: dict[str, Any]) -> str:
          _bars(_uptake_bars(metrics.get("uptake", {})))),
         ("Naps (dark) and nights (pale), seconds", _dots(history["works"])),
     ]  # fmt: skip
-    whole = HEIGHT * len(panels)
+    height = HEIGHT * len(panels)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{whole}"'
-        f' viewBox="0 0 {WIDTH} {whole}" font-family="sans-serif" font-size="12">',
-        f'<rect width="{WIDTH}" height="{whole}" fill="white"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"'
+        f' viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">',
+        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
     ]
     for number, (title, shapes) in enumerate(panels):
-        inner = list(shapes) or [_label(LEFT, HEIGHT / 2, "nothing yet")]
+        content = list(shapes) or [_label(LEFT, HEIGHT / 2, "nothing yet")]
         parts.append(f'<g transform="translate(0 {number * HEIGHT})">')
         parts.append(_label(12, 22, title, weight="bold"))
-        parts += [*inner, "</g>"]
+        parts += [*content, "</g>"]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 def _latency(methods: dict[str, dict[str, Any]]) -> list[TwoPartBar]:
-    most = sorted(methods.items(), key=lambda item: -item[1]["requests"])[:METHODS_DRAWN]
+    most_used = sorted(methods.items(), key=lambda item: -item[1]["requests"])[:METHODS_DRAWN]
     return [
         TwoPartBar(name, latency["p50_us"] / 1e3, latency["p95_us"] / 1e3,
             f"{latency['p50_us'] / 1e3:.1f} / {latency['p95_us'] / 1e3:.1f}")
-        for name, latency in most
+        for name, latency in most_used
     ]  # fmt: skip
 
 
@@ -220,13 +224,13 @@ def _uptake_bars(counts: dict[str, int]) -> list[TwoPartBar]:
 
 def _growth_line(days: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Draw the total per day; nothing for an empty store."""
-    most = max((day["total"] for day in days), default=0)
-    if not most:
+    highest = max((day["total"] for day in days), default=0)
+    if not highest:
         return
-    yield from _scale(most)
-    step = _inner() / max(1, len(days) - 1)
+    yield from _scale(highest)
+    step = _plot_width() / max(1, len(days) - 1)
     points = " ".join(
-        f"{LEFT + number * step:.1f},{_y(day['total'], most):.1f}"
+        f"{LEFT + number * step:.1f},{_y(day['total'], highest):.1f}"
         for number, day in enumerate(days)
     )
     yield f'<polyline points="{points}" fill="none" stroke="{_INK}" stroke-width="2"/>'
@@ -235,8 +239,9 @@ def _growth_line(days: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _bars(bars: Sequence[TwoPartBar], *, logarithmic: bool = False) -> Iterator[str]:
+    """Draw horizontal bars, each with its label before it and its note after it."""
     longest = max((bar.whole for bar in bars), default=0.0)
-    room = _inner() - 130  # for the note after a bar
+    room = _plot_width() - 130  # the note after a bar needs 130 pixels
 
     def length(value: float) -> float:
         if logarithmic:
@@ -257,30 +262,32 @@ def _dots(works: Sequence[dict[str, Any]]) -> Iterator[str]:
         return
     times = [datetime.fromisoformat(run["at"]).timestamp() for run in works]
     first, span = times[0], (times[-1] - times[0]) or 1.0
-    most = max(run["seconds"] for run in works) or 1.0
-    yield from _scale(most)
+    longest = max(run["seconds"] for run in works) or 1.0
+    yield from _scale(longest)
     for at, run in zip(times, works, strict=True):
         colour = _PALE if run["work"] == "night" else _INK
-        x, y = LEFT + _inner() * (at - first) / span, _y(run["seconds"], most)
+        x, y = LEFT + _plot_width() * (at - first) / span, _y(run["seconds"], longest)
         fill = colour if run["is_success"] else _ALARM
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{fill}"/>'
     yield _label(LEFT, HEIGHT - 8, works[0]["at"][:10])
     yield _label(WIDTH - RIGHT, HEIGHT - 8, works[-1]["at"][:10], anchor="end")
 
 
-def _scale(most: float) -> Iterator[str]:
+def _scale(highest: float) -> Iterator[str]:
+    """Draw a labelled grid line at 0, at half of *highest* and at *highest*."""
     for share in (0.0, 0.5, 1.0):
-        y = _y(share * most, most)
+        y = _y(share * highest, highest)
         yield f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="{_GRID}"/>'
-        yield _label(LEFT - 8, y + 4, f"{share * most:,.4g}", anchor="end")
+        yield _label(LEFT - 8, y + 4, f"{share * highest:,.4g}", anchor="end")
 
 
-def _inner() -> int:
+def _plot_width() -> int:
     return WIDTH - LEFT - RIGHT
 
 
-def _y(value: float, most: float) -> float:
-    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / most
+def _y(value: float, highest: float) -> float:
+    """Return the vertical position of *value* in a panel whose scale ends at *highest*."""
+    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / highest
 
 
 def _rect(y: float, length: float, fill: str) -> str:

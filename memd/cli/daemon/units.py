@@ -1,8 +1,8 @@
-"""Service files as text: the shipped templates, filled in for one profile.
+"""Fill in the shipped service files for one profile. Pure, except for reading the templates.
 
-Pure except for reading the templates. In a checkout they are in ``systemd/`` and ``launchd/``
-beside the package, in a wheel inside it. Filled in are the command (a path that survives an
-upgrade), the socket, the writable paths, and the variables that relocate memd's files.
+In a checkout the templates are in the folders ``systemd/`` and ``launchd/`` next to the package, in
+a wheel inside it. Filled in are the command (a path that survives an upgrade), the socket, the
+writable paths, and the variables that relocate memd's files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def stem(profile: str) -> str:
 
 
 def unit_files(profile: str) -> dict[str, list[str]]:
-    """Return the units that any version of memd wrote for *profile*: name -> files."""
+    """Return the units that any version of memd wrote for *profile*: name -> its files."""
     return {
         name: [f"{name}.service", f"{name}.socket", f"{name}.service.d/{_SANDBOX}"]
         for name in dict.fromkeys((unit_name(profile), stem(profile)))
@@ -62,7 +62,7 @@ def systemd(
     service = service.replace("UMask=", _environment_lines(environ) + "UMask=", 1)
     socket = _set_values(
         read_shipped("systemd/memd.socket"),
-        {"ListenStream": _with_specifiers(paths.socket, environ), "Service": None},
+        {"ListenStream": _with_specifiers(paths.socket, environ)},
     )
     units = {f"{name}.service": service, f"{name}.socket": socket}
     if sandbox:
@@ -78,7 +78,10 @@ def systemd(
 def launchd(
     command: Path, paths: Paths, environ: Mapping[str, str], *, log: Path
 ) -> dict[str, str]:
-    """Return the agent of *paths*' profile: file name -> text. launchd expands nothing itself."""
+    """Return the agent of *paths*' profile: file name -> text.
+
+    All paths are absolute, because launchd expands neither ``~`` nor variables.
+    """
     agent = plistlib.loads(read_shipped(f"launchd/{LABEL}.plist").encode())
     agent["Label"] = label(paths.profile)
     agent["ProgramArguments"] = [str(command), *_serve(paths.profile)]
@@ -103,8 +106,8 @@ def _serve(profile: str) -> list[str]:
     return ["serve"] if profile == DEFAULT_PROFILE else ["serve", "--profile", profile]
 
 
-def _set_values(text: str, values: Mapping[str, str | None]) -> str:
-    """Replace the values of keys in a unit's *text*; None keeps a key unchanged."""
+def _set_values(text: str, values: Mapping[str, str]) -> str:
+    """Replace the values of the keys in *values* where a unit's *text* has them."""
     lines = []
     for line in text.splitlines():
         key = line.partition("=")[0]

@@ -1,1 +1,1 @@
-"""Memories: add, search, edit, delete, restore, forget, share; prompts, lessons, tuning."""
+"""Commands for memories, preferences, prompts, lessons and the tuning of recall."""

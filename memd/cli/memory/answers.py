@@ -1,4 +1,4 @@
-"""Output of search results: memories with their likelihood, and messages of sessions."""
+"""Print search results: memories with their likelihood, and messages of sessions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from memd.cli.reach import call
 from memd.cli.tables import id_for_reader
 
 LIKELY = 0.5
+"""Relevance from which a memory is called likely."""
 DISPLAYED_MIN = 0.02
-"""Relevance below which a memory is printed only together with the numbers."""
+"""Relevance below which a memory is unlikely, and printed only with ``--why``."""
 WORD_CELLS = 8
-PASSAGE_LINES_MAX = 3  # of a memory on a terminal: most answers are whole, ten fit on a screen
+"""Width of the column for the likelihood."""
+PASSAGE_LINES_MAX = 3
+"""Lines of a memory on a terminal: most answers are complete, and ten fit on a screen."""
 RESULTS_MAX = 8
-"""Results printed on a terminal unless more are asked for: about as many as it shows."""
+"""Results on a terminal unless ``--top`` asks for more: about as many as a screen shows."""
 NEWEST_READ = 50
+"""Memories that are examined for their language."""
 FOREIGN_MIN = 3
 FOREIGN_SHARE_MIN = 0.25
-"""Of the newest memories: those in other languages, from which on the model is named."""
+"""From this number and share of memories in other languages on, another model is suggested."""
 _CUT = {
     "gate": "of its kind (told, or kept by naps) none seems to answer; --mode words shows it",
     "bar": "its relevance is too low",
@@ -35,7 +39,7 @@ _CUT = {
 
 
 def likelihood_word(memory: dict[str, Any]) -> str:
-    """Return the likelihood that a memory answers, in a word.
+    """Return the likelihood that a memory answers, as a word.
 
     >>> [likelihood_word({"relevance_score": value}) for value in (0.7, 0.1, 0.01)]
     ['likely', 'possible', 'unlikely']
@@ -51,7 +55,7 @@ def likelihood_word(memory: dict[str, Any]) -> str:
 
 
 def kind_of(memory: dict[str, Any]) -> str:
-    """Return the kind of a memory: that given by a nap, the kind of a turn, or the category."""
+    """Return the kind that a nap gave a memory, else the kind of a turn, else the category."""
     tags = memory["tags"] if "tags" in memory else memory["metadata"]["tags"]
     if "nap" in tags and (kind := next((tag for tag in tags if tag in NAP_KINDS), "")):
         return kind
@@ -68,21 +72,22 @@ def show(
     shortened: bool,
     why: bool,
 ) -> None:
-    """Print the results of a search in *mode*, best first; those of other projects name theirs.
+    """Print the results of a search in *mode*, best first.
 
-    With *why*, or if *mode* is not hybrid, also relevances and what was left out; else *shortened*
-    prints RESULTS_MAX at most on a terminal.
+    With *why*, or if *mode* is not hybrid, print also the relevance of each memory, and what was
+    left out. Otherwise *shortened* limits the output on a terminal to RESULTS_MAX. A memory of
+    another project than *project_id* is printed with its project.
     """
     numbers = why or mode not in {None, "hybrid"}
     memories = [
         memory for memory in answer["memories"] if numbers or likelihood_word(memory) != "unlikely"
     ]
     shortened = shortened and not numbers and sys.stdout.isatty()
-    shown = memories[:RESULTS_MAX] if shortened else memories
-    for memory in shown:
+    printed = memories[:RESULTS_MAX] if shortened else memories
+    for memory in printed:
         _show(memory, query, project_id, numbers=numbers)
-    if more := len(memories) - len(shown):
-        say.note(f"and {more} less likely: --top {len(memories)} shows them")
+    if hidden := len(memories) - len(printed):
+        say.note(f"and {hidden} less likely: --top {len(memories)} shows them")
     if not memories:
         say.note(_why_nothing(answer))
         report_other_agents(agent_id)
@@ -93,7 +98,7 @@ def show(
     if answer.get("degraded"):
         say.note(f"memd: {answer['degraded']}")
     _report_facts(memories)
-    if mode != "words" and not answer.get("degraded"):  # otherwise the model read nothing
+    if mode != "words" and not answer.get("degraded"):  # otherwise no model was used
         report_language(query)
 
 
@@ -104,7 +109,7 @@ def _why_nothing(answer: dict[str, Any]) -> str:
 
 
 def report_other_agents(agent_id: str | None) -> None:
-    """Report to stderr that all memories are of other agents, unless *agent_id* was named."""
+    """Report to stderr if memories exist, but all of other agents; nothing if one was named."""
     if agent_id is not None:
         return
     with suppress(MemdError):
@@ -115,7 +120,7 @@ def report_other_agents(agent_id: str | None) -> None:
 
 
 def _report_facts(memories: Sequence[dict[str, Any]]) -> None:
-    """Report to stderr that another command searches facts, unless a memory is a likely answer."""
+    """Report to stderr which command searches facts, unless a memory is a likely answer."""
     if any(likelihood_word(memory) == "likely" for memory in memories):
         return
     with suppress(MemdError):
@@ -124,7 +129,7 @@ def _report_facts(memories: Sequence[dict[str, Any]]) -> None:
 
 
 def report_language(text: str) -> None:
-    """Report to stderr that the model in use reads English alone, where *text* is none."""
+    """Report to stderr that the model in use reads English only, if *text* is not English."""
     from memd.text.languages import is_english
 
     if not is_english(text):
@@ -132,7 +137,7 @@ def report_language(text: str) -> None:
 
 
 def report_stored_languages() -> None:
-    """Report the same where a quarter of the newest memories are in other languages."""
+    """Report the same if a quarter of the newest memories are in other languages."""
     from memd.text.languages import is_english
 
     with suppress(MemdError):
@@ -146,7 +151,7 @@ def report_stored_languages() -> None:
 def _report_model() -> None:
     from memd.base.paths import MODEL_NAME
 
-    with suppress(MemdError):  # what was asked for is done: a hint must not fail it
+    with suppress(MemdError):  # only a hint: the command itself has succeeded
         if call("model.status").get("in_use") == MODEL_NAME:
             say.note(
                 f"{MODEL_NAME} reads English only. For other languages: memd model install "
@@ -164,7 +169,7 @@ def explain(answer: dict[str, Any]) -> None:
 
 
 def _show(memory: dict[str, Any], query: str, project_id: str | None, *, numbers: bool) -> None:
-    """Print one memory: likelihood and matching passage, then its metadata in grey."""
+    """Print one memory: likelihood and matching passage, then its metadata dimmed."""
     first = f"{likelihood_word(memory):<{WORD_CELLS}}"
     if numbers:
         first = f"{_number(memory)}  {first}"
@@ -179,7 +184,7 @@ def _show(memory: dict[str, Any], query: str, project_id: str | None, *, numbers
 
 
 def _show_cut(answer: dict[str, Any]) -> None:
-    """Print what was left out, a line each; what is unlikely anyway is counted by its reason."""
+    """Print each memory that was left out, and why; unlikely ones only as a number by reason."""
     unlikely: Counter[str] = Counter()
     for cut in answer.get("cut", ()):
         if cut["by"] in ("gate", "bar") and cut["relevance_score"] < DISPLAYED_MIN:
@@ -200,9 +205,9 @@ def _number(memory: dict[str, Any]) -> str:
 def _about(memory: dict[str, Any], project_id: str | None, indent: int) -> str:
     """Return the metadata of a memory in a line: date, kind, project, publisher, source, id.
 
-    The project is named where it is not the one that was searched in.
+    The project is left out if it is *project_id*, the one that was searched.
     """
-    # The date of the event if known: an old note or session is not of today.
+    # The date of the event, if known, because an old note may have been imported today.
     when = say.local_time(str(memory.get("occurred_at") or memory["created_at"]))[:10]
     about = [when, kind_of(memory)]
     if memory.get("project_id") not in {None, project_id}:
@@ -215,7 +220,7 @@ def _about(memory: dict[str, Any], project_id: str | None, indent: int) -> str:
 
 
 def refuse(**filters: object) -> None:
-    """Raise InvalidError for an option that filters memories only."""
+    """Raise InvalidError if one of *filters* is set, since ``--sessions`` does not apply it."""
     for name, value in filters.items():
         if value:
             raise InvalidError(
@@ -230,14 +235,16 @@ def search(**params: Any) -> None:
     answer = call("session.search", **params)
     if say.print_if_json(answer):
         return
-    for hit in answer["items"]:
-        _show_turns(hit)
+    for turn in answer["items"]:
+        _show_turn(turn)
     if not answer["items"]:
         say.note("no message of a session matches")
 
 
 def speaker_label(role: str) -> str:
-    """Return the speaker of a message; an unknown role, chosen by a program, is prefixed.
+    """Return the label of a message's speaker.
+
+    Programs choose roles freely, so an unknown one is prefixed: it must not look like memd's words.
 
     >>> speaker_label("user"), speaker_label("status: ok")
     ('user', 'by status: ok')
@@ -247,12 +254,16 @@ def speaker_label(role: str) -> str:
     return role if role in ROLES or role == "message" else f"by {say.line(role)}"
 
 
-def _show_turns(hit: dict[str, Any]) -> None:
-    """Print one message: speaker and matching passage, then its place in grey."""
-    who = speaker_label(hit["role"])
-    say.out(f"{say.bold(who)}  {say.line(hit['snippet'], say.width() - len(who) - 2)}")
-    # What is cut on a narrow terminal is the project, often a path, not what finds the message.
-    where = [say.local_time(hit["at"]), f"message {hit['ordinal']}", f"session {hit['session_id']}"]
-    if hit.get("project_id"):
-        where.append(f"project {hit['project_id']}")
+def _show_turn(turn: dict[str, Any]) -> None:
+    """Print one message: speaker and matching passage, then its time and place dimmed."""
+    who = speaker_label(turn["role"])
+    say.out(f"{say.bold(who)}  {say.line(turn['snippet'], say.width() - len(who) - 2)}")
+    # The project is last, because a narrow terminal cuts the end of the line.
+    where = [
+        say.local_time(turn["at"]),
+        f"message {turn['ordinal']}",
+        f"session {turn['session_id']}",
+    ]
+    if turn.get("project_id"):
+        where.append(f"project {turn['project_id']}")
     say.out("      " + say.dim(say.line(" · ".join(where), say.width() - 6)))

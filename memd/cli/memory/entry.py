@@ -1,4 +1,4 @@
-"""``memd why`` and ``memd edit``: the origin of one memory, and a change of its text."""
+"""``memd why`` and ``memd edit``: show the origin of a memory, and change its text."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def _about(explanation: dict[str, Any]) -> list[str]:
     kinds = [memory["category"], *memory["metadata"]["tags"]]
     when = say.local_time(memory["occurred_at"] or memory["created_at"])
     client = explanation["client"]
-    brought = f", by {_CLIENTS.get(client, client)}" if client else ""
-    origin = f"origin {memory['origin']}, {when}{brought}"
+    by_client = f", by {_CLIENTS.get(client, client)}" if client else ""
+    origin = f"origin {memory['origin']}, {when}{by_client}"
     return [*lines, origin, ", ".join(kinds), _describe_sources(explanation)]
 
 
@@ -100,7 +100,7 @@ def _show_turn(turn: dict[str, Any]) -> None:
 
 
 def _indent(text: str) -> str:
-    """Return a text as indented or marked lines, so that none can pass for a heading."""
+    """Return a stored text with each line indented or marked, so that none looks like a heading."""
     if sys.stdout.isatty():
         return say.quote(text)
     return "\n".join(f"  {line}" for line in say.printable(text).split("\n"))
@@ -148,7 +148,7 @@ def _run_editor(text: str) -> str:
     if not sys.stdin.isatty():
         raise InvalidError("no terminal for the editor", hint="use --text TEXT, or --text -")
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-    runtime = Paths.resolve().runtime_dir  # in memory, where the system has one
+    runtime = Paths.resolve().runtime_dir  # on most systems not on a disk
     with tempfile.TemporaryDirectory(dir=runtime if runtime.is_dir() else None) as folder:
         file = Path(folder) / "memory.md"
         file.write_text(text + "\n", encoding="utf-8")

@@ -43,9 +43,9 @@ def list_(
 
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(memory_id: Annotated[str, "ID", "Id, as printed by list."]) -> None:
-    """Show a flagged memory whole, with its origin.
+    """Show the full text and the origin of a flagged memory.
 
-    Do not paste it to an assistant.
+    Do not paste it into an assistant.
     """
     (memory,) = call("memory.flagged", id=memory_id)["items"]
     if say.print_if_json(memory):
@@ -67,7 +67,7 @@ def show(memory_id: Annotated[str, "ID", "Id, as printed by list."]) -> None:
 def release(memory_ids: _Ids) -> None:
     """Release memories from quarantine.
 
-    They are found again, with the same trust as before.
+    Searches find them again, with the same trust as before.
     """
     change_each("memory.release", memory_ids, None, "released", "not in quarantine:")
 
@@ -76,7 +76,7 @@ def release(memory_ids: _Ids) -> None:
 def add(memory_ids: _Ids) -> None:
     """Quarantine memories.
 
-    What was derived from them goes to the trash.
+    Memories that were derived from them go to the trash.
     """
     why = "no such memory:"
     change_each("memory.quarantine", memory_ids, None, "quarantined", why)

@@ -1,4 +1,4 @@
-"""``memd inject``, ``synthesize`` and ``brief``: what an assistant's prompt would get."""
+"""``memd inject``, ``synthesize`` and ``brief``: show what memd adds to an assistant's prompt."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def inject(
 
 
 def show_messages(prompt: dict[str, Any], nothing: str) -> None:
-    """Print the messages of a prompt, their tokens and what was left out."""
+    """Print the messages of a prompt, their tokens and what was left out; *nothing* for none."""
     for message in prompt["messages"]:
         say.out(say.bold(f"{message['role']}:"))
         # memd's own tags are kept; the stored text inside them is already escaped.
@@ -131,8 +131,8 @@ def brief(
 ) -> None:
     """Show the brief that a new session gets.
 
-    A session gets it again after its context window was compacted. In a project's folder it is of
-    that project, elsewhere of all projects.
+    A session gets it again after its context window was compacted. In a project's folder it covers
+    that project, elsewhere all projects.
     """
     project_id = project_id_or_here(project, agent)
     answer: dict[str, Any] = call(

@@ -103,7 +103,7 @@ def prune(
 ) -> None:
     """Archive lessons of failures that are old or outweighed.
 
-    Old is more than 90 days.
+    Old means more than 90 days.
     """
     answer = call("learn.prune", dry_run=dry_run, agent_id=agent)
     if say.print_if_json(answer):

@@ -14,7 +14,7 @@ from memd.cli.tables import id_column, report_next, table, text_column, time_col
 from memd.cli.times import parse_range
 
 LONG_TOKENS = 2_000
-"""From here on a memory has little chance of room in a prompt."""
+"""Length above which a memory rarely fits into a prompt."""
 
 Query = Annotated[list[str], "QUERY...", "The question, with or without quotes."]
 Top = Annotated[int | None, "--top, -n N", "Maximum number of memories."]
@@ -66,7 +66,7 @@ def add(
     with daemon() as client:
         memory_id = client.call("memory.store", params)
         say.answer({"id": memory_id}, memory_id)
-        with suppress(MemdError):  # it is stored: a hint must not fail it
+        with suppress(MemdError):  # only hints: the memory is stored
             entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
             if entry:
                 say.report_secrets(content, entry["content"])
@@ -75,17 +75,17 @@ def add(
 
 
 def _report_use(entry: dict[str, Any]) -> None:
-    """Report to stderr what a stored memory is used for, where one might not expect it."""
+    """Report to stderr that a stored memory is too long for prompts, or is in every prompt."""
     if entry["token_count"] > LONG_TOKENS:
         say.note(
             f"one memory of {entry['token_count']} tokens: few prompts have room for it; "
             "memd import FILE stores a long text in pieces"
         )
     elif entry["category"] == "procedural":
-        here = entry["project_id"]
+        project_id = entry["project_id"]
         if entry["level"] == "project":
-            say.note(f"stored as a preference: every prompt of {here} has it")
-        elif here is None:
+            say.note(f"stored as a preference: every prompt of {project_id} has it")
+        elif project_id is None:
             say.note("stored as a preference: every prompt has it")
         else:
             say.note(
@@ -122,7 +122,7 @@ def search(
 
     Prints the memories that are likely or possible answers, those of this project first; --top
     prints more. --turns also searches questions, requests and remarks, and --sessions the messages
-    of sessions; no prompt gets these by itself. "memd archive restore" turns one into a memory.
+    of sessions. Neither is added to prompts, but "memd archive restore" turns one into a memory.
     """
     from memd.cli.memory import answers
 
@@ -205,8 +205,8 @@ def get(memory_id: options.MemoryId, agent: options.Agent = None) -> None:
         raise say.unknown_memory(memory_id)
     if say.print_if_json({"memory": entry}):
         return
-    own = {name: entry[name] for name in entry if name not in {"content", "metadata"}}
-    say.note_fields(options.without_none(**own), 13)
+    fields = {name: entry[name] for name in entry if name not in {"content", "metadata"}}
+    say.note_fields(options.without_none(**fields), 13)
     for name, value in entry["metadata"].items():
         if value:
             text = ", ".join(value) if isinstance(value, list) else str(value)
@@ -238,7 +238,7 @@ def list_(
 ) -> None:
     """List memories, newest first.
 
-    What a nap stored is listed with its kind, such as decision, in place of the category.
+    A memory that a nap stored is listed with its kind, such as decision, instead of its category.
     """
     if project and not any_project:
         raise InvalidError("--project and --no-project exclude each other")
@@ -263,7 +263,7 @@ def list_(
         from memd.cli.memory import answers
 
         answers.report_other_agents(agent)
-    report_next(page, since=low, until=high)  # "yesterday" is another day tomorrow
+    report_next(page, since=low, until=high)  # absolute: "yesterday" would change its meaning
 
 
 def _print_page(page: dict[str, Any], nothing: str) -> None:
@@ -272,7 +272,7 @@ def _print_page(page: dict[str, Any], nothing: str) -> None:
 
     columns = (
         id_column(),
-        time_column("WHEN", _second_of),
+        time_column("WHEN", _time_of),
         word_column("KIND", answers.kind_of),
         text_column("TEXT", "content"),
     )
@@ -281,6 +281,6 @@ def _print_page(page: dict[str, Any], nothing: str) -> None:
         say.note(nothing)
 
 
-def _second_of(memory: dict[str, Any]) -> str:
-    """Return when it happened, to the second, or was stored, which is known to the microsecond."""
+def _time_of(memory: dict[str, Any]) -> str:
+    """Return when the event of a memory happened, else when it was stored, to the second."""
     return re.sub(r"\.\d+", "", str(memory.get("occurred_at") or memory["created_at"]))

@@ -23,7 +23,7 @@ def set_(
 ) -> None:
     """Set a preference, replacing one of the same name.
 
-    It holds in all projects. For one project, run in its folder: memd add "In this repo I prefer
+    It applies to all projects. For one project, run in its folder: memd add "In this repo I prefer
     tabs".
     """
     from memd.text.preference import is_of_project
@@ -46,8 +46,8 @@ def set_(
 def list_(agent: options.Agent = None) -> None:
     """List preferences, newest first.
 
-    They were set by name or found in texts, which name some by numbers; get, confirm and delete
-    take the name. Wishes that naps kept of sessions are memories: memd list --category preference.
+    Some were set by name; others were recognized in texts, and some of these have a number as their
+    name. Wishes that naps recorded are memories, not preferences: memd list --category preference.
     """
     page = call("preference.list", agent_id=agent)
     if say.print_if_json(page):

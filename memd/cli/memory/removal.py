@@ -48,7 +48,8 @@ def forget(
 ) -> None:
     """Erase memories permanently.
 
-    Nothing of them is left in any table, cache or page; only an old backup can bring them back.
+    No table, cache or page of the database keeps any of them. Only an old backup can bring them
+    back.
     """
     params = _forget_params(memory_ids, source, session) | options.without_none(agent_id=agent)
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
@@ -116,6 +117,7 @@ def _forget_params(
 
 
 def _report_missing(ids: Sequence[str], known_ids: Sequence[str]) -> None:
+    """Report each of *ids* that no memory has. A short id is the end of a full one."""
     for short_id in ids:
         if len(ids) <= len(known_ids):
             return
@@ -143,9 +145,9 @@ def _show(preview: dict[str, Any]) -> None:
     """Print the beginnings of the first texts to be erased, and the number of the rest."""
     for text in preview["texts"]:
         say.note(f"  {say.line(text, min(say.width(), _LINE_CELLS) - 2)}")
-    more = preview["count"] - len(preview["texts"])
-    if more and preview["texts"]:
-        say.note(f"  and {more:,} more")
+    hidden = preview["count"] - len(preview["texts"])
+    if hidden and preview["texts"]:
+        say.note(f"  and {hidden:,} more")
 
 
 def _count(preview: dict[str, Any]) -> str:
@@ -205,7 +207,10 @@ def restore(
 def _fetch_archived(
     memory_ids: list[str], agent: str | None, *, show: bool
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Show or restore archived memories; return their entries and the missing ids."""
+    """Fetch archived memories, or restore them without *show*.
+
+    Return their entries, and the ids that are not in the archive.
+    """
     method = "archive.restore" if show else "archive.restore_to_hot"
     entries, missing = [], []
     with daemon() as client:

@@ -10,8 +10,8 @@ from memd.cli.progress import Progress
 from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, table, text_column, time_column
 
-LOOK_S = 0.3
-"""Seconds between two polls of a run."""
+POLL_S = 0.3
+"""Time between two polls of a run."""
 
 _STAGES = {
     "generating_data": "making pairs",
@@ -97,7 +97,7 @@ def _wait(client: Any, run: dict[str, Any]) -> dict[str, Any]:
             while run["completed_at"] is None:
                 stage = _STAGES.get(run["stage"], run["stage"])
                 progress.share(stage, run["progress"] or 0.0)
-                time.sleep(LOOK_S)
+                time.sleep(POLL_S)
                 runs = client.call("tune.status")["runs"]
                 run = next(other for other in runs if other["run_id"] == run["run_id"])
         except KeyboardInterrupt:
@@ -123,7 +123,7 @@ def _print_run(run: dict[str, Any]) -> None:
 
 
 def _result(run: dict[str, Any]) -> str:
-    """Return the result of a run in a line."""
+    """Return the result of a run, or its stage, in a line."""
     if run["error"] is not None:
         return f"failed: {run['error']}"
     if run["completed_at"] is None:

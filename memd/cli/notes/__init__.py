@@ -1,1 +1,1 @@
-"""Import of notes: finding files and parsing them. Reads files, never writes one."""
+"""Import of notes: find files, parse them and send them. Files are only read."""

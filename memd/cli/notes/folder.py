@@ -1,4 +1,4 @@
-"""Finding the notes in a folder. Nothing outside the folder is read."""
+"""Find the notes in folders, and read files. Links in a folder are not followed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from memd.cli.transfer import opencode
 MARKDOWN = frozenset({".md", ".markdown"})
 LINES = frozenset({".jsonl", ".ndjson"})
 NOTES = MARKDOWN | LINES | {".txt"}
+"""Suffixes of the files that are imported from a folder."""
 LICENCES = frozenset({"license", "licence", "unlicense", "copying", "notice"})
+"""Names of licence files, up to a hyphen as in LICENSE-MIT.txt; they are skipped in folders."""
 
 
 @dataclass(slots=True)
 class FolderNotes:
-    """The notes of some folders in order, counts of skipped files, and failures."""
+    """The files to import, in order, the number of skipped ones by reason, and failures."""
 
     files: list[Path] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -89,6 +91,7 @@ def read_head(path: Path, size: int) -> bytes:
 
 
 def _walk(folder: Path, notes: FolderNotes) -> None:
+    """Add the notes in *folder* and its subfolders, in order."""
     for place, names, files in os.walk(folder, onerror=lambda error: _record_failure(error, notes)):
         inner = Path(place)
         visible = []
@@ -99,7 +102,7 @@ def _walk(folder: Path, notes: FolderNotes) -> None:
                 notes.skipped["links"] += 1
             else:
                 visible.append(name)
-        names[:] = visible
+        names[:] = visible  # os.walk() visits what is left in its list
         for name in sorted(files):
             why = _skip_reason(inner / name)
             if why is not None:
@@ -122,7 +125,7 @@ def _skip_reason(path: Path) -> str | None:
     if path.suffix.lower() not in NOTES or not path.is_file():
         return "other files"
     if path.stem.lower().partition("-")[0] in LICENCES:
-        return "licences"  # folders of code contain them; they are not notes
+        return "licences"
     return "binary" if b"\0" in read_head(path, 8_192) else None
 
 

@@ -1,7 +1,7 @@
-"""Parsing of one note into ingest items with headings, tags and a date. Pure.
+"""Parse one note into ingest items with headings, tags and a date. Pure.
 
-Front matter is YAML or TOML. Its YAML values are read as strings, because a title may be ``No`` and
-a tag ``2024``. Problems are reported, and the text of the note is imported without it.
+Front matter is YAML or TOML. YAML values are read as strings, because a title may be ``No`` and a
+tag ``2024``. If the front matter cannot be read, that is reported and only the text is imported.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ FRONT_LINES_MAX = 500
 TITLE_CHARS_MAX = 80  # a longer title is cut
 
 _ENDS = {"---": ("---", "..."), "+++": ("+++",)}
+"""The first line of front matter, YAML or TOML, and the lines that end it."""
 _KEY = re.compile(r"""["']?[^\s"':#\[{-][^:]{0,60}:(\s|$)""")
+"""A line that begins with a YAML key, such as ``title: Lake`` or ``"date created": 2026``."""
 _DATES = ("date", "created", "created_at", "date created")
 _TAGS = ("tags", "tag", "keywords")
 _DAY = re.compile(r"(\d{4})[-/._](\d{1,2})[-/._](\d{1,2})(?!\d)")
+"""``2026-11-21``, also with slashes, dots or underscores."""
 _GERMAN_DAY = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)")
+"""``21.11.2026``."""
 _ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
+"""The blank before a zone, as in ``2026-11-21 09:30 +0100``; ``fromisoformat`` refuses it."""
 
 
 class FrontMatter(NamedTuple):
@@ -41,9 +46,9 @@ class FrontMatter(NamedTuple):
 
 
 def front_matter(text: str) -> FrontMatter:
-    r"""Split *text* into its front matter and the rest.
+    r"""Split *text* into its front matter and the text below.
 
-    Front matter has a key in its first line; otherwise the line is a thematic break.
+    Front matter has a key in its first line. Otherwise ``---`` is a thematic break of Markdown.
 
     >>> front_matter("---\ntags: [a, b]\n---\nThe text.")[3]
     ('a', 'b')
@@ -106,7 +111,7 @@ def leading_day(name: str) -> datetime | None:
 
 
 def _read(block: str, *, toml: bool) -> tuple[Mapping[str, Any], str | None]:
-    """Return the fields of a block, with lower-case keys, and its problem or None."""
+    """Return the fields of a block, with lower-case keys, and the problem or None."""
     try:
         values = tomllib.loads(block) if toml else _yaml(block)
     except (ValueError, RecursionError) as error:
@@ -144,7 +149,7 @@ def _interpret(values: Mapping[str, Any], below: str) -> FrontMatter:
 
 
 def _front_tags(value: object) -> Iterator[str]:
-    """Yield tags from a list, or from words separated by commas or spaces."""
+    """Yield the tags in a list, or in a text that separates them by commas or spaces."""
     tags: list[object] = []
     if isinstance(value, list):
         tags = value
@@ -156,7 +161,7 @@ def _front_tags(value: object) -> Iterator[str]:
 
 
 TEXT_PART_CHARS = 64_000
-"""Maximum characters of one item: as JSON at most half a frame, for any characters."""
+"""Maximum characters of one item. As JSON (6 bytes a character or less) it fits into a frame."""
 
 _NAMELESS = frozenset({"readme", "index", "note", "notes", "untitled"})
 """File names that do not describe the content."""
@@ -200,9 +205,9 @@ def source_name(path: PurePath) -> str:
     return f"{digest}…{whole[17 - NAME_CHARS_MAX :]}"
 
 
-def merge_tags(tags: list[str], more: list[str]) -> list[str]:
-    """Return *tags* and *more* without duplicates, up to the limit of a memory."""
-    return list(dict.fromkeys([*tags, *more]))[:TAGS_MAX]
+def merge_tags(tags: list[str], others: list[str]) -> list[str]:
+    """Return *tags* and *others* without duplicates, at most TAGS_MAX."""
+    return list(dict.fromkeys([*tags, *others]))[:TAGS_MAX]
 
 
 def _tags(section: NoteSection) -> list[str]:
@@ -222,7 +227,11 @@ def _outermost(front: FrontMatter, parts: list[NoteSection], stem: str) -> str |
 
 
 def _with_headings(outermost: str | None, section: NoteSection) -> tuple[str | None, str]:
-    """Return the headings of a section as one line, and its text with those that do not fit."""
+    """Return the headings of a section as one line, and its text.
+
+    Headings that do not fit into the line are put before the text. A heading that repeats the one
+    above is dropped.
+    """
     path = [*([outermost] if outermost else []), *section.headings]
     path = [
         heading
@@ -231,7 +240,7 @@ def _with_headings(outermost: str | None, section: NoteSection) -> tuple[str | N
     ]
     overflow: list[str] = []
     while len(" > ".join(path)) > HEADING_CHARS_MAX:
-        overflow.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # keep the first and the last
+        overflow.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # first and last stay
     return " > ".join(path) or None, "\n".join([*overflow, section.text])
 
 
@@ -262,6 +271,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _cut(text: str) -> Iterator[str]:
+    """Yield a paragraph, cut at spaces if it is too long for one item."""
     while len(text) > TEXT_PART_CHARS:
         end = text.rfind(" ", 1, TEXT_PART_CHARS) + 1 or TEXT_PART_CHARS
         yield text[:end]

@@ -1,9 +1,9 @@
-"""Markdown of notes: sections with their headings, wiki links, inline tags. Pure.
+"""Split the Markdown of a note into sections, and read wiki links and inline tags. Pure.
 
-No line is lost: a heading without text below it is added to the text of a neighbouring section.
-A link of Obsidian or basic-memory is replaced by its words, so that it can be searched and quoted;
-an inline tag becomes a tag of its section. Code is left unchanged: ``[[ -f x ]]`` is shell, and a
-line in a code block is no heading.
+No line is lost: a heading without text is added to the text of a neighbouring section. A link of
+Obsidian or basic-memory is replaced by its words, so that it can be searched and quoted. An inline
+tag becomes a tag of its section. Code stays unchanged: ``[[ -f x ]]`` may be shell, and ``# x`` in
+a code block is no heading.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from typing import NamedTuple
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX, TAGS_MAX
 
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
+"""A heading such as ``## Decision``."""
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
+"""A line of ``===`` or ``---``, which makes the line above a heading."""
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+"""The first or last line of a code block, such as three backquotes and a language."""
 _NOT_TEXT = re.compile(r"\s*([-*+>|#]|\d+[.)]\s)|\s{4}|\t")
 """Beginnings of lines that an underline cannot make a heading: lists, quotes, tables, code."""
 
@@ -65,7 +68,7 @@ def sections(text: str) -> list[NoteSection]:
 
 
 class _SectionList:
-    """The sections so far, and headings without text that wait for a neighbour."""
+    """The sections so far, and headings without text that wait for the next section."""
 
     def __init__(self) -> None:
         self._done: list[NoteSection] = []
@@ -73,6 +76,7 @@ class _SectionList:
         self._waiting: list[str] = []
 
     def add(self, headings: tuple[str, ...], text: str) -> None:
+        """Add a section. Waiting headings go before its text if it has the same parents."""
         if self._waiting and headings[: len(self._above)] == self._above:
             text = "\n".join([*self._waiting, text])
             self._waiting = []
@@ -80,7 +84,11 @@ class _SectionList:
         self._done.append(NoteSection(headings, text))
 
     def add_bare(self, above: tuple[str, ...], heading: str) -> None:
-        """Add a heading without text to the previous section, or let it wait for the next one."""
+        """Add a heading without text, whose parents are *above*.
+
+        It goes after the text of the previous section if that has the same parents; otherwise it
+        waits for the next section.
+        """
         if self._waiting and self._above != above:
             self._flush()
         last = self._done[-1] if self._done else None
@@ -136,35 +144,40 @@ def _atx(line: str) -> tuple[int, str]:
 
 
 def _may_be_heading(lines: Sequence[str]) -> bool:
-    """Return whether the last line is a one-line paragraph, which an underline makes a heading."""
+    """Return whether the last line is a paragraph of one line, which may be a heading."""
     if not lines or not lines[-1].strip() or (len(lines) > 1 and lines[-2].strip()):
         return False
     return len(lines[-1].strip()) <= HEADING_CHARS_MAX and not _NOT_TEXT.match(lines[-1])
 
 
 def code_lines(lines: Sequence[str]) -> frozenset[int]:
-    """Return the numbers of lines in code fences. An unclosed fence is ordinary text."""
+    """Return the numbers of the lines of code blocks. An unclosed fence is ordinary text."""
     code: set[int] = set()
     open_fence: tuple[int, str] | None = None
     for number, line in enumerate(lines):
         fence = _FENCE.fullmatch(line)
         if fence is None:
             continue
-        marks, rest = fence[1], fence[2]
+        marks, language = fence[1], fence[2].strip()
         if open_fence is None:
-            if not (marks[0] == "`" and "`" in rest):  # that would be inline code
+            if not (marks[0] == "`" and "`" in language):  # that would be inline code
                 open_fence = number, marks
-        elif marks[0] == open_fence[1][0] and len(marks) >= len(open_fence[1]) and not rest.strip():
+        elif marks[0] == open_fence[1][0] and len(marks) >= len(open_fence[1]) and not language:
             code.update(range(open_fence[0], number + 1))
             open_fence = None
     return frozenset(code)
 
 
 _LINK = re.compile(r"!?\[\[(?! )([^\[\]|\n]{1,300})(?:\|([^\[\]\n]{1,300}))?\]\]")
+"""``[[target]]`` or ``[[target|label]]``; with ``!`` in front it embeds the target."""
 _BLOCK_NAME = re.compile(r"(?<=\S) \^[\w-]{1,100}$")
+"""The name of a paragraph for links, at its end: `` ^b1``."""
 _TAG = re.compile(r"(?<!\S)#([^\W\d_][\w/-]{0,199})")
+"""``#finance/ledger``; a tag begins with a letter."""
 _COLOUR = re.compile(r"[0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?")
+"""What follows ``#`` in a colour such as ``#ff8800``."""
 _CODE = re.compile(r"(`+)[^`\n]{1,1000}\1(?!`)")
+"""Inline code between equally many backquotes."""
 
 
 def read_links(text: str) -> str:
@@ -200,6 +213,7 @@ def inline_tags(text: str) -> tuple[str, ...]:
 
 
 def _outside_code(line: str) -> str:
+    """Replace the links in *line*, except in inline code."""
     if "[[" not in line:
         return line
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Sending the items of a file to the daemon, and collecting the outcome."""
+"""Send the items of a file to the daemon, and collect the outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BATCH_BYTES_MAX = FRAME_BYTES_MAX // 2  # JSON may write a character as six byte
 
 @dataclass(slots=True)
 class FileOutcome:
-    """Outcome of importing one file, counted in memories. *error* is None unless it failed."""
+    """Outcome of importing one file. The numbers count memories."""
 
     file: Path
     new: int = 0
@@ -35,11 +35,12 @@ class FileOutcome:
     redacted: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     session: str | None = None
-    """The session in the file, if any, the number of its messages, its first time, its project."""
+    """The session in the file, if any; the fields below are about it."""
     messages: int | None = None
     started_at: str | None = None
     project: str | None = None
     error: str | None = None
+    """Why the import failed, None if it did not."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome for ``--json``."""
@@ -74,7 +75,11 @@ def send_note(
 def send_items(
     client: Client, outcome: FileOutcome, items: Sequence[dict[str, Any]], options: Options
 ) -> None:
-    """Replace all memories of the file of *outcome* by *items*."""
+    """Replace all memories of the file of *outcome* by *items*.
+
+    If they need several requests, all but the last add items, and the last one supersedes the
+    other memories of the file.
+    """
     common = without_none(
         source=source_name(outcome.file), agent_id=options.agent, dry_run=options.dry_run or None
     )

@@ -1,4 +1,4 @@
-"""``memd graph``: relations of an entity, paths between entities, questions."""
+"""``memd graph``: show relations of an entity and paths between entities, answer questions."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def query(
     known_at: KnownAt = None,
     agent: options.Agent = None,
 ) -> None:
-    """Answer a question by the relations of what it names.
+    """Answer a question from the relations of its entities.
 
-    Shows the path to each answer. Results that are only near, off the relations of the question,
-    are marked.
+    Shows the path to each answer. Results that are only near, by other relations than those of the
+    question, are marked.
     """
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.query", **params, question=question, limit=limit)
@@ -114,6 +114,7 @@ def _show(number: int, route: dict[str, Any]) -> None:
 
 
 def _steps(route: dict[str, Any]) -> None:
+    """Print the statements along a path, each with its evidence."""
     for step in route["steps"]:
         say.out(f"   {_arrow(step)}")
         say.out(f"   {_evidence(step)}")
@@ -126,14 +127,16 @@ def _arrow(step: dict[str, Any]) -> str:
     ...         "qualifier": "admin"})
     'a —not uses→ b (for admin)'
     """
-    own = step["relation"] == "related_to" and step["qualifier"]
-    relation = step["qualifier"] if own else step["relation"].replace("_", " ")
-    no = "not " if step["negated"] else ""
-    only = f" (for {step['qualifier']})" if step["qualifier"] and not own else ""
-    return say.line(f"{step['subject']} —{no}{relation}→ {step['object']}{only}")
+    # A relation that memd does not know is stored as related_to, with its name as the qualifier.
+    is_unknown = step["relation"] == "related_to" and step["qualifier"]
+    relation = step["qualifier"] if is_unknown else step["relation"].replace("_", " ")
+    negation = "not " if step["negated"] else ""
+    scope = f" (for {step['qualifier']})" if step["qualifier"] and not is_unknown else ""
+    return say.line(f"{step['subject']} —{negation}{relation}→ {step['object']}{scope}")
 
 
 def _evidence(step: dict[str, Any]) -> str:
+    """Format the source of a statement: quote, fact or memory, trust and validity."""
     evidence = step["evidence"]
     if evidence["fact_id"]:
         where = f"fact {evidence['fact_id']} version {evidence['version']}"

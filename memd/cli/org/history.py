@@ -1,4 +1,4 @@
-"""``memd org as-of`` and ``memd org timeline``."""
+"""``memd org as-of`` and ``memd org timeline``: facts by their validity in time."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ def timeline(
     name: Annotated[str, "NAME", "Name of an entity, or id of a fact."],
     svg: Annotated[Path | None, "--svg FILE", "Write an SVG file instead."] = None,
 ) -> None:
-    """Show what was valid when of an entity or a fact, and by whom."""
+    """Show when statements about an entity or a fact were valid.
+
+    Shows also who wrote each of them.
+    """
     answer = call("org.timeline", name=name)
     bars = [_bar(stretch) for stretch in answer["stretches"]]
     now_us = SystemClock().now_us()
@@ -115,7 +118,7 @@ def _not_found(text: str | None) -> str:
 
 
 def _rows(item: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the fact once for each of its statements, with its text if there are none."""
+    """Return a row for each statement of a fact, or one with its text if it has none."""
     statements = map(_format_statement, item["statements"])
     return [
         {**item["fact"], "statement": statement}
@@ -136,6 +139,7 @@ def _format_statement(statement: dict[str, Any]) -> str:
 
 
 def _bar(stretch: dict[str, Any]) -> Bar:
+    """Return the bar of a stretch: a statement with its validity and its authors."""
     statement = stretch["statement"]
     detail = (
         f"{_day(statement['valid_from'])} to {_day(statement['valid_to'])}: {_by(stretch, 'said')}"
@@ -157,12 +161,12 @@ def _by(stretch: dict[str, Any], which: str) -> str:
     return f"{format_author(stretch[f'{which}_by'])}, {_day(stretch[f'{which}_at'])}"
 
 
-def _day(parse_time: str | None) -> str:
-    return "..." if parse_time is None else parse_time[:10]
+def _day(time: str | None) -> str:
+    return "..." if time is None else time[:10]
 
 
-def _us(parse_time: str | None) -> int | None:
-    return None if parse_time is None else to_us(datetime.fromisoformat(parse_time))
+def _us(time: str | None) -> int | None:
+    return None if time is None else to_us(datetime.fromisoformat(time))
 
 
 def _report_withheld(answer: dict[str, Any]) -> None:

@@ -32,16 +32,17 @@ Since = Annotated[
 Until = Annotated[str | None, "--until TIME", "End of validity; a day means its beginning, in UTC."]
 
 _PAGE = 1_000
-_PROMPT_WORDS = {"policy": "core_policy", "decision": "adr", "definition": "entity_definition"}
+_CATEGORY_ALIASES = {"policy": "core_policy", "decision": "adr", "definition": "entity_definition"}
+"""The words by which prompts call some categories."""
 
 
 def category_of(word: str) -> str:
-    """Return the category that *word* names; prompts call some of them by another word.
+    """Return the category that *word* names; an unknown word is returned unchanged.
 
     >>> category_of("decision"), category_of("adr"), category_of("decree")
     ('adr', 'adr', 'decree')
     """
-    return _PROMPT_WORDS.get(word, word)
+    return _CATEGORY_ALIASES.get(word, word)
 
 
 def categories_of(words: list[str] | None) -> list[str] | None:
@@ -80,8 +81,8 @@ def write(
     )
     fact_id = _as_owner("org.write", params)
     say.answer({"id": fact_id}, fact_id)
-    kept = call("org.get", fact_id=fact_id)
-    say.report_secrets(text, kept["content"] if kept else "")
+    stored = call("org.get", fact_id=fact_id)
+    say.report_secrets(text, stored["content"] if stored else "")
     if params["category"] == "core_policy":
         _warn_of_many(call("org.policies"))
 

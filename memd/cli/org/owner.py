@@ -1,8 +1,8 @@
-"""``memd owner``, and signing with the owner key, at a terminal and with a passphrase.
+"""``memd owner``, and signing with the owner key, which is protected by a passphrase.
 
-The key is created on first use. Without a terminal nothing is signed, even if the key file is
-readable: a background program is not the owner. (A program that opens a terminal of its own
-can still pretend to be: docs/access.md.)
+The key is created on first use. Signing requires a terminal, even if the key file is readable,
+because a background program is not the owner. A program that opens a terminal of its own can
+still pretend to be the owner (docs/access.md).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def show() -> None:
 
 
 def is_owner() -> bool:
-    """Return whether the owner is calling, not a client whose key the environment names."""
+    """Return whether commands act for the owner: the environment names no client key."""
     return not os.environ.get(KEY_FILE)
 
 

@@ -1,4 +1,4 @@
-"""``memd org propose`` and ``memd org review``."""
+"""``memd org propose`` and ``memd org review``: propose facts, and approve or reject them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _PAGE = 1_000
 _END_CHARS = 6
+"""Characters that the end of an id must have to stand for it."""
 
 
 @options.examples(
@@ -128,6 +129,7 @@ def _decide(
     proposal_id: str | None,
     yes: bool,
 ) -> dict[str, Any]:
+    """Approve or reject the proposal whose id ends in *proposal_id*, with the owner's signature."""
     from memd.cli.org.owner import sign
     from memd.domain.org.access import Proposal
     from memd.org.signature import of_proposal

@@ -1,1 +1,1 @@
-"""Naps and nights, context windows, and the wiki."""
+"""Commands for naps and nights, context windows, and the wiki."""

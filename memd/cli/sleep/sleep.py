@@ -1,7 +1,4 @@
-"""``memd sleep`` and ``memd compress``: show, run, pause and undo nights and naps.
-
-Each report ends with the command that undoes the run.
-"""
+"""``memd sleep`` and ``memd compress``: show, run, pause and undo nights and naps."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ _EFFECTS = {
     "cap": "archived: over the cap",
     "nap": "created",
 }
-"""Effect of each step on the memories that it counts."""
+"""What happened to the memories that each step counts."""
 
 _UNDOABLE = {"night", "compress", "nap"}
 _LATEST_SHOWN = 5
@@ -37,7 +34,7 @@ _WHY_NOTHING = {
     "sessions without --force",
     "nap": "nothing new to remember",
 }
-"""Why a run of each kind may have done nothing."""
+"""Why a run of each kind did nothing."""
 
 
 Steps = Annotated[
@@ -163,6 +160,7 @@ def _action(**flags: bool) -> str:
 
 
 def check_options(action: str, run: str | None, *, by_night: bool, last: bool) -> None:
+    """Raise InvalidError for options that do not go together; *by_night*: one of a night is set."""
     if last and (action != "undo" or run is not None):
         raise InvalidError("--last goes with --undo, in place of a run", field="last")
     if action == "undo" and run is None and not last:
@@ -172,7 +170,7 @@ def check_options(action: str, run: str | None, *, by_night: bool, last: bool) -
     if run is not None and action not in {"undo", "report"}:
         is_option = run.replace("-", "_") in _ACTIONS
         hint = f"memd sleep --{run}" if is_option else None
-        if run == "status":  # what the other groups of commands have
+        if run == "status":  # a command of other groups
             hint = "memd sleep"
         raise InvalidError("a run goes with --undo or --report only", field="run", hint=hint)
     if by_night and action != "night":
@@ -182,10 +180,10 @@ def check_options(action: str, run: str | None, *, by_night: bool, last: bool) -
 
 
 def _last_undoable() -> str:
-    """Return the id of the last run that changed anything, and report what it is.
+    """Return the id of the last run that changed anything, and report it to stderr.
 
-    Raises NotFoundError if there is none, and InvalidStateError if it is undone already: the one
-    before may be a nap of another day.
+    Raises NotFoundError if there is none. If it is undone already, raises InvalidStateError instead
+    of choosing the one before, which may be a nap of another day.
     """
     page = call("sleep.report", limit=_REPORTS_SHOWN)
     runs = [run for run in page["items"] if _has_changes(run)]
@@ -259,7 +257,7 @@ def _table(runs: list[dict[str, Any]]) -> None:
 
 
 def _run(method: str, params: dict[str, Any], doing: str) -> None:
-    """Let the daemon do a run, show its progress, and print its report."""
+    """Start a run in the daemon, show its progress, and print its report."""
     with (
         daemon(seconds_max=LONG_SECONDS_MAX) as client,
         Progress(doing, unit="memories") as progress,
@@ -286,7 +284,7 @@ def _run(method: str, params: dict[str, Any], doing: str) -> None:
 
 
 def _print_run(run: dict[str, Any]) -> None:
-    """Print the report of one run: a line for it, one per step, and how to undo it."""
+    """Print the report of one run: its state, a line per step, and how to undo it."""
     say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_duration(run)}")
     since = "as of" if run["dry_run"] else "started"
     say.out(f"  {since} {say.local_time(run['started_at'])}, {_agent(run)}")

@@ -1,4 +1,4 @@
-"""``memd usage``: each assistant's context window as last reported, and its naps."""
+"""``memd usage``: show each assistant's context window as last reported, and its naps."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from memd.cli import options, say
 from memd.cli.reach import daemon
 from memd.cli.tables import id_column, table, text_column, word_column
 
-LOOK_S = 1.0
+POLL_S = 1.0
+"""Time between two refreshes of ``--watch``."""
 _BAR = 16
+"""Cells of a bar; each is filled in eighths."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _HOME = "\x1b[H\x1b[J"  # move to the top left and clear the screen
 
@@ -33,7 +35,7 @@ def usage(
         if not answer["items"] and not watch:
             say.note("no assistant has reported its context window")
         while watch:
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
             latest = client.call("usage.list", params)
             if latest != answer:
                 answer = latest
@@ -77,13 +79,13 @@ def bar(fill: float | None) -> str:
     if fill is None:
         return "?"
     eighths = min(_BAR * 8, round(fill * _BAR * 8))
-    full, rest = divmod(eighths, 8)
-    blocks = "█" * full + (_EIGHTHS[rest] if rest else "")
+    full, partial = divmod(eighths, 8)
+    blocks = "█" * full + (_EIGHTHS[partial] if partial else "")
     return f"{blocks.ljust(_BAR)} {round(fill * 100):>3} %"
 
 
 def _nap(window: Mapping[str, Any]) -> str:
-    if window.get("napping"):  # a daemon of before does not say
+    if window.get("napping"):  # older daemons do not report it
         return "napping"
     if window["nap_problem"] is not None:
         return f"no nap: {say.line(window['nap_problem'])}"

@@ -1,1 +1,1 @@
-"""Import and export."""
+"""Import of notes, sessions and exports of other programs; export of memories."""

@@ -1,7 +1,7 @@
-"""Chats exported by ChatGPT and Claude, aider's history, and SQLite files of other programs.
+"""Read chats exported by ChatGPT and Claude, aider's history, and SQLite files of other programs.
 
-Each chat becomes an ended session: lines of a transcript with its own id and times, so
-importing it again adds nothing. SQLite files are only read, and no file is left beside them.
+Each chat becomes a session that has ended: a transcript with the chat's own id and times, so that
+importing it again adds nothing. SQLite files are only read, and no file is created next to them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ _UNPACKING = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError,
 )  # fmt: skip
 """Exceptions raised for a damaged, encrypted or unsupported archive."""
-_ASKED = "#### "
-_TOLD = "> "
+_PROMPT = "#### "
+_TOOL_OUTPUT = "> "
+"""The beginnings of a line of a prompt, and of output of aider itself, in aider's history."""
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant"}
 
 
@@ -141,14 +142,14 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
 
 
 def _chat(name: object, messages: list[ChatLine]) -> Chat:
-    """Return a chat; one without a *name* is named by its messages, so that no two are one."""
+    """Return a chat. One without a *name* gets a hash of its messages, so that chats stay apart."""
     if not name:
         name = f"chat-{hashlib.sha256(json.dumps(messages).encode()).hexdigest()[:16]}"
     return Chat(str(name), messages)
 
 
 def iso_time(seconds: Any) -> str:
-    """Format seconds since 1970 as ISO 8601 in UTC; "" where *seconds* are no time.
+    """Format seconds since 1970 as ISO 8601 in UTC; return "" if *seconds* are no time.
 
     >>> iso_time(1.5), iso_time(None)
     ('1970-01-01T00:00:01.500000+00:00', '')
@@ -172,18 +173,23 @@ def _of_aider(text: str) -> Iterator[Chat]:
 
 
 def _of_lines(lines: Sequence[str], at: str) -> Iterator[ChatLine]:
-    """Yield the messages of a chat of aider, without the program's own output."""
+    """Yield the messages of a chat of aider, without the program's own output.
+
+    A message is a run of lines of a prompt, or of other lines after the first prompt.
+    """
     role, texts = "", list[str]()
-    for line in [*lines, _ASKED]:
-        is_prompt = line.startswith(_ASKED.rstrip())
-        if line.startswith(_TOLD) or not (is_prompt or role):
+    for line in lines:
+        is_prompt = line.startswith(_PROMPT.rstrip())
+        if line.startswith(_TOOL_OUTPUT) or not (is_prompt or role):
             continue
         next_role = "user" if is_prompt else "assistant"
-        if (next_role != role or line == _ASKED) and (text := "\n".join(texts).strip()):
+        if next_role != role and (text := "\n".join(texts).strip()):
             yield ChatLine(role, text, at)
             texts = []
         role = next_role
-        texts.append(line.removeprefix(_ASKED.rstrip()).removeprefix(" ") if is_prompt else line)
+        texts.append(line.removeprefix(_PROMPT.rstrip()).removeprefix(" ") if is_prompt else line)
+    if text := "\n".join(texts).strip():
+        yield ChatLine(role, text, at)
 
 
 Tables = Mapping[str, frozenset[str]]
@@ -207,7 +213,8 @@ def open_database(path: Path) -> Iterator[tuple[sqlite3.Connection, Tables]]:
 
     SQLite errors, also inside the block, are raised as InvalidError.
     """
-    # Without a log nobody is writing. "immutable" keeps SQLite from creating one.
+    # Without a write-ahead log no program is writing, and "immutable" keeps SQLite from creating
+    # a log. With one, its content must be read, too.
     is_used = path.with_name(f"{path.name}-wal").exists()
     uri = f"file:{quote(str(path))}?mode=ro{'' if is_used else '&immutable=1'}"
     try:

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from memd.client import Client
 
 HEADER = {"memd": "export", "v": 1}
+"""Header of an export of one agent's visible memories."""
 WHOLE_VERSION = 3
 WHOLE = {"memd": "export", "v": WHOLE_VERSION}
-"""Header of a full export; version 1 has one agent's visible memories."""
+"""Header of a full export."""
 END = "end"
 MEMORY = "memory"
-"""The kind of a memory; an export of one agent has nothing else, and leaves it out."""
+"""The kind of a memory. An export of one agent has only memories, and leaves the kind out."""
 
 
 def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
@@ -78,7 +79,7 @@ _STDOUT = Path("-")
 _PAGE = PAGE_ITEMS_MAX // 4
 _BATCH_ITEMS_MAX = 200
 _BATCH_BYTES_MAX = FRAME_BYTES_MAX // 3  # JSON may write a character as six bytes
-_PROBLEMS_TOLD = 20
+_PROBLEMS_MAX = 20
 
 Line = tuple[int, dict[str, Any]]
 
@@ -90,7 +91,7 @@ Line = tuple[int, dict[str, Any]]
     has_json=False,
 )
 def export(
-    file: Annotated[Path | None, "FILE", "File to write; default, and -: stdout."] = None,
+    file: Annotated[Path | None, "FILE", "File to write; default: stdout, also for -."] = None,
     agent: Annotated[
         str | None, "--agent NAME", "Export only the visible memories of this agent, newest first."
     ] = None,
@@ -135,10 +136,10 @@ def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _open_output(file: Path | None) -> Iterator[TextIO]:
-    """Yield what is written to: stdout, a device or pipe as it is, or a regular *file*.
+    """Yield the stream to write to: stdout, a device, a pipe, or a regular *file*.
 
-    That is complete in the end or as it was before; a link stays one. It is readable for its owner
-    alone, since it contains all memories.
+    A regular file is replaced at the end, so that it is complete or unchanged; a link stays. Only
+    its owner can read it, because it contains all memories.
     """
     if file is None:
         yield sys.stdout
@@ -199,9 +200,9 @@ def import_records(
     if dry_run:
         records = say.count(count, "record")
         outcome.problems.append(f"{records}; duplicates are detected when they are sent")
-    outcome.problems += problems[:_PROBLEMS_TOLD]
-    if len(problems) > _PROBLEMS_TOLD:
-        outcome.problems.append(f"and {len(problems) - _PROBLEMS_TOLD:,} more")
+    outcome.problems += problems[:_PROBLEMS_MAX]
+    if len(problems) > _PROBLEMS_MAX:
+        outcome.problems.append(f"and {len(problems) - _PROBLEMS_MAX:,} more")
     if not end_lines:
         raise InvalidError("the file is truncated: its end is missing")
     if problems:

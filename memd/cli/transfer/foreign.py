@@ -1,11 +1,11 @@
-"""Import of other programs' exports: chats become sessions, memories become memories.
+"""Import exports of other programs: chats become sessions, memories become memories.
 
-Memories of MCP's server-memory and of mem0 are imported one by one, each with its subject in
-the text, so that it can be understood alone. As with a note, a later import of the same file
-replaces what it brought before.
+Memories of MCP's server-memory and of mem0 are imported one by one, each with its subject in the
+text, so that it can be understood alone. As with notes, a later import of the same file replaces
+the earlier one.
 
-claude-mem's schema differs between versions: missing columns are ignored, and a renamed column is
-read under any of its names. Its observations and summaries become memories, its prompts sessions.
+claude-mem's observations and summaries become memories, its prompts sessions. Its schema differs
+between versions: missing columns are ignored, and a renamed column is read under any of its names.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ KNOWN = "MCP's server-memory and mem0"
 
 _ENTITY, _RELATION = "entity", "relation"
 _WORD_ENDS = re.compile(r"[_\s]+|(?<=[a-z])(?=[A-Z])")
+"""Where to split the name of a relation into words: ``works_at``, ``worksAt``."""
 
 
 def parse_memories(text: str) -> list[dict[str, Any]] | None:
@@ -175,8 +176,10 @@ def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-_OWN = ("memory_session_id", "sdk_session_id")
-_ASSISTANT_S = ("content_session_id", "claude_session_id")
+_MEMORY_SESSION = ("memory_session_id", "sdk_session_id")
+"""The columns with claude-mem's own session id, in newer and older versions."""
+_CLAUDE_SESSION = ("content_session_id", "claude_session_id")
+"""The columns with Claude Code's session id."""
 _SUMMARY = {
     "investigated": "Investigated",
     "learned": "Learned",
@@ -212,7 +215,7 @@ def _claude_prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
     if "prompt_text" not in tables.get("user_prompts", frozenset()):
         return []
     rows = [values(row) for row in conn.execute("SELECT * FROM user_prompts")]
-    numbered = [(str(_first_of(row, _ASSISTANT_S) or ""), row) for row in rows]
+    numbered = [(str(_first_of(row, _CLAUDE_SESSION) or ""), row) for row in rows]
     numbered.sort(key=lambda pair: (pair[0], pair[1].get("prompt_number") or 0, pair[1].get("id")))
     return [
         Chat(name, list(_prompt_lines(row for _, row in group)))
@@ -229,15 +232,15 @@ def _prompt_lines(rows: Iterator[dict[str, Any]]) -> Iterator[ChatLine]:
 
 
 def _sessions(conn: sqlite3.Connection, tables: Tables) -> dict[str, str]:
-    """Return claude-mem's session ids with the assistant's ids for the same sessions."""
+    """Return Claude Code's session ids by claude-mem's ids of the same sessions."""
     if "sdk_sessions" not in tables:
         return {}
     rows = [values(row) for row in conn.execute("SELECT * FROM sdk_sessions")]
-    names = [(_first_of(row, _OWN), _first_of(row, _ASSISTANT_S)) for row in rows]
+    ids = [(_first_of(row, _MEMORY_SESSION), _first_of(row, _CLAUDE_SESSION)) for row in rows]
     return {
-        own: assistant_id
-        for own, assistant_id in names
-        if isinstance(own, str) and isinstance(assistant_id, str)
+        memory_id: claude_id
+        for memory_id, claude_id in ids
+        if isinstance(memory_id, str) and isinstance(claude_id, str)
     }
 
 
@@ -263,10 +266,10 @@ def _claude_item(text: str, heading: str, tags: list[str]) -> dict[str, Any]:
 
 def _placement(row: Mapping[str, Any], sessions: Mapping[str, str]) -> dict[str, str]:
     """Return the time, session and project of a row."""
-    own = _first_of(row, _OWN)
+    name = _first_of(row, _MEMORY_SESSION)
     fields = {
         "occurred_at": _when(row),
-        "session_id": sessions.get(own, own) if isinstance(own, str) else None,
+        "session_id": sessions.get(name, name) if isinstance(name, str) else None,
         "project_id": _text(row.get("project")),
     }
     return {key: value for key, value in fields.items() if value and len(value) <= NAME_CHARS_MAX}

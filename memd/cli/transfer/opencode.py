@@ -1,7 +1,7 @@
-"""opencode's sessions: in its database, its former folder of files, or its export.
+"""Read opencode's sessions from its database, its former folder of files, or its export.
 
-Left out are sessions of sub-agents, messages that programs wrote in the user's name
-(``synthetic``), such as memd's own plugin, and the assistant's own summaries.
+Skipped are sessions of sub-agents, texts that programs such as memd's plugin added to a message
+(``synthetic``), and the assistant's own summaries.
 """
 
 from __future__ import annotations
@@ -151,6 +151,7 @@ def _parse(text: object) -> Mapping[str, Any]:
 
 
 def _name(info: Mapping[str, Any]) -> str:
+    """Return a session's id, "" if it is missing or could lead out of a folder."""
     name = info.get("id")
     return name if isinstance(name, str) and "/" not in name and name.strip(".") else ""
 

@@ -1,4 +1,4 @@
-"""Import of recorded sessions: the daemon naps over each as over one that has just ended."""
+"""Import recorded sessions: the daemon naps over each as if it had just ended."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from memd.cli.transfer.chats import Chat
     from memd.client import Client
 
-_HEAD_BYTES = 1_048_576  # of a file, to tell what it is
-_FIRST_BYTES = 65_536  # of a file, to tell when its session began
+_HEAD_BYTES = 1_048_576
+"""Bytes that are read to recognize the format of a file."""
+_FIRST_BYTES = 65_536
+"""Bytes that are read to find when a session began."""
 _TIME = re.compile(rb"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _PART_CHARS = FRAME_BYTES_MAX // 7  # JSON may write a character as six bytes
 _PAGES = MARKDOWN | {".txt"}
@@ -42,9 +44,9 @@ def is_session(path: Path) -> bool:
 
 
 def began_at(path: Path) -> str:
-    """Return the first time in a file of lines, as it stands there, "" for any other file.
+    """Return the first time in a file of JSON lines, as written there; "" for other files.
 
-    So sessions are imported in their order, and what was said later supersedes what it changes.
+    Sessions are imported in this order, so that later statements supersede earlier ones.
     """
     if path.suffix.lower() not in LINES:
         return ""
@@ -97,6 +99,7 @@ def send_chats(
 def _hand_over(
     client: Client, outcome: FileOutcome, text: str, options: Options, tell: Callable[[str], None]
 ) -> dict[str, Any]:
+    """Send a transcript in parts, count the results in *outcome*, and return the last answer."""
     common = without_none(agent_id=options.agent)
     last = (len(text) - 1) // _PART_CHARS * _PART_CHARS
     for offset in range(0, last, _PART_CHARS):
@@ -162,7 +165,7 @@ def _fallback(path: Path) -> str:
 
 
 def _moment(path: Path) -> str | None:
-    """Return when a session without times took place: the day in the file's name, else its own."""
+    """Return the time for a session without times: the day in the file's name, else its mtime."""
     day = leading_day(path.name)
     if day is not None:
         return day.isoformat()

@@ -91,7 +91,7 @@ def import_(
 
 
 def _import(files: Sequence[Path], flags: Options, outcomes: list[FileOutcome]) -> None:
-    """Import *files*, the earliest sessions first, adding to *outcomes* as far as it comes."""
+    """Import *files*, the earliest sessions first; *outcomes* has also those before an error."""
     with (
         daemon(seconds_max=LONG_SECONDS_MAX) as client,
         Progress("importing", unit="files") as progress,
@@ -108,9 +108,9 @@ def _import(files: Sequence[Path], flags: Options, outcomes: list[FileOutcome]) 
 def _import_file(
     client: Client, outcome: FileOutcome, flags: Options, tell: Callable[[str], None]
 ) -> None:
-    """Import the file of *outcome*, which notes what came of it, and an error with the file.
+    """Import the file of *outcome*, and record the result or an error of this file in it.
 
-    Long steps are reported to *tell*. Raises MemdError for what ends the whole import.
+    Progress of long steps goes to *tell*. Raises MemdError for an error that ends the whole import.
     """
     path, kind = outcome.file, flags.kind
     suffix = path.suffix.lower()
@@ -220,7 +220,7 @@ def _report_file(outcome: FileOutcome) -> None:
 
 
 def _of_session(outcome: FileOutcome) -> str:
-    """Return of when and which project a file's session is, as its name is mostly a number."""
+    """Return the day and project of a file's session in brackets, as file names rarely tell."""
     day = outcome.started_at and say.local_time(outcome.started_at)[:10]
     project = outcome.project and say.line(folder_name(outcome.project))
     about = ", ".join(part for part in (day, project) if part)

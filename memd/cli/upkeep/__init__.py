@@ -1,1 +1,1 @@
-"""Maintenance: checks, rebuilds, backups, repairs, models and settings."""
+"""Commands for maintenance: checks, backups, repairs, models and settings."""

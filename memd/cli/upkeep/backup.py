@@ -1,8 +1,8 @@
 """``memd backup``, ``restore`` and ``repair``: copies of the database.
 
-A sandboxed daemon cannot write everywhere the person can, and has its own ``/tmp``. So a
-backup to another folder is made by this process: it reads the database while the daemon uses
-it, as SQLite allows, and the daemon only records where the copy is (docs/decisions/0080).
+A sandboxed daemon can write to few folders and has its own ``/tmp``. So this process makes a backup
+to another folder. It reads the database while the daemon uses it, which SQLite allows, and the
+daemon only records where the copy is (docs/decisions/0080).
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _stamp() -> str:
     return from_us(SystemClock().now_us()).strftime("%Y%m%dT%H%M%S%f")
 
 
-_LOST_TOLD = 20
+_LOST_SHOWN = 20
 
 
 @options.examples("memd repair", "memd repair --yes --json")
@@ -190,7 +190,7 @@ def repair(yes: options.Yes = False) -> None:
 
 def _list(label: str, lines: tuple[str, ...]) -> None:
     say.out(f"{label + ':':<22} {len(lines) or 'nothing'}")
-    for line in lines[:_LOST_TOLD]:
+    for line in lines[:_LOST_SHOWN]:
         say.out(f"  {say.line(line)}")
-    if len(lines) > _LOST_TOLD:
-        say.out(f"  and {len(lines) - _LOST_TOLD:,} more: --json lists all")
+    if len(lines) > _LOST_SHOWN:
+        say.out(f"  and {len(lines) - _LOST_SHOWN:,} more: --json lists all")

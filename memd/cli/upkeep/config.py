@@ -1,7 +1,7 @@
 """``memd config``: show the effective settings with their origins, and change one.
 
-A change keeps comments and formatting. An invalid result is not written; the error is the one that
-a start would report. A running daemon is asked to reload the file.
+A change keeps comments and formatting. It is refused with the error that the daemon would report at
+its start. A running daemon then reloads the file.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ def _write_change(
 ) -> tuple[bool, list[str], dict[str, Any] | None]:
     """Write the change; return whether the file changed, warnings, and the daemon's answer.
 
-    A change that a running daemon refuses is reverted, so that its next start cannot fail and
-    nothing takes effect then that this client may not change.
+    A change that a running daemon refuses is reverted. Otherwise its next start could fail, or
+    apply a change that this client may not make.
     """
     from memd.assist.connect import files
     from memd.assist.connect.text import UnreadableError
@@ -216,9 +216,9 @@ def _lock(folder: Path) -> Iterator[None]:
 def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[str]:
     """Return the warnings about *tree*. Raises MemoryConfigError as a start would.
 
-    The file is checked with this environment. If it is valid only with it, that is a warning,
-    since the daemon's may differ. An invalid value at *path* is an error even if a variable
-    overrides it.
+    The file is checked together with the variables of this environment. If it is valid only with
+    them, that is a warning, since the daemon's may differ. An invalid value at *path* is an error
+    even if a variable overrides it.
     """
     from memd.base.settings import join_key, load_tree, validate
     from memd.domain.settings.settings import Settings

@@ -13,7 +13,8 @@ from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
 from memd.cli.tables import table, text_column, word_column
 
-LOOK_SECONDS = 0.5  # between two polls of a switch
+POLL_SECONDS = 0.5
+"""Time between two polls of a switch."""
 
 Wait = Annotated[bool, "--wait", "Wait until the switch is complete."]
 
@@ -132,7 +133,7 @@ def _wait(answer: dict[str, Any]) -> dict[str, Any]:
             if target["problem"]:
                 raise ModelError(say.line(target["problem"]), hint="memd retries every minute")
             progress.at(target["done"], target["total"])
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
             answer = call("model.status")
     return answer
 
@@ -142,7 +143,7 @@ def _share(target: dict[str, Any]) -> str:
 
 
 def find_serving() -> dict[str, Any]:
-    """Return which model is in use and the switch under way, {} where memd does not run."""
+    """Return the daemon's ``model.status``: the model in use, and a switch; {} without a daemon."""
     try:
         serving: dict[str, Any] = call("model.status")
     except NotRunningError:
@@ -151,7 +152,10 @@ def find_serving() -> dict[str, Any]:
 
 
 def list_models(serving: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the installed models, and memd's default, with their states as *serving* tells."""
+    """Return the installed models and the default one, with their states according to *serving*.
+
+    *serving* is the result of :func:`find_serving`.
+    """
     from memd.embedding.model_files import status as look
 
     paths = Paths.resolve()

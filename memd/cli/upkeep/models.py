@@ -93,8 +93,8 @@ def status() -> None:
 
 
 def _print_models(models: list[dict[str, Any]], first: Path) -> None:
-    """Print a line for each embedding model, that in the folder *first* at the top."""
-    states = {first: "not installed, in use"}  # unless it is among them
+    """Print a line for each embedding model, the one in the folder *first* at the top."""
+    states = {first: "not installed, in use"}  # replaced below if it is one of *models*
     for model in models:
         state = "installed" if model["installed"] else "not installed"
         is_other = model["state"] not in {"installed", "not installed"}
@@ -104,7 +104,10 @@ def _print_models(models: list[dict[str, Any]], first: Path) -> None:
 
 
 def fetch(folder: Path, source: Path | None = None, *, reranker: bool = False) -> None:
-    """Install the model, or the re-ranker, into *folder* unless it is there and no source given."""
+    """Install the model or the re-ranker into *folder*.
+
+    Does nothing if it is installed and no *source* is given.
+    """
     from memd.embedding import install as model
     from memd.embedding import install_reranker as second
     from memd.embedding.model_files import status as look

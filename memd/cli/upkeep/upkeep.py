@@ -1,7 +1,7 @@
 """``memd check`` and ``memd rebuild``, with or without a running daemon.
 
-Without a daemon the same code runs here, under the same lock: a database that is too damaged
-for a daemon to start is exactly the one that must be checked.
+Without a daemon the same code runs in this process, under the same lock. So a database can be
+checked even if it is too damaged for the daemon to start.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _CALLER = Caller(client="memd", method="cli")
 def run_offline(method: str, target: str | None = None) -> Any:
     """Run the daemon's *method* in this process and return its result.
 
-    *target* is where a backup goes, by default beside the database.
+    *target* is the file for a backup, by default one next to the database.
 
     Raises NotFoundError if there is no database, AlreadyRunningError if a daemon has just
     started.
