@@ -55,7 +55,7 @@ def systemd(
         {
             "Requires": f"{name}.socket",
             "After": f"{name}.socket",
-            "ExecStart": " ".join([_quote(str(command)), *_serve(paths.profile)]),
+            "ExecStart": " ".join([_quote(_escape(str(command))), *_serve(paths.profile)]),
             "Also": f"{name}.socket",
         },
     )
@@ -89,7 +89,7 @@ def launchd(
     agent["Sockets"]["memd"]["SockPathName"] = str(paths.socket)
     for variable in CARRIED:
         if environ.get(variable):
-            agent["EnvironmentVariables"][variable] = environ[variable]
+            agent["EnvironmentVariables"][variable] = os.path.abspath(environ[variable])  # noqa: PTH100  # text only
     return {f"{label(paths.profile)}.plist": plistlib.dumps(agent, sort_keys=False).decode()}
 
 
@@ -119,19 +119,24 @@ def _set_values(text: str, values: Mapping[str, str]) -> str:
 def _environment_lines(environ: Mapping[str, str]) -> str:
     variables = [(name, environ[name]) for name in CARRIED if environ.get(name)]
     return "".join(
-        f"Environment={_quote(f'{name}={os.path.abspath(value)}')}\n"  # noqa: PTH100  # text only
+        f"Environment={_quote(_escape(f'{name}={os.path.abspath(value)}'))}\n"  # noqa: PTH100  # text only
         for name, value in variables
     )
 
 
 def _with_specifiers(path: Path, environ: Mapping[str, str]) -> str:
     """Replace the runtime directory and the home in *path* by the specifiers %t and %h."""
-    text = str(path).replace("%", "%%")
+    text = _escape(str(path))
     for specifier, variable in (("%t", "XDG_RUNTIME_DIR"), ("%h", "HOME")):
-        base = environ.get(variable, "").rstrip("/").replace("%", "%%")
+        base = _escape(environ.get(variable, "").rstrip("/"))
         if base and text.startswith(base + "/"):
             return specifier + text[len(base) :]
     return text
+
+
+def _escape(text: str) -> str:
+    """Return *text* with percent signs that systemd does not take for specifiers such as ``%h``."""
+    return text.replace("%", "%%")
 
 
 def _quote(word: str) -> str:

@@ -78,6 +78,16 @@ def test_a_command_with_a_space_is_quoted() -> None:
 def test_a_percent_sign_in_a_path_is_no_specifier() -> None:
     rendered = units.systemd(COMMAND, places(socket="/x/50%/m.sock"), HOME, sandbox=False)
     assert "ListenStream=/x/50%%/m.sock\n" in rendered["memd.socket"]
+    environ = {**HOME, "MEMD_HOME": "/srv/50%h"}
+    service = units.systemd(Path("/opt/50%h/memd"), places(), environ, sandbox=False)
+    assert "ExecStart=/opt/50%%h/memd serve\n" in service["memd.service"]
+    assert "Environment=MEMD_HOME=/srv/50%%h\n" in service["memd.service"]
+
+
+def test_a_relative_home_is_absolute_in_the_agent_of_launchd() -> None:
+    (text,) = units.launchd(COMMAND, places(), {"MEMD_HOME": "here"}, log=Path("/l")).values()
+    home = plistlib.loads(text.encode())["EnvironmentVariables"]["MEMD_HOME"]
+    assert home == str(Path.cwd() / "here")
 
 
 def test_the_agent_of_launchd_says_only_absolute_paths() -> None:
