@@ -35,3 +35,12 @@ def test_chats_without_an_id_are_chats_of_their_own() -> None:
         names = [chat.name for chat in _parse(*rows)]
         assert len(set(names)) == 2
         assert [chat.name for chat in _parse(*rows)] == names
+
+
+def test_an_empty_line_in_a_prompt_to_aider_does_not_divide_it() -> None:
+    text = "# aider chat started at 2026-01-01 10:00:00\n\n#### a\n#### \n#### b\n\nDone.\n"
+    chats = parse_chats(text) or []
+    assert [(line.role, line.content) for chat in chats for line in chat.messages] == [
+        ("user", "a\n\nb"),
+        ("assistant", "Done."),
+    ]
