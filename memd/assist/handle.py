@@ -324,18 +324,18 @@ def _report_usage(connection: HookConnection, event: HookEvent, usage: dict[str,
     if event.cwd is not None:
         params["cwd"] = event.cwd
     if event.messages is not None:
-        params["messages"] = _newest_that_fit(event.messages)
+        params["messages"] = newest_that_fit(event.messages)
     elif event.transcript is not None and event.source not in _UNREADABLE_TRANSCRIPT:
         params["transcript_path"] = event.transcript
     connection.notify("usage.report", params)
 
 
-def _newest_that_fit(messages: list[object]) -> list[object]:
+def newest_that_fit(messages: list[object]) -> list[object]:
     """Return the newest messages that fit into a frame, oldest first."""
     newest: list[object] = []
     size = 0
     for message in reversed(messages):
-        size += len(repr(message)) * 2
+        size += len(quick_json.dumps(message)) + 1
         if size > FRAME_BYTES_MAX:
             break
         newest.append(message)
