@@ -133,7 +133,9 @@ class Pump:
                 self._skipping = False
             elif line.strip():
                 self._forward_request(line.strip())
-        if len(self._from_client) > 16 * LINE_BYTES_MAX:  # no valid request, so no id to answer
+        if self._skipping:
+            self._from_client = b""
+        elif len(self._from_client) > 16 * LINE_BYTES_MAX:  # no valid request, so no id to answer
             self._skipping, self._from_client = True, b""
             self._answer(UNKNOWN, INVALID_REQUEST, "too_large", "a line is too long")
         if not chunk:
