@@ -117,6 +117,8 @@ def locations(profile: str | None = None) -> Locations:
 
     environ = {**os.environ, **({"MEMD_PROFILE": profile} if profile else {})}
     variables = {name: environ[name] for name in PASSED_ON if environ.get(name)}
+    if "MEMD_HOME" in variables:  # an assistant runs hooks in other folders
+        variables["MEMD_HOME"] = os.path.abspath(variables["MEMD_HOME"])  # noqa: PTH100  # text only
     if variables.get("XDG_RUNTIME_DIR") == f"/run/user/{os.getuid()}":
         del variables["XDG_RUNTIME_DIR"]  # the default, so it need not be passed on
     return Locations(
