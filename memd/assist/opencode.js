@@ -1,5 +1,5 @@
 // memd's plugin for opencode, written by "memd connect opencode": it calls "memd hook" at the
-// events that opencode has no settings for. Without a daemon it does nothing.
+// events of opencode, which has no settings for hooks. Without a daemon it does nothing.
 import { spawn } from "node:child_process"
 
 const COMMAND = ["memd", "hook", "opencode"]
@@ -7,9 +7,10 @@ const MILLISECONDS_MAX = 3000
 const MESSAGES_MAX = 400
 const RESULT_CHARS_MAX = 4000
 
+// Runs a hook and returns the context that it prints, "" for none or after an error.
 function hook(event, payload) {
   return new Promise((resolve) => {
-    let said = ""
+    let output = ""
     const [program, ...words] = COMMAND
     const child = spawn(program, [...words, event], {
       stdio: ["pipe", "pipe", "ignore"],
@@ -17,10 +18,10 @@ function hook(event, payload) {
     })
     child.on("error", () => resolve(""))
     child.stdin.on("error", () => {})
-    child.stdout.on("data", (chunk) => (said += chunk))
+    child.stdout.on("data", (chunk) => (output += chunk))
     child.on("close", () => {
       try {
-        resolve(JSON.parse(said).additionalContext ?? "")
+        resolve(JSON.parse(output).additionalContext ?? "")
       } catch {
         resolve("")
       }
@@ -29,15 +30,16 @@ function hook(event, payload) {
   })
 }
 
-// What stands in a message besides what plugins added: theirs is marked as synthetic.
-function words(parts) {
+// Returns the text of a message without the parts that plugins added, which are synthetic.
+function textOf(parts) {
   return parts
     .filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
     .map((part) => part.text)
     .join("\n")
 }
 
-function spoken({ info, parts }) {
+// Returns a message with its tool calls, followed by the results of the tools.
+function toMessages({ info, parts }) {
   const at = new Date(info.time?.created ?? Date.now()).toISOString()
   const tools = parts.filter((part) => part.type === "tool")
   const calls = tools.map((part) => ({
@@ -45,7 +47,7 @@ function spoken({ info, parts }) {
     type: "function",
     function: { name: part.tool, arguments: part.state?.input ?? {} },
   }))
-  const message = { role: info.role, content: words(parts), timestamp: at }
+  const message = { role: info.role, content: textOf(parts), timestamp: at }
   const results = tools
     .filter((part) => part.state?.status === "completed")
     .map((part) => ({
@@ -60,31 +62,31 @@ function spoken({ info, parts }) {
 }
 
 export const Memd = async ({ client, directory }) => {
-  // How a session goes on with its next prompt. One that this process has not seen may be new:
-  // the hook knows whether it was given a brief.
+  // How each session continues with its next prompt: "compact", or undefined. A session that this
+  // process has not seen yet is sent as "resume"; the hook knows whether it has its brief.
   const begun = new Map()
   const parents = new Map()
   let windows
 
-  // A sub-agent's session hangs below another one and is nobody's.
+  // The session of a sub-agent has a parent, and is not a person's.
   async function isOwn(id) {
     if (!parents.has(id)) {
-      const found = await client.session.get({ path: { id } }).catch(() => undefined)
-      parents.set(id, found?.data?.parentID)
+      const answer = await client.session.get({ path: { id } }).catch(() => undefined)
+      parents.set(id, answer?.data?.parentID)
     }
     return !parents.get(id)
   }
 
   async function messages(id) {
-    const found = await client.session.messages({ path: { id } }).catch(() => undefined)
-    return found?.data ?? []
+    const answer = await client.session.messages({ path: { id } }).catch(() => undefined)
+    return answer?.data ?? []
   }
 
   async function windowOf(info) {
     if (windows === undefined) {
-      const found = await client.config.providers().catch(() => undefined)
+      const answer = await client.config.providers().catch(() => undefined)
       windows = new Map()
-      for (const provider of found?.data?.providers ?? [])
+      for (const provider of answer?.data?.providers ?? [])
         for (const [name, model] of Object.entries(provider.models ?? {}))
           windows.set(`${provider.id}/${name}`, model.limit?.context)
     }
@@ -94,13 +96,13 @@ export const Memd = async ({ client, directory }) => {
   const of = (session_id) => ({ session_id, cwd: directory })
 
   async function idle(id) {
-    const last = (await messages(id)).filter((each) => each.info.role === "assistant").at(-1)
+    const last = (await messages(id)).filter((message) => message.info.role === "assistant").at(-1)
     if (!last) return
     const tokens = last.info.tokens ?? {}
     const used = (tokens.input ?? 0) + (tokens.cache?.read ?? 0) + (tokens.cache?.write ?? 0)
     await hook("session.idle", {
       ...of(id),
-      text: words(last.parts),
+      text: textOf(last.parts),
       message_id: last.info.id,
       model: last.info.modelID,
       used_tokens: used || undefined,
@@ -112,7 +114,7 @@ export const Memd = async ({ client, directory }) => {
     "chat.message": async (input, output) => {
       const id = input.sessionID
       // "opencode run" puts a prompt of several words between quotation marks.
-      const prompt = words(output.parts).replace(/^"([^"]*)"$/, "$1")
+      const prompt = textOf(output.parts).replace(/^"([^"]*)"$/, "$1")
       if (!prompt.trim() || !(await isOwn(id))) return
       const begins = begun.has(id) ? begun.get(id) : "resume"
       begun.set(id, undefined)
@@ -132,8 +134,8 @@ export const Memd = async ({ client, directory }) => {
     "experimental.session.compacting": async (input) => {
       const id = input.sessionID
       if (!(await isOwn(id))) return
-      const said = (await messages(id)).slice(-MESSAGES_MAX).flatMap(spoken)
-      await hook("experimental.session.compacting", { ...of(id), messages: said })
+      const newest = (await messages(id)).slice(-MESSAGES_MAX).flatMap(toMessages)
+      await hook("experimental.session.compacting", { ...of(id), messages: newest })
     },
     event: async ({ event }) => {
       const id = event.properties?.sessionID ?? event.properties?.info?.id
