@@ -43,6 +43,10 @@ def read(path: Path) -> str | None:
         raise InvalidStateError(
             f"{path.parent} is not a folder; memd leaves the file unchanged"
         ) from None
+    except OSError as error:
+        raise InvalidStateError(
+            f"{path} cannot be read ({error.strerror}); memd leaves the file unchanged"
+        ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InvalidStateError(
