@@ -169,7 +169,8 @@ def _of_mem0(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _item(text: str, tags: Sequence[str]) -> dict[str, Any]:
     item: dict[str, Any] = {"text": text, "origin": "import"}
-    return {**item, "tags": list(dict.fromkeys(tags))} if tags else item
+    unique_tags = merge_tags([tag[:NAME_CHARS_MAX] for tag in tags], [])
+    return {**item, "tags": unique_tags} if unique_tags else item
 
 
 def _text(value: object) -> str:
