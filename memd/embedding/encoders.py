@@ -1,19 +1,21 @@
-"""The models in memory (:class:`memd.embedding.embed.Encoder`): memd's own, and any other as ONNX.
+"""Run an embedding model in memory, memd's own or any ONNX encoder.
 
-The vectors of many models lie in a narrow cone: two unrelated texts have
-a cosine of 0.7 or more, and two in the same language more still. memd's decisions by a
-cosine (whether anything answers, whether a text is news) are fitted to a model without
-either effect. So the mean vector, and the directions that separate languages, are
-measured when a model is added, stored beside it and removed from each vector (docs/decisions/0160,
-0183).
+The classes implement :class:`memd.embedding.embed.Encoder`.
 
-memd's own also gives token vectors: the states of the pieces of content, small enough to be kept
-beside the vector. A question that asks for one word of a memory, in another form, is lost in the
-mean of both; late interaction finds it (``recall/ranking/features.py``,
-docs/decisions/0322). The first 64 numbers of a principal component analysis, its spreads halved on
-a logarithmic scale, tell as much as all 384. ``token_projection.npz`` holds it, made by ``python -m
-tests.bench.token_fit``. Stored token vectors are of this projection: another one needs a step in
-``store/file/migrate.py`` that removes them, and the embedding queue makes them anew.
+**Centring.** The vectors of many models lie in a narrow cone: two unrelated texts have a cosine of
+0.7 or more, and more still in the same language. memd's thresholds (whether anything answers,
+whether a text is new) are fitted to a model without either effect. So the mean vector and the
+directions that separate languages are measured when a model is added, stored in its folder, and
+removed from each vector (docs/decisions/0160, 0183).
+
+**Token vectors.** memd's own model also gives a small vector for each content token, which is
+stored with the vector of the text. A question about one word of a memory, in another form, is lost
+in the mean of either text; late interaction finds it (``recall/ranking/features.py``,
+docs/decisions/0322). A token vector has the first 64 principal components of the state, with
+their spreads halved on a logarithmic scale; they discriminate as well as all 384 numbers.
+``python -m tests.bench.token_fit`` makes the projection, ``token_projection.npz``. Stored token
+vectors depend on it: a new projection needs a step in ``store/file/migrate.py`` that removes them,
+and the embedding queue computes them again.
 """
 
 from __future__ import annotations
@@ -40,11 +42,12 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float32]
 
 CENTRE_FILE = "centre.f32"
-CLS, SEP = 101, 102  # of the vocabulary
+CLS, SEP = 101, 102  # token ids in the vocabulary of BERT
 _SPECIAL_TOKENS = 2  # they share the window with the text
 _SIGNS = "?!.,'\"-():;"
 PROJECTION_FILE = "token_projection.npz"
 _TOKEN_LENGTH = 127.0
+"""The length of a token vector, so that each component fits an int8."""
 
 
 class TokenProjection(NamedTuple):
@@ -66,7 +69,7 @@ class TokenProjection(NamedTuple):
 
 @cache
 def token_projection() -> TokenProjection:
-    """Return the projection of the package, read once."""
+    """Return the projection that ships with memd; read once."""
     import numpy as np
 
     raw = resources.files("memd.embedding").joinpath(PROJECTION_FILE).read_bytes()
@@ -104,23 +107,29 @@ class FastembedEncoder:
 
         ids = self._tokens.ids(texts)
         states = self.last_states(ids)
-        own = [rows[: len(each) + _SPECIAL_TOKENS] for rows, each in zip(states, ids, strict=True)]
-        vectors = unit(np.stack([rows.mean(0) for rows in own]))
+        unpadded = [
+            rows[: len(text_ids) + _SPECIAL_TOKENS]
+            for rows, text_ids in zip(states, ids, strict=True)
+        ]
+        vectors = unit(np.stack([rows.mean(0) for rows in unpadded]))
         tokens = [
-            token_projection().project(rows[1:-1][self._content(each)])
-            for rows, each in zip(own, ids, strict=True)
+            token_projection().project(rows[1:-1][self._content(text_ids)])
+            for rows, text_ids in zip(unpadded, ids, strict=True)
         ]
         return EncodedBatch(vectors, tokens)
 
     def _content(self, ids: list[int]) -> Any:
-        """Return which pieces are neither function words nor signs; all, if none is."""
+        """Return a mask of the tokens that are neither function words nor punctuation.
+
+        If there are none, all tokens are selected.
+        """
         import numpy as np
 
         content = ~np.isin(ids, self._function_ids)
         return content if content.any() else ~content
 
     def ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the numbers of the pieces of each text, without special ones."""
+        """Return the token ids of each text, without special tokens."""
         return self._tokens.ids(texts)
 
     def last_states(self, ids: list[list[int]]) -> Rows:
@@ -128,15 +137,15 @@ class FastembedEncoder:
 
         *ids* are those of :meth:`ids`; [CLS] and [SEP] are added.
         """
-        return self._run([[CLS, *each, SEP] for each in ids], LAST_OUTPUT)
+        return self._run([[CLS, *text_ids, SEP] for text_ids in ids], LAST_OUTPUT)
 
     def states(self, windows: list[list[int]]) -> Rows:
-        """Return the states of each piece of *windows*, of shape (windows, longest, 384).
+        """Return the states of the fourth layer, of shape (windows, longest, 384), padded.
 
-        A window is the numbers of its pieces, special ones included. They are those of the
-        fourth layer. DegradedError for a model file that lacks them.
+        A window is a list of token ids, special tokens included. Raises DegradedError if the
+        model file lacks this output.
         """
-        if STATES_OUTPUT not in {each.name for each in self._session.get_outputs()}:
+        if STATES_OUTPUT not in {output.name for output in self._session.get_outputs()}:
             raise DegradedError("the model file lacks the states of sentences", hint=INSTALL_HINT)
         return self._run(windows, STATES_OUTPUT)
 
@@ -144,8 +153,10 @@ class FastembedEncoder:
         import numpy as np
 
         longest = max(map(len, windows))
-        ids = np.array([[*each, *[0] * (longest - len(each))] for each in windows], dtype=np.int64)
-        mask = np.array([[at < len(each) for at in range(longest)] for each in windows])
+        ids = np.array(
+            [[*window, *[0] * (longest - len(window))] for window in windows], dtype=np.int64
+        )
+        mask = np.array([[at < len(window) for at in range(longest)] for window in windows])
         inputs = {
             "input_ids": ids,
             "attention_mask": mask.astype(np.int64),
@@ -156,7 +167,7 @@ class FastembedEncoder:
 
 
 class OnnxEncoder:
-    """Any encoder as ONNX: pooled, centred, of length 1."""
+    """Any other encoder as ONNX; its vectors are pooled, centred and of length 1."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         keep_libraries_quiet()
@@ -179,7 +190,7 @@ class OnnxEncoder:
         self._tokens_max = model.window_tokens
         (prefix,) = self._tokens.ids([self._prefix])
         self._window = max(1, model.window_tokens - _SPECIAL_TOKENS - len(prefix))
-        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._inputs = {model_input.name for model_input in self._session.get_inputs()}
         self._centre: Rows | None = None
         if (folder / CENTRE_FILE).exists():
             centre_rows = np.fromfile(folder / CENTRE_FILE, dtype="<f4").reshape(
@@ -205,9 +216,9 @@ class OnnxEncoder:
 
         encodings = self._tokens.encodings([self._prefix + text for text in texts])
         inputs = {
-            "input_ids": self._pad([each.ids for each in encodings]),
-            "attention_mask": self._pad([each.attention_mask for each in encodings]),
-            "token_type_ids": self._pad([each.type_ids for each in encodings]),
+            "input_ids": self._pad([encoding.ids for encoding in encodings]),
+            "attention_mask": self._pad([encoding.attention_mask for encoding in encodings]),
+            "token_type_ids": self._pad([encoding.type_ids for encoding in encodings]),
         }
         output = self._session.run(
             None, {name: inputs[name] for name in self._inputs & inputs.keys()}
@@ -223,7 +234,10 @@ class OnnxEncoder:
         return unit(output.astype(np.float32))
 
     def _pad(self, rows: Sequence[list[int]]) -> NDArray[np.int64]:
-        """Return *rows* as one array, each cut to the window before its last, special piece."""
+        """Return *rows* as one array, padded with 0.
+
+        A row that exceeds the window is truncated before its last token, which is special.
+        """
         import numpy as np
 
         longest = min(max(map(len, rows)), self._tokens_max)
@@ -235,7 +249,7 @@ class OnnxEncoder:
 
 
 def unit(rows: Rows) -> Rows:
-    """Return *rows* at length 1. Raises EmbeddingError for one without a direction."""
+    """Return *rows* at length 1. Raises EmbeddingError for a zero, infinite or NaN row."""
     import numpy as np
 
     norms = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -1,11 +1,11 @@
-"""A model and the thread that owns it, for the embedding model and the re-ranker.
+"""Own a model and its thread: the base of the embedding model and the re-ranker.
 
-The model is loaded on its first request and released after a while without
-one; another model in its folder is noticed. A request is processed a batch at a
-time, and the queue is checked again before each batch: so bulk work delays an interactive
-request by one batch at most, and an abandoned request costs no more than that.
+The model is loaded at its first request, released after an idle time, and loaded again when its
+folder changes. A request is processed in batches, and the queues are checked before each batch. So
+bulk work delays an interactive request by one batch at most, and an abandoned request costs no
+more than that.
 
-Whatever the model does, the thread lives, and every caller gets a typed error.
+The thread survives any failure of the model, and each caller gets a typed error.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class ModelKind(NamedTuple):
 
     name: str
     unit: str
-    """What is counted in its queue."""
+    """What its queue counts, in the plural: "texts"."""
     hint: str
     """How to install one."""
     thread: str
 
 
 class ModelRequest(ABC, Generic[Model, Answer]):
-    """One request, created in its caller's loop, and its progress."""
+    """A request and its progress; create it in the caller's loop."""
 
     size = 1
     """Its size in the queue."""
@@ -62,14 +62,14 @@ class ModelRequest(ABC, Generic[Model, Answer]):
 
     @abstractmethod
     def step(self, model: Model) -> bool:
-        """Do one batch; return whether it was the last."""
+        """Process one batch; return whether it was the last."""
 
     @abstractmethod
     def result(self) -> Answer:
         """Return the result, after the last batch."""
 
     def settle(self, outcome: Answer | MemdError) -> None:
-        """Give the caller, from the thread, the answer or an error to raise."""
+        """Set the answer, or the error to raise, in the caller's loop. Called in the thread."""
 
         def on_loop() -> None:
             if self.answer.done():  # its caller may have cancelled it

@@ -1,12 +1,11 @@
-"""Writes the encoder as an ONNX file, from the official weights.
+"""Write a BERT encoder as an ONNX file, from the published weights.
 
-The published model is a ``safetensors`` file and onnxruntime runs ONNX, so memd
-writes the graph itself, once, at the installation: a BERT encoder of six
-layers whose first output is one vector for each token, the mean of which is the
-text's. The second one is the state of each token after the fourth layer, by which naps
-judge sentences. The same weights always give the same bytes.
-The proof that the graph is the model are reference vectors of another
-implementation, compared at each installation.
+The model is published as ``safetensors`` and onnxruntime runs ONNX, so memd writes the graph
+itself at the installation. The first output has a vector for each token; their mean is the vector
+of the text. The second has the state of each token after the fourth layer, from which naps
+classify sentences. The same weights always give the same bytes.
+
+Each installation compares the result with reference vectors of another implementation.
 """
 
 from __future__ import annotations
@@ -28,13 +27,16 @@ if TYPE_CHECKING:
 
 LAYERS = 6
 STATES_LAYER = 4
-"""The layer whose states tell best how something is said (docs/decisions/0282)."""
+"""The layer that best separates rules, orders and reports (docs/decisions/0282)."""
 STATES_OUTPUT = "sentence_states"
 LAST_OUTPUT = "last_hidden_state"
 WORDS = "embeddings.word_embeddings.weight"
 WORDS_SCALES = f"{WORDS}.scales"
-"""With this tensor, of shape (words, blocks), the rows of the words are whole numbers of one byte,
-and each block of a row is to be multiplied by its scale: a quarter of the memory."""
+"""The optional scales of packed word embeddings, of shape (words, blocks).
+
+If present, the word embeddings are int8, and each block of a row is multiplied by its scale. They
+take a quarter of the memory of float32.
+"""
 HEADS = 12
 NORM_EPSILON = 1e-12
 _OPSET = 17  # the first with LayerNormalization
@@ -44,10 +46,12 @@ _HEADER_BYTES_MAX = 1_000_000
 
 
 def read_safetensors(path: Path) -> Tensors:
-    """Return the float32 tensors of a ``safetensors`` file by name; ModelError if it is none.
+    """Return the float32 tensors of a ``safetensors`` file by name.
 
-    The format: eight bytes little-endian length, that much JSON (name, dtype,
-    shape, offsets into the rest), then the raw numbers.
+    Raises ModelError if the file has another format.
+
+    The format: the length of the header (8 bytes, little-endian), the header as JSON (name, dtype,
+    shape, offsets from its end), then the raw numbers.
     """
     import numpy as np
 
@@ -92,8 +96,8 @@ def _encoder(graph: _Graph, layers: int) -> None:
             states = hidden
     graph.output("Identity", hidden, LAST_OUTPUT)
     if states is not None:
-        # As it is, an inner value that is an output too would keep onnxruntime from its best
-        # graph: 10 % slower.
+        # A copy, because an inner value that is also an output prevents optimisations of
+        # onnxruntime: 10 % slower.
         graph.output("Cast", states, STATES_OUTPUT, to=graph.FLOAT16)
 
 
@@ -115,7 +119,7 @@ def _embeddings(graph: _Graph) -> str:
 
 
 def _words(graph: _Graph) -> str:
-    """Add the rows of the words; of packed ones, each block of numbers times its scale."""
+    """Add the lookup of word embeddings; packed ones are multiplied by their scales."""
     rows = graph.node("Gather", [graph.weight(WORDS), "input_ids"])
     if not graph.has(WORDS_SCALES):
         return rows
@@ -163,7 +167,7 @@ def _feed_forward(graph: _Graph, prefix: str, hidden: str) -> str:
 
 
 def _gelu(graph: _Graph, value: str) -> str:
-    """Add the exact form, x * (1 + erf(x / sqrt 2)) / 2, which onnxruntime fuses."""
+    """Add the exact GELU, x * (1 + erf(x / sqrt 2)) / 2, which onnxruntime fuses."""
     error = graph.node("Erf", [graph.node("Div", [value, graph.number(math.sqrt(2.0))])])
     double = graph.node("Mul", [value, graph.node("Add", [error, graph.number(1.0)])])
     return graph.node("Mul", [double, graph.number(0.5)])
@@ -180,7 +184,7 @@ def _norm(graph: _Graph, prefix: str, value: str) -> str:
 
 
 class _Graph:
-    """Collects nodes and weights, and names the values between them."""
+    """An ONNX graph under construction: its nodes, weights and outputs."""
 
     FLOAT = 1  # TensorProto.FLOAT
     FLOAT16 = 10
@@ -199,7 +203,7 @@ class _Graph:
         return output
 
     def output(self, kind: str, value: str, name: str, **attrs: Any) -> None:
-        """Add a node over *value* whose output, one vector for each token, is one of the graph."""
+        """Add a node over *value* as an output of the graph, with a vector for each token."""
         self._nodes.append((kind, [value], name, attrs))
         self._outputs.append((name, attrs.get("to", self.FLOAT)))
 

@@ -1,12 +1,12 @@
-"""The head over the states of a sentence: what thirteen numbers tell of it.
+"""Compute thirteen logits for a sentence with a linear head over its encoder states.
 
-It is linear and was fitted on labelled sentences of many writers
-(``python -m tests.bench.sentence_fit``, docs/decisions/0282), the last five numbers on messages
-that were written for it (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312;
-``tests.bench.reach_fit``, 0323; ``tests.bench.life_fit``, 0341). Three of these, of what is plain,
-of wishes and of a life, are halves: the reader adds the other (``sentence_reader``).
-``sentence_head.json`` holds it: the weights of the states, and those of the signs that only a nap
-knows (:mod:`memd.sleep.distil.speech`), by name.
+``python -m tests.bench.sentence_fit`` fitted the head on labelled sentences of many writers
+(docs/decisions/0282). The last five columns were fitted on messages written for the purpose
+(``tests.bench.written``, 0305; ``tests.bench.answers``, 0312; ``tests.bench.reach_fit``, 0323;
+``tests.bench.life_fit``, 0341). The logits *plain*, *wish* and *life* are only one term each: the
+caller adds those of the reader (``sentence_reader``). ``sentence_head.json`` holds the weights of
+the states, and those of the signs that only a nap knows (:mod:`memd.sleep.distil.speech`), by
+name.
 """
 
 from __future__ import annotations
@@ -29,50 +29,54 @@ if TYPE_CHECKING:
 
 HEAD_FILE = "sentence_head.json"
 _KINDS = 5
+"""The number of columns for kinds, after the one for worth."""
 
 
 class SentenceHead(NamedTuple):
-    """The weights: of the states a matrix, a column for each number; the others by name."""
+    """The weights of the head: a matrix for the states, mappings by name for the signs."""
 
     weights: Rows
-    """Those of the states: worth, kinds, statement, memory, plain, wish, answer, reach, life."""
+    """Shape (768, 13).
+
+    Columns: worth, five kinds, statement, memory, plain, wish, answer, reach, life.
+    """
     reach_bias: float
     life_bias: float
     signs: Mapping[str, Sequence[float]]
-    """Those of each sign of a user's sentence by its name, "bias" among them: worth, kinds."""
+    """The weights of each sign of a user's sentence, and "bias": worth, then the kinds."""
     statement_signs: Mapping[str, float]
-    """Those of each sign of an agent's sentence."""
+    """The weight of each sign of an agent's sentence."""
     user_memory_signs: Mapping[str, float]
-    """Those of each sign of a memory in the user's words."""
+    """The weight of each sign of a memory in the user's words."""
     agent_memory_signs: Mapping[str, float]
-    """Those of each sign of one in the agent's."""
+    """The weight of each sign of a memory in the agent's words."""
     written_signs: Mapping[str, Sequence[float]]
     answer_signs: Mapping[str, float]
 
     def logits(self, states: Rows) -> list[SentenceLogits]:
-        """Return the numbers of the sentences with these *states*, of shape (sentences, 768)."""
+        """Return the logits of each sentence; *states* has the shape (sentences, 768)."""
         rows: Rows = states @ self.weights
         rows[:, -2:] += (self.reach_bias, self.life_bias)
         return [
-            SentenceLogits(worth, tuple(others[:_KINDS]), *others[_KINDS:])
-            for worth, *others in rows.tolist()
+            SentenceLogits(worth, tuple(logits[:_KINDS]), *logits[_KINDS:])
+            for worth, *logits in rows.tolist()
         ]
 
 
 @cache
 def sentence_head() -> SentenceHead:
-    """Return the head of the package, read once."""
+    """Return the head that ships with memd; read once."""
     raw = resources.files("memd.embedding").joinpath(HEAD_FILE).read_text("utf-8")
     return parse(json.loads(raw))
 
 
 def parse(document: Mapping[str, Any]) -> SentenceHead:
-    """Return the head that a *document* of the form of ``HEAD_FILE`` holds."""
+    """Return the head in *document*, the parsed JSON of ``HEAD_FILE``."""
     import numpy as np
 
     blocks = [
         np.frombuffer(base64.b64decode(document[name]), dtype="<f2").reshape(2 * DIMENSION, -1)
         for name in ("states", "written", "answers", "reach", "life")
     ]
-    others = {name: document[name] for name in SentenceHead._fields[1:]}
-    return SentenceHead(np.hstack(blocks).astype(np.float32), **others)
+    signs = {name: document[name] for name in SentenceHead._fields[1:]}
+    return SentenceHead(np.hstack(blocks).astype(np.float32), **signs)

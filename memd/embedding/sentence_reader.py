@@ -1,12 +1,14 @@
-"""The reader: a small transformer over the pieces of a window, for what its user plainly tells.
+"""Classify the sentences of a window with a small transformer: plain, wish, life.
 
-The head (``sentence_head``) sees the mean of a sentence's states, in which the one word that makes
-an order of a rule is lost among the others. The reader attends to them: one layer of 128 numbers a
-piece, over the states of the encoder's fourth layer, then the mean and the greatest of each
-sentence and the mean of its window. It tells of a sentence whether it plainly states what lasts,
-and whether it is a wish; three of them, fitted alike, are added up. ``python -m
-tests.bench.written`` fits it (docs/decisions/0315). Whether a sentence tells of a life is one more
-column over what they read, of a fit of its own (``tests.bench.life_fit``, 0352).
+The head (``sentence_head``) sees only the mean of a sentence's states, where the single word that
+turns a rule into an order is averaged out. The reader attends to every piece instead: one layer of
+width 128 over the states of the encoder's fourth layer. A sentence is described by the mean and
+the maximum of its pieces and by the mean of its window.
+
+Three models, fitted in the same way, form an ensemble whose logits are added. ``python -m
+tests.bench.written`` fits *plain* (the sentence plainly states something lasting) and *wish*
+(docs/decisions/0315). ``tests.bench.life_fit`` fits *life* (the sentence is about someone's life)
+over the same features (0352).
 """
 
 from __future__ import annotations
@@ -29,29 +31,29 @@ NORM_EPSILON = 1e-5
 
 
 class SentenceReader(NamedTuple):
-    """The weights by their names, each with the members of the ensemble as its first axis.
+    """The weights by name; the first axis of each array is the member of the ensemble.
 
-    A matrix has the shape (members, outputs, inputs). The last layer is scaled, so that the answer
-    is the sum of the members.
+    A matrix has the shape (members, outputs, inputs). The last layer is scaled so that the logits
+    are the sum over the members, not the mean.
     """
 
     weights: Mapping[str, Rows]
 
     def logits(self, states: Rows, spans: Sequence[tuple[int, int]]) -> Rows:
-        """Return for each span of a window how plain, how much a wish and of a life it is.
+        """Return the logits *plain*, *wish* and *life* of each span, of shape (spans, 3).
 
-        *states* has the shape (pieces, 384) and no padding; a span is its first piece and the one
-        behind its last. The result has the shape (spans, 3).
+        *states* has the shape (pieces, 384), without padding. A span is (start, end) in pieces,
+        with *end* excluded.
         """
         import numpy as np
 
-        read = self.features(states, spans)
-        columns = [self._linear(name, read) for name in ("outputs", "life")]
+        features = self.features(states, spans)
+        columns = [self._linear(name, features) for name in ("outputs", "life")]
         result: Rows = np.concatenate(columns, -1).sum(0)
         return result
 
     def features(self, states: Rows, spans: Sequence[tuple[int, int]]) -> Rows:
-        """Return what each member has read of each span, of shape (members, spans, 384)."""
+        """Return the features of each span by each member, of shape (members, spans, 384)."""
         import numpy as np
 
         pieces = self._linear("inputs", states[None])
@@ -59,12 +61,14 @@ class SentenceReader(NamedTuple):
         wide = self._linear("wide", self._norm("wide_norm", pieces))
         pieces = pieces + self._linear("narrow", np.maximum(wide, 0))
         pieces = self._norm("norm", pieces)
-        own = [pieces[:, start:end] for start, end in spans]
-        parts = [np.concatenate([each.mean(1), each.max(1), pieces.mean(1)], -1) for each in own]
-        result: Rows = np.stack(parts, 1)
+        window_mean = pieces.mean(1)
+        sentences = [pieces[:, start:end] for start, end in spans]
+        rows = [np.concatenate([part.mean(1), part.max(1), window_mean], -1) for part in sentences]
+        result: Rows = np.stack(rows, 1)
         return result
 
     def _attend(self, pieces: Rows) -> Rows:
+        """Return multi-head self-attention over *pieces*, of the same shape."""
         import numpy as np
 
         members, count, width = pieces.shape
@@ -79,11 +83,13 @@ class SentenceReader(NamedTuple):
         return self._linear("attended", mixed.swapaxes(1, 2).reshape(members, count, width))
 
     def _linear(self, name: str, rows: Rows) -> Rows:
+        """Apply the linear layer *name*."""
         weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
         result: Rows = rows @ weight.swapaxes(-1, -2) + bias[:, None]
         return result
 
     def _norm(self, name: str, rows: Rows) -> Rows:
+        """Apply the layer normalisation *name*."""
         import numpy as np
 
         centred = rows - rows.mean(-1, keepdims=True)
@@ -95,12 +101,12 @@ class SentenceReader(NamedTuple):
 
 @cache
 def sentence_reader() -> SentenceReader:
-    """Return the reader of the package, read once."""
+    """Return the reader that ships with memd; read once."""
     return unpack(resources.files("memd.embedding").joinpath(READER_FILE).read_bytes())
 
 
 def unpack(raw: bytes) -> SentenceReader:
-    """Return the reader that the contents of ``READER_FILE`` hold."""
+    """Return the reader in *raw*, the contents of ``READER_FILE``."""
     import numpy as np
 
     with np.load(io.BytesIO(raw)) as weights:

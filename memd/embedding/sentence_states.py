@@ -1,8 +1,8 @@
-"""The states of sentences: how each one is said, as the encoder's fourth layer has it.
+"""Compute the logits of sentences from the states of the encoder's fourth layer.
 
-The last layer, whose mean is stored, tells what a text is about. How it is said, as a rule, an
-order or a report, is gone by then, and stands in the middle layers (docs/decisions/0282). The
-sentences of a message go through the model together, so that each is read with those beside it.
+The last layer, whose mean is stored as the vector, encodes what a text is about. Whether a sentence
+is a rule, an order or a report shows in the middle layers only (docs/decisions/0282). The sentences
+of a message go through the model in one window, so that each is read in its context.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float32]
 
-_WINDOW_PIECES = 249  # with [CLS]; [SEP] follows
-_SENTENCE_PIECES = 120  # of one sentence; the rest of it is not read
-_SENTENCE_CHARS = 2_000  # a paste without a full stop is not cut into pieces as a whole
-_BEFORE_PIECES = 60  # of the sentence before a window
+_WINDOW_PIECES = 249  # includes [CLS]; [SEP] is added
+_SENTENCE_PIECES = 120  # further pieces of a sentence are ignored
+_SENTENCE_CHARS = 2_000  # bounds the tokenising of a paste without full stops
+_CONTEXT_PIECES = 60  # of the previous sentence, repeated at the start of a window
 
 
 class SentenceSpan(NamedTuple):
@@ -52,7 +52,10 @@ class SentenceWindow(NamedTuple):
 
 
 class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
-    """The messages of one request, whose sentences are to be judged; some may be of *agents*."""
+    """A request to classify the sentences of *messages*.
+
+    *agents* holds the indexes of the messages that agents wrote.
+    """
 
     def __init__(self, messages: Sequence[Sequence[str]], agents: Collection[int] = ()) -> None:
         super().__init__()
@@ -84,14 +87,17 @@ class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
         ]
 
     def _split_next(self, model: FastembedEncoder) -> None:
-        """Split the next few messages into windows, shortest first: many would hold up others."""
+        """Split the next messages into windows, shortest first.
+
+        Only a few at a time, so that other requests can run in between.
+        """
         windows: list[SentenceWindow] = []
         chars = 0
         while self._order and chars <= EMBED_CUT_CHARS:
-            at = self._order.popleft()
-            chars += self._chars[at]
-            texts = [each[:_SENTENCE_CHARS] for each in self._messages[at]]
-            windows += windows_of(at, model.ids(texts))
+            message = self._order.popleft()
+            chars += self._chars[message]
+            texts = [sentence[:_SENTENCE_CHARS] for sentence in self._messages[message]]
+            windows += windows_of(message, model.ids(texts))
         self._windows.extend(sorted(windows, key=lambda window: len(window.ids)))
 
     def _read(self, batch: Sequence[SentenceWindow], model: FastembedEncoder) -> None:
@@ -102,23 +108,25 @@ class ClassifyRequest(ModelRequest["Encoder", list[list[SentenceLogits]]]):
 
 
 def windows_of(message: int, sentences: Sequence[Sequence[int]]) -> Iterator[SentenceWindow]:
-    """Yield the windows of one message; a later one begins with the end of the sentence before.
+    """Split one message into windows; *sentences* are lists of token ids.
+
+    Every window but the first begins with the end of the previous sentence, as context.
 
     >>> [window.ids for window in windows_of(0, [[5, 6], [7]])]
     [[101, 5, 6, 7, 102]]
     """
     ids, spans = [CLS], list[SentenceSpan]()
-    before: Sequence[int] = ()
-    for at, pieces in enumerate(sentences):
-        own = pieces[:_SENTENCE_PIECES]
-        if spans and len(ids) + len(own) > _WINDOW_PIECES:
+    previous: Sequence[int] = ()
+    for index, sentence in enumerate(sentences):
+        pieces = sentence[:_SENTENCE_PIECES]
+        if spans and len(ids) + len(pieces) > _WINDOW_PIECES:
             yield SentenceWindow([*ids, SEP], spans)
-            ids, spans = [CLS, *before[-_BEFORE_PIECES:]], []
+            ids, spans = [CLS, *previous[-_CONTEXT_PIECES:]], []
         start = len(ids)
-        ids += own
-        # A sentence without pieces has the state of what follows it.
-        spans.append(SentenceSpan(message, at, start, max(len(ids), start + 1)))
-        before = own
+        ids += pieces
+        # A sentence without pieces gets the state of the piece that follows it.
+        spans.append(SentenceSpan(message, index, start, max(len(ids), start + 1)))
+        previous = pieces
     if spans:
         yield SentenceWindow([*ids, SEP], spans)
 
@@ -126,45 +134,46 @@ def windows_of(message: int, sentences: Sequence[Sequence[int]]) -> Iterator[Sen
 def judge(
     windows: Sequence[SentenceWindow], states: Rows, agents: Collection[int] = ()
 ) -> list[SentenceLogits]:
-    """Return what head and reader tell of each sentence of *windows*.
+    """Return the logits of each sentence of *windows*: those of the head plus those of the reader.
 
-    *states* has the shape (windows, pieces, 384). The reader tells nothing of the messages of
-    *agents*.
+    *states* has the shape (windows, pieces, 384). For messages of *agents* the reader is not
+    run, and *plain*, *wish* and *life* are -inf.
     """
-    judged = sentence_head().logits(pool(windows, states))
-    read: list[list[float]] = []
-    for window, own in zip(windows, states, strict=True):
+    head_logits = sentence_head().logits(pool(windows, states))
+    reader_logits: list[list[float]] = []
+    for window, rows in zip(windows, states, strict=True):
         if window.spans[0].message in agents:
-            read += [[-inf, -inf, -inf]] * len(window.spans)
+            reader_logits += [[-inf, -inf, -inf]] * len(window.spans)
             continue
         spans = [(span.start, span.end) for span in window.spans]
-        read += sentence_reader().logits(own[: len(window.ids)], spans).tolist()
+        reader_logits += sentence_reader().logits(rows[: len(window.ids)], spans).tolist()
     return [
         logits._replace(
             plain=logits.plain + plain, wish=logits.wish + wish, life=logits.life + life
         )
-        for logits, (plain, wish, life) in zip(judged, read, strict=True)
+        for logits, (plain, wish, life) in zip(head_logits, reader_logits, strict=True)
     ]
 
 
 def pool(windows: Sequence[SentenceWindow], states: Rows) -> Rows:
-    """Return of each sentence its mean state and that of its window, each of length 1.
+    """Return the mean state of each sentence next to that of its window, each a unit vector.
 
     *states* has the shape (windows, pieces, 384), the result (sentences, 768).
     """
     import numpy as np
 
-    rows = []
-    for window, own in zip(windows, states, strict=True):
-        whole = _unit(own[: len(window.ids)].mean(0))
-        rows += [
-            np.concatenate([_unit(own[span.start : span.end].mean(0)), whole])
+    pooled = []
+    for window, rows in zip(windows, states, strict=True):
+        whole = _unit(rows[: len(window.ids)].mean(0))
+        pooled += [
+            np.concatenate([_unit(rows[span.start : span.end].mean(0)), whole])
             for span in window.spans
         ]
-    return np.array(rows, dtype=np.float32)
+    return np.array(pooled, dtype=np.float32)
 
 
 def _unit(row: Rows) -> Rows:
+    """Return *row* scaled to length 1; a zero row stays zero."""
     import numpy as np
 
     unit: Rows = row / max(float(np.linalg.norm(row)), 1e-9)
