@@ -287,13 +287,13 @@ def _parse_switch(predicate: _Predicate) -> Iterator[ClauseStatement]:
             yield ClauseStatement(subject, "located_in", thing, to_us=moment)
         yield ClauseStatement(subject, "located_in", new.things[0], from_us=moment)
         return
-    before = old[0] if old else context.last_used
-    if before is None and not moved:
+    previous = old[0] if old else context.last_used
+    if previous is None and not moved:
         yield ClauseStatement(
             subject, "uses", new.things[0], qualifier=new.qualifier, from_us=moment
         )
-    if before is not None:
-        yield from _change(subject, before, new.things[0], moment, new.qualifier)
+    if previous is not None:
+        yield from _change(subject, previous, new.things[0], moment, new.qualifier)
 
 
 def _change(

@@ -1,7 +1,7 @@
-"""Parse times that are put together: "vor gut zwei Wochen", "Ende März", "Tuesday of last week".
+"""Parse composed times: "vor gut zwei Wochen", "Ende März", "Tuesday of last week".
 
-Numbers of units, parts of a longer time, and times within another one. Simple times are parsed by
-``points.py``. Each word is examined a bounded number of times.
+These are numbers of units, parts of a longer time, and times within another one. Simple times are
+parsed by ``points.py``. Each word is examined a bounded number of times.
 """
 
 from __future__ import annotations

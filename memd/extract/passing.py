@@ -48,8 +48,10 @@ from memd.text.words import sentences
 TEXT_CHARS_MAX: Final = 2_000
 _SENTENCE_CHARS_MAX: Final = 400
 _NAME_WORDS_MAX: Final = 2
-"""A first clause with at most so many words may be an address or an interjection, and an
-assistant's text may be no more."""
+"""The maximum words of an address or interjection ("Hey Claude, ...").
+
+It may be the first clause of a turn, or the whole text of an assistant.
+"""
 
 _CJK_NAME_CHARS_MAX: Final = 4
 _FRAGMENT_WORDS_MAX: Final = 3
@@ -140,13 +142,13 @@ def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
         return None
     if CJK.search(bare):
         return _classify_cjk(bare)
-    rest = _strip_lead(bare)
-    if not is_asked and not rest:
+    core = _strip_lead(bare)
+    if not is_asked and not core:
         return Passing.ACKNOWLEDGEMENT
-    if by_assistant and REMARKS.match(rest):
-        act = None if FINITE.search(rest) else Passing.REMARK
+    if by_assistant and REMARKS.match(core):
+        act = None if FINITE.search(core) else Passing.REMARK
     else:
-        act = _classify_clauses(rest, is_asked=is_asked)
+        act = _classify_clauses(core, is_asked=is_asked)
         if by_assistant and act is Passing.REQUEST:  # "Now fix the import", addressed to itself
             act = Passing.REMARK
     return None if act in _OF_THE_MOMENT and STANDING.search(bare) else act
@@ -154,8 +156,8 @@ def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
 
 def _ends_with_question_mark(sentence: str) -> bool:
     """Return whether a question mark follows the last word."""
-    behind = itertools.takewhile(lambda letter: not letter.isalnum(), reversed(sentence))
-    return any(letter in _MARKS for letter in behind)
+    trailing_signs = itertools.takewhile(lambda letter: not letter.isalnum(), reversed(sentence))
+    return any(letter in _MARKS for letter in trailing_signs)
 
 
 def _classify_clauses(text: str, *, is_asked: bool) -> Passing | None:

@@ -31,8 +31,8 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def parse_simple(text: TimeText, place: int) -> Point | None:
-    """Return the time that begins at the word *place* and is not put together of others."""
-    for read in (
+    """Return the time that begins at the word *place*; None for composed times and other words."""
+    for parse in (
         parse_numeric,
         _parse_named_day,
         parse_unit,
@@ -45,14 +45,14 @@ def parse_simple(text: TimeText, place: int) -> Point | None:
         _parse_week_number,
         _parse_year,
     ):
-        point_read = read(text, place)
-        if point_read is not None:
-            return point_read
+        point = parse(text, place)
+        if point is not None:
+            return point
     return None
 
 
 def parse_numeric(text: TimeText, place: int) -> Point | None:
-    """Parse 2025-03-01, 2025-03, 1.3.2025, and "am 1.3.", which could be a version elsewhere."""
+    """Parse 2025-03-01, 2025-03, 1.3.2025, and "am 1.3." (without "am" it may be a version)."""
     word = text.at(place)
     if not word[:1].isdigit():
         return None
@@ -69,6 +69,10 @@ def parse_numeric(text: TimeText, place: int) -> Point | None:
 
 
 def _is_day_and_month(text: TimeText, place: int) -> bool:
+    """Return whether the words around "1.3." show that it is a date, not a version.
+
+    For example "am 1.3.", "Montag 1.3.", and the second one of "1.3. bis 5.3.".
+    """
     before = text.at(place - 1)
     if not text.at(place).endswith("."):
         return before == "am" and text.at(place - 2) != "i"

@@ -291,11 +291,14 @@ def _date_in(named: CalendarDate, of_year: int) -> Stretch:
 
 
 def _of_some_year(now: datetime, in_year: Callable[[int], Stretch], shift: int | None) -> Stretch:
-    """Return the latest that has begun, and as other the next; with *shift* another one."""
+    """Return the latest stretch that has begun; its *other* is that of the next year.
+
+    *shift* selects another one: 0 this year's, 1 the next, -1 the last one that has ended.
+    """
     if shift == 0:
         return in_year(now.year)
     years = (now.year + 1, now.year, now.year - 1)
-    latest = next(each for each in years if each < now.year or in_year(each).begin <= now)
+    latest = next(year for year in years if year < now.year or in_year(year).begin <= now)
     if shift is None:
         return in_year(latest)._replace(other=in_year(latest + 1)[:2])
     is_running = now < in_year(latest).end
@@ -327,7 +330,7 @@ def _season(number: int, of_year: int) -> Stretch:
 
 
 def _subtract(at: datetime, number: float, unit: str) -> datetime:
-    """Return the day so many units before a midnight."""
+    """Return the midnight *number* units before *at*."""
     if unit in {"day", "week"}:
         return _midnight(at - number * (_DAY if unit == "day" else _WEEK))
     whole = int(number)

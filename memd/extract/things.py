@@ -129,9 +129,9 @@ def _role(text: str) -> str | None:
     match = _ROLE.fullmatch(text)
     if match is None or not _is_plausible(match["words"]):
         return None
-    article, rest = text.split(maxsplit=1)
-    rest = " ".join(rest.split())
-    return f"the {rest}" if article.casefold() in {"the", "our"} else f"{article.lower()} {rest}"
+    article, role = text.split(maxsplit=1)
+    role = " ".join(role.split())
+    return f"the {role}" if article.casefold() in {"the", "our"} else f"{article.lower()} {role}"
 
 
 def _is_plausible(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""A text as its times are read: its words, compounds as one; and tables of words for that.
+"""Split a text into the words that the time parser reads, compounds as one word.
 
-The tables of parts of a time, of feasts and of words that may begin a time are in the spelling and
-the languages of ``time_words.py``.
+The tables are of the parts of a time ("end of"), of feasts, and of the words that may begin a
+time. Their spelling and languages are those of ``time_words.py``.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ FIRST = CORE.union(
     words.BETWEEN,
     words.FROM,
 ).union(EDGES, ORDINALS)
-"""Words that a time may begin with, beside numbers."""
+"""Words that may begin a time; a number may, too."""
 
 _WORD = re.compile(
     r"(?<![\w.:/-])(?:\d{4}-\d{2}-\d{2}|\d{4}-\d{2}|\d{1,2}\.\d{1,2}(?:\.(?:\d{4})?)?|\d{1,2},5)"
@@ -239,8 +239,8 @@ class TimeText(NamedTuple):
 
     def begins_sentence(self, place: int) -> bool:
         start = self.words[place].start
-        before = self.whole[max(0, start - 4) : start].rstrip()[-1:]
-        return not before or before in _SENTENCE_END
+        previous = self.whole[max(0, start - 4) : start].rstrip()[-1:]
+        return not previous or previous in _SENTENCE_END
 
     def follows_year(self, place: int) -> bool:
         """Return whether the number at *place* may be a year, by its context."""

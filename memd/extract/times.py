@@ -89,8 +89,8 @@ def parse_limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime 
     for whole in (text, f"in {text}"):
         spans = find_periods(whole, now_us, zone)
         if len(spans) == 1 and not spans[0].bounds:
-            rest = f"{whole[: spans[0].start]} {whole[spans[0].end :]}"
-            if {word.word for word in split_words(rest)} <= AROUND:
+            remainder = f"{whole[: spans[0].start]} {whole[spans[0].end :]}"
+            if {word.word for word in split_words(remainder)} <= AROUND:
                 return from_us(spans[0].limit_us)
     return None
 
@@ -238,9 +238,9 @@ def _parse_adjacent(text: TimeText, place: int) -> Point | None:
     edge = parse_point(text, text.skip_fillers(place + 2))
     if edge is None:
         return None
-    before = side in words.BEFORE
-    at = edge.stretch.begin if before else edge.stretch.end
-    return edge._replace(stretch=stretches.adjacent_week(at, before=before), first=place)
+    is_before = side in words.BEFORE
+    at = edge.stretch.begin if is_before else edge.stretch.end
+    return edge._replace(stretch=stretches.adjacent_week(at, before=is_before), first=place)
 
 
 # Events.

@@ -124,7 +124,7 @@ def _unit(word: str, now_us: int | None) -> _Unit | None:
     if now_us is None and _IS_RELATIVE.fullmatch(text):
         return None
     periods = find_periods(f"{_LEAD}{text}", now_us or 0, UTC)
-    if [(each.start, each.end) for each in periods] != [(len(_LEAD), len(_LEAD) + len(text))]:
+    if [(period.start, period.end) for period in periods] != [(len(_LEAD), len(_LEAD) + len(text))]:
         return None  # such as the thirtieth of February
     [period] = periods
     if text.endswith("ago"):
@@ -135,12 +135,12 @@ def _unit(word: str, now_us: int | None) -> _Unit | None:
 
 
 def _unit_ago(period: Period) -> _Unit:
-    """Return the day that is exactly so long ago, or its month after months and years."""
+    """Return the day at the distance "... ago"; its whole month if counted in months or years."""
     day = from_us(period.limit_us).replace(tzinfo=None)
     whole = (
         stretches.date(day, CalendarDate(day.month, day.year))
         if period.grain in _AGO_MONTHLY
         else stretches.day(day, 0)
     )
-    begin, end = (to_us(each.replace(tzinfo=UTC)) for each in whole[:2])
+    begin, end = (to_us(edge.replace(tzinfo=UTC)) for edge in whole[:2])
     return _Unit(begin, end)
