@@ -41,14 +41,14 @@ async def ask_model(
     agent_id: str,
 ) -> ProceduralMemoryProposal | None:
     """Return the model's lesson of *payload*; None without a usable answer."""
-    named = "model" in config.model_fields_set
+    has_model = "model" in config.model_fields_set  # not only the default
     request = CompletionRequest(
         prompt=prompt_of(payload),
         purpose=Purpose.LESSON,
         system=SYSTEM,
         temperature=config.temperature,
         max_tokens=config.max_tokens,
-        model=config.model if named else None,
+        model=config.model if has_model else None,
         agent_id=agent_id,
     )
     try:

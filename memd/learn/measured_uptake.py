@@ -1,4 +1,4 @@
-"""Whether an answer used a text that was injected beside the question. Pure, and an estimate.
+"""Estimate whether an answer used a text that was injected with the question. Pure.
 
 A text is recognised by words that are rarely used by chance: numbers, names, paths,
 identifiers. Those of the question do not count, as the answer may have them from there.
@@ -15,7 +15,7 @@ from memd.text.words import sentences
 _WORD = re.compile(r"[^\W_]+(?:[./:@_+-]+[^\W_]+)*")
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|[./:@_]|[^\W\d]\d|\d[^\W\d]|-\d")
 _DIGITS_MIN = 2
-"""A single digit is in every other answer."""
+"""A single digit is too common in answers to identify a text."""
 _NAME_CHARS_MIN = 2
 
 
@@ -27,7 +27,7 @@ class Uptake(NamedTuple):
 
 
 def measure_uptake(question: str, texts: Mapping[str, str], answer: str) -> Uptake:
-    """Return which of the *texts* beside *question* the *answer* used.
+    """Return which of the *texts*, injected with *question*, the *answer* used.
 
     >>> used = measure_uptake(
     ...     "Which port?", {"a": "The proxy listens on 8443.", "b": "Be brief."}, "8443"
@@ -36,11 +36,11 @@ def measure_uptake(question: str, texts: Mapping[str, str], answer: str) -> Upta
     (['a'], ['a'])
     """
     question_words, answer_words = _words(question), _words(answer)
-    own_terms = {memory_id: key_terms(text) - question_words for memory_id, text in texts.items()}
+    terms_by_id = {memory_id: key_terms(text) - question_words for memory_id, text in texts.items()}
     return Uptake(
-        recognisable=frozenset(memory_id for memory_id, terms in own_terms.items() if terms),
+        recognisable=frozenset(memory_id for memory_id, terms in terms_by_id.items() if terms),
         taken_up=frozenset(
-            memory_id for memory_id, terms in own_terms.items() if terms & answer_words
+            memory_id for memory_id, terms in terms_by_id.items() if terms & answer_words
         ),
     )
 

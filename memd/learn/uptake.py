@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from memd.domain.inject import PreparedPrompt, PrepareRequest
 
 SESSIONS_MAX = 256
-"""How many sessions' last prompts are kept."""
+"""The sessions whose last prompt is kept; the oldest is dropped first."""
 TASKS_MAX = 32
-"""How many answers are examined at once; others are skipped."""
+"""The answers examined at once; further ones are skipped."""
 
 _Session = tuple[str, str]
 

@@ -76,30 +76,30 @@ def train(
     return matrix
 
 
-def _slope(pairs: ContrastivePairs, some: Indices, matrix: Matrix, temperature: float) -> Matrix:
-    """Return the gradient of the mean loss of *some* pairs with respect to the matrix."""
-    raw = pairs.questions[some] @ matrix.T
+def _slope(pairs: ContrastivePairs, rows: Indices, matrix: Matrix, temperature: float) -> Matrix:
+    """Return the gradient of the mean loss of the pairs *rows* with respect to the matrix."""
+    raw = pairs.questions[rows] @ matrix.T
     norms = np.linalg.norm(raw, axis=1, keepdims=True)
     rotated = raw / norms
-    positives = pairs.positives[some]
+    positives = pairs.positives[rows]
     matching = pairs.passages[positives]
-    hard_places = pairs.negatives[some]
+    hard_places = pairs.negatives[rows]
     hard = pairs.passages[hard_places]
-    among = rotated @ matching.T / temperature
+    batch_logits = rotated @ matching.T / temperature
     # Another question's passage that equals this one's is no negative.
-    same = (positives[:, None] == positives[None, :]) & ~np.eye(len(some), dtype=bool)
-    among[same] = -np.inf
-    beside = np.einsum("bd,bkd->bk", rotated, hard) / temperature
-    beside[(hard_places < 0) | (hard_places == positives[:, None])] = -np.inf
-    logits = np.hstack([among, beside])
+    same = (positives[:, None] == positives[None, :]) & ~np.eye(len(rows), dtype=bool)
+    batch_logits[same] = -np.inf
+    hard_logits = np.einsum("bd,bkd->bk", rotated, hard) / temperature
+    hard_logits[(hard_places < 0) | (hard_places == positives[:, None])] = -np.inf
+    logits = np.hstack([batch_logits, hard_logits])
     logits -= logits.max(axis=1, keepdims=True)
     share = np.exp(logits)
     share /= share.sum(axis=1, keepdims=True)
-    b = len(some)
+    b = len(rows)
     pull = share[:, :b] @ matching + np.einsum("bk,bkd->bd", share[:, b:], hard) - matching
     pull /= temperature * b
     flat = (pull - (pull * rotated).sum(axis=1, keepdims=True) * rotated) / norms
-    return np.asarray(flat.T @ pairs.questions[some], dtype=np.float32)
+    return np.asarray(flat.T @ pairs.questions[rows], dtype=np.float32)
 
 
 def mine(questions: Matrix, passages: Matrix, positives: Indices, *, top_k: int = 4) -> Indices:
@@ -110,17 +110,17 @@ def mine(questions: Matrix, passages: Matrix, positives: Indices, *, top_k: int 
     """
     nearest = np.full((len(questions), top_k), -1, dtype=np.int64)
     for start in range(0, len(questions), 256):
-        some = slice(start, start + 256)
-        cosines = questions[some] @ passages.T
-        own = positives[some]
-        rows = np.arange(len(own))
-        limit = NEAREST * cosines[rows, own]
+        part = slice(start, start + 256)  # bounds the memory of the cosines
+        cosines = questions[part] @ passages.T
+        answers = positives[part]
+        rows = np.arange(len(answers))
+        limit = NEAREST * cosines[rows, answers]
         cosines[cosines >= limit[:, None]] = -np.inf
-        cosines[rows, own] = -np.inf
+        cosines[rows, answers] = -np.inf
         k = min(top_k, cosines.shape[1])
         best = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
         best[~np.isfinite(np.take_along_axis(cosines, best, 1))] = -1
-        nearest[some, :k] = best
+        nearest[part, :k] = best
     return nearest
 
 
@@ -221,9 +221,9 @@ def to_matrix(vectors: Collection[bytes]) -> Matrix:
 
 
 def mine_rows(questions: Sequence[bytes], passages: Sequence[bytes], top_k: int) -> list[list[int]]:
-    """Return the rows of each question's hard negatives; its passage has its own row."""
-    own = np.arange(len(questions))
-    nearest = mine(to_matrix(questions), to_matrix(passages), own, top_k=top_k)
+    """Return the rows of each question's hard negatives; its passage has the same row."""
+    answer_rows = np.arange(len(questions))
+    nearest = mine(to_matrix(questions), to_matrix(passages), answer_rows, top_k=top_k)
     return [[row for row in rows if row >= 0] for rows in nearest.tolist()]
 
 
@@ -235,10 +235,10 @@ def train_matrix(
 ) -> bytes:
     """Return a matrix trained on *questions*, in numpy's file format.
 
-    *places*: for each the row of its passage, and the rows of its hard negatives.
+    *places* has for each question the row of its passage, and the rows of its hard negatives.
     """
     negatives = _fill([hard for _, hard in places], request.top_k)
-    positives = np.array([own for own, _ in places])
+    positives = np.array([passage_row for passage_row, _ in places])
     pairs = ContrastivePairs(to_matrix(questions), to_matrix(passages), positives, negatives)
     matrix = train(pairs, temperature=request.temperature, batch=request.batch_size)
     stream = io.BytesIO()
@@ -252,9 +252,9 @@ def compute_ranks(
     """Return the ranks of the questions' passages without and with the matrix in *file*."""
     raw, answers = to_matrix(questions), to_matrix(passages)
     matrix: Matrix = np.load(io.BytesIO(file))
-    own = np.arange(len(raw))
+    answer_rows = np.arange(len(raw))
     adapted = apply(matrix, raw)
-    return ranks_among(raw @ answers.T, own), ranks_among(adapted @ answers.T, own)
+    return ranks_among(raw @ answers.T, answer_rows), ranks_among(adapted @ answers.T, answer_rows)
 
 
 def ranks_among(cosines: Matrix, right: Sequence[int] | Indices) -> list[int]:

@@ -61,8 +61,8 @@ async def rank_answers(
     passages = await embed_with(embedder, name, [text.content for text in texts])
     vectors = await embed_with(embedder, name, [question.text for question in questions])
     right = [place[question.memory_key] for question in questions]
-    own = [place.get(question.question_key or 0) for question in questions]
-    return await work.run(ranks_of, vectors, passages, right, own)
+    question_rows = [place.get(question.question_key or 0) for question in questions]
+    return await work.run(ranks_of, vectors, passages, right, question_rows)
 
 
 async def embed_with(embedder: SwitchableEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
@@ -77,17 +77,18 @@ def ranks_of(
     questions: Sequence[bytes],
     passages: Sequence[bytes],
     right: Sequence[int],
-    own: Sequence[int | None],
+    question_rows: Sequence[int | None],
 ) -> list[int]:
     """Return the rank, from 1, of each question's right passage.
 
-    Ties rank before it, so that a model to which all texts are equal finds nothing. *own* is the
-    passage of the question itself, which is ignored.
+    *right* and *question_rows* are rows of *passages*: the answer, and the memory that contains the
+    question, which is ignored. Ties rank before the answer, so that a model for which all texts
+    are equal gets the worst rank.
     """
     from memd.learn.tuning import adapter
 
     cosines = adapter.to_matrix(questions) @ adapter.to_matrix(passages).T
-    for row, itself in enumerate(own):
-        if itself is not None:
-            cosines[row, itself] = -2.0
+    for row, question_row in enumerate(question_rows):
+        if question_row is not None:
+            cosines[row, question_row] = -2.0  # below any cosine
     return adapter.ranks_among(cosines, right)

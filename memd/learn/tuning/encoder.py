@@ -126,8 +126,8 @@ def _loss(weights: Weights, tokens: Any, batch: list[Triple], temperature: float
     # Another question's passage that equals this one's is no negative.
     same = torch.tensor(
         [
-            [at != own and text == passage for at, text in enumerate((*passages, *hard))]
-            for own, passage in enumerate(passages)
+            [column != row and text == passage for column, text in enumerate((*passages, *hard))]
+            for row, passage in enumerate(passages)
         ]
     )
     return functional.cross_entropy(scores.masked_fill(same, -math.inf), torch.arange(len(batch)))
@@ -285,11 +285,11 @@ async def evaluate_model(
     texts: Sequence[MemoryText],
 ) -> Verdict:
     """Return the verdict on the model *name* for *questions*, compared to the one in use."""
-    some = choose_passages(questions, texts)
-    keys = {text.memory_key for text in some}
+    passages = choose_passages(questions, texts)
+    keys = {text.memory_key for text in passages}
     answered = [question for question in questions if question.memory_key in keys]
-    before = await rank_answers(models, work, models.name, answered, some)
-    after = await rank_answers(models, work, name, answered, some)
+    before = await rank_answers(models, work, models.name, answered, passages)
+    after = await rank_answers(models, work, name, answered, passages)
     return compare_ranks(before, after, errors=1.0)
 
 

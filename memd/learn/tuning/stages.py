@@ -195,7 +195,7 @@ class Stages:
     async def fit_bar(
         self, questions: Sequence[LabelledQuestion], tuned: Tuned, progress: Progress
     ) -> Tuned:
-        """Return *tuned* with the bar that keeps answers as long as the shipped one does."""
+        """Return *tuned* with the bar at which answers are as long as with the shipped tuning."""
         from memd.learn.tuning import ranker
 
         before = await self.rank_questions(questions, await self.shipped_tuning(), progress)
@@ -269,8 +269,8 @@ class Stages:
         """Return the run's pairs, read again from the memories that still exist."""
         parts = dict(done["pairs"])
         texts = await self._texts()
-        some = [text for text in texts if text.memory_key in parts]
-        pairs = await self.work.run(label_questions, some)
+        used = [text for text in texts if text.memory_key in parts]
+        pairs = await self.work.run(label_questions, used)
         return [Pair(question, parts[question.memory_key]) for question in pairs]
 
     async def _embed(

@@ -142,9 +142,9 @@ class Tuning:
         active = next((row for row in rows.values() if row.active), None)
         if active is None:
             raise InvalidStateError("no tuning is in use: recall has its defaults")
-        before = rows.get(active.body.get("before") or "")
-        run_id = None if before is None else before.run_id
-        tuned = None if before is None else parse_tuning(before.body["tuned"])
+        previous = rows.get(active.body.get("before") or "")
+        run_id = None if previous is None else previous.run_id
+        tuned = None if previous is None else parse_tuning(previous.body["tuned"])
         await self._activate(caller, lambda conn: tunings.activate(conn, run_id), tuned)
         self._emit_stage("rolled_back", active.run_id)
         return await self.status()
