@@ -1,7 +1,7 @@
-"""Messages that ask not to be remembered: "keep this between us", "dont write that anywhere".
+"""Detect requests not to remember a message: "keep this between us", "dont write that anywhere".
 
-What a program must not store ("don't save this to disk") is none of them. Letters count without
-their accents, in seven languages. Pure.
+Instructions for a program ("don't save this to disk") do not match. The patterns cover seven
+languages and ignore accents. Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOT = r"(?:do(?:n[';]?t| not|nt)|never)"
 REMEMBER = r"(?:remember|rember|remeber|rememeber|remenber|remembr|memori[sz]e)"
 THIS = r"(?:this|that|it)"
 WRITES = r"(?:save|store|write(?: down)?|jot(?: down)?|note down|put down|record)"
-"""Verbs and pronouns of whoever asks to remember, and not to."""
+"""Parts of requests to remember or not to remember something, with common misspellings."""
 _NOWHERE = (
     r"(?:(?:down )?anywhere|(?:in|to|into) (?:(?:any|your) (?:memory|memories|files?|notes?)|files)"
     r"(?: anywhere)?|for later|about me)"
@@ -132,12 +132,12 @@ def _without_wish(part: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return *text* in small letters without their accents, of the same length.
+    """Return *text* in lower case without accents, of the same length.
 
     >>> fold("Não esqueças: o café")
     'nao esquecas: o cafe'
     """
-    return text.translate({ord(each): _fold_letter(each) for each in set(text)})
+    return text.translate({ord(letter): _fold_letter(letter) for letter in set(text)})
 
 
 @lru_cache(maxsize=1_024)

@@ -33,9 +33,9 @@ def is_written_password(secret: str) -> bool:
     It has a digit and two more of upper case, lower case and signs. One without upper case looks
     like a name, unless it is of words and a number.
 
-    >>> [is_written_password(one) for one in ("gr4sh0pper!22", "tee-Kanne-77", "correct-horse-9")]
+    >>> [is_written_password(word) for word in ("gr4sh0pper!22", "tee-Kanne-77", "correct-horse-9")]
     [True, True, True]
-    >>> [is_written_password(one) for one in ("see-the-vault", "12-characters", "eu-west-1")]
+    >>> [is_written_password(word) for word in ("see-the-vault", "12-characters", "eu-west-1")]
     [False, False, False]
     """
     if _NO_PASSWORD.search(secret) or not any(map(str.isdigit, secret)):
@@ -48,12 +48,12 @@ def is_written_password(secret: str) -> bool:
 
 
 def is_assigned_password(secret: str) -> bool:
-    """Return whether *secret*, which stands behind ``password:`` or ``=``, is one.
+    """Return whether *secret*, the value after ``password:`` or ``password =``, is a password.
 
-    There a number within or behind lower-case letters is enough, unless they name an algorithm
-    or what takes a number as a rule.
+    In this position lower-case letters with a number within or after them are enough, unless they
+    name an algorithm or something usually numbered.
 
-    >>> [is_assigned_password(one) for one in ("hunter2secret", "base64encoded", "postgres16")]
+    >>> [is_assigned_password(word) for word in ("hunter2secret", "base64encoded", "postgres16")]
     [True, False, False]
     """
     return is_written_password(secret) or (
@@ -65,13 +65,13 @@ def is_assigned_password(secret: str) -> bool:
 
 def is_random(secret: str) -> bool:
     """Return whether *secret* has digits and both upper and lower case, like generated keys."""
-    return all(any(map(each, secret)) for each in (str.isdigit, str.isupper, str.islower))
+    return all(any(map(has_kind, secret)) for has_kind in (str.isdigit, str.isupper, str.islower))
 
 
 def is_app_password(secret: str) -> bool:
     """Return whether *secret*, four groups of four letters, is no part of a sentence.
 
-    >>> [is_app_password(one) for one in ("qzbfmxwtohajkvne", "willonlyworkwith")]
+    >>> [is_app_password(word) for word in ("qzbfmxwtohajkvne", "willonlyworkwith")]
     [True, False]
     """
     letters = secret.replace("-", "").lower()

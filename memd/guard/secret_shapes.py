@@ -111,8 +111,8 @@ SHAPES = (
     ),
     SecretShape(
         "url-password",
-        # The last @ before the path ends the password; what a template or a placeholder
-        # stands for is no secret.
+        # "://user:PASSWORD@host": the last @ before the path ends the password. A template
+        # or placeholder ("${PASSWORD}", "<password>") is no secret.
         r"://[^\s/:@\"'<>\[]{0,100}:([^$<{\[*%\s/\"'<>][^\s/\"'<>]{0,199})@[\w\[]",
         wraps=False,
         check=is_password,
