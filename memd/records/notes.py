@@ -1,9 +1,9 @@
 """Note memd's own work (naps, nights, sessions) as lifecycle events and task metrics.
 
 Rooms report an occurrence after their COMMIT and continue at once. Waiting notes are written a
-moment later in one transaction, best effort: what the disk refuses, or exceeds the limit, is
-dropped, counted and logged. No work waits for its note or fails with it. The ids of notes begin
-with ``memd:``; nights delete those older than ``OWN_DAYS``.
+moment later in one transaction, best effort: notes over the limit, or whose transaction fails, are
+dropped and counted. No work waits for its note or fails with it. The ids of notes begin with
+``memd:``; nights delete those older than ``OWN_DAYS``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ OWN: Final = "memd"
 OWN_IDS: Final = "memd:"
 """The prefix of the ids of memd's own notes."""
 OWN_DAYS: Final = 90
+"""The days after which nights delete memd's own notes."""
 PAUSE_S: Final = 0.5
 """Collects simultaneous occurrences, and lets pending answers leave first."""
 
@@ -49,7 +50,7 @@ class Notes:
         self._wake = asyncio.Event()
         self.dropped = 0
         self.works: dict[str, dict[str, float]] = {}
-        """By kind of work since the start: counts of successes and failures, and seconds."""
+        """The counts of successes and failures and the seconds since the start, by kind of work."""
 
     @property
     def waiting(self) -> int:
@@ -87,8 +88,8 @@ class Notes:
         if not occurrences:
             return
         try:
-            noted = await self._work.run(_rows, occurrences)
-            await self._db.write(_CALLER, lambda conn: _write(conn, noted, occurrences))
+            records = await self._work.run(_rows, occurrences)
+            await self._db.write(_CALLER, lambda conn: _write(conn, records, occurrences))
         except MemdError as error:
             self.dropped += len(occurrences)
             log.warning("notes not written", kind=error.kind, notes=len(occurrences))
@@ -100,7 +101,7 @@ def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
     from memd.records.entities import ENTITIES
     from memd.records.models import LifecycleEvent, TaskMetric
 
-    noted: list[_Row] = []
+    records: list[_Row] = []
     for occurrence in occurrences:
         at = from_us(occurrence.at_us)
         event = LifecycleEvent(
@@ -111,7 +112,7 @@ def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
             initiated_by=OWN,
             metadata=dict(occurrence.details),
         )
-        noted.append((ENTITIES["lifecycle_events"].table, to_row(event)))
+        records.append((ENTITIES["lifecycle_events"].table, to_row(event)))
         if occurrence.work is not None:
             metric = TaskMetric(
                 id=OWN_IDS + occurrence.occurrence_id,
@@ -123,18 +124,18 @@ def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
                 duration_seconds=max(0.0, occurrence.seconds),
                 tokens_used=occurrence.tokens,
             )
-            noted.append((ENTITIES["task_metrics"].table, to_row(metric)))
-    return noted
+            records.append((ENTITIES["task_metrics"].table, to_row(metric)))
+    return records
 
 
-def _write(conn: Writing, noted: Sequence[_Row], occurrences: Sequence[Occurrence]) -> None:
+def _write(conn: Writing, records: Sequence[_Row], occurrences: Sequence[Occurrence]) -> None:
     from memd.store.records import rows, shape
     from memd.store.session import injections
 
     for occurrence in occurrences:
         if occurrence.used:
             injections.count_uses(conn, occurrence.used, occurrence.at_us)
-    for table, row in noted:
+    for table, row in records:
         shape.migrate(conn, table)
         if rows.get(conn, table, [row["id"]]) is None:  # a resumed night is reported again
             rows.insert(conn, table, row)

@@ -255,8 +255,8 @@ class SqliteHeartbeats(DeletableRepository[models.Heartbeat]):
 
     async def get_stale(self, threshold: datetime) -> tuple[models.Heartbeat, ...]:
         """Return the heartbeats strictly before *threshold*."""
-        before = Condition("last_heartbeat_at_us", "<", to_us(threshold))
-        return await self._records().list(_CALLER, self._entity, {}, before)
+        is_stale = Condition("last_heartbeat_at_us", "<", to_us(threshold))
+        return await self._records().list(_CALLER, self._entity, {}, is_stale)
 
 
 class LogRepository(Repository[M]):

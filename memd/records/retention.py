@@ -40,8 +40,9 @@ async def drop_old(
             where = [is_before(entity, now_us - days[entity.name] * DAY_US)]
             count += await _drop(db, entity, where, salt)
         if entity.name in OWN_ENTITIES:
-            own = [Condition("id", ">=", OWN_IDS), Condition("id", "<", OWN_IDS[:-1] + ";")]
-            where = [*own, is_before(entity, now_us - OWN_DAYS * DAY_US)]
+            # All ids that begin with "memd:": ";" is the character after ":".
+            has_own_id = [Condition("id", ">=", OWN_IDS), Condition("id", "<", OWN_IDS[:-1] + ";")]
+            where = [*has_own_id, is_before(entity, now_us - OWN_DAYS * DAY_US)]
             count += await _drop(db, entity, where, None)
         if count:
             dropped[entity.name] = count
