@@ -50,10 +50,10 @@ class CompositeBackend:
     ) -> None:
         for namespace, name in [*config.routes.items(), ("", config.default)]:
             if name not in children:
-                what = f"routes.{namespace}" if namespace else "default"
+                setting = f"routes.{namespace}" if namespace else "default"
                 raise MemoryConfigError(
-                    f"composite.{what} = {name!r} is none of {', '.join(children)}",
-                    field=f"memory.composite.{what}",
+                    f"composite.{setting} = {name!r} is none of {', '.join(children)}",
+                    field=f"memory.composite.{setting}",
                 )
         if any(":" in name for name in children):
             raise MemoryConfigError("the name of a composite's child must not contain a colon")
@@ -277,8 +277,8 @@ class CompositeArchive:
             raise MemoryStoreError(
                 f"no child with an archive has {entry.original_id!r}", field="original_id"
             )
-        own = entry.model_copy(update={"original_id": child_id})
-        return f"{name}:{await self._children[name].archive(own)}"
+        child_entry = entry.model_copy(update={"original_id": child_id})
+        return f"{name}:{await self._children[name].archive(child_entry)}"
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         """Return the children's results, one child after the other."""

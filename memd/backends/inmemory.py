@@ -87,15 +87,15 @@ class InMemoryBackend:
     # An agent's own memories.
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Store *request*, having removed expired memories.
+        """Remove expired memories, then store *request* and return its id.
 
         Raises MemoryStoreError when the agent has reached its limit, when the level is ``none``
         or when the memory would be expired already.
         """
         self._check_call(agent_id, MemoryStoreError)
-        own = self._private.setdefault(agent_id, {})
-        _prune(own, self._now())
-        return _put(own, self._entry(agent_id, request), self._config)
+        entries = self._private.setdefault(agent_id, {})
+        _prune(entries, self._now())
+        return _put(entries, self._entry(agent_id, request), self._config)
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         self._check_call(agent_id, MemoryRetrievalError)
@@ -277,12 +277,12 @@ class InMemoryArchive:
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         """Return the agent's archived entries that match, by substring, newest first."""
-        own = [
+        entries = [
             archived.whole.model_copy(update={"id": archival_id})
             for archival_id, archived in self._archived.items()
             if archived.entry.agent_id == agent_id
         ]
-        matches = _select(own, query, from_us(self._clock.now_us()))
+        matches = _select(entries, query, from_us(self._clock.now_us()))
         return tuple(self._archived[entry.id].entry for entry in matches)
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
@@ -310,11 +310,11 @@ class InMemoryArchive:
         a copy.
         """
         archived = self._find_own(agent_id, entry_id)
-        own = self._hot.setdefault(agent_id, {})
-        if archived is None or archived.whole.id in own:
+        hot_entries = self._hot.setdefault(agent_id, {})
+        if archived is None or archived.whole.id in hot_entries:
             return None
         del self._archived[entry_id]
-        own[archived.whole.id] = archived.whole
+        hot_entries[archived.whole.id] = archived.whole
         return archived.whole
 
     def _put(self, archived: _ArchivedMemory) -> str:

@@ -1,8 +1,8 @@
-"""Moving a profile: everything of this one out, everything of another one in.
+"""Move a profile: dump everything of this one, or load everything of another one.
 
-Only the owner's commands may call this: arriving records keep their origin, trust
-and dates, which no client may set. Every text passes the secrets
-screen again, and each record is loaded by itself: a bad one stops no other.
+Only the owner's commands may call this, since loaded records keep their origin, trust and dates,
+which no client may set. Every text is screened for secrets again. Each record is loaded
+separately, so an invalid one does not stop the others.
 """
 
 from __future__ import annotations

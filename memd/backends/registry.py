@@ -115,8 +115,8 @@ def _composite(
                 f"a composite cannot hold {name!r}; it can hold {', '.join(others)}",
                 field="memory.composite",
             )
-        own = config.model_copy(update={"backend": name, "composite": None})
-        children[name] = registry.create(own, embedder=embedder, clock=clock)
+        child_config = config.model_copy(update={"backend": name, "composite": None})
+        children[name] = registry.create(child_config, embedder=embedder, clock=clock)
     return CompositeBackend(children, plan)
 
 
