@@ -1,7 +1,7 @@
-"""The provider for connected clients, which register and get ``llm.complete`` requests.
+"""Use a connected client as the language model, by ``llm.complete`` requests to it.
 
-Of several the last one to register is used. If it disconnects, times out, or answers with an
-error or without a text, the rule does the work.
+Of several registered clients the last one is used. If it disconnects, times out, or answers with
+an error or without a text, the caller gets ProviderBusyError and falls back to its rule.
 """
 
 from __future__ import annotations

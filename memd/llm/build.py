@@ -1,4 +1,4 @@
-"""Construction of the language model of the settings; nothing is opened before its first use."""
+"""Build the language model from the settings; nothing is opened before its first use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USES = {
     "routing": Purpose.ROUTING,
     "reranking": Purpose.RERANKING,
 }
-"""The purpose of each of ``llm.uses``."""
+"""The purpose that each setting of ``llm.uses`` enables."""
 
 
 def language_model(
@@ -33,18 +33,18 @@ def language_model(
     jobs: JobFiles | None = None,
     erasures: Callable[[], int] = int,
 ) -> LanguageModel:
-    """Return the model of *settings*, which name a provider.
+    """Return the language model of *settings*, which must name a provider.
 
     *extra_purposes* are enabled by other settings than ``llm.uses``; *jobs* are the files of
     provider `jobs`; *erasures* returns the count of erasures.
     """
-    on = {purpose for name, purpose in USES.items() if getattr(settings.uses, name)}
+    enabled = {purpose for name, purpose in USES.items() if getattr(settings.uses, name)}
     provider, identity = _provider(settings, jobs)
     return LanguageModel(
         provider,
         identity,
         clock,
-        purposes=on | extra_purposes,
+        purposes=enabled | extra_purposes,
         limits=ModelLimits(settings.night_tokens, settings.wait_seconds * 1_000, erasures),
         accounts=accounts,
     )

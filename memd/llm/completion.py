@@ -1,7 +1,7 @@
 """The documented ``CompletionProvider`` over the language model, for strategies.
 
 memd's own strategies use it too, so that one rule serves both. A refusal is reported by
-``llm.status``; here it is a missing answer, for which the strategy's rule takes over.
+``llm.status``; here it counts as a missing answer, and the strategy falls back to its rule.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest, Purpose
 
 REMEMBERED = frozenset({Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE})
-"""Purposes whose answer becomes a memory: one that reads like an order is discarded."""
+"""Purposes whose answer becomes a memory; an answer that reads like an order is discarded."""
 CHARS_PER_TOKEN_MAX = 10
-"""An answer with more characters per requested token is discarded."""
+"""An answer for a purpose in REMEMBERED with more characters per *max_tokens* is discarded."""
 
 
 class PurposeProvider:
@@ -35,14 +35,14 @@ class PurposeProvider:
         max_tokens: int = 200,
     ) -> str:
         """Return the text of the answer. Raises only ProviderBusyError."""
-        own_model = self._model.identity.model
+        default_model = self._model.identity.model
         request = CompletionRequest(
             prompt,
             self._purpose,
             system=system,
             temperature=temperature,
             max_tokens=max_tokens,
-            model=None if model == own_model else model,
+            model=None if model == default_model else model,
         )
         try:
             text = (await self._model.complete(request)).text

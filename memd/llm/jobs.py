@@ -34,6 +34,7 @@ from memd.llm.provider import (
 )
 
 ERRORS_BYTES_MAX = 4_096
+"""The bytes of stderr that are kept."""
 DRAIN_S = 5.0
 """How long to wait for the output of a command that has ended."""
 REAP_S = 1.0
@@ -45,7 +46,7 @@ _PASSED_VARIABLES: Final = frozenset(
         *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
     )
 )
-_PAUSE_S_MIN, _PAUSE_S_MAX = 0.005, 0.1
+_PAUSE_S_MIN, _PAUSE_S_MAX = 0.005, 0.1  # between two looks at a running command
 
 
 class JobCommand:
@@ -193,6 +194,7 @@ class _Child:
 
 
 def _result(task: asyncio.Task[tuple[bytes, bool]]) -> tuple[bytes, bool]:
+    """Return the result of a reading *task*; nothing if it failed or is not done."""
     if not task.done() or task.cancelled() or task.exception() is not None:
         return b"", False
     return task.result()
@@ -201,7 +203,10 @@ def _result(task: asyncio.Task[tuple[bytes, bool]]) -> tuple[bytes, bool]:
 async def _read(
     pipe: IO[bytes], bytes_max: int, *, stop: Callable[[], None] | None = None
 ) -> tuple[bytes, bool]:
-    """Return the first *bytes_max* of *pipe*, and whether there was more; then call *stop*."""
+    """Return the first *bytes_max* bytes of *pipe*, and whether there were more.
+
+    If there are more, call *stop* at once.
+    """
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)

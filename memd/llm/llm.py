@@ -37,6 +37,7 @@ from memd.llm.provider import (
 M = TypeVar("M", bound=Value)
 
 _OBJECTS_TRIED = 50
+"""The opening braces of an answer at which a JSON object is tried; bounds the time."""
 
 
 class Cost(NamedTuple):
@@ -168,7 +169,7 @@ class LanguageModel:
         return answer
 
     async def status(self) -> LlmStatus:
-        """Return the uses of the model, and their costs."""
+        """Return the availability of the provider, and the usage by purpose."""
         await self._load_past_costs()
         now_us = self._clock.now_us()
         why_not = self._why_unavailable(now_us)
@@ -236,12 +237,13 @@ class LanguageModel:
                 self._is_loaded = True
 
     def _reserve(self, request: CompletionRequest) -> int:
+        """Reserve the maximum tokens of *request* and return them; 0 for interactive work."""
         if request.purpose in INTERACTIVE_PURPOSES:
             return 0
-        most = estimate_input(request) + request.max_tokens
-        if not self._budget.reserve(most, self._clock.now_us()):
+        tokens_max = estimate_input(request) + request.max_tokens
+        if not self._budget.reserve(tokens_max, self._clock.now_us()):
             raise ProviderBusyError("the budget of llm.night_tokens is spent")
-        return most
+        return tokens_max
 
     async def _ask_provider(self, request: CompletionRequest) -> Completion:
         screened = replace(request, prompt=redact(request.prompt), system=redact(request.system))
@@ -265,12 +267,13 @@ class LanguageModel:
         return completion
 
     def _check_erasures(self, request: CompletionRequest) -> None:
-        """Raise PromptErasedError if prompt or answer may contain what was forgotten."""
+        """Raise PromptErasedError if the prompt or answer may contain a forgotten memory."""
         if request.erasures != self._erasures():
             raise PromptErasedError("something was forgotten since the prompt was made")
 
     def _count_failure(self, request: CompletionRequest, error: ProviderError) -> None:
         now_us, refused = self._clock.now_us(), isinstance(error, ProviderRefusedError)
+        # A refusal (missing command, wrong key) concerns both; a timeout only its own kind of work.
         failing = (
             [self._interactive, self._background] if refused else [self._breaker(request.purpose)]
         )

@@ -31,7 +31,7 @@ class PurposeCounters:
 
 @dataclass
 class Budget:
-    """A limit of tokens within 24 hours."""
+    """A limit of tokens within 24 hours, with reservations for calls in progress."""
 
     limit: int
     _spent: deque[tuple[int, int]] = field(default_factory=deque)
@@ -51,7 +51,7 @@ class Budget:
         return True
 
     def settle(self, reserved: int, used: int, now_us: int) -> None:
-        """Release what was *reserved*, and count what was *used*."""
+        """Release *reserved* tokens and count the *used* ones."""
         self._reserved -= reserved
         self.note(used, now_us)
 
@@ -63,8 +63,8 @@ class Budget:
 
 FAILURES_MAX = 3
 """Failures in a row that open the breaker."""
-PAUSE_US_MIN = 60_000_000
-PAUSE_US_MAX = 3_600_000_000
+PAUSE_US_MIN = 60_000_000  # one minute
+PAUSE_US_MAX = 3_600_000_000  # one hour
 
 
 @dataclass
@@ -79,7 +79,10 @@ class Breaker:
     _pause_us: int = PAUSE_US_MIN
 
     def is_open(self, now_us: int) -> bool:
-        """Return whether the provider must not be called; after a pause one call may try."""
+        """Return whether the provider must not be called.
+
+        After the pause calls are allowed; the next failure opens it again.
+        """
         return now_us < self.open_until_us
 
     def record_success(self) -> None:
