@@ -42,7 +42,7 @@ _ASKS_OPTIONS = Phrases(
 )
 _ORDERS = re.compile(
     r"\b(?:address|fix|tackle|handle|implement|start|begin|continue|run|commit|test|check|explain"
-    r"|tell me|show|open|more about|elaborate|expand)\b",
+    r"|tell me|show|open|more about|elaborate|expand|walk|go through|look (?:at|into))\b",
     re.IGNORECASE,
 )
 _GOOD = re.compile(
@@ -86,7 +86,7 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
     if not _OPTIONS_MIN <= len(options) <= _OPTIONS_MAX:
         return None
     picked = list(_match_options(user, options, is_asked=is_asked))
-    if not picked or len(picked) == len(options) or _are_findings(picked, last.text):
+    if not picked or len(picked) == len(options) or _are_no_options(picked, last.text):
         return None
     text = cut("; ".join(picked), _OPTION_CHARS)
     if not question:
@@ -95,8 +95,13 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
     return AnsweredLines(f"{lead} {text}", last.place, is_marked=True, asked_at=previous[0])
 
 
-def _are_findings(picked: list[str], text: str) -> bool:
-    """Return whether what is *picked* stands in a list of issues or next steps of *text*."""
+def _are_no_options(picked: list[str], text: str) -> bool:
+    """Return whether what is *picked* is a finding or a next step, not an option.
+
+    Next steps are offered as questions: "Start with the tests?".
+    """
+    if any(option.endswith("?") for option in picked):
+        return True
     listed = find_list(text)
     return listed is not None and any(title in one for title in listed.titles for one in picked)
 

@@ -76,6 +76,7 @@ def test_several_options_are_picked_together_and_all_of_them_are_no_choice() -> 
         "the second one is broken",
         "is the first one any good?",
         "tell me more about the second one",
+        "let's walk through option 1 now",
         "fix 2",
         "the fourth one",
         "gin makes her sick",
@@ -92,6 +93,8 @@ def test_a_finding_or_a_step_is_no_option() -> None:
     issues = "## Issues\n\n1. The cache never expires\n2. No index on mail\n3. No test covers it"
     assert picked("2", issues, "anything wrong with it?") is None
     assert picked("2", NUMBERS, "add the new page") is None
+    steps = "A) Start with the failing tests?\nB) Clean up the folder first?"
+    assert picked("option A", steps, "can you break the failures down?") is None
 
 
 def test_a_nap_keeps_a_pick_with_what_was_asked_and_where() -> None:
