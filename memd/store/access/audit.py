@@ -153,12 +153,12 @@ def _unproven(checked_anchors: Sequence[Anchor], head: Head) -> tuple[str, ...]:
     reasons: list[str] = []
     if proven < head.seq:
         reasons.append(
-            f"links {proven + 1} to {head.seq} follow one another, but no note outside the file"
-            " names them: that they were rewritten, or some after them cut off, cannot be seen"
+            f"entries {proven + 1} to {head.seq} are chained, but not recorded outside the file:"
+            " if they were rewritten, or later ones were cut off, it cannot be detected"
         )
     if not any(anchor.source == GIVEN for anchor in checked_anchors):
         reasons.append(
-            "the notes lie beside the file: who could change both could forge both; compare with"
-            ' "audit head" in the journal or with a copy kept elsewhere'
+            "the recorded heads are stored beside the file, and whoever can change one can change"
+            ' both; compare with "audit head" in the journal, or with a copy that is kept elsewhere'
         )
     return tuple(reasons)

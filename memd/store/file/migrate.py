@@ -243,7 +243,7 @@ def migrate(
         return None
     if not all(at in steps for at in range(version, SCHEMA_VERSION)):
         raise DamagedError(
-            "no way leads from the file's schema to this one; it was left as it was",
+            "the file's schema cannot be migrated to this one; the file was not changed",
             hint="restore a backup",
         )
     saved = database.with_name(f"{database.stem}-v{version}{backup.SUFFIX}")

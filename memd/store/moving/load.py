@@ -60,7 +60,7 @@ def store_operation(target: ImportTarget, record: OperationRecord) -> ImportOutc
     if record.version != (before.version if before else 0) + 1:
         raise ConflictError(f"fact {record.fact_id} has another history here")
     if record.operation == "RETRACT" and (before is None or before.is_retracted):
-        raise ConflictError(f"fact {record.fact_id} does not stand here")
+        raise ConflictError(f"fact {record.fact_id} is not valid here, so it cannot be retracted")
     stamp = Stamp(
         operation_id=record.id,
         author=build_author(

@@ -130,7 +130,7 @@ class Salvage:
     def _copy_row(self, table: Table, cell: Cell) -> None:
         row = table.row(cell)
         if row is None:
-            self.lost.append(f"{table.name}: a row that is none of its own")
+            self.lost.append(f"{table.name}: a row that does not fit the table")
         elif table.name == "change":
             self.links.setdefault(cast("int", row["seq"]), row)
         elif table.name not in _NOT_SALVAGED and row.get("key") not in _CACHES:
