@@ -214,7 +214,7 @@ async def test_what_is_archived_is_searched_shown_and_counted(client: AsyncClien
     assert await store.restore("bob", archival_id) is None
     assert (await store.count("ada"), await store.count("bob")) == (1, 0)
     assert await store.archive(archived) == archival_id
-    with pytest.raises(MemoryStoreError, match="only what the daemon holds"):
+    with pytest.raises(MemoryStoreError, match="only a memory that the daemon has"):
         await store.archive(archived.model_copy(update={"agent_id": "bob"}))
     back = await store.restore_to_hot("ada", archival_id)
     assert back is not None
