@@ -1,4 +1,4 @@
-"""Texts: cleaned, chunked, counted, routed, scored.
+"""Clean, chunk, count, route and score texts.
 
-Pure. Nothing here loads a model or opens a file other than a vocabulary.
+Pure functions: no module loads a model, and only ``tokens`` opens a file, a model's vocabulary.
 """

@@ -1,13 +1,13 @@
-"""Patterns of many phrases, of which a text is compared with the few that it may have. Pure.
+"""Match long alternations of phrases without compiling the phrases that cannot match. Pure.
 
-Python compiles an alternation as a whole and tries each branch at each character: one of forty
-phrases takes 20 ms to compile, and half a millisecond to say that none is in a sentence. Of each
-phrase :class:`Phrases` knows some letters without which it cannot be there, its keys, and compiles
-and tries only those of which a text has one.
+Python compiles an alternation as a whole and tries each branch at each character. With forty
+phrases that takes 20 ms to compile, and 0.5 ms to search one sentence. :class:`Phrases` derives
+*keys* from each phrase: substrings of which every match of the phrase contains at least one. It
+compiles and tries only the phrases of which the text contains a key.
 
-A list is text: expressions separated by commas, over any number of lines. A blank in one
-matches any white space, and an umlaut its spelling with two letters, too ("ae"). A line that
-begins with "|" continues the one before.
+A phrase list is one string: regular expressions separated by commas, over any number of lines. A
+space in an expression matches any white space, and an umlaut also its two-letter spelling ("ae").
+A line that begins with "|" continues the line before.
 """
 
 from __future__ import annotations
@@ -24,46 +24,57 @@ _SPELLINGS: Final = str.maketrans(
 )
 _CONTINUED: Final = re.compile(r"\n\s*(?=\|)")
 _PHRASE_CHARS_MAX: Final = 2_000
-"""A longer text has the letters of most phrases: the whole pattern is tried."""
-_KEY_CHARS: Final = 6  # a longer key tells no more
-_AROUND_CHARS_MAX: Final = 60  # of what each phrase would repeat of a pattern
-_REPEATS: Final = r"(?:[*+?]|\{(?:\d+(?:,\d*)?|,\d+)\})[?+]?"
+"""A longer text contains keys of most phrases, so it is searched with the whole pattern."""
+_KEY_CHARS: Final = 6
+"""Key length that counts: a longer key is hardly more selective."""
+_AROUND_CHARS_MAX: Final = 60
+"""Characters before and after an alternation that each of its phrases may repeat."""
+_QUANTIFIER_SOURCE: Final = r"(?:[*+?]|\{(?:\d+(?:,\d*)?|,\d+)\})[?+]?"
+_QUANTIFIER: Final = re.compile(_QUANTIFIER_SOURCE)  # "*", "+?", "{2,}", "{,3}"
+# One syntactic part of a pattern: r"(?:ab+|\w)" has "(?:", "a", "b", "+", "|", r"\w" and ")".
 _PART: Final = re.compile(
-    r"\\(?:u[\da-fA-F]{4}|U[\da-fA-F]{8}|x[\da-fA-F]{2}|.)"  # one character, or a class of them
-    r"|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?(?:P<\w+>|-i:|[:=!>]|<[=!])?|[()|]"
-    rf"|{_REPEATS}|[^\\\[()|{{}}*+?.^$]+(?![*+?{{])|.",
+    r"\\(?:u[\da-fA-F]{4}|U[\da-fA-F]{8}|x[\da-fA-F]{2}|.)"  # an escape: \u00e4, \w, \.
+    r"|\[\^?\]?(?:\\.|[^\]\\])*\]"  # a set of characters
+    r"|\(\?(?:P<\w+>|-i:|[:=!>]|<[=!])?|[()|]"  # the beginning or end of a group, a bar
+    # A quantifier, a run of literal characters whose last one is not quantified, or any other sign.
+    rf"|{_QUANTIFIER_SOURCE}|[^\\\[()|{{}}*+?.^$]+(?![*+?{{])|.",
     re.DOTALL,
 )
-_NO_WORD: Final = re.compile(r"\W*+")
-_LOOKS: Final = frozenset(("(?=", "(?!", "(?<=", "(?<!"))
-_REPEAT: Final = re.compile(_REPEATS)
-_OPTIONAL: Final = frozenset(("*", "?", "{0", "{,"))
+_NON_WORD: Final = re.compile(r"\W*+")
+_LOOKAROUNDS: Final = frozenset(("(?=", "(?!", "(?<=", "(?<!"))
+_OPTIONAL: Final = frozenset(("*", "?", "{0", "{,"))  # beginnings of quantifiers that allow zero
 
 
 class _Keys(NamedTuple):
-    """Texts of which all that matches has one; a greater one is seldom in others, about."""
+    """Keys of a part of a pattern: every match contains one of *texts*, in lower case.
+
+    Compared as tuples, greater keys are more selective: longer, then fewer.
+    """
 
     chars: int
-    """Of the shortest, as far as they count; none if nothing is sure."""
-    fewer: int
+    """Length of the shortest key, at most _KEY_CHARS; 0 if no substring is certain."""
+    negative_count: int
     texts: tuple[str, ...]
 
 
-_NONE: Final = _Keys(0, 0, ())
+_NO_KEYS: Final = _Keys(0, 0, ())
 
 
 class _Index(NamedTuple):
-    """The phrases of a pattern, each key with the number of its phrase, and those without any."""
+    """The phrases of a pattern and their keys."""
 
     sources: list[str]
     keys: list[tuple[str, int]]
+    """Each key with the number of its phrase."""
     always: list[int]
+    """Numbers of the phrases without a key, which are tried on every text."""
 
 
 class Phrases:
-    r"""A pattern like one of ``re``, whose phrases are compiled when a text first has keys of them.
+    r"""A pattern with the methods of ``re.Pattern`` that compiles its phrases on demand.
 
-    They are what its outermost bars part.
+    The phrases are the branches of the outermost alternation. A phrase is compiled when a text
+    first contains one of its keys.
 
     >>> always = Phrases(r"\b(?:always|never ever)\b")
     >>> always.search("Never ever do it"), always.search("Do it"), always.phrases_compiled
@@ -74,57 +85,67 @@ class Phrases:
         self.pattern = pattern
         self.flags = flags
         self._compiled: dict[int, re.Pattern[str]] = {}
-        self._known: re.Pattern[str] | None = None
+        self._whole_pattern: re.Pattern[str] | None = None
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
-        """Return the first match; of those at one place that of the first phrase."""
+        """Return the first match in *text*; of matches at one position, that of the first phrase.
+
+        *span* holds the optional arguments *pos* and *endpos* of ``re.Pattern.search``.
+        """
         if len(text) > _PHRASE_CHARS_MAX:
             return self._whole.search(text, *span)
         first: re.Match[str] | None = None
-        for number in self._near(text):
+        for number in self._candidates(text):
             match = self._phrase(number).search(text, *span)
             if match and (first is None or match.start() < first.start()):
                 first = match
         return first
 
+    # A match at a fixed position is fast also with the whole pattern. Once that is compiled,
+    # ``match`` and ``fullmatch`` skip the look for keys.
+
     def match(self, text: str, *span: int) -> re.Match[str] | None:
-        """Return the match at the start: it is at one place, and found without further ado."""
-        return self._whole.match(text, *span) if self._known or self._near(text) else None
+        """Return the match at the start of *text*, or at the *pos* in *span*."""
+        may_match = self._whole_pattern or self._candidates(text)
+        return self._whole.match(text, *span) if may_match else None
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         """Return the match of the whole *text*."""
-        return self._whole.fullmatch(text) if self._known or self._near(text) else None
+        may_match = self._whole_pattern or self._candidates(text)
+        return self._whole.fullmatch(text) if may_match else None
 
     def sequence_end(self, text: str) -> int:
-        """Return where the phrases with which *text* begins end, with what is no word between them.
+        """Return the end of the sequence of phrases with which *text* begins, 0 without one.
 
-        Of those at one place the first counts, and no other is tried.
+        Only characters that are no word characters may separate two phrases. At each position
+        the first phrase that matches counts.
         """
-        near = [self._phrase(number) for number in self._near(text)]
-        end, at = -1, 0
-        while end < at:
-            end = at
-            gap = _NO_WORD.match(text, at)
-            begin = gap.end() if gap else at
-            match = next((one for phrase in near if (one := phrase.match(text, begin))), None)
-            at = match.end() if match else at
-        return at
+        phrases = [self._phrase(number) for number in self._candidates(text)]
+        previous_end, end = -1, 0
+        while previous_end < end:
+            previous_end = end
+            gap = _NON_WORD.match(text, end)
+            start = gap.end() if gap else end
+            matches = (phrase.match(text, start) for phrase in phrases)
+            match = next(filter(None, matches), None)
+            end = match.end() if match else end
+        return end
 
     def findall(self, text: str) -> list[str]:
-        """Return what all matches have, which is one text each."""
-        return self._whole.findall(text) if self._near(text) else []
+        """Return the texts of all matches; the pattern may have one group at most."""
+        return self._whole.findall(text) if self._candidates(text) else []
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """Return all matches."""
-        return self._whole.finditer(text) if self._near(text) else iter(())
+        """Return an iterator over all matches."""
+        return self._whole.finditer(text) if self._candidates(text) else iter(())
 
     def split(self, text: str) -> list[str]:
-        """Return what the matches part."""
-        return self._whole.split(text) if self._near(text) else [text]
+        """Return *text* split at the matches."""
+        return self._whole.split(text) if self._candidates(text) else [text]
 
     def sub(self, replacement: str, text: str, count: int = 0) -> str:
-        """Return *text* with the *replacement* of the first *count* matches, or of all."""
-        return self._whole.sub(replacement, text, count) if self._near(text) else text
+        """Return *text* with the first *count* matches replaced, or all of them for 0."""
+        return self._whole.sub(replacement, text, count) if self._candidates(text) else text
 
     @property
     def phrases_compiled(self) -> int:
@@ -133,9 +154,9 @@ class Phrases:
 
     @property
     def _whole(self) -> re.Pattern[str]:
-        if self._known is None:  # a race of two threads is harmless
-            self._known = re.compile(self.pattern, self.flags)
-        return self._known
+        if self._whole_pattern is None:  # two threads may both compile it, which is harmless
+            self._whole_pattern = re.compile(self.pattern, self.flags)
+        return self._whole_pattern
 
     @cached_property
     def _index(self) -> _Index:
@@ -146,11 +167,11 @@ class Phrases:
             index.always.extend([] if keys else [number])
         return index
 
-    def _near(self, text: str) -> Sequence[int]:
-        """Return the numbers of the phrases that *text* may have."""
+    def _candidates(self, text: str) -> Sequence[int]:
+        """Return the numbers, in order, of the phrases that may match in *text*."""
         lower, always = text.lower(), self._index.always
-        near = [number for key, number in self._index.keys if key in lower]
-        return sorted({*near, *always}) if near else always
+        numbers = [number for key, number in self._index.keys if key in lower]
+        return sorted({*numbers, *always}) if numbers else always
 
     def _phrase(self, number: int) -> re.Pattern[str]:
         phrase = self._compiled.get(number)
@@ -161,80 +182,84 @@ class Phrases:
 
 
 def _split(pattern: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what the outermost bars of *pattern* part, each with its keys.
+    """Yield the phrases of *pattern*, each with its keys.
 
-    What has groups that are told apart, or would repeat too much for each, stays whole.
+    ``a(?:b|c)d`` has the phrases ``abd`` and ``acd``. A pattern with capturing groups is one
+    phrase, and so is one whose phrases would repeat more than _AROUND_CHARS_MAX characters.
     """
     parts = _PART.findall(pattern)
-    cuts = _bars(parts)
+    cuts = _outer_bars(parts)
     before, after = parts[: cuts[0] + 1], parts[cuts[-1] :]
-    is_whole = any(part in {"(", "(?"} or part.startswith("(?P") for part in parts)
-    if is_whole or len("".join([*before, *after])) > _AROUND_CHARS_MAX:
+    has_captures = any(part in {"(", "(?"} or part.startswith("(?P") for part in parts)
+    if has_captures or len("".join([*before, *after])) > _AROUND_CHARS_MAX:
         yield pattern, () if "(?" in parts else _keys(deque(parts)).texts
         return
-    for begin, end in pairwise(cuts):
-        own = parts[begin + 1 : end]
-        keys = _keys(deque(own)).texts or _keys(deque([*before, *after])).texts
-        yield "".join([*before, *own, *after]), keys
+    for start, end in pairwise(cuts):
+        branch = parts[start + 1 : end]
+        keys = _keys(deque(branch)).texts or _keys(deque([*before, *after])).texts
+        yield "".join([*before, *branch, *after]), keys
 
 
-def _bars(parts: Sequence[str]) -> list[int]:
-    """Return the places of the outermost bars and ends: of all, or else of the longest group."""
-    depth, size = 0, 0
+def _outer_bars(parts: Sequence[str]) -> list[int]:
+    """Return the indexes of an alternation's beginning, bars and end.
+
+    It is the alternation of the whole pattern, from -1 to the number of *parts*. For a pattern
+    without a bar outside of groups, it is the longest ``(?:...)`` group without a quantifier.
+    """
+    depth, longest_size = 0, 0
     longest: list[int] = []
-    bars: tuple[list[int], list[int]] = ([-1], [])
-    for at, part in enumerate(parts):
+    bars: tuple[list[int], list[int]] = ([-1], [])  # outside of groups; in the group being read
+    for index, part in enumerate(parts):
         if part[0] == "(":
             depth += 1
             if depth == 1:
-                bars[1][:] = [at]
+                bars[1][:] = [index]
         elif part == ")":
             depth -= 1
-            if depth == 0 and parts[bars[1][0]] == "(?:" and at - bars[1][0] > size:
-                is_repeated = at + 1 < len(parts) and _REPEAT.match(parts[at + 1])
-                size, longest = (
-                    (size, longest) if is_repeated else (at - bars[1][0], [*bars[1], at])
-                )
+            size = index - bars[1][0]
+            if depth == 0 and parts[bars[1][0]] == "(?:" and size > longest_size:
+                following = parts[index + 1 : index + 2]
+                if not following or not _QUANTIFIER.match(following[0]):
+                    longest_size, longest = size, [*bars[1], index]
         elif part == "|" and depth < len(bars):
-            bars[depth].append(at)
+            bars[depth].append(index)
     return longest if longest and len(bars[0]) == 1 else [*bars[0], len(parts)]
 
 
 def _keys(parts: deque[str]) -> _Keys:
-    """Return texts in lower case of which each match of *parts* has one.
-
-    They are read up to the end of a group.
-    """
-    branches, best, run = list[_Keys](), _NONE, ""
+    """Return the keys of *parts*, removing them up to the end of the current group."""
+    branches, best, run = list[_Keys](), _NO_KEYS, ""
     while parts and (part := parts.popleft()) != ")":
         if part == "|":
-            branches.append(max(best, _key(run)))
-            best, run = _NONE, ""
+            branches.append(max(best, _literal_key(run)))
+            best, run = _NO_KEYS, ""
             continue
-        inner = _keys(parts) if part[0] == "(" else _NONE
-        letters = _letters(part)
-        is_repeated = parts and parts[0][0] in "*+?{" and _REPEAT.match(parts[0])
-        repeat = parts.popleft() if is_repeated else ""
-        if repeat[:1] in _OPTIONAL or repeat[:2] in _OPTIONAL or part in _LOOKS:
-            inner, letters = _NONE, None
-        run += letters or ""
-        if letters is None or repeat:
-            best, run = max(best, _key(run), inner), ""
-    branches.append(max(best, _key(run)))
-    keys = tuple(chain.from_iterable(each.texts for each in branches))
-    return (
-        _Keys(min(each.chars for each in branches), -len(keys), keys)
-        if all(x.chars for x in branches)
-        else _NONE
-    )
+        inner = _keys(parts) if part[0] == "(" else _NO_KEYS
+        literal = _literal(part)
+        is_quantified = parts and parts[0][0] in "*+?{" and _QUANTIFIER.match(parts[0])
+        quantifier = parts.popleft() if is_quantified else ""
+        is_optional = quantifier[:1] in _OPTIONAL or quantifier[:2] in _OPTIONAL
+        if is_optional or part in _LOOKAROUNDS:
+            inner, literal = _NO_KEYS, None
+        run += literal or ""
+        if literal is None or quantifier:
+            best, run = max(best, _literal_key(run), inner), ""
+    branches.append(max(best, _literal_key(run)))
+    if not all(branch.chars for branch in branches):
+        return _NO_KEYS
+    keys = tuple(chain.from_iterable(branch.texts for branch in branches))
+    return _Keys(min(branch.chars for branch in branches), -len(keys), keys)
 
 
-def _key(run: str) -> _Keys:
-    return _Keys(min(len(run), _KEY_CHARS), -1, (run,)) if run else _NONE
+def _literal_key(run: str) -> _Keys:
+    return _Keys(min(len(run), _KEY_CHARS), -1, (run,)) if run else _NO_KEYS
 
 
-def _letters(part: str) -> str | None:
-    """Return what *part* stands for, "" for a place between characters, None where it varies."""
+def _literal(part: str) -> str | None:
+    r"""Return the text that *part* matches, in lower case.
+
+    "" for a part that matches no character (``\b``), None for one that matches several texts.
+    """
     if part[0] != "\\":
         return None if part[0] in "([.^$" else part.lower()
     if part[2:]:
@@ -243,7 +268,7 @@ def _letters(part: str) -> str | None:
 
 
 def any_of(phrases: str) -> str:
-    r"""Return an alternation of the expressions of a list.
+    r"""Return the alternation of the expressions in a phrase list.
 
     >>> print(any_of("let me, i am, für"))
     let\s+me|i\s+am|f(?:ü|ue)r
@@ -252,17 +277,20 @@ def any_of(phrases: str) -> str:
 
 
 def longest_first(phrases: str) -> str:
-    """Return :func:`any_of` with longer expressions first, so that a prefix hides none."""
+    """Return :func:`any_of` with the longest expressions first, so that no prefix hides another."""
     return any_of(", ".join(sorted(_items(phrases), key=len, reverse=True)))
 
 
 def opening(*phrases: str, before: str = "") -> Phrases:
-    """Return the pattern of any expression at the start, as whole words, ignoring case."""
+    """Return a pattern of the expressions, as whole words, to be matched at the start of a text.
+
+    It ignores case. *before* is a pattern that precedes the expressions.
+    """
     return Phrases(rf"{before}(?:{any_of(', '.join(phrases))})(?!\w)")
 
 
 def anywhere(*phrases: str) -> Phrases:
-    """Return the pattern of any expression anywhere, as whole words, ignoring case."""
+    """Return a pattern that finds any of the expressions as whole words, ignoring case."""
     return Phrases(rf"(?<!\w)(?:{any_of(', '.join(phrases))})(?!\w)")
 
 

@@ -1,19 +1,17 @@
-"""Steps one and two of ingest: normalise a text, and split it into chunks (SPEC 1.2, 1.3, D3).
+"""Normalise a text and split it into chunks: steps one and two of ingest (SPEC 1.2, 1.3, D3).
 
-Normalising is four repairs and nothing else: equal-looking characters become equal (NFC), line
-ends become newlines, the ends are stripped, and three or more newlines become two. White space
-within a line, markup and code stay unchanged. The work is linear in the text, also for a hostile
-one.
+Normalising makes four changes: equivalent characters become equal (NFC), line ends become
+newlines, the ends are stripped, and three or more newlines become two. White space within a line,
+markup and code stay unchanged.
 
-A text is split at its boundaries: at blank lines first, then at sentences, then at words; short
-pieces join a neighbour. A paragraph that is too large is split so that no part is short, if
-possible. A fenced code block is one piece up to the maximum, and is split at lines when it is
-larger. The chunks are in order and together contain every character of the text except white
-space, which may change at the seams.
+A text is split at blank lines first, then between sentences, then between words. Short pieces
+join a neighbour. A paragraph that is too large is split so that no part is short, if possible. A
+fenced code block up to the maximum is one piece; a larger one is split at lines. The chunks are
+in order. Together they contain every character of the text except white space, which may change
+where the text is split.
 
-Every text is counted by the given counter, and the number of characters counted is a small
-multiple of the text's own, whatever the text: a counter may be slow, and a hostile text may be one
-word of a megabyte.
+The cost is bounded for every text, even for one word of a megabyte: normalising is linear, and
+the token counter, which may be slow, reads a small multiple of the text's characters.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ from memd.text.chunk_pieces import ChunkBounds, Piece, split_words
 
 _MANY_NEWLINES = re.compile(r"\n{3,}")
 
-# Ordering a run of combining marks is quadratic in its length: a run of
-# 80,000 takes five seconds. No script stacks more than a few dozen, so longer
-# runs are ordered piece by piece.
+# NFC sorts each run of combining marks, in quadratic time: 80,000 marks take
+# five seconds. No script stacks more than a few dozen, so longer runs are
+# normalised in pieces of this length.
 _MARKS_MAX = 1_024
 _LONG_RUN = re.compile(rb"[^\0]{%d,}" % (_MARKS_MAX + 1))
 
@@ -45,9 +43,9 @@ _LINE_END = re.compile(r"\n+")
 
 
 def clean(text: str) -> str:
-    r"""Return *text* normalised (SPEC 1.2); cleaning twice changes nothing more.
+    r"""Return *text* normalised (SPEC 1.2).
 
-    (Save in a run of over 1,024 combining marks, whose order may still move.)
+    Cleaning a cleaned text changes nothing, unless it has a run of over 1,024 combining marks.
 
     >>> clean("  Cafe\u0301\r\n\r\n\r\nLine two  ")
     'Café\n\nLine two'
@@ -61,12 +59,12 @@ def clean(text: str) -> str:
 def _to_nfc(text: str) -> str:
     if len(text) <= _MARKS_MAX:
         return unicodedata.normalize("NFC", text)
-    classes = bytes(map(unicodedata.combining, text))
+    classes = bytes(map(unicodedata.combining, text))  # 0 for a character that is no mark
     cuts = [0]
     for run in _LONG_RUN.finditer(classes):
         cuts.extend(range(run.start() + _MARKS_MAX, run.end(), _MARKS_MAX))
     cuts.append(len(text))
-    return "".join(unicodedata.normalize("NFC", text[a:b]) for a, b in pairwise(cuts))
+    return "".join(unicodedata.normalize("NFC", text[start:end]) for start, end in pairwise(cuts))
 
 
 def chunk(
@@ -79,9 +77,9 @@ def chunk(
     """Return the chunks of *text* in order, none above *tokens_max* (SPEC 1.3).
 
     A chunk may be below *tokens_min*: the only one, a last paragraph, or a part whose
-    neighbour has no seam to split at (docs/decisions/0064). A short grapheme above
-    the maximum stays whole, a long one is split. White space
-    alone gives no chunk. Raises ValueError unless 0 < *tokens_min* <= *tokens_max*.
+    neighbour cannot be split (docs/decisions/0064). A short grapheme above the maximum stays
+    whole, a long one is split. A blank text has no chunks. Raises ValueError unless
+    0 < *tokens_min* <= *tokens_max*.
     """
     if tokens_min <= 0 or tokens_max <= 0:
         raise ValueError("tokens_min and tokens_max must be above 0")
@@ -102,14 +100,14 @@ def chunk(
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the paragraphs, stripped; a blank line within a fence is no boundary."""
+    """Yield the paragraphs, stripped; a blank line within a code fence is no boundary."""
     fences = _fences(text)
     start = 0
-    at = 0
+    fence = 0  # the first one that ends after the current blank line
     for blank in _BLANK_LINE.finditer(text):
-        while at < len(fences) and fences[at][1] <= blank.start():
-            at += 1
-        if at < len(fences) and fences[at][0] < blank.start():
+        while fence < len(fences) and fences[fence][1] <= blank.start():
+            fence += 1
+        if fence < len(fences) and fences[fence][0] < blank.start():
             continue
         if paragraph := text[start : blank.start()].strip():
             yield paragraph
@@ -119,27 +117,26 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _fences(text: str) -> list[tuple[int, int]]:
-    """Return the spans of closed fenced blocks.
+    """Return the spans of the closed fenced blocks.
 
-    An unclosed block is ordinary text, together with what follows:
-    nobody intends it, and searching its end again from each later
-    line would be quadratic.
+    After an unclosed fence, the rest of the text is ordinary text. Searching for further blocks
+    from each later line would be quadratic.
     """
     spans: list[tuple[int, int]] = []
     opening: re.Match[str] | None = None
     for line in _FENCE_LINE.finditer(text):
-        marks, rest = line[1], line[2]
+        marks, info = line[1], line[2]
         if opening is None:
-            if not (marks[0] == "`" and "`" in rest):  # code within a line
+            if not (marks[0] == "`" and "`" in info):  # "```x```" is code within a line
                 opening = line
-        elif marks[0] == opening[1][0] and len(marks) >= len(opening[1]) and not rest.strip():
+        elif marks[0] == opening[1][0] and len(marks) >= len(opening[1]) and not info.strip():
             spans.append((opening.start(), line.end()))
             opening = None
     return spans
 
 
 def _fit(paragraph: str, bounds: ChunkBounds) -> Iterator[Piece]:
-    """Yield *paragraph* in pieces that fit: itself, or its code and prose separately."""
+    """Yield *paragraph* in pieces that fit: as a whole, or split into code and prose."""
     whole = bounds.block(paragraph)
     if whole.tokens <= bounds.tokens_max:
         yield whole
@@ -153,7 +150,7 @@ def _fit(paragraph: str, bounds: ChunkBounds) -> Iterator[Piece]:
 
 
 def _code(block: str, bounds: ChunkBounds) -> Iterator[Piece]:
-    """Yield a fenced block whole, or, where it is too large, in runs of whole lines."""
+    """Yield a fenced block as one piece or, if it is too large, in runs of whole lines."""
     whole = bounds.block(block)
     if whole.tokens <= bounds.tokens_max:
         yield whole
@@ -184,7 +181,7 @@ def _sentence_seams(text: str) -> Iterator[_Seam]:
 
 
 def _pack(parts: list[Piece], glue: str, bounds: ChunkBounds) -> Iterator[Piece]:
-    """Join *parts* greedily; a part that is too large by itself is split into words."""
+    """Join *parts* greedily up to the maximum; a part above the maximum is split into words."""
     pack: Piece | None = None
     for part in parts:
         if pack and pack.tokens + part.tokens <= bounds.tokens_max:
@@ -239,7 +236,7 @@ def _balance(pieces: Iterable[Piece], cuts: _Cuts, bounds: ChunkBounds) -> list[
 
 
 def _rebalance(left: Piece, right: Piece, cuts: _Cuts, bounds: ChunkBounds) -> Sequence[Piece]:
-    """Return two neighbours as one, as two that are not short, or else unchanged."""
+    """Return two neighbours joined, or split anew so that neither is short, or else unchanged."""
     whole = bounds.piece(left.text + cuts.glue + right.text)
     if whole.tokens <= bounds.tokens_max:
         return (whole,)
@@ -252,8 +249,9 @@ def _rebalance(left: Piece, right: Piece, cuts: _Cuts, bounds: ChunkBounds) -> S
 def _halves(
     whole: Piece, seams: Sequence[_Seam], bounds: ChunkBounds
 ) -> tuple[Piece, Piece] | None:
-    """Split at the seam nearest to the middle; None when a half would be out of bounds."""
+    """Split at the seam nearest to the middle; None if a half would be out of bounds."""
     text = whole.text
+    # The first seam whose left side has at least half of the tokens.
     middle = bisect_left(seams, whole.tokens / 2, key=lambda seam: bounds.tokens(text[: seam[0]]))
     candidates = [
         (bounds.piece(text[:end]), bounds.piece(text[begin:]))

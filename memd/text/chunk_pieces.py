@@ -1,4 +1,4 @@
-"""Counted parts of a text during chunking, and splitting into words and parts of words."""
+"""Count the pieces of a text during chunking, and split texts into words and parts of words."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from typing import NamedTuple
 from memd.domain.encoding import TokenCounter
 
 # A word-piece vocabulary counts a word of more than 100 characters as one unknown
-# piece. For the reader of the chunk it costs about a token for each four
-# characters, so such runs are charged for. Ideographs are counted one by one
-# and need no charge.
+# piece. For the language model that reads the chunk it costs about one token per
+# four characters, so these are added. The pattern ends words at white space,
+# ASCII punctuation and ideographs, which the vocabulary counts one by one.
 _LONG_WORD = re.compile(r"[^\s!-/:-@\[-`{-~\u3000-\u303f\u3400-\u9fff]{101,}")
 _WORD_CHARS_MAX = 100
 _CHARS_PER_TOKEN = 4
 
 _JOINER = "\u200d"
-_GRAPHEME_CHARS_MAX = 32  # how far back to look for a seam between graphemes
-_INTERPOLATIONS_MAX = 8  # then binary search
+_GRAPHEME_CHARS_MAX = 32
+"""How many characters back to look for a boundary between graphemes."""
+_INTERPOLATIONS_MAX = 8
+"""Interpolation steps before the search for the longest fitting prefix bisects."""
 
 
 class Piece(NamedTuple):
-    """A text with its token count, or the *estimated* sum of its parts' counts."""
+    """A text and its number of tokens.
+
+    *estimated*: the number is the sum of the counts of its parts, not a count of the text.
+    """
 
     text: str
     tokens: int
@@ -56,7 +61,7 @@ class ChunkBounds:
 
     def tokens(self, text: str) -> int:
         tokens = self.counter.count(text)
-        # Two checks cheaper than the pattern: most parts are short, and most words.
+        # Two checks that are cheaper than the pattern: most parts are short, and most words.
         if (
             len(text) <= _WORD_CHARS_MAX
             or len(max(text.split(), key=len, default="")) <= _WORD_CHARS_MAX
@@ -80,7 +85,7 @@ def split_words(text: str, bounds: ChunkBounds) -> Iterator[Piece]:
 
 
 def _units(word: str, bounds: ChunkBounds) -> Iterator[str]:
-    """Yield *word*, or the parts of a word that is too large, cut between graphemes."""
+    """Yield *word* or, if it is too large, its parts, cut between graphemes."""
     if (
         len(word) * _CHARS_PER_TOKEN <= bounds.tokens_max
         or bounds.tokens(word) <= bounds.tokens_max
@@ -106,7 +111,7 @@ def _units(word: str, bounds: ChunkBounds) -> Iterator[str]:
 
 
 def _halves(before: str, tail: str, bounds: ChunkBounds) -> tuple[str, str]:
-    """Return the last two parts of a word, evenly cut where both halves fit."""
+    """Return the last two parts of a word, cut in the middle if both halves are in bounds."""
     last = before + tail
     middle = _seam(last, 0, len(last) // 2)
     halves = last[:middle], last[middle:]
@@ -127,9 +132,9 @@ def _longest_fitting(
 ) -> tuple[int, Piece]:
     """Return the largest n in 1..*size* for which ``take(n)`` fits, with that piece.
 
-    Interpolates first, as most texts are even, then bisects. It never
-    tries more than twice what is known to fit. n = 1 is returned even when it
-    does not fit.
+    The search interpolates first, as most texts have evenly many tokens per character, then
+    bisects. It never tries more than about twice an n that fits, which bounds the characters
+    counted. Returns n = 1 even if that does not fit.
     """
     fitting_n, fitting_piece = 0, None
     too_large = size + 1
@@ -144,41 +149,44 @@ def _longest_fitting(
         else:
             too_large = n
         tries += 1
-        ahead = min(too_large, 2 * fitting_n + 2)
+        limit = min(too_large, 2 * fitting_n + 2)
         proportional = n * bounds.tokens_max // piece.tokens
-        n = proportional if tries <= _INTERPOLATIONS_MAX else (fitting_n + ahead) // 2
-        n = max(fitting_n + 1, min(n, ahead - 1))
+        n = proportional if tries <= _INTERPOLATIONS_MAX else (fitting_n + limit) // 2
+        n = max(fitting_n + 1, min(n, limit - 1))
     return (fitting_n, fitting_piece) if fitting_piece else (1, bounds.piece(take(1)))
 
 
 def _seam(word: str, start: int, end: int) -> int:
-    """Move *end* back to a nearby seam between graphemes, if there is one.
+    """Return the last boundary between graphemes at or before *end*, if there is one nearby.
 
-    A mark, a joiner, a variation selector or a skin tone belongs to the character
-    before it, and so does whatever follows a joiner; two regional indicators
-    make one flag. A longer chain is cut between two of its
-    links; only a character with dozens of marks loses some of them.
+    A mark, a joiner, a variation selector or a skin tone belongs to the character before it.
+    So does the character after a joiner, and two regional indicators make one flag. If all
+    of the last _GRAPHEME_CHARS_MAX characters are one grapheme, it is cut before a character
+    that does not combine, or else at *end*.
     """
     if end >= len(word):
         return len(word)
-    near = range(end, max(start, end - _GRAPHEME_CHARS_MAX), -1)
-    links = [at for at in near if not _is_combining(word[at])]
-    for at in links:
-        if word[at - 1] != _JOINER and not _in_flag(word, start, at):
-            return at
-    return links[0] if links else end
+    places = range(end, max(start, end - _GRAPHEME_CHARS_MAX), -1)
+    uncombined = [place for place in places if not _is_combining(word[place])]
+    for place in uncombined:
+        if word[place - 1] != _JOINER and not _in_flag(word, start, place):
+            return place
+    return uncombined[0] if uncombined else end
 
 
 def _is_combining(character: str) -> bool:
     return (
         character == _JOINER
         or unicodedata.category(character).startswith("M")  # variation selectors too
-        or "\U0001f3fb" <= character <= "\U0001f3ff"
+        or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones
     )
 
 
 def _in_flag(word: str, start: int, at: int) -> bool:
-    """Return whether a cut at *at* would split two regional indicators that are one flag."""
+    """Return whether a cut at *at* would split two regional indicators that are one flag.
+
+    Indicators pair up from the beginning of their run, so an odd number before *at* splits one.
+    """
     before = at
     while before > start and "\U0001f1e6" <= word[before - 1] <= "\U0001f1ff":
         before -= 1

@@ -1,19 +1,18 @@
-"""Density of a text: conversation may be summarised, code and configuration may not (SPEC 16.7).
+"""Classify texts by density: code and configuration are dense, conversation sparse (SPEC 16.7).
 
-Five signals are weighed as documented: code, structure, identifiers, numbers and
-the shape of the lines. Three rules differ from the specification, for one
-reason (SPEC D10): its classifier separated dense from sparse only because a
-case-insensitive pattern took every word of five letters for an identifier.
+Sparse texts may be summarised, dense ones may not. The score weighs five signals as documented:
+code, structure, identifiers, numbers and the shape of the lines. Three rules differ from the
+specification (SPEC D10). Its classifier worked only because a case-insensitive pattern took every
+word of five letters for an identifier.
 
-- A name in camelCase has its capitals.
-- Signals that prose has too count little: a bullet, a bracket after a space, a
-  semicolon within a line, ``Alice: long sentence``.
-- The sum is mapped so that *any one* strong signal reaches one half, and nothing
-  reaches one: threshold 0 makes everything dense, threshold 1 nothing.
+- A name in camelCase must have its capitals.
+- Signals that also occur in prose count little: a bullet, a bracket after a space, a semicolon
+  within a line, ``Alice: long sentence``.
+- The sum is mapped so that any one strong signal reaches 0.5, and nothing reaches 1. So threshold
+  0 makes every text dense and threshold 1 none.
 
-No pattern reads a character more than a fixed number of times, whatever
-the text: each either has a fixed width, or starts at the start of a word or
-line and is possessive.
+Each pattern reads a character a bounded number of times, whatever the text. It either has a bounded
+width, or it begins at the start of a word or line and is possessive.
 """
 
 from __future__ import annotations
@@ -32,13 +31,18 @@ _IDENTIFIER_WEIGHT = 0.20
 _NUMBER_WEIGHT = 0.10
 _LINES_WEIGHT = 0.15
 
-# The weighted sum that scores one half: below the least of the three signals that suffice
-# for "dense", above the most that line breaks, numbers and a few words reach together.
 _HALF = 0.19
+"""The weighted sum that scores 0.5.
 
+It is less than each of the weights of code, structure and identifiers: any one of them makes a
+text dense. It is more than what numbers and short lines usually reach in a note.
+"""
 _LONG_LINE_CHARS = 80
+"""Lines of this mean length do not count as short."""
 _MANY_LINES = 10
-_BULLET_SHARE = 0.1  # of a line of structure; notes and shopping lists have bullets, too
+"""Number of lines from which their shape counts fully."""
+_BULLET_SHARE = 0.1
+"""Weight of a bullet, as a share of a line of structure: shopping lists have bullets, too."""
 
 _CODE = re.compile(
     r"""
@@ -68,8 +72,8 @@ _STRUCTURE = re.compile(
     | ^[ \t]*+(?:-[ ])?(?:[a-z_][\w.-]*+|[A-Z][A-Z0-9_]++)[ \t]?(?::=|[:=])[ \t]*+
       (?!//)\S{1,200}(?:[ ]\S{1,40}){0,2}$                # key: a value of three words at most
     | ^[ \t]*+(?:-[ ])?[A-Z][\w.-]*+(?:=|[ \t]?:[ \t]*+(?=\S{0,40}[\d/@_]))
-      (?!//)\S{1,200}$                                    # Key: v1, which nobody says
-    | ^[ \t]*+[a-z_][\w.-]*+:$                            # a key above its own lines
+      (?!//)\S{1,200}$                                    # Key: v1, Host: db/1; not "Ann: yes"
+    | ^[ \t]*+[a-z_][\w.-]*+:$                            # a key above the lines of its value
     | ^\[{1,2}[\w.:"-]{1,80}\]{1,2}$                      # a section
     | (?<![\w.&?-])[A-Za-z_][\w.-]*+=(?=[^\s=])             # key=value within a line
     | </?[A-Za-z][^<>\n]{0,200}>                          # a tag
@@ -100,8 +104,8 @@ _NUMBER = re.compile(r"\b(?:v?\d++\.\d++\.\d++(?:\.\d++)?|\d{4}-\d\d-\d\d|\d{5,}
 class DensityClassifier:
     """Classifies texts as dense or sparse, by rule.
 
-    *dense_threshold* is the score, from 0 to 1, from which a text is dense: 0
-    makes every text dense and 1 none. Raises ValueError outside that range.
+    A text is dense if its score is at least *dense_threshold*: 0 makes every text dense, 1 none.
+    Raises ValueError for a threshold outside of 0 to 1.
     """
 
     def __init__(self, dense_threshold: float = DENSE_THRESHOLD) -> None:
@@ -156,7 +160,7 @@ def score(content: str) -> float:
 
 
 def _shortness(lines: list[str]) -> float:
-    """Return a measure of short and many lines; 0 for a single one."""
+    """Return how much the lines are short and many, from 0 to 1; 0 for a single line."""
     if len(lines) < 2:  # noqa: PLR2004  # a single line has no shape
         return 0.0
     mean = sum(map(len, lines)) / len(lines)

@@ -1,8 +1,9 @@
-"""Sentences that tell an assistant how to work from now on, or what is liked, in seven languages.
+"""Recognise sentences that tell an assistant how to work, or what somebody likes. Pure.
 
-Only the beginning of a sentence is read, and only if it is addressed to somebody: "In Zukunft
-bitte auf Deutsch" is a wish, "In Zukunft wird die Miete teurer" a fact. What cannot be told is a
-fact, as a preference is in every prompt. Pure.
+The patterns cover seven languages and match only the beginning of a sentence. A directive is
+addressed to somebody: "In Zukunft bitte auf Deutsch" (in future in German, please) is one, "In
+Zukunft wird die Miete teurer" (in future the rent will rise) is a fact. A doubtful sentence counts
+as a fact, because a preference would be in every prompt.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _ENGLISH = (
     r"|call me\b"
 )
 
-# In a statement the finite verb follows such a beginning: "Künftig fährt der Bus bis Moosach".
+# In a statement, a finite verb follows the adverb: "Künftig fährt der Bus bis Moosach". Besides
+# the listed verbs, these are words in small letters that end in "t" or "en", with exceptions.
 _FINITE_GERMAN = (
     r"(?:ist|sind|war|waren|wird|werden|hat|haben|hatte|soll|sollen|muss|müssen|kann|können|darf"
     r"|dürfen|will|wollen|gab|kam|kamen|ging|gingen|habe|bin|werde|fahre|gehe|komme|arbeite|wohne"
@@ -193,14 +195,14 @@ _FOREIGN = "|".join((_GERMAN, _FRENCH, _SPANISH, _ITALIAN, _PORTUGUESE, _DUTCH))
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Compile the pattern when something is added: every command of the terminal imports this."""
+    """Return the pattern, compiled on first use: every command of the CLI imports this module."""
     english = rf"(?:(?:please|and|also|so|bitte),? )*+(?:{_ENGLISH})"
     foreign = rf"{_LEAD}(?:{_FOREIGN.translate(_SPELLINGS)})"
     return re.compile(f"{english}|{foreign}", re.IGNORECASE)
 
 
 def begins_directive(sentence: str) -> bool:
-    """Return whether *sentence*, short and with single spaces, begins as a directive does.
+    """Return whether *sentence* begins like a directive. It must be short and have single spaces.
 
     >>> begins_directive("Künftig bitte kurze Antworten."), begins_directive("Never mind")
     (True, False)

@@ -1,7 +1,7 @@
-"""What harms somebody if it is forgotten: whoever cooks, books or packs for them must know it.
+"""Recognise statements about a person's health that are dangerous to forget. Pure.
 
-Allergies, intolerances, illnesses that are treated for good, pregnancy. A joke about an allergy
-counts, too. Pure.
+They are about allergies, intolerances, chronic illnesses and pregnancy. Somebody who cooks, books
+or packs for that person must know them. A joke about an allergy counts, too.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ HARM_BEGINNINGS = (
     *("peanut", "shellfish", "lactos", "sesam", "penicillin", "ibuprofen", "aspirin"),
     *("fruktoseintoler", "histaminintoler", "histaminunverträglich", "fruktoseunverträglich"),
 )
-"""How words of HARMS begin, as stems: "intoler" finds "intolerance", "intoleran" does not.
+"""Beginnings of the words in HARMS, for a search in the stemmed full-text index.
 
-Words for what is eaten every day ("eggs", "nuts") are left out: too many memories have them."""
+The index has "intoler" for "intolerance", so "intoleran" would not match. Everyday foods ("eggs",
+"nuts") are left out: too many memories name them.
+"""
 HARMS = Phrases(
     r"\b(?:allerg\w*|alérgic\w+|anaphyla\w+|epi-?pens?|co?eliac\w*|zöliakie|diabeti[ckq]\w*"
     r"|diabetes|epilep\w+|\w*intoleran\w+|\w*unverträglich\w*|pregnan\w+|schwanger\w*|enceinte|embarazada"
@@ -30,9 +32,10 @@ HARMS = Phrases(
 )
 _CLAUSE = re.compile(r"[,;:.!?]+\s+|\s+(?:so|but|and|because|cos|since|-{1,2}|[\u2013\u2014])\s+")
 _CHARS_MAX = 400
+"""Characters of a sentence that are read; more is a pasted text."""
 _WORD = r"[\w\u2019'-]{1,30}"
-# Somebody is, has or takes something; "the diabetes table has 768 rows" tells of no one.
-_TELLS = Phrases(
+# A person and a verb: "Leila's got", "my son can't". Not "the diabetes table has 768 rows".
+_PERSON_HAS = Phrases(
     r"\W*(?:(?:oh|and|btw|also|ok(?:ay)?|well|remember|yes|no|yeah|actually|we have)\W+){0,3}"
     rf"(?P<who>(?:my|our|his|her|their|one of) {_WORD}(?: {_WORD})?"
     rf"|(?!(?:the|this|that|these|those|it|there|what|data|is|are|do|does|if)\b){_WORD})"
@@ -46,16 +49,18 @@ _ASKS = Phrases(
 
 
 def tells_harm(sentence: str) -> bool:
-    """Return whether *sentence* tells of somebody what harms them, also beside a question.
+    """Return whether a clause of *sentence* says that a person has a condition in HARMS.
+
+    The sentence may also contain a question.
 
     >>> tells_harm("Leila's got a nut allergy, what can I bake?"), tells_harm("Is it an allergy?")
     (True, False)
     """
     sentence = sentence[:_CHARS_MAX]
     clauses = _CLAUSE.split(sentence) if HARMS.search(sentence) else ()
-    return any(map(_tells, clauses))
+    return any(map(_states_harm, clauses))
 
 
-def _tells(clause: str) -> bool:
-    subject = None if _ASKS.match(clause) else _TELLS.match(clause)
+def _states_harm(clause: str) -> bool:
+    subject = None if _ASKS.match(clause) else _PERSON_HAS.match(clause)
     return subject is not None and HARMS.search(clause, subject.end("who")) is not None

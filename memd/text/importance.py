@@ -1,16 +1,15 @@
-"""Step four of ingest: the importance of a text on arrival (SPEC 1.6, D4).
+"""Compute the importance of a text on arrival: step four of ingest (SPEC 1.6, D4).
 
-importance = 0.6 novelty + 0.4 salience. Novelty is the distance from what is
-known already, salience sums four plain signals in the words, including names and
-numbers. A stream's text below the threshold is archived, never deleted.
+importance = 0.6 novelty + 0.4 salience. Novelty is the distance from what is known already.
+Salience is the sum of four signals: a name, a number, a preference, a technical term. A text of a
+stream below the threshold is archived, never deleted.
 
-The detectors of names and numbers (SPEC 1.6.5) are coarse on purpose: a rule that ignored
-the capital of every first word turned away six times as many of the texts that later
-answered a question (SPEC D4). But they must not score a courtesy for its capital
-("Thanks a lot!"), or miss a name for its letters ("Zürich", "IBM", "Bo"). Chinese, Japanese
-and Korean have no capitals: there a name is recognised by what follows it (a title, a kind of
-place), or by the brackets of a work. German writes every noun with a capital: there only a word
-without an article counts as a name.
+The detectors of names and numbers (SPEC 1.6.5) are coarse on purpose. A rule that ignored the
+capital of every first word archived six times as many of the texts that later answered a question
+(SPEC D4). Yet the capital of a courtesy ("Thanks a lot!") must not count, and names with unusual
+letters ("Zürich", "IBM", "Bo") must. Chinese, Japanese and Korean have no capitals: there a name
+is recognised by a title or kind of place after it, or by the brackets of a title. German writes
+every noun with a capital: there only a word without an article counts as a name.
 """
 
 from __future__ import annotations
@@ -25,7 +24,8 @@ from memd.text.preference import SIGNAL
 from memd.text.words import ENGLISH_FUNCTION_WORDS
 
 IMPORTANCE_MIN = 0.3
-_TOLERANCE = 1e-9  # 0.6 * 0.5 must pass despite rounding
+"""The importance from which a text of a stream is kept (SPEC 1.6.8)."""
+_TOLERANCE = 1e-9  # so that 0.6 * 0.5 passes despite rounding
 
 _NOVELTY_WEIGHT = 0.6
 _SALIENCE_WEIGHT = 0.4
@@ -46,22 +46,26 @@ _CODE_SHAPE = re.compile(
     | (?<![\w/.~-])[\w.~-]*/[\w.-]+/                    # a path of two slashes
     | (?<!\S)--?[a-z][\w-]+                           # --flag
     | \b\w+\(\)                                       # call()
-    | [{};]\s*$ | => | -> | :: | [!=]=                # what only code is written with
+    | [{};]\s*$ | => | -> | :: | [!=]=                # punctuation that only code has
     """,
     re.VERBOSE | re.MULTILINE,
 )
 _CODE_SIGN = re.compile(r"[`_/({};=]|[a-z][A-Z]|[A-Za-z]\d|\w\.\w|(?<!\S)-|::|->")
-"""In each of these shapes; that prose has none is found in a quarter of the time."""
+"""Matches in every text with a code shape, and rejects prose in a quarter of the time."""
 _WORD = re.compile(r"[A-Za-z]+")
-_RARE_PIECES_PER_WORD = 1.5  # 0.2 % of chat, most sentences about software
+_RARE_PIECES_PER_WORD = 1.5
+"""Word pieces per word from which words are rare.
+
+0.2 % of chat messages reach it, and most sentences about software.
+"""
 _RARE_WORDS_MIN = 2
 
 
 def novelty(similarity: float | None) -> float:
-    """Return how new a text is, from its cosine *similarity* to the centroid of what is known.
+    """Return how new a text is, from its cosine *similarity* to the centroid of known texts.
 
-    None means that nothing is known yet, or that there is no vector to compare:
-    then everything is new (SPEC 1.6.2). NaN raises ValueError.
+    None means that nothing is known yet, or that the text has no vector: then it is new
+    (SPEC 1.6.2). Raises ValueError for NaN.
     """
     return 1.0 if similarity is None else _clamp(1.0 - similarity)
 
@@ -87,8 +91,8 @@ def salience(text: str, counter: TokenCounter | None = None) -> float:
 def is_technical(text: str, counter: TokenCounter | None = None) -> bool:
     """Return whether *text* has a technical term: a code shape, or rare words.
 
-    Rare words are those that the vocabulary lacks: on average a word of the
-    text has 1.5 pieces or more (SPEC D4). Without a counter only shapes count.
+    Words are rare if the vocabulary of *counter* splits them into 1.5 pieces or more on average
+    (SPEC D4). Without a counter only shapes count.
     """
     if _CODE_SIGN.search(text) and _CODE_SHAPE.search(text):
         return True
@@ -106,7 +110,7 @@ def importance(novelty: float, salience: float) -> float:
 
 
 def is_kept(importance: float) -> bool:
-    """Return whether a text of this importance is kept; exactly the threshold is (SPEC 1.6.8)."""
+    """Return whether *importance* is at least the threshold (SPEC 1.6.8)."""
     return importance >= IMPORTANCE_MIN - _TOLERANCE
 
 
@@ -116,14 +120,16 @@ def _clamp(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-_CHARS_MAX = 16_384  # of a text stored whole; a chunk has less
+_CHARS_MAX = 16_384
+"""Characters of a text that are read for names and numbers; a chunk has fewer."""
 
 _NUMBER = re.compile(r"(?<![A-Za-z_\d])\d++[A-Za-z]{0,2}(?![A-Za-z_\d])")
 """Digits, with a unit or an ending of up to two letters (5pm, 10km, 3rd); not v2."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_PLURALS = re.compile(r"[A-Z]{2,}s")  # APIs, PDFs: kinds of things
+_PLURALS = re.compile(r"[A-Z]{2,}s")  # APIs, PDFs: kinds of things, no names
 
+# A name with its title or kind of place (东京都), a word in katakana, or a work (《...》).
 _CJK_NAME = re.compile(
     "[\u4e00-\u9fff\u3005]{1,6}"
     "(?:市|省|县|縣|都|区|區|府|町|駅|大学|大學|公司|株式会社|氏|様|さん|先生|女士|小姐)"
@@ -154,10 +160,10 @@ _ORDINARY = ENGLISH_FUNCTION_WORDS | frozenset(
     want wanted wasn way week welcome well went weren whatever whenever wherever whether whoa
     whole won wonderful work working wouldn wow write wrong yay yeah year years yep yes yesterday
     yet yo yup
-    """.split()  # noqa: SIM905  # a list of so many strings would fill a screen
+    """.split()  # noqa: SIM905  # a list of these strings would fill a screen
 )
 
-# A German courtesy has words of these lists alone, and one of the first at least.
+# A German courtesy consists of words of these two lists, at least one of them from the first.
 _COURTESY_GERMAN = frozenset(
     """
     abende alles besten bis bitte bitteschön danke dankeschön dann dein deine deinen dir du ebenso
@@ -189,10 +195,11 @@ _ADJECTIVE = re.compile(r"[^\W\d_]{3,}e[nmrs]?")
 
 _OPENING_CHARS_MIN = 3  # as documented: a capital and two small letters
 _CONTENT_CHARS_MIN = 4
+"""Letters of a content word: shorter words say little alone."""
 
 
 def has_number(text: str) -> bool:
-    """Return whether *text* contains a number, of whatever length, or a date.
+    """Return whether *text* contains a number or a date.
 
     >>> has_number("12345 servers"), has_number("1.5 GB"), has_number("version v2")
     (True, True, False)
@@ -201,7 +208,9 @@ def has_number(text: str) -> bool:
 
 
 def has_name(text: str) -> bool:
-    """Return whether *text* names a person, a place, a firm or a product, as far as recognisable.
+    """Return whether *text* seems to name a person, a place, a firm or a product.
+
+    A statement that begins with a capital counts as well: see :func:`_has_content`.
 
     >>> has_name("we moved to IBM"), has_name("Grüße aus Zürich"), has_name("Thanks a lot")
     (True, True, False)
@@ -213,30 +222,30 @@ def has_name(text: str) -> bool:
         return False
     if capitals and is_german(text):
         capitals = _names_in_german(text)
-        begins = words[0][0].isupper()
+        has_opening = words[0][0].isupper()
     else:
-        begins = any(len(word) >= _OPENING_CHARS_MIN and word.istitle() for word in words)
-    is_statement = begins and _has_content(words)
+        has_opening = any(len(word) >= _OPENING_CHARS_MIN and word.istitle() for word in words)
+    is_statement = has_opening and _has_content(words)
     if is_statement or any(not word.isupper() for word in capitals):
         return True
-    # Words in capitals are names where they are the exception.
-    is_exception = len(words) == 1 or sum(map(str.isupper, words)) * 2 < len(words)
-    return (bool(capitals) and is_exception) or _CJK_NAME.search(text) is not None
+    # Words in capitals are names ("IBM") unless the whole text is in capitals.
+    is_mixed = len(words) == 1 or sum(map(str.isupper, words)) * 2 < len(words)
+    return (bool(capitals) and is_mixed) or _CJK_NAME.search(text) is not None
 
 
 def _names_in_german(text: str) -> list[str]:
-    """Return the words with a capital that are no common noun, as far as articles tell.
+    """Return the capitalised words that are no common nouns.
 
-    A noun follows an article, with an adjective between them or none ("die alte Heizung"). The
-    first word of a sentence has its capital in any case. Mixed letters are a name ("GitHub").
+    A common noun follows an article, perhaps with an adjective ("die alte Heizung"). The first
+    word of a sentence never counts, unless it has more than one capital ("GitHub").
     """
     names: list[str] = []
-    before = ("", "")
+    before = ("", "")  # the two previous words
     end = 0
     for match in _LETTERS.finditer(text):
         word = match[0]
         if not end or _SENTENCE_END.search(text, end, match.start()):
-            before = ("", "der")
+            before = ("", "der")  # treats the first word of a sentence as a common noun
         is_common = word.istitle() and (
             before[1] in _ARTICLES_GERMAN
             or (before[0] in _ARTICLES_GERMAN and _ADJECTIVE.fullmatch(before[1]) is not None)
@@ -249,17 +258,18 @@ def _names_in_german(text: str) -> list[str]:
 
 
 def _is_german_courtesy(words: Sequence[str]) -> bool:
-    """Return whether *words* are of a German courtesy alone: "Bis morgen!"."""
+    """Return whether *words* are only a German courtesy, such as "Bis morgen!"."""
     folded = {word.casefold() for word in words}
-    left = folded - _COURTESY_GERMAN
-    return len(left) < len(folded) and left <= _COURTESY_ALSO
+    other_words = folded - _COURTESY_GERMAN
+    return len(other_words) < len(folded) and other_words <= _COURTESY_ALSO
 
 
 def _has_content(words: Sequence[str]) -> bool:
     """Return whether *words* are more than a courtesy.
 
-    Half of the sentences that later answer a question name nothing: "The roof leaks." A
-    capital at their start counts, except that of an ordinary word alone ("Thanks a lot!").
+    Half of the sentences that later answer a question contain no name ("The roof leaks."), so
+    the capital at their beginning counts instead. In "Thanks a lot!", which has only ordinary
+    words, it does not.
     """
     return any(
         len(word) >= _CONTENT_CHARS_MIN and word.casefold() not in _ORDINARY for word in words
@@ -267,6 +277,7 @@ def _has_content(words: Sequence[str]) -> bool:
 
 
 def _is_capital(word: str) -> bool:
+    """Return whether *word* has the capital of a name, not that of an ordinary word ("Today")."""
     if not word[0].isupper() or len(word) == 1 or _PLURALS.fullmatch(word):
         return False
     return word == "US" or word.casefold() not in _ORDINARY

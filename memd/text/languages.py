@@ -1,4 +1,4 @@
-"""Words and phrases of several languages: function words, yes, no, always, failure. Pure."""
+"""Recognise languages, and list words and phrases in several languages. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 from memd.text.alternations import Phrases
 from memd.text.words import ENGLISH_FUNCTION_WORDS
 
-# A text without any is no sentence of these languages but a log, a list of names, a heading.
+# Function words by language: German, French, Spanish, Italian, Portuguese, Dutch. A text without a
+# function word is no sentence in these languages but a log, a list of names or a heading.
 _OTHERS = """
     der die das den dem des ein eine einen einem einer und oder aber nicht kein keine ist sind war
     wir ich du er sie es ihr mit von zu zum zur auf in im an am für als auch nur noch wie wenn dass
@@ -60,7 +61,7 @@ DECIDED = frozenset(
     afgesproken
     """.split()  # noqa: SIM905
 )
-"""Words that ask for what was decided."""
+"""Words of questions about decisions."""
 PLANNED = frozenset(
     """
     plan plans planned planning schedule scheduled upcoming coming due agenda calendar appointment
@@ -68,24 +69,24 @@ PLANNED = frozenset(
     previsto prevista citas programma appuntamenti compromissos gepland afspraken
     """.split()  # noqa: SIM905
 )
-"""Words that ask for what is to come."""
+"""Words of questions about plans and appointments."""
 ASKS_FOR_ALL = FUNCTION_WORDS | DECIDED | frozenset(_HAPPENED.split())
-"""A question of only these words asks for everything."""
+"""A question with only these words ("what happened?") asks for all memories."""
 
 _GERMAN_ONLY = """
     der das dem den ein eine einen einem einer ist sind wie wo wann wer wem wen welche welcher
     welches ich wir mein meine meinen meiner unser unsere und nicht mit von für auf
 """
 _GERMAN = frozenset(_GERMAN_ONLY.split())
-_IN_NAMES = frozenset(("von", "den"))
+_GERMAN_IN_NAMES = frozenset(("von", "den"))
 
-# Words of names and of English: "Los Angeles", "Van Morrison", "et al.", "no war".
+# Foreign function words in English texts: "Los Angeles", "Van Morrison", "et al.", "no war".
 _ALSO_ENGLISH = frozenset((
     "al", "an", "con", "da", "de", "die", "el", "hay", "la", "las", "le", "los", "no", "on", "per",
     "plus", "van", "war",
 ))  # fmt: skip
 _NOT_ENGLISH = (frozenset(_OTHERS.split()) | _GERMAN) - ENGLISH_FUNCTION_WORDS - _ALSO_ENGLISH
-# They make a text prose, and are too short or too ambiguous to be left out of what it is about.
+# Further words of prose. They are no function words here, because a search must not ignore them.
 _MORE_OTHERS = """
     vor ab jede jedem jeden jeder jedes alle allen alles erst ohne gegen bis mir mich dir dich sich
     uns euch dein deine deinen mein meine meinen meiner unser unsere dann jetzt doch mal schon so da
@@ -102,22 +103,24 @@ _MORE_OTHERS = """
 """
 PROSE_WORDS = FUNCTION_WORDS | frozenset(_MORE_OTHERS.split())
 """Words of prose: a long text with few of them is a log or a list of names."""
-_ENGLISH_TOO = "so man um ab me son ma ton ta mi sin entre al mag sein ni"
-_FOREIGN = (PROSE_WORDS - FUNCTION_WORDS - frozenset(_ENGLISH_TOO.split())) | _NOT_ENGLISH
+_PROSE_ALSO_ENGLISH = "so man um ab me son ma ton ta mi sin entre al mag sein ni"
+_FOREIGN = (PROSE_WORDS - FUNCTION_WORDS - frozenset(_PROSE_ALSO_ENGLISH.split())) | _NOT_ENGLISH
 _ENGLISH_ALONE = ENGLISH_FUNCTION_WORDS - frozenset(f"{_OTHERS} {_MORE_OTHERS}".split())
-# Words of names and of other languages: two of them tell where English has none.
-_IN_NAMES_AND_OTHERS = _ALSO_ENGLISH - {"an", "no", "on", "plus"}
-_SHARED_MIN = 2
+# Foreign function words that also occur in names ("la", "van"). In a text without an English
+# function word, two of them make it foreign.
+_AMBIGUOUS = _ALSO_ENGLISH - {"an", "no", "on", "plus"}
+_AMBIGUOUS_MIN = 2
 _UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü"}
-_WRITTEN_OUT = re.compile(r"(?<![aeouq])(?:ae|oe|ue)", re.IGNORECASE)
+_WRITTEN_OUT = re.compile(r"(?<![aeouq])(?:ae|oe|ue)", re.IGNORECASE)  # "ue" of "kuenftig"
 _LETTERS = re.compile(r"[^\W\d_]+")
-_LATIN_MAX, _ASCII_MAX = "\u024f", "\x7f"
+_LATIN_MAX, _ASCII_MAX = "\u024f", "\x7f"  # the last characters of Latin Extended-B and of ASCII
 
 
 def is_english(text: str) -> bool:
-    """Return whether *text* can be English, by its letters and its function words.
+    """Return whether *text* may be English, judged by its letters and function words.
 
-    A text without any, as a name or a command, can be; so can one with a foreign name in it.
+    A text without function words, such as a name or a command, may be English. So may one with a
+    foreign name.
 
     >>> is_english("Who is our dentist?"), is_english("npm test")
     (True, True)
@@ -126,15 +129,18 @@ def is_english(text: str) -> bool:
     """
     words = [word.casefold() for word in _LETTERS.findall(text)]
     letters = "".join(words)
-    foreign = sum(letter > _LATIN_MAX for letter in letters)
+    non_latin = sum(letter > _LATIN_MAX for letter in letters)
     others = sum(word in _NOT_ENGLISH or max(word) > _ASCII_MAX for word in words)
-    function_words = sum(word in _FOREIGN for word in words if len(word) > 1)
+    foreign = sum(word in _FOREIGN for word in words if len(word) > 1)
     english = sum(word in ENGLISH_FUNCTION_WORDS for word in words)
-    return 2 * foreign <= len(letters) and others <= max(1, english) and function_words <= english
+    return 2 * non_latin <= len(letters) and others <= max(1, english) and foreign <= english
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether *text* has more words that only other languages have than English ones.
+    """Return whether *text* has more words of other languages than of English.
+
+    Function words that English shares with another language do not count, except that two of
+    them suffice in a text without an English function word.
 
     >>> is_foreign("wir nehmen postgres"), is_foreign("deploy it to Los Angeles")
     (True, False)
@@ -142,12 +148,12 @@ def is_foreign(text: str) -> bool:
     words = [word.casefold() for word in _LETTERS.findall(text) if len(word) > 1]
     others = sum(word in _FOREIGN or max(word) > _ASCII_MAX for word in words)
     english = sum(word in _ENGLISH_ALONE for word in words)
-    shared = sum(word in _IN_NAMES_AND_OTHERS for word in words)
-    return others > english or (not english and shared >= _SHARED_MIN)
+    ambiguous = sum(word in _AMBIGUOUS for word in words)
+    return others > english or (not english and ambiguous >= _AMBIGUOUS_MIN)
 
 
 def has_english_word(text: str) -> bool:
-    """Return whether *text* has a function word, of two letters or more, that English alone has.
+    """Return whether *text* has a function word of only English, with two letters or more.
 
     >>> has_english_word("ci runs the ignored ones"), has_english_word("hemos decidido a comer")
     (True, False)
@@ -157,7 +163,7 @@ def has_english_word(text: str) -> bool:
 
 
 def with_umlauts(text: str) -> str:
-    """Return German *text* with umlauts where they were written out, to compare it with patterns.
+    """Return German *text* with "ae", "oe" and "ue" as umlauts, to be matched by patterns.
 
     >>> with_umlauts("kuenftig keine neuen Aenderungen")
     'künftig keine neuen änderungen'
@@ -166,9 +172,10 @@ def with_umlauts(text: str) -> str:
 
 
 def capitals_name(words: frozenset[str]) -> bool:
-    """Return whether a capital letter within a sentence marks a name; in German every noun has one.
+    """Return whether a capital letter within a sentence of *words* marks a name.
 
-    *words* are as written: "MIT" is no German word.
+    Not in German, where every noun has a capital. *words* are in their original case: "MIT" is
+    not the German "mit".
 
     >>> capitals_name(frozenset("wo ist der schlüssel".split()))
     False
@@ -177,13 +184,15 @@ def capitals_name(words: frozenset[str]) -> bool:
 
 
 def is_german(text: str) -> bool:
-    """Return whether *text* is German, by its function words; one of few words may be unknown.
+    """Return whether *text* is German, judged by its function words.
+
+    False for a German text without one, which has only a few words.
 
     >>> is_german("Das Dach ist undicht"), is_german("John von Neumann met Ann")
     (True, False)
     """
     words = frozenset(_LETTERS.findall(text.lower()))
-    return not words.isdisjoint(_GERMAN - _IN_NAMES) and not is_english(text)
+    return not words.isdisjoint(_GERMAN - _GERMAN_IN_NAMES) and not is_english(text)
 
 
 YES = Phrases(
@@ -193,29 +202,30 @@ YES = Phrases(
     r"|prima|akkoord|klopt|да|давай(?:те)?|хорошо|подтверждаю|tak|evet|はい|네|好的?|可以|是的?|对的?|同意"
     r")(?!\w)"
 )
-"""A message that begins so agrees with the agent's proposal."""
+"""Beginning of a message that agrees with the agent's proposal."""
 WELL = re.compile(
     r"\W*+(?:ok(?:ay)?|k|fine|perfect|great|good|right|correct|nice|cool)(?!\w)", re.IGNORECASE
 )
-"""A short message that begins so agrees; for a long one it is only an opening."""
+"""Beginning of a short message that agrees; a long one may begin so and disagree."""
 REFUSES = re.compile(
     r"\W*+(?:nein|nicht|kein|non|ne|pas|nee|não|nao|niet|geen|falsch|faux)(?!\w)", re.IGNORECASE
 )
-"""The beginning of a sentence that refuses, in languages other than English."""
-# Where the same words say that something is still so, or that it fails each time or ever failed.
+"""Beginning of a sentence that refuses, in languages other than English."""
+# "siempre falla" reports a failure and is no rule, so ALWAYS_OR_NEVER excludes these verbs.
 _FAILING = (
     r"falha|falla|fallisce|faalt|fail|scheitert|bricht|stürzt|hängt|dá|da|sale|aparece|appare"
     r"|mostra|muestra|pasa|devuelve|funciona|funcionó|funcionou|funziona|carga|carrega|carica"
     r"|abre|apre|va|lo mismo|o mesmo|lo stesso|el mismo|igual|werkte?|работал[аио]?|падает|выдаёт"
     r"|выдает|показывает|открывает|запускает"
 )
-_STATE = "".join(
+# "est toujours" describes a state and is no rule either: not after a form of "être" or "avoir".
+_NOT_AFTER_STATE = "".join(
     rf"(?<!\b{verb} )"
     for verb in ("est", "sont", "a", "ai", "ont", "as", "avait", "était", "reste")
 )
 ALWAYS_OR_NEVER = Phrases(
     r"(?<!\w)(?:(?<!noch )(?:immer(?! noch| wieder| mehr|hin))|niemals|nie wieder|ab jetzt"
-    rf"|{_STATE}(?:toujours(?! (?:pas|p|plus|aucune?|rien|le même|la même|les mêmes)\b)"
+    rf"|{_NOT_AFTER_STATE}(?:toujours(?! (?:pas|p|plus|aucune?|rien|le même|la même|les mêmes)\b)"
     rf"|jamais(?! (?:vu|eu)\b))"
     rf"|désormais|(?:siempre|nunca|sempre)(?! (?:había|he|vi)\b)(?! (?:ha |se )?(?:{_FAILING})\b)"
     rf"|d'ora in poi|de ahora en adelante|(?<!nog )altijd(?! nog| (?:{_FAILING})\b)|voortaan"
@@ -233,7 +243,7 @@ LASTING = Phrases(
     r"|daqui (?:para|pra) frente"
     r"|a partir de agora|pare de|preferisco|non mi piace|d'ora in avanti|smetti(?:la)? di"
     r"|ik (?:wil liever|haat)|liever (?:niet|geen)|vanaf nu|hou op|stop met"
-    # Statements about oneself, and "each time you ...".
+    # "I work on Linux", and "each time you ...".
     r"|ich (?:bin|arbeite) [^.?!]{0,20}(?:windows|linux|mac|nutzer\w*|anwender\w*|entwickler\w*)"
     r"|(?:jedes mal|immer),? wenn du"
     r"|je (?:suis|travaille) (?:sous|sur) (?:windows|linux|mac\w*)"
@@ -243,14 +253,14 @@ LASTING = Phrases(
     r"|(?:eu )?uso (?:o )?(?:windows|linux|mac\w*)|ogni volta che \w+i"
     r"|(?:elke|iedere) keer (?:dat|als) je|ik (?:werk|zit) op (?:een )?(?:windows|linux|mac)"
     r"|(?:пиши|отвечай|говори)\w* [^.?!]*на (?:русском|английском)|без моего \w+"
-    # Russian says by the verb's aspect what is done each time.
+    # Russian: imperfective imperatives ask for something that is to be done each time.
     r"|не (?:добавляй|пиши|используй|создавай|трогай|удаляй|меняй|делай)(?:те)?"
     r"|(?:веди|обновляй|соблюдай|документируй|записывай|отмечай|не забывай)(?:те)?"
     r"|(?:при|перед|после) (?:кажд\w+|внесени\w+|выполнени\w+|изменени\w+|завершени\w+"
     r"|начал\w+))(?!\w)"
     r"|用(?:简体)?(?:中文|英文)(?:回答|回复|说|写|交流)|先(?:问我|跟我确认|给我看)"
 )
-"""How somebody wants things done, in languages other than English."""
+"""Phrases that state how somebody always wants things done, in languages other than English."""
 REPROACH = Phrases(
     r"(?<!\w)(?:(?:warum|wieso) \w+st du (?:immer|ständig|schon wieder|dauernd)"
     r"|du \w+st (?:immer|ständig|schon wieder|dauernd)"
@@ -268,7 +278,7 @@ REPROACH = Phrases(
     r"|(?<!che )ti ho (?:già )?detto|quante volte|perché continui"
     r"|ik (?:heb|had) (?:je )?(?:al |toch )?gezegd|hoe vaak moet ik)(?!\w)"
 )
-"""A reminder of something said before and ignored, in languages other than English."""
+"""A reproach: something was said before and ignored, or was not asked for. Not in English."""
 LEAVE = Phrases(
     r"(?<!\w)(?:(?:quieres|te gustaría|deseas) que (?:haga(?:mos)?|suba(?:mos)?) (?:\w+ )?"
     r"(?:push|commit|merge|pull|pr|resumen)|(?:quieres|te gustaría|deseas) que (?:lo |la )?"
@@ -294,7 +304,7 @@ LEAVE = Phrases(
     r"|приступи)\w*|продолжа(?:ем|ть))(?!\w)"
     r"|(?:要我|要不要|需要我|是否|我可以)(?:现在)?(?:继续|提交|推送|运行|开始|测试)"
 )
-"""A request for permission to take the next step, in languages other than English."""
+"""A question whether to take the next step, in languages other than English."""
 _STEP = (
     r"(?:phase|étape|step|task|tâche|schritt|aufgabe|fase|etapa|paso|passo|stap|taak|part(?:ie)?"
     r"|teil"
@@ -312,8 +322,8 @@ GOES_ON = Phrases(
     r"(?:\W+(?:please|pls|stp|svp|s'il te plaît|bitte|por favor|per favore|then|now"
     r"|maintenant))*\W*"
 )
-"""A whole message that only goes on, or says with which step, in the languages with spaces."""
-# What works there from now on: "läuft jetzt auf Port 3001", "ora va su host:9000".
+"""A whole message that only says to go on, perhaps with which step ("weiter mit Schritt 3")."""
+# "läuft jetzt auf Port 3001", "ora va su host:9000": a lasting fact, no report of the moment.
 _AT_A_PLACE = (
     r" (?:maintenant )?(?:(?:auf|unter|über|bei|hinter|via|sur|derrière|sous|en|bajo|detrás de|su"
     r"|sotto|dietro|em|no|na|sob|op|onder|achter|на|под) (?:[\w-]+ ){0,2}?"
@@ -338,11 +348,11 @@ FAILS = Phrases(
     r"|(?:не|всё ещё не) работает|(?:вс[её] )?ещё не)(?!\w)"
     r"|不行|没用|没有用|还是(?:一样|报错|不)|可以了"
 )
-"""That something works or fails at this moment, in languages other than English."""
+"""A report that something works or fails at the moment, in languages other than English."""
 ASKS_UNMARKED = Phrases(
     r"^\W*(?:warum|wieso|weshalb|pourquoi|comment|où|por qué|cómo|dónde|quién|perché|waarom"
     r"|hoezo)(?!\w)"
     r"|有没有|为什么|怎么|是不是|能不能|[吗嘛呢]\W*$"
     r"|(?<!\w)(?:почему|зачем|можно ли|что если)(?!\w)"
 )
-"""A question recognisable without its mark, which is often left out, in other languages."""
+"""A question that is recognisable without a question mark, in languages other than English."""

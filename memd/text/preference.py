@@ -1,10 +1,9 @@
-"""Detection of preferences, and the names under which they are stored (SPEC 1.7.5, D5).
+"""Detect preferences, and derive the names under which they are stored (SPEC 1.7.5, D5).
 
-A preference is stored under the name of its topic where its words tell the topic,
-so that a new statement replaces the old one: "my favourite
-editor is Vim", and a year later Helix. Otherwise the name is a hash of
-the words, and two wordings are two preferences. This errs on one side on
-purpose: a preference stored twice is noticed and fixed, one overwritten by
+A preference is named by its topic, if its words tell the topic. A new statement then replaces the
+old one: "my favourite editor is Vim", and a year later "my favourite editor is Helix". Otherwise
+the name is a hash of the words, and two wordings are two preferences. In doubt a preference is
+named by the hash: one stored twice is noticed and fixed, one overwritten by a preference about
 another topic is lost silently.
 """
 
@@ -15,7 +14,7 @@ import re
 from itertools import islice
 
 from memd.text.directives import begins_directive
-from memd.text.quotation import is_played, is_told_by_others, without_dictation
+from memd.text.quotation import is_played, is_reported_speech, without_dictation
 from memd.text.words import sentences
 
 SIGNAL = re.compile(
@@ -23,8 +22,9 @@ SIGNAL = re.compile(
     r"|my\s+favou?rite)\b",
     re.IGNORECASE,
 )
-"""The documented signals (SPEC 1.6.5), with both spellings of the last, and with an adverb."""
+"""The documented signals (SPEC 1.6.5), in both spellings and also with an adverb."""
 
+# "this repo", "diesem Projekt"; the patterns below: "in this repo, ...", "no tabs in this repo".
 _OF_PROJECT = (
     r"\b(?:this (?:very )?(?:repo(?:sitory)?|project|code ?base|workspace|monorepo)|diese[mrs]?"
     r" (?:repo(?:sitory)?|projekt)s?|ce (?:projet|dépôt|repo)|este (?:proyecto|repo(?:sitorio)?"
@@ -37,7 +37,7 @@ _RULES_OUT = re.compile(
     rf"(?:no|zero|only) (?:[\w+#-]+ ){{1,5}}(?:in|for) {_OF_PROJECT}[.!]*$", re.IGNORECASE
 )
 
-# A file of the project that it is said in; none below the home folder or the root.
+# A relative path such as "docs/plan.md"; neither "~/bin/up.sh" nor "/etc/hosts.txt".
 _FILE = re.compile(
     r"(?<![\w~/.-])(?:[\w-]+/)*[\w-]+\.(?:py|tsx|jsx|rs|rb|go|md|sh|json|ya?ml|toml|html|css|tex|sql"
     r"|txt|env|lock)\b",
@@ -50,28 +50,29 @@ _ASKS = re.compile(
     r"|should|shall|have|has|remember)\b",
     re.IGNORECASE,
 )
-# Asked without a question mark, right before the signal: "remind me which indentation I prefer".
-_WONDERS = re.compile(
+# An indirect question right before the signal: "remind me which indentation I prefer".
+_ASKS_INDIRECTLY = re.compile(
     r"\b(?:(?:remind|tell)\s+me|I\s+(?:forgot|forget)|I\s+(?:can't|don't)\s+(?:remember|know|recall))"
     r"\s+(?:again\s+)?(?:what|which|who|whether|if|how|where)\b[^,;:.]{0,80}$|\b(?:do|did)\s{1,4}$",
     re.IGNORECASE,
 )
 
-# What somebody always does against their will is no wish: "I always forget my umbrella".
-_BEFALLS = re.compile(
+# Sentences with a signal that state no preference, tried at the signal:
+# something done against one's will, "I always forget my umbrella";
+_INVOLUNTARY = re.compile(
     r"I\s+always\s+(?:seem\s+to\s+|manage\s+to\s+)?(?:forget|lose|miss|misplace|misread|mistype"
     r"|mix\s+(?:\w+\s+)?up|confuse|wonder|struggle|end\s+up|fail\s+to|fall\s+asleep|oversleep|run\s+out"
     r"|get\s+(?:confused|lost|stuck|nervous|sick|distracted)|cry|laugh|talk\s+too|exaggerate)\b",
     re.IGNORECASE,
 )
 
-# Nor what was so: "I always wanted to learn the cello".
-_WAS = re.compile(
+# the past, "I always wanted to learn the cello", but not "I always need/embed/shed/wed";
+_PAST = re.compile(
     r"I\s+always\s+(?:thought|knew|felt|had|was|were|did|went|(?!(?:\w*eed|embed|shed|wed)\b)\w+ed)\b",
     re.IGNORECASE,
 )
 
-# Nor is a mood of the day: "I hate my job today", but "I hate it when you add comments".
+# a mood of the day, "I hate my job today", but not "I hate it when you add comments";
 _MOOD = re.compile(
     r"I\s+(?:\w+\s+)?hate\s+(?:(?:it\s+)?(?:when|how|that)\s+(?!(?:you|u|ya)\b)|my\s+(?:job|boss|life|work"
     r"|commute|colleagues?)\b|to\s+(?:say|ask|admit|bother|be)\b"
@@ -79,8 +80,8 @@ _MOOD = re.compile(
     re.IGNORECASE,
 )
 
-# Nor is a word about what is at hand, or what a favourite does: "I prefer the second draft". It
-# says no more than that: "I prefer the second person in letters" is a wish.
+# a choice among things at hand, "I prefer the second draft", and news of a favourite, "my favourite
+# aunt is visiting". The sentence must end there: "I prefer the second person in letters" is a wish.
 _THING = (
     r"(?:ones?|drafts?|versions?|options?|ideas?|titles?|suggestions?|answers?|variants?|choices?"
     r"|designs?|photos?|pictures?|paragraphs?|sentences?|wordings?)"
@@ -98,11 +99,11 @@ _AT_HAND = re.compile(
     r"|my\s+favou?rite\s+of\s+(?:the|these|those|them|all)\b",
     re.IGNORECASE,
 )
-_NO_WISHES = (_BEFALLS, _WAS, _MOOD, _AT_HAND)
+_NO_PREFERENCES = (_INVOLUNTARY, _PAST, _MOOD, _AT_HAND)
 
-# The patterns below match one sentence in lower case with single spaces, from
-# its beginning: "when I travel, my favourite food is ..." differs from
-# "my favourite food is ...".
+# The patterns below match one sentence in lower case with single spaces. They match from its
+# beginning, because "when I travel, my favourite food is ..." is about another topic than "my
+# favourite food is ...".
 _LEAD = (
     r"^(?:(?:well|so|and|also|actually|yes|yeah|no|btw|by the way|note|remember|fyi|update),? )?"
     r"(?:that )?"
@@ -119,12 +120,15 @@ _OVER = re.compile(
     r"(?: (?:for|in|when|on|at|with) (?P<where>[\w+#'-]+(?: [\w+#'-]+){0,3}))?$"
 )
 _ALWAYS = re.compile(
-    rf"{_LEAD}i always (?P<what>(?:use|write|want|work|run|take|drink|eat)(?: [\w+#-]+){{1,4}})$"
+    rf"{_LEAD}i always (?P<habit>(?:use|write|want|work|run|take|drink|eat)(?: [\w+#-]+){{1,4}})$"
 )
-_SENTENCE_CHARS_MAX, _SIGNALS_MAX = 300, 8
+_SENTENCE_CHARS_MAX = 300
+"""Characters of a sentence that is named by its topic or counts as a directive."""
+_SIGNALS_MAX = 8
+"""Signals of one sentence that are read."""
 
-# A value followed by "for Python" or "when it rains" is conditional, and
-# another value may hold under another condition.
+# Words that begin a condition: "my favourite editor is Vim for Python". Under another condition
+# another value may hold, so such a sentence has no topic name.
 _CONDITION = frozenset(("for", "when", "if", "in", "on", "at", "during", "with", "while", "as"))
 
 # Words whose meaning depends on context: "my favourite one" and "my favourite
@@ -133,8 +137,9 @@ POINTING = re.compile(
     r"\b(?:the|this|that|these|those|it|its|them|all|here|there|his|her|their|he|she|they|ones?|parts?"
     r"|things?|bit|times?|memory|moments?|way|ever|of|about|so|far|and|or)\b"
 )
-# What an assistant writes of its user, as they would say it themselves.
-_OF_USER = (
+# Replacements that turn an assistant's sentence about the user into the first person: "the user's
+# favourite" becomes "my favourite", "the user prefers" becomes "I prefer".
+_TO_FIRST_PERSON = (
     (re.compile(r"\b(?:the\s+)?user's\s+(?=favou?rite\b)", re.IGNORECASE), "my "),
     (
         re.compile(
@@ -146,12 +151,13 @@ _OF_USER = (
     ),
 )
 _ARTICLES = frozenset(("a", "an", "the", "my"))
+# "s" or "es" of a plain plural: "editors", "dishes", but not "glass", "gas" or "series".
 _PLURAL = re.compile(r"(?<=sh|ch)es$|(?<=[a-z]{3})(?<![suix])(?<!sh|ch)(?<!ie)(?<!he)s$")
 _NON_WORD = re.compile(r"[^\w+#]+")
 
 
 def is_preference(text: str) -> bool:
-    """Return whether *text* states a preference; asking for one is not stating it.
+    """Return whether *text* states a preference; a question about one does not.
 
     >>> is_preference("I prefer tea."), is_preference("What is my favourite tea?")
     (True, False)
@@ -173,18 +179,18 @@ def is_preference_of_user(text: str) -> bool:
     >>> is_preference_of_user("User always forgets his umbrella")
     False
     """
-    words = text
-    for pattern, own in _OF_USER:
-        words = pattern.sub(own, words)
-    return words != text and is_preference(words)
+    first_person = text
+    for pattern, replacement in _TO_FIRST_PERSON:
+        first_person = pattern.sub(replacement, first_person)
+    return first_person != text and is_preference(first_person)
 
 
 def default_category(text: str, speaker: str | None) -> str:
-    """Return the category of a text that is added without one: a preference, or a fact.
+    """Return the category of a text that is added without one.
 
-    A directive of the owner to the assistants counts as a preference, because an added text is
-    addressed to them, unlike one read elsewhere. Only the owner has preferences (SPEC D5):
-    those of another *speaker* are facts.
+    It is "procedural" for a preference of the owner, and for a directive: an added text is
+    addressed to the assistants. Any other text is "semantic". *speaker* is None for the owner;
+    preferences of others are facts (SPEC D5).
 
     >>> default_category("I prefer dark mode", None), default_category("I prefer dark mode", "Ann")
     ('procedural', 'semantic')
@@ -196,7 +202,9 @@ def default_category(text: str, speaker: str | None) -> str:
 
 
 def speaks_of_the_moment(sentence: str) -> bool:
-    """Return whether *sentence* has a signal, and it is of what is at hand, or was.
+    """Return whether every signal in *sentence* is about things at hand or the past.
+
+    False without a signal.
 
     >>> speaks_of_the_moment("I prefer the second draft"), speaks_of_the_moment("I prefer drafts")
     (True, False)
@@ -204,16 +212,16 @@ def speaks_of_the_moment(sentence: str) -> bool:
     sentence = sentence[:_SENTENCE_CHARS_MAX]
     signals = list(SIGNAL.finditer(sentence))
     return bool(signals) and all(
-        _AT_HAND.match(sentence, each.start()) or _WAS.match(sentence, each.start())
-        for each in signals
+        _AT_HAND.match(sentence, signal.start()) or _PAST.match(sentence, signal.start())
+        for signal in signals
     )
 
 
 def preference_name(text: str) -> str:
     """Return the name under which the preference in *text* is stored.
 
-    Letter case and white space make no difference. A text that states several
-    preferences, or one without a plain topic, is named by its hash.
+    Letter case and white space do not matter. A text with several preferences, or without a plain
+    topic, is named by its hash.
 
     >>> preference_name("Well, my favourite editor is Vim.")
     'favorite_editor'
@@ -228,7 +236,7 @@ def preference_name(text: str) -> str:
 
 
 def is_of_project(text: str) -> bool:
-    """Return whether *text* speaks of the project that it is said in: it holds nowhere else.
+    """Return whether *text* refers to the current project, so that it holds only there.
 
     >>> is_of_project("In this repo I prefer tabs"), is_of_project("I prefer tabs in repos")
     (True, False)
@@ -237,7 +245,7 @@ def is_of_project(text: str) -> bool:
 
 
 def names_a_file(text: str) -> bool:
-    """Return whether *text* names a file of the project that it is said in.
+    """Return whether *text* names a file of the current project by a relative path.
 
     >>> names_a_file("I always read docs/plan.md first"), names_a_file("I prefer ~/bin/up.sh")
     (True, False)
@@ -246,7 +254,7 @@ def names_a_file(text: str) -> bool:
 
 
 def project_preference_name(text: str, project_id: str) -> str:
-    """Return the name of a preference that holds in one project: each project has its own.
+    """Return the name of a preference that holds only in the project *project_id*.
 
     >>> project_preference_name("In this repo I prefer tea.", "/a")
     'preference_b3d7cdfca3fe'
@@ -255,7 +263,7 @@ def project_preference_name(text: str, project_id: str) -> str:
 
 
 def _is_directive(text: str) -> bool:
-    """Return whether *text* is one sentence that tells how to work from now on."""
+    """Return whether *text* is one sentence that tells an assistant how to work."""
     folded = " ".join(text.split())
     if len(folded) > _SENTENCE_CHARS_MAX or folded.endswith("?") or len(sentences(folded)) != 1:
         return False
@@ -264,23 +272,23 @@ def _is_directive(text: str) -> bool:
 
 
 def _statements(text: str) -> list[str]:
-    """Return the sentences that state a preference; one with two signals counts twice."""
+    """Return the sentences that state a preference; a sentence with two signals occurs twice."""
     return [
         sentence
         for line in filter(SIGNAL.search, text.split("\n"))
         for sentence in sentences(without_dictation(line))
-        if not (is_played(sentence) or is_told_by_others(sentence))
+        if not (is_played(sentence) or is_reported_speech(sentence))
         for signal in islice(SIGNAL.finditer(sentence), _SIGNALS_MAX)
-        if not any(pattern.match(sentence, signal.start()) for pattern in _NO_WISHES)
+        if not any(pattern.match(sentence, signal.start()) for pattern in _NO_PREFERENCES)
         if not _is_asked(sentence, signal.start())
     ]
 
 
 def _is_asked(sentence: str, start: int) -> bool:
-    """Return whether the signal at *start* is asked for, by the sentence or by its own clause."""
-    clause = max(sentence.rfind(mark, 0, start) for mark in ",;:") + 1
-    asks = sentence.endswith("?") and (_ASKS.match(sentence) or _ASKS.match(sentence, clause))
-    return bool(asks or _WONDERS.search(sentence, 0, start))
+    """Return whether the sentence, or the clause of the signal at *start*, is a question."""
+    clause_start = max(sentence.rfind(mark, 0, start) for mark in ",;:") + 1
+    asks = sentence.endswith("?") and (_ASKS.match(sentence) or _ASKS.match(sentence, clause_start))
+    return bool(asks or _ASKS_INDIRECTLY.search(sentence, 0, start))
 
 
 def _topic_name(sentence: str) -> str | None:
@@ -302,7 +310,7 @@ def _favourite_name(sentence: str) -> str | None:
 
 
 def _choice_name(sentence: str) -> str | None:
-    """Name a choice by both sides in order, so that the opposite choice has the same name."""
+    """Return the name of a choice between two things, which is also that of the opposite choice."""
     match = _OVER.search(sentence)
     if not match:
         return None
@@ -318,16 +326,16 @@ def _habit_name(sentence: str) -> str | None:
     match = _ALWAYS.search(sentence)
     if not match:
         return None
-    habit = strip_articles(match["what"])
+    habit = strip_articles(match["habit"])
     return None if POINTING.search(habit) else _name("always", habit.split())
 
 
 def strip_articles(phrase: str) -> str:
+    """Return *phrase*, which is in lower case, without "a", "an", "the" and "my"."""
     return " ".join(word for word in phrase.split() if word not in _ARTICLES)
 
 
 def _singular(word: str) -> str:
-    """Remove a plain plural: of "editors" and "dishes", but not "glass", "gas" or "series"."""
     return _PLURAL.sub("", word)
 
 

@@ -1,8 +1,8 @@
-"""Words in a message that are not its writer's own: dictated, played, or said by somebody else.
+"""Recognise words in a message that are not the writer's own. Pure.
 
-"Text Naz: please never park there" asks for a text, "my sister says I always talk too much" tells
-of the sister. Neither is what the writer wants from now on. Only what plainly begins so counts.
-Pure.
+They are dictated ("Text Naz: please never park there"), spoken by a character ("pretend you're my
+boss"), or reported ("my sister says I always talk too much"). None of them is a wish of the
+writer. Only sentences that begin like these examples are recognised.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ _LEAD = (
     r"|help me|i(?:'d| would)? (?:want|like|need) you to)\b\W{0,8}+){0,4}"
 )
 _PEOPLE = r"(?:him|her|them|everyone|everybody|mum|mom|mummy|dad|grandma|grandpa|nan)"
-# "Text Naz", "email the school"; but "text colour" and "Email Provider" are no people, and what the
-# agents, the team or the notes are told is a rule.
+# "Text Naz" and "email the school" address people; "text colour" and "Email Provider" do not. A
+# message to the agents, the team or the notes ("tell the agents: no tabs") is a rule.
 _NO_PEOPLE = (
     r"(?:(?:other |sub-?)?agents?|models?|assistants?|ai|bot|team|reviewers?|memory|notes?|logs?"
     r"|users?|customers?|clients?|console|file|files|claude|codex|copilot|cursor|gemini)\b"
 )
-_TO_WHOM = (
+_ADDRESSEE = (
     rf"(?:{_PEOPLE}|(?:my|our|the|his|her|their) (?!{_NO_PEOPLE})(?:{_WORD} ){{0,2}}?"
     rf"(?!{_NO_PEOPLE}){_WORD}"
     rf"|(?!{_NO_PEOPLE})(?-i:[A-Z]){_WORD}(?: (?-i:[A-Z]){_WORD})?)"
 )
 _VERB = r"(?-i:text|e-?mail|mail|message|dm|whatsapp|sms|tell)"  # a heading has a capital
 _DICTATES = Phrases(
-    rf"{_LEAD}(?:(?:{_VERB} {_TO_WHOM}|(?:text|e-?mail|mail|message|tell) (?:{_PEOPLE}"
+    rf"{_LEAD}(?:(?:{_VERB} {_ADDRESSEE}|(?:text|e-?mail|mail|message|tell) (?:{_PEOPLE}"
     rf"|(?:my|our|his|her|their) (?!{_NO_PEOPLE}){_WORD}))"
     r"|(?:write|reply|respond|answer|send|say|text|e-?mail|mail|message)(?: back)?"
-    rf"(?: an? [\w-]+)? to {_TO_WHOM}"
+    rf"(?: an? [\w-]+)? to {_ADDRESSEE}"
     r"|translate(?: (?:this|that|it|the following))? (?:in)?to (?:\w+ )?\w+"
     r"|how do (?:i|you) say(?: this| that)? in \w+"
     r"|(?:correct|proofread|rephrase|rewrite|reword|polish|shorten) (?:this|that|it|the following"
@@ -40,6 +40,8 @@ _DICTATES = Phrases(
     r"\s*:[ \t]*(?=\S)"
 )
 _DICTATED = " …"
+"""Replaces a dictated text."""
+# "Pretend ...", "tell me a joke"; but "tell me a joke at the end of every answer" is a wish.
 _PLAYS = Phrases(
     rf"{_LEAD}(?:pretend|role-?play)\b"
     rf"|{_LEAD}(?:imagine|suppose|(?:write|tell|make up|compose|draft|create|generate|give|invent)"
@@ -63,8 +65,8 @@ _OPENING = (
     r"\b\W{0,8}+){0,3}"
 )
 _REPORTS = Phrases(rf"{_OPENING}{_PERSON} {_SAYS}(?: that)?\b(?!\W{{0,8}}$)")
-# Who tells the user how they are, or what one should do, and whose word binds nobody here. Others
-# (a doctor, a supervisor, somebody by name) may say what is to be done.
+# Opinions of relatives and friends about the user, and their advice. Instructions by others (a
+# doctor, a supervisor, somebody by name) may be rules: "my therapist said I must not drink".
 _OPINES = Phrases(
     rf"{_OPENING}(?:(?:my|our|his|her) (?:[\w-]{{1,20}} )?(?:friends?|mates?|mum|mom|dad|mother"
     r"|father|parents|sister|brother|aunt|uncle|cousin|grandma|grandpa|nan|wife|husband|partner"
@@ -77,7 +79,9 @@ _OPINES = Phrases(
 
 
 def without_dictation(line: str) -> str:
-    """Return *line* without the text that it dictates to somebody, unless that tells of a harm.
+    """Return *line* with a dictated text replaced by an ellipsis.
+
+    A dictated text that says what would harm somebody stays (:func:`memd.text.harms.tells_harm`).
 
     >>> without_dictation("text Naz: please never park there"), without_dictation("Note: no tabs")
     ('text Naz: …', 'Note: no tabs')
@@ -89,7 +93,7 @@ def without_dictation(line: str) -> str:
 
 
 def is_played(sentence: str) -> bool:
-    """Return whether *sentence* asks for a text or a part that somebody else speaks, or dictates.
+    """Return whether *sentence* asks for a role play or a literary text, or dictates a text.
 
     >>> is_played("pretend you're my boss and I hate mondays"), is_played("I hate mondays")
     (True, False)
@@ -100,7 +104,7 @@ def is_played(sentence: str) -> bool:
 
 
 def is_opinion(sentence: str) -> bool:
-    """Return whether *sentence* tells what somebody thinks of the user, or advises.
+    """Return whether *sentence* reports a relative's or friend's opinion of the user, or advice.
 
     >>> is_opinion("my sister says I always talk too much"), is_opinion("I say no")
     (True, False)
@@ -110,6 +114,6 @@ def is_opinion(sentence: str) -> bool:
     return _OPINES.match(sentence) is not None
 
 
-def is_told_by_others(sentence: str) -> bool:
-    """Return whether *sentence* tells what somebody else says, whoever it is."""
+def is_reported_speech(sentence: str) -> bool:
+    """Return whether *sentence* reports what somebody else says or thinks."""
     return _REPORTS.match(sentence) is not None

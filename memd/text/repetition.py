@@ -1,8 +1,8 @@
-"""Whether a sentence only repeats known texts. Pure.
+"""Remove sentences that only repeat known texts. Pure.
 
-An assistant repeats injected memories in its answers. Stored as new, they would be
-injected twice the next time, in the assistant's name. The rule errs on one side: a sentence
-with a number, a name or a "no longer" that the known texts lack is new, whatever the rest.
+An assistant repeats injected memories in its answers. Stored as new memories, they would be
+injected twice the next time, with the assistant as origin. In doubt a sentence counts as new: one
+with a number, a name or a negation that the known sentence lacks is never a repetition.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from itertools import islice
 from memd.text.words import ENGLISH_FUNCTION_WORDS, sentences
 
 SHARE = 0.8
-"""The share of a sentence's words that one known sentence must have."""
+"""The share of a sentence's words that one known sentence must contain."""
 WORDS_MIN = 3
-"""A shorter sentence is too common to be a repetition, like "the tests pass"."""
+"""Words of a repetition: a shorter sentence, like "the tests pass", may be said anew."""
 SENTENCES_MAX = 1_024
+"""Known sentences that are compared, which bounds time and memory."""
 _WORD = re.compile(r"[^\W_]+(?:[./:_-][^\W_]+)*")
 _NEGATIONS = frozenset("no not never nor don without instead longer only except until off".split())  # noqa: SIM905
-# Words that introduce something known.
+# Words that introduce a repetition: "As noted, ...", "I remember that ...".
 _LEAD = frozenset(
     """according based earlier found know known last mentioned memd memories memory note noted notes
     previous previously recall recalled record recorded records remember remembered said saved says
@@ -31,7 +32,7 @@ _NAMES = re.compile(r"\d|[a-z][A-Z]|[./:_]")
 
 
 class KnownWords:
-    """The words of the known texts, by sentence."""
+    """The words of known texts, with the sentences that contain them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._by_word: dict[str, set[int]] = {}
@@ -56,17 +57,20 @@ class KnownWords:
         folded = {word.casefold() for word in words}
         if len(folded) < WORDS_MIN:
             return False
-        counts = Counter(text for word in folded for text in self._by_word.get(word, ()))
+        counts = Counter(number for word in folded for number in self._by_word.get(word, ()))
         distinctive = {word.casefold() for word in words if _is_distinctive(word)}
         return any(
             count >= SHARE * len(folded)
-            and all(text in self._by_word.get(word, ()) for word in distinctive)
-            for text, count in counts.items()
+            and all(number in self._by_word.get(word, ()) for word in distinctive)
+            for number, count in counts.items()
         )
 
 
 def remove_known(text: str, vocabulary: KnownWords) -> str:
-    """Return *text* without the sentences that *vocabulary* covers; unchanged if there are none."""
+    """Return *text* without the sentences that *vocabulary* covers.
+
+    Without such sentences, *text* is returned unchanged, white space included.
+    """
     if not vocabulary:
         return text
     lines = [_remove_known_from_line(line, vocabulary) for line in text.split("\n")]
@@ -76,7 +80,7 @@ def remove_known(text: str, vocabulary: KnownWords) -> str:
 
 
 def _remove_known_from_line(line: str, vocabulary: KnownWords) -> tuple[str, bool]:
-    """Return the rest of a line, and whether that is all of it."""
+    """Return *line* without known sentences, and whether it is unchanged."""
     parts = sentences(line)
     remaining = [part for part in parts if not vocabulary.covers(part)]
     return (line, True) if len(remaining) == len(parts) else (" ".join(remaining), False)

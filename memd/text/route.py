@@ -1,11 +1,16 @@
-"""Step five of ingest: the category of a text (SPEC 1.7, D2, seed 004's table).
+"""Choose the category of a text: step five of ingest (SPEC 1.7, D2, seed 004's table).
 
-A hint wins. Then, first match: a preference of the owner is procedural, a
-statement about this very session is working, a rule of the work is procedural,
-what another person likes or reports to is social, a plain fact is
-semantic, and all else is episodic. Working memories end with their session, so
-that rule requires the session or the task to be named: "now" and "today"
-occur in half of all messages and do not limit how long something is true.
+A hint by the client decides. Otherwise the first of these rules that matches:
+
+- a preference of the owner is procedural;
+- a statement about the current session or task is working;
+- a rule of the work ("pull requests need two reviews") is procedural;
+- a person's likes and reporting lines are social;
+- a plain fact is semantic;
+- any other text is episodic.
+
+Working memories end with their session, so that rule requires the session or task to be named.
+"now" and "today" occur in half of all messages and do not limit how long a statement holds.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ _THIS = (
     "project|repo|repository|codebase|service|app|application|team|company|package|module|library"
 )
 
-# A rule of the work: a step of a process, and what it requires.
+# A rule of the work: a step of a process and what it requires, "every release needs a changelog".
 _STEP = (
     "(?:code |design |security )?reviews?|pull requests?|PRs?|merges?|commits?|deploys?"
     "|deployments?|releases?|hotfix(?:es)?|migrations?|rollbacks?|incidents?|refunds?|invoices?|purchases?"
@@ -43,7 +48,7 @@ _RULE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-# Capitalised at the start of a sentence, but no names.
+# Words that are capitalised at the start of a sentence and are no names.
 _NO_SUBJECT = (
     "It|There|That|This|These|Those|He|She|They|We|You|Here|What|Who|Where|When|Why|How|Which|If|Then"
     "|But|Because|Every(?:thing|one|body)|Some(?:thing|one|body)?|No(?:thing|body)|Any(?:thing|one)"
@@ -68,7 +73,8 @@ _FACT = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-# Likes and reporting lines of a person, by role or by name, never of the user.
+# Likes and reporting lines of a person, named or given by role: "Ann prefers tea", "my boss
+# reports to Ben". Not of the user.
 _ROLE = (
     "lead|manager|boss|director|architect|designer|developer|engineer|reviewer|tester|team|client"
     "|customer|colleague|coworker|friend|neighbou?r|teacher|wife|husband|partner|mother|father|mom|dad"
@@ -85,12 +91,13 @@ _SOCIAL = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-_SHAPES = (
+_CATEGORY_PATTERNS = (
     (_RULE, MemoryCategory.PROCEDURAL),
     (_SOCIAL, MemoryCategory.SOCIAL),
     (_FACT, MemoryCategory.SEMANTIC),
 )
-_CHARS_MAX = 16_384  # of a text stored whole; a chunk has less
+_CHARS_MAX = 16_384
+"""Characters of a text that are read; a chunk has fewer."""
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 
 
@@ -99,8 +106,7 @@ def route(
 ) -> MemoryCategory:
     """Return the category of *text* (SPEC 1.7.1-3).
 
-    Only the owner's words can be a preference (SPEC D5): the same words of
-    another speaker are routed without that rule.
+    Only the owner has preferences (SPEC D5): without *by_owner* that rule is skipped.
 
     >>> route("The user is a backend engineer.").value
     'semantic'
@@ -113,15 +119,15 @@ def route(
     if _THIS_SESSION.search(lines):
         return MemoryCategory.WORKING
     return next(
-        (kind for shape, kind in _SHAPES if _is_stated(shape, lines)), MemoryCategory.EPISODIC
+        (category for pattern, category in _CATEGORY_PATTERNS if _states(pattern, lines)),
+        MemoryCategory.EPISODIC,
     )
 
 
 def fold_lines(text: str) -> str:
     r"""Return *text* with single spaces and without empty lines, for pattern matching.
 
-    Patterns then need no repeated white space, which a hostile text could make
-    slow.
+    Patterns then need no ``\s+``, with which a hostile text could make them slow.
 
     >>> fold_lines("  a \t b\n \n\nc")
     'a b\nc'
@@ -130,8 +136,8 @@ def fold_lines(text: str) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _is_stated(pattern: re.Pattern[str], text: str) -> bool:
-    """Return whether *text* states, rather than asks, what *pattern* matches."""
+def _states(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether *pattern* matches in *text*, and that sentence is not a question."""
     match = pattern.search(text)
     if match is None:
         return False

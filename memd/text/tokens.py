@@ -1,14 +1,12 @@
-"""Token counts by the installed model's own vocabulary.
+"""Count the tokens of a text with the installed model's vocabulary.
 
-One counter serves chunk bounds, ``token_count`` and the recall budget (SPEC D3,
-1.4), as two would disagree about the same budget. It reads only the
-model's ``tokenizer.json`` and never loads the model itself.
+One counter serves chunk bounds, ``token_count`` and the recall budget (SPEC D3, 1.4), so that they
+agree. It reads only the model's ``tokenizer.json`` and never loads the model.
 
-Importing ``tokenizers`` and reading the vocabulary cost about 45 ms and 15 MB, so
-both wait for the first count and an unused daemon stays
-small. The model's tokenizer treats each word by itself, so counts of words are
-cached; most words of a text are in the cache, and the others
-are encoded together, as a call costs more than a word.
+Importing ``tokenizers`` and reading the vocabulary cost about 45 ms and 15 MB. Both wait for the
+first count, so that an unused daemon stays small. The tokenizer splits each word independently of
+its context, so the counts of words are cached. Words missing from the cache are encoded in one
+call, because a call costs more than a word.
 """
 
 from __future__ import annotations
@@ -31,10 +29,11 @@ _CHARS_PER_TOKEN = 4
 _WORD_CHARS_MAX = 100  # longer words are one unknown piece of the vocabulary
 _LONG_WORD = re.compile(r"\w{101,}")
 
-_PLAIN = b"\t\n\r" + bytes(range(ord(" "), 0x7F))
+_PLAIN = b"\t\n\r" + bytes(range(ord(" "), 0x7F))  # printable ASCII and white space
 _WORD = re.compile(r"[0-9A-Za-z]+")
 _WORDS_AND_SPACE = b"\t\n\r 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_WORDS_CACHED_MAX = 8_192  # one to two megabytes; a full window has some 4,000 distinct words
+_WORDS_CACHED_MAX = 8_192
+"""Words in the cache: one to two megabytes. A full context window has about 4,000 words."""
 
 
 class TextWindow(NamedTuple):
@@ -70,29 +69,29 @@ class ModelTokens:
         self._path = path
         self._tokenizer: Tokenizer | None = None
         self._unsplit: re.Pattern[str] | None = None
-        """Matches tokens that are never split; None if words cannot be counted one by one."""
+        """Matches tokens that are never split ("[MASK]"); None if counts by word are not exact."""
         self._pieces_by_word: dict[str, int] = {}
 
     def count(self, text: str) -> int:
         if not text:
             return 0
-        pieces = self._by_words(text)
+        pieces = self._count_by_words(text)
         if pieces is None:
-            pieces = self._pieces(text)
+            pieces = self._count_whole(text)
         # A word of over 100 characters is one unknown piece of the vocabulary. In a prompt it
-        # is more than one token, so it is charged by its characters.
+        # is more than one token, so a quarter of its characters is added. The first check costs
+        # a third of the pattern.
         if len(max(text.split(), key=len, default="")) <= _WORD_CHARS_MAX:
-            return pieces  # a check that costs a third of the pattern
+            return pieces
         unknown = sum(len(word) // _CHARS_PER_TOKEN for word in _LONG_WORD.findall(text))
         return pieces + unknown
 
     def windows(self, text: str, *, tokens_max: int) -> list[TextWindow]:
-        """Split *text* into as few windows of at most *tokens_max* pieces as words allow.
+        """Split *text* into windows of at most *tokens_max* pieces, as few as possible.
 
-        Windows are in order, do not overlap, and omit only the white
-        space between them. They end between words, as half a word has
-        other pieces than the whole one. A word has at most 100 pieces (a longer
-        one is a single unknown piece), so a window always makes progress.
+        Windows are in order, do not overlap, and omit only the white space between them. They
+        end between words, because half a word has other pieces than the whole word. A word has
+        at most 100 pieces (a longer one is a single unknown piece), so each window has one.
         """
         encoding = self._encode(text)
         total = len(encoding)
@@ -112,26 +111,26 @@ class ModelTokens:
         return windows
 
     def ids(self, texts: list[str]) -> list[list[int]]:
-        """Return the numbers of the pieces of each text in the vocabulary, without special ones."""
+        """Return each text's pieces as their numbers in the vocabulary, without [CLS] and [SEP]."""
         encodings = self._load_tokenizer().encode_batch(texts, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def encodings(self, texts: list[str]) -> list[Encoding]:
-        """Return the pieces of each text with the special ones, of its own length each."""
+        """Return the encoding of each text with [CLS] and [SEP], without padding."""
         return self._load_tokenizer().encode_batch(texts)
 
-    def _pieces(self, text: str) -> int:
+    def _count_whole(self, text: str) -> int:
         return len(self._encode(text))
 
     def _encode(self, text: str) -> Encoding:
         # A batch of one: ``encode`` holds the GIL, for a second per megabyte.
         return self._load_tokenizer().encode_batch([text], add_special_tokens=False)[0]
 
-    def _by_words(self, text: str) -> int | None:
-        """Return the pieces of a text as the sum of its words', None if that is not exact.
+    def _count_by_words(self, text: str) -> int | None:
+        """Return the number of pieces as the sum over the words; None if that is not exact.
 
-        White space has none, a plain sign has one, and a plain word is split by itself, as is
-        any run between white space that contains a special character.
+        White space has no piece, an ASCII punctuation mark has one. ASCII words are split
+        independently, and so are the runs between white space with other characters.
         """
         self._load_tokenizer()
         if self._unsplit is None or self._unsplit.search(text):
@@ -142,26 +141,27 @@ class ModelTokens:
             len(run) > _WORD_CHARS_MAX for run in special
         ):
             return None
-        signs = len(plain.encode().translate(None, _WORDS_AND_SPACE))
+        marks = len(plain.encode().translate(None, _WORDS_AND_SPACE))
         pieces_by_word = self._count_words(set(words), set(special))
         return (
-            signs
+            marks
             + sum(map(pieces_by_word.__getitem__, words))
             + sum(map(pieces_by_word.__getitem__, special))
         )
 
     def _count_words(self, words: set[str], special: set[str]) -> dict[str, int]:
-        """Return a table with all of them; words that it lacks are encoded in one call."""
+        """Return the cache, after adding the counts of all *words* and *special* runs to it."""
         pieces_by_word = self._pieces_by_word
         if len(pieces_by_word) + len(words) + len(special) > _WORDS_CACHED_MAX:
-            pieces_by_word = self._pieces_by_word = {}  # another thread keeps using the old one
+            # A new dict: another thread may still use the old one.
+            pieces_by_word = self._pieces_by_word = {}
         new = [word for word in words if word not in pieces_by_word]
         if new:
             encoding = self._load_tokenizer().encode(" ".join(new), add_special_tokens=False)
             pieces = Counter(encoding.word_ids)
             pieces_by_word.update((word, pieces[place]) for place, word in enumerate(new))
         pieces_by_word.update(
-            (run, self._pieces(run)) for run in special if run not in pieces_by_word
+            (run, self._count_whole(run)) for run in special if run not in pieces_by_word
         )
         return pieces_by_word
 
@@ -169,7 +169,7 @@ class ModelTokens:
         if self._tokenizer is None:
             tokenizer = _load(self._path)
             self._unsplit = _unsplit_pattern(tokenizer)
-            self._tokenizer = tokenizer  # last, as another thread may read it from now on
+            self._tokenizer = tokenizer  # set last: another thread may use it from here on
         return self._tokenizer
 
 
@@ -177,10 +177,9 @@ _SHARED: WeakValueDictionary[tuple[Path, int], ModelTokens] = WeakValueDictionar
 
 
 def model_tokens(path: Path) -> ModelTokens:
-    """Return the counter of the tokenizer at *path*; users of the same file share one.
+    """Return the counter of the tokenizer at *path*, shared by all users of the same file.
 
-    Reading a vocabulary takes 20 ms, and a daemon with its model needs it for counts and for
-    windows.
+    Reading a vocabulary takes 20 ms, and a daemon needs it for counts and for windows.
     """
     try:
         key = path, path.stat().st_mtime_ns
@@ -193,7 +192,7 @@ def model_tokens(path: Path) -> ModelTokens:
 
 
 class FolderTokens:
-    """Counts with a folder's model once one is installed there, and estimates until then."""
+    """Counts with the model in a folder, and estimates as long as none is installed."""
 
     def __init__(self, model_dir: Path) -> None:
         self._path = model_dir / TOKENIZER_FILE
@@ -202,20 +201,23 @@ class FolderTokens:
         self._model: ModelTokens | None = None
 
     def count(self, text: str) -> int:
-        # A long text asks for thousands of counts: a look by ``Path`` is most of an estimate.
+        # Chunking a long text makes thousands of counts; ``Path.exists`` would double their cost.
         if self._model is None and os.access(self._file, os.F_OK):
             self._model = model_tokens(self._path)
         return (self._model or self._estimate).count(text)
 
 
 def counter_for(model_dir: Path) -> TokenCounter:
-    """Return the counter of the model in *model_dir*, or an estimate until one is installed."""
+    """Return the counter of the model in *model_dir*; it estimates until a model is installed."""
     path = model_dir / TOKENIZER_FILE
     return model_tokens(path) if path.is_file() else FolderTokens(model_dir)
 
 
 def _split_plain(text: str) -> tuple[str, list[str]]:
-    """Return the plain text, and the runs between white space with special characters."""
+    """Return the printable ASCII part of *text*, and the runs with other characters.
+
+    A run is what stands between white space: "Café au lait" gives "au lait" and ["Café"].
+    """
     if text.isascii() and not text.encode().translate(None, _PLAIN):
         return text, []
     runs = text.replace("\t", " ").replace("\n", " ").replace("\r", " ").split(" ")
@@ -224,7 +226,7 @@ def _split_plain(text: str) -> tuple[str, list[str]]:
 
 
 def _word_start(words: list[int | None], end: int, *, after: int) -> int:
-    """Return the start of the word that *end* would split; *end* if that is no progress."""
+    """Return the start of the word that *end* splits, or *end* if that word begins at *after*."""
     start = end
     while start > after + 1 and words[start] is not None and words[start] == words[start - 1]:
         start -= 1
@@ -232,7 +234,7 @@ def _word_start(words: list[int | None], end: int, *, after: int) -> int:
 
 
 def _unsplit_pattern(tokenizer: Tokenizer) -> re.Pattern[str] | None:
-    """Return a pattern of the tokens that are never split, None for another kind of tokenizer."""
+    """Return a pattern of the tokens that are never split, None unless it is a BERT tokenizer."""
     kinds = (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model)
     if [type(kind).__name__ for kind in kinds] != [
         "BertNormalizer",

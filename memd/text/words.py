@@ -1,8 +1,7 @@
-"""Sentences and words of a text, and English function words, which carry no meaning. Pure.
+"""Split texts into sentences and words, and list the English function words. Pure.
 
-memd's own sparse search is SQLite's full-text index. :class:`BM25Tokenizer` is the specification's
-tokenizer for programs with sparse vectors of their own: without a vocabulary, a term's index is its
-hash, and only its frequency is stored.
+:class:`BM25Tokenizer` is the specification's tokenizer for programs with their own sparse vectors.
+It needs no vocabulary: a term's index is its hash. memd itself uses SQLite's full-text index.
 """
 
 from __future__ import annotations
@@ -13,13 +12,16 @@ from collections import Counter
 from functools import cache
 from typing import NamedTuple
 
+# Where a sentence may end: at a mark and white space ("e.g." and the like excepted), at a mark with
+# a closing quote or bracket before a word that is not in small letters, after a Chinese or Japanese
+# mark, or at a line end.
 _END = re.compile(
     r"(?<=[.!?])(?<!\.\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!^\d\.)(?<!\betc\.)(?:\s+(?=\S)|[\"'\u201d\u2019)\]]+\s+(?=[^\sa-z]))"
     r"|(?<=[\u3002\uff01\uff1f])|\n+",
     re.MULTILINE,
 )
 SENTENCE_GAP = re.compile(r"(?<=[.!?])\s+")
-"""The white space behind a mark that may end a sentence."""
+"""White space after a mark that may end a sentence."""
 
 ENGLISH_FUNCTION_WORDS = frozenset(
     """
@@ -34,7 +36,7 @@ ENGLISH_FUNCTION_WORDS = frozenset(
 )
 
 WORD = re.compile(r"[^\W_]+")
-"""Letters and digits in a row."""
+"""A run of letters and digits."""
 _PUNCTUATION = "!.,?;:\"'()"
 _MASK = 0xFFFFFFFF
 _STEM_CHARS = 6
@@ -61,10 +63,16 @@ def sentences(text: str) -> list[str]:
 
 
 _BEFORE_CHARS, _AFTER_CHARS = 16, 12
+"""Characters around a full stop that decide whether it ends a sentence."""
 
 
 class _Stops(NamedTuple):
-    """What is before a full stop that ends no sentence, by what is after it."""
+    """Patterns of texts whose final full stop ends no sentence, by what follows it.
+
+    ``always``: anything; ``by_digit``: a digit ("Nr. 5"); ``by_name``: a name ("Dr. Kim");
+    ``by_lower``: a small letter ("usw. und"); ``by_letter``: a short abbreviation ("z. B.");
+    ``ordinal`` and ``led_ordinal``: a noun ("3. Mai", "am 2. Tag").
+    """
 
     always: re.Pattern[str]
     by_digit: re.Pattern[str]
@@ -105,9 +113,10 @@ def _stops() -> _Stops:
 
 @cache
 def _ordinal_nouns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what follows a German ordinal and begins no English sentence, and what may begin one.
+    """Return patterns of the nouns after a German ordinal: German ones, and those also English.
 
-    "Version 2. Tag the release" is two sentences, "am 2. Tag" is part of one.
+    A noun of the second pattern may begin an English sentence: "Version 2. Tag the release". It
+    follows an ordinal only after a German article or preposition: "am 2. Tag".
     """
     german = (
         "Januar|Jänner|Februar|März|Maerz|Mai|Juni|Juli|Oktober|Dezember|Mal|Woche|Monat|Jahr"
@@ -131,10 +140,10 @@ def is_inside(before: str, after: str) -> bool:
         return False
     stops = _stops()
     if before[-2:-1].isdecimal():
-        sure, unsure = _ordinal_nouns()
-        if sure.match(after):
+        german, ambiguous = _ordinal_nouns()
+        if german.match(after):
             return stops.ordinal.search(before) is not None
-        return unsure.match(after) is not None and stops.led_ordinal.search(before) is not None
+        return ambiguous.match(after) is not None and stops.led_ordinal.search(before) is not None
     return bool(
         stops.always.search(before)
         or (after[:1].isdecimal() and stops.by_digit.search(before))
@@ -145,7 +154,9 @@ def is_inside(before: str, after: str) -> bool:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the content words of *text*, folded, each once; all words where there are none.
+    """Return the content words of *text*, case-folded, each once.
+
+    For a text of function words alone, return all its words.
 
     >>> content_words("How do we deploy to production?")
     ['deploy', 'production']
@@ -155,7 +166,7 @@ def content_words(text: str) -> list[str]:
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """Return rough stems of the content words, for any language: no plural s, six characters.
+    """Return rough stems of the content words: without a final "s", cut to six characters.
 
     >>> sorted(content_stems("The retries are configured per deployment"))
     ['config', 'deploy', 'per', 'retrie']
@@ -185,7 +196,7 @@ class BM25Tokenizer:
         return [word for word in words if word not in ENGLISH_FUNCTION_WORDS]
 
     def encode(self, text: str) -> dict[int, int]:
-        """Return each term's frequency by its index: the term's MurmurHash3, 32 bits."""
+        """Return each term's frequency by its index, the term's 32-bit MurmurHash3."""
         counts = Counter(self.tokenize(text))
         frequencies: Counter[int] = Counter()
         for term, times in counts.items():
