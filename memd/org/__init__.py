@@ -1,5 +1,5 @@
 """Organisational memory: facts with a version log, write access, time, and the graph.
 
-No operation is lost or changed, access is checked before anything is written, and no edge is
-shown without the text that states it.
+The log of operations is append-only. Access is checked before every write. An edge of the graph is
+only shown together with the text that states it.
 """

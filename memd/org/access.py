@@ -1,7 +1,7 @@
-"""Who may write and read organisational memory (SPEC 15.3). Pure.
+"""Decide who may write and read organisational memory (SPEC 15.3). Pure.
 
-Fails closed: without a rule nobody may write, humans included. An agent's autonomy level is
-stored with its facts and has no influence here.
+A category without a write rule can be written by nobody, humans included. An agent's autonomy level
+is stored with its facts and does not affect access.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def require_write_access(
 def readable_categories(
     rules: Sequence[Mapping[OrgFactCategory, SeniorityLevel]], caller: Caller
 ) -> frozenset[OrgFactCategory]:
-    """Return the categories that all of *rules* let *caller* read.
+    """Return the categories that *caller* may read by every one of *rules*.
 
-    For an earlier time, *rules* are those of that time and today's; otherwise a question about
-    yesterday would bypass a rule that was made since. Everybody may read a category without a
-    rule; the owner's own commands, and code that opened the file in this process, may read all.
+    For a query about an earlier time, pass the rules of that time and today's. Otherwise a query
+    about yesterday would bypass a rule that was added since. A category without a rule may be read
+    by everybody. The owner's commands, and code that opened the file in this process, may read all.
     """
     if caller.is_owner:
         return frozenset(OrgFactCategory)
@@ -63,14 +63,14 @@ def readable_categories(
     return frozenset(
         category
         for category in OrgFactCategory
-        if all(category not in table or rank >= table[category].rank for table in rules)
+        if all(category not in rule or rank >= rule[category].rank for rule in rules)
     )
 
 
 def author_of(caller: Caller) -> OrgFactAuthor:
-    """Return the author for *caller*: the agent of its key, never a human (SPEC D14).
+    """Return the author of *caller*'s writes: the agent of its key, never a human (SPEC D14).
 
-    Raises OrgMemoryAccessDeniedError for a caller without a key, or with one without seniority.
+    Raises OrgMemoryAccessDeniedError for a caller without a key, or whose key has no seniority.
     """
     if caller.seniority is None:
         if caller.client == LOCAL:
@@ -96,9 +96,9 @@ def _describe(author: OrgFactAuthor) -> str:
 
 def _describe_allowed(config: WriteAccessConfig, category: OrgFactCategory) -> str:
     rule = config.rules.get(category)
-    who = []
+    authors = []
     if rule is not None and rule.human_allowed:
-        who.append("a human")
+        authors.append("a human")
     if rule is not None and rule.allowed_seniority is not None:
-        who.append(f"an agent that is {rule.allowed_seniority} or above")
-    return " or ".join(who) or "nobody"
+        authors.append(f"an agent that is {rule.allowed_seniority} or above")
+    return " or ".join(authors) or "nobody"

@@ -1,8 +1,8 @@
-"""Client keys: create, identify, revoke (SPEC D14).
+"""Create, identify and revoke client keys (SPEC D14).
 
-The daemon creates a key, writes it to a file for the owner to hand on, and stores a hash. All
-clients are also held in memory, so that identifying a caller needs no read; the daemon is the
-only writer, so memory and file agree.
+The daemon creates a key, writes it to a file for the owner to pass on, and stores only a hash. All
+clients are also cached in memory, so that identifying a caller needs no read. The daemon is the
+only writer of the table, so the cache is never stale.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OnRevoke = Callable[[str], None]
 
 @dataclass
 class Clients:
-    """Creates and checks client keys; call :meth:`load` first."""
+    """Creates, identifies and revokes client keys; call :meth:`load` first."""
 
     db: Database
     clock: Clock
@@ -53,7 +53,7 @@ class Clients:
     on_revoke: OnRevoke | None = None
 
     async def load(self) -> None:
-        """Read all clients into memory; one load at a time, so that the last one read counts."""
+        """Read all clients into the cache; loads run one at a time, so an older one never wins."""
 
         def work(conn: Reading) -> tuple[bytes | None, list[ClientRow]]:
             return clients.secret(conn), clients.list_clients(conn)
@@ -61,11 +61,11 @@ class Clients:
         async with self._loading:
             self._secret, rows = await self.db.read(work)
             self._clients = {row.key_hash: row.client for row in rows}
-            named = {alike(row.client.agent_id) for row in rows if row.client.agent_id}
-            self._agents = frozenset(named - {DEFAULT_AGENT})
+            agents = {alike(row.client.agent_id) for row in rows if row.client.agent_id}
+            self._agents = frozenset(agents - {DEFAULT_AGENT})
 
     def identify(self, key: str) -> Identity | None:
-        """Return the owner of *key*, without scopes if it was revoked; None for an unknown key."""
+        """Return the client with *key*, without scopes if revoked; None for an unknown key."""
         if self._secret is None:
             return None
         credentials = self._clients.get(clients.hash_key(self._secret, key))
@@ -80,7 +80,10 @@ class Clients:
         )
 
     def agents(self) -> frozenset[str]:
-        """Return the agents of all keys, revoked ones too, by ``alike``, without the default."""
+        """Return the agents of all keys, also revoked ones, without the default agent.
+
+        Names are normalised with ``alike``.
+        """
         return self._agents
 
     async def add(
@@ -116,7 +119,7 @@ class Clients:
         def work(conn: Writing) -> AddedClient:
             _check_room(conn, name)
             key = client_key.generate(self.chance)
-            # Written before the commit: without it in the database the key opens nothing.
+            # Before the commit: a key file without its row in the database gives no access.
             client_key.write(place, key)
             secret = clients.make_secret(conn)
             clients.put(conn, client, clients.hash_key(secret, key), now_us)
@@ -134,9 +137,10 @@ class Clients:
         return tuple(row.client for row in await self.db.read(clients.list_clients))
 
     async def revoke(self, caller: Caller, name: str) -> KeyedClient:
-        """Revoke the key of client *name*, for its open connections too, and remove its file.
+        """Revoke the key of client *name*, also for its open connections, and remove its file.
 
-        All of it, though the call be cancelled meanwhile. Raises NotFoundError.
+        All steps are done even if the call is cancelled meanwhile. Raises NotFoundError when the
+        client has no key.
         """
         now_us = self.clock.now_us()
 

@@ -1,8 +1,8 @@
-"""Tables of the words of a question that ask for relations. Pure.
+"""Tables of the verbs and nouns that ask for relations in a question. Pure.
 
-A verb's position between subject and object gives the direction in which its relation is
-walked; a noun ("the owner of", "Ann's team") has a direction of its own. *inverted*: subject and
-object of the verb are swapped, as in "is led by".
+These words are called cues, and each has one or more readings. A verb's relation is walked in the
+direction that its position between subject and object gives. A noun ("the owner of", "Ann's team")
+has a fixed direction.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from memd.extract.verbs import FORMS
 
 
 class CueEdge(NamedTuple):
-    """One reading of a cue."""
+    """One reading of a verb; *inverted*: its subject is the relation's object ("is led by")."""
 
     relation: str
     inverted: bool = False
 
 
 class Noun(NamedTuple):
-    """One reading of a noun; *forward*: the thing it belongs to is the statement's subject."""
+    """One reading of a noun.
+
+    *forward*: the possessor ("Ann" in "Ann's team") is the statement's subject, else its object.
+    """
 
     relation: str
     forward: bool
 
 
-_PLAIN = frozenset(("is", "are", "was", "were"))
+_NO_CUES = frozenset(("is", "are", "was", "were"))  # occur in too many questions
 
 # Verb forms that occur in questions but not in statements.
 _QUESTION_FORMS: dict[tuple[CueEdge, ...], str] = {
@@ -69,14 +72,14 @@ VERBS: dict[str, tuple[CueEdge, ...]] = {
     **{
         form: (CueEdge(verb.relation, verb.inverted),)
         for form, verb in FORMS.items()
-        if form not in _PLAIN
+        if form not in _NO_CUES
     },
     **{form: options for options, forms in _QUESTION_FORMS.items() for form in forms.split("|")},
 }
-"""Every phrase in lower case with its readings, the likeliest first."""
+"""Readings of each verb phrase, in lower case, the likeliest first."""
 
 WEAK = frozenset(("in", "on", "run", "runs", "work", "works", "report", "reports", "sit", "sits"))
-"""Phrases with other senses, too: a reading may leave them out."""
+"""Verb phrases that may ask for no relation at all: a reading of the question may ignore them."""
 
 _NOUNS: dict[tuple[Noun, ...], str] = {
     (
@@ -112,6 +115,6 @@ _NOUNS: dict[tuple[Noun, ...], str] = {
 NOUNS: dict[str, tuple[Noun, ...]] = {
     word: options for options, words in _NOUNS.items() for word in words.split("|")
 }
-"""Every noun in lower case with its readings; a cue only where it belongs to something."""
+"""Readings of each noun, in lower case. A noun is a cue only with a possessor ("Ann's team")."""
 
 PHRASE_WORDS_MAX = max(phrase.count(" ") for phrase in VERBS) + 1

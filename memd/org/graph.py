@@ -1,7 +1,8 @@
-"""The graph of statements about things, walked from thing to thing (SPEC D13, graph_rag).
+"""Answer questions about the graph of statements about things (SPEC D13, graph_rag).
 
-Each step of an answer quotes its evidence. What the caller may not read does not exist here,
-not even as a name. A walk looks at WALK_EDGES_MAX edges at most and reports if it was cut.
+A thing is a node, a statement an edge. Each step of an answer quotes its evidence. Statements that
+the caller may not read are invisible, and so are the names of things in them. A walk examines
+at most WALK_EDGES_MAX edges, and its answer says if it was truncated.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from memd.store.org import graph
 from memd.store.org.graph import Edge, StatementFilter
 
 NEAR_HOPS = 3
+"""Length of the paths to nearby things, for a question without a reading that leads anywhere."""
+LINES_MAX = 5
+"""Lines of a prompt."""
 
 Add = Callable[[Caller, str], Awaitable[Added]]
 """Stores the text of a triple as a memory of the caller, and extracts its statement."""
-
-
-LINES_MAX = 5
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,14 @@ class Graph:
         """
 
         def work(conn: Reading) -> Neighbours:
-            filters = self._sight(conn, caller, at)
+            filters = self._visible(conn, caller, at)
             key, known_name = _find_thing(conn, filters, name, "name")
-            edges, looked_at = graph.list_edges(conn, filters, [key])
+            edges, examined = graph.list_edges(conn, filters, [key])
             edges.sort(key=lambda edge: (-edge.trust, -edge.statement_key))
-            cut = looked_at == WALK_EDGES_MAX or len(edges) > limit
             return Neighbours(
-                name=known_name, items=graph_view.to_statements(conn, edges[:limit]), truncated=cut
+                name=known_name,
+                items=graph_view.to_statements(conn, edges[:limit]),
+                truncated=examined == WALK_EDGES_MAX or len(edges) > limit,
             )
 
         return await self.db.read(work)
@@ -87,20 +89,20 @@ class Graph:
         limit: int = 5,
         at: Moment = NOW,
     ) -> GraphPaths:
-        """Return the shortest paths between two things, *hops* long at most.
+        """Return the shortest paths between two things, of at most *hops* statements.
 
         The most trusted come first. Raises OrgMemoryQueryError for an unknown thing.
         """
 
         def work(conn: Reading) -> GraphPaths:
-            filters = self._sight(conn, caller, at)
+            filters = self._visible(conn, caller, at)
             start, _ = _find_thing(conn, filters, source, "source")
             goal, _ = _find_thing(conn, filters, target, "target")
-            walked = graph.walk_between(conn, filters, start, goal, hops)
-            paths = shortest_paths(walked.edges.values(), start, goal, hops=hops, limit=limit)
-            things = [ReachedThing(goal, start, way) for way in paths]
+            walk = graph.walk_between(conn, filters, start, goal, hops)
+            paths = shortest_paths(walk.edges.values(), start, goal, hops=hops, limit=limit)
+            things = [ReachedThing(goal, start, path) for path in paths]
             return GraphPaths(
-                items=tuple(graph_view.to_paths(conn, things).values()), truncated=walked.truncated
+                items=tuple(graph_view.to_paths(conn, things).values()), truncated=walk.truncated
             )
 
         return await self.db.read(work)
@@ -113,20 +115,20 @@ class Graph:
         limit: int = 10,
         at: Moment = NOW,
     ) -> GraphAnswers:
-        """Return the things reached from those of a question, along the relations it asks for.
+        """Return the things that answer a question.
 
-        For a question that names no thing or leads nowhere, things nearby are returned, with
-        ``follows`` False.
+        They are reached from the things that the question names, along the relations that it asks
+        for. If these lead nowhere, nearby things are returned, with ``follows`` False.
         """
 
         def work(conn: Reading) -> GraphAnswers:
-            filters = self._sight(conn, caller, at)
+            filters = self._visible(conn, caller, at)
             return _answer(conn, filters, question, limit)
 
         return await self.db.read(work)
 
     async def add(self, caller: Caller, subject: str, relation: str, object_: str) -> Added:
-        """Store a triple as a memory of the caller, whose text is its evidence.
+        """Store a triple as the text of a memory, which is the evidence of its statement.
 
         Raises OrgMemoryQueryError for names that would not be parsed back unchanged.
         """
@@ -137,8 +139,8 @@ class Graph:
 
         Each line is a path with its evidence. Things that are only nearby are left out.
         """
-        result = await self.query(caller, question, limit=LINES_MAX)
-        return tuple(graph_view.render_path(item.path) for item in result.items if item.follows)
+        answers = await self.query(caller, question, limit=LINES_MAX)
+        return tuple(graph_view.render_path(item.path) for item in answers.items if item.follows)
 
     async def find_fact_ids(self, caller: Caller, context: str, limit: int) -> tuple[str, ...]:
         """Return the ids of facts on paths from the things in *context*, nearest first.
@@ -147,28 +149,29 @@ class Graph:
         """
 
         def work(conn: Reading) -> tuple[str, ...]:
-            filters = self._sight(conn, caller, NOW)
-            entries = _answer(conn, filters, context, limit=graph_search.NEAR_MAX)
+            filters = self._visible(conn, caller, NOW)
+            answers = _answer(conn, filters, context, limit=graph_search.NEAR_MAX)
             ids = (
                 step.evidence.fact_id
-                for item in sorted(entries.items, key=lambda item: len(item.path.steps))
+                for item in sorted(answers.items, key=lambda item: len(item.path.steps))
                 for step in item.path.steps
             )
             return tuple(dict.fromkeys(fact_id for fact_id in ids if fact_id is not None))[:limit]
 
         return await self.db.read(work)
 
-    def _sight(self, conn: Reading, caller: Caller, at: Moment) -> StatementFilter:
+    def _visible(self, conn: Reading, caller: Caller, at: Moment) -> StatementFilter:
+        """Return the filter of the statements that *caller* may read, as of the times *at*."""
         now_us = self.clock.now_us()
         known_us = to_us(at.known)
-        may = category_access(conn, self.read_access, caller).at(
+        readable = category_access(conn, self.read_access, caller).at(
             now_us if known_us is None else known_us
         )
         return graph.visible_to(
             conn,
             caller,
             now_us,
-            categories=None if may >= frozenset(OrgFactCategory) else may,
+            categories=None if readable >= frozenset(OrgFactCategory) else readable,
             valid_us=to_us(at.valid),
             known_us=known_us,
         )
@@ -177,6 +180,7 @@ class Graph:
 def _find_thing(
     conn: Reading, filters: StatementFilter, name: str, field_name: str
 ) -> tuple[int, str]:
+    """Return the key and the name of the thing *name*; raises OrgMemoryQueryError."""
     things = graph.find_things(conn, filters, [fold_name(name)])
     if not things:
         raise OrgMemoryQueryError(
@@ -189,7 +193,10 @@ def _find_thing(
 
 @dataclass
 class _EdgeCache:
-    """Looks up the edges that readings follow, each once, within one bound."""
+    """Looks up the edges that a question's readings follow, each only once.
+
+    All lookups together examine at most WALK_EDGES_MAX edges.
+    """
 
     conn: Reading
     filters: StatementFilter
@@ -197,12 +204,12 @@ class _EdgeCache:
     edges: dict[tuple[int, str, bool], list[Edge]] = field(default_factory=dict)
 
     def along(self, keys: Sequence[int], hop: Hop) -> Mapping[int, Sequence[Edge]]:
-        """Return the edges that *hop* follows from each of *keys*, the most trusted first."""
+        """Return the edges that *hop* follows from each thing in *keys*, most trusted first."""
         new = [key for key in keys if (key, hop.relation, hop.forward) not in self.edges]
         for key in new:
             self.edges[key, hop.relation, hop.forward] = []
         end = graph.SUBJECT if hop.forward else graph.OBJECT
-        rows, looked_at = graph.list_edges(
+        rows, examined = graph.list_edges(
             self.conn,
             self.filters,
             new,
@@ -210,7 +217,7 @@ class _EdgeCache:
             ends=[end],
             edges_max=self.edges_left,
         )
-        self.edges_left -= looked_at
+        self.edges_left -= examined
         for edge in most_trusted_first(rows):
             from_key = edge.subject_key if hop.forward else edge.object_key
             self.edges[from_key, hop.relation, hop.forward].append(edge)
@@ -234,10 +241,10 @@ def _answer(conn: Reading, filters: StatementFilter, question: str, limit: int) 
         scored = [(_score(thing), thing) for thing in things[:limit]]
     else:
         relations = tuple(dict.fromkeys(cue.readings[0][0] for cue in cues if not cue.weak))
-        walked = graph.walk(conn, filters, list(keys.values()), NEAR_HOPS)
-        truncated = truncated or walked.truncated
-        around = graph_search.find_nearby(walked.edges.values(), list(keys.values()), NEAR_HOPS)
-        scored = graph_view.rank_by_words(conn, around, words, mentions, relations)[:limit]
+        walk = graph.walk(conn, filters, list(keys.values()), NEAR_HOPS)
+        truncated = truncated or walk.truncated
+        nearby = graph_search.find_nearby(walk.edges.values(), list(keys.values()), NEAR_HOPS)
+        scored = graph_view.rank_by_words(conn, nearby, words, mentions, relations)[:limit]
     paths = graph_view.to_paths(conn, [thing for _, thing in scored])
     items = tuple(
         GraphAnswer(
@@ -258,5 +265,5 @@ def _answer(conn: Reading, filters: StatementFilter, question: str, limit: int) 
 
 
 def _score(thing: ReachedThing) -> float:
-    """Return 1 for the owner's statements, less for less trusted ones."""
+    """Return the score of a thing by the trust of its path: 1 for the owner's statements."""
     return (1.0, 0.9, 0.5)[2 - thing.trust]

@@ -1,17 +1,16 @@
-"""Parse a question to the graph: which things it names, and which relations to walk, in order.
+"""Parse a question about the graph: the things it names, and the relations to walk, in order.
 
-A question is read from its thing outwards; the relation nearest to the thing is walked first.
-"Who leads the team that uses Kafka?" begins at Kafka, walks *uses* backwards to a team and
-*leads* backwards to a person. All readings of an ambiguous question are kept with their costs,
-and the cheapest that leads anywhere in the graph gives the answer (``graph_search.py``).
+A *mention* names a thing, a *cue* asks for a relation. The cue nearest to the mention is walked
+first: "Who leads the team that uses Kafka?" begins at Kafka, walks *uses* backwards to a team and
+*leads* backwards to a person. An ambiguous question has several readings, each with a cost. The
+cheapest reading that leads anywhere in the graph gives the answer (``graph_search.py``).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import combinations, permutations, product
-from operator import itemgetter
+from itertools import combinations, islice, permutations, product
 from typing import NamedTuple
 
 from memd.base.limits import QUERY_TERMS_MAX
@@ -20,68 +19,52 @@ from memd.extract.things import TEAM
 from memd.org.cues import NOUNS, PHRASE_WORDS_MAX, VERBS, WEAK
 from memd.text.words import ENGLISH_FUNCTION_WORDS
 
+# Bounds of the combinatorial search for readings. Real questions stay far below them.
 NAME_WORDS_MAX = 8
 MENTIONS_MAX = 4
 CUES_MAX = 4
 READINGS_MAX = 400
-COST_MAX = 3.0
-"""A costlier reading is dropped: better no answer than one to another question."""
-
 _CHOICES_MAX = {1: 10, 2: 8, 3: 4, 4: 2}  # readings of each cue, by the number of cues
 
+COST_MAX = 3.0
+"""A reading that costs more is dropped: it would answer another question."""
+
 _WORD = re.compile(r"[^\s?!,;()\"“”\[\]]+")
-_GENITIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$", re.IGNORECASE)
-_EDGES = ".:'\u2019`*"
+_GENITIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$", re.IGNORECASE)  # "Ann's", "users'"
+_PUNCTUATION = ".:'\u2019`*"
 _NEGATIONS = frozenset(("not", "never", "cannot", "without"))
 _RELATIVE = frozenset(("who", "whom", "which", "whose", "that", "what"))
 _WH = frozenset(("who", "whom", "what", "which", "where", "whose", "how"))
 _AUXILIARIES = frozenset(
-    [
-        "do",
-        "does",
-        "did",
-        "is",
-        "are",
-        "was",
-        "were",
-        "has",
-        "have",
-        "had",
-        "may",
-        "must",
-        "can",
-        "could",
-        "should",
-        "will",
-        "would",
-    ]
+    "do does did is are was were has have had may must can could should will would".split()  # noqa: SIM905
 )
 _WE = frozenset(("we", "us", "our", "everyone", "everybody"))
 _ARTICLES = frozenset(("the", "a", "an", "this", "that"))
 _OPENING = frozenset(("in", "on", "at", "by", "to"))
-_OF = frozenset(("of", "for", "behind", "from", "to", "in", "at"))
+_OF = frozenset(("of", "for", "behind", "from", "to", "in", "at"))  # "the owner of Atlas"
 
 OTHER = "related_to"
+"""The relation of statements whose own relation memd does not know."""
 
-_COST_OTHER_READING, _COST_ACROSS, _COST_SAME_SIDE, _COST_LEFT_OUT, _COST_DISTANCE = (
-    1.0,
-    1.0,
-    3.0,
-    1.5,
-    0.05,
-)
+_COST_OTHER_READING = 1.0  # for each place of a cue's reading after its first
+_COST_ACROSS = 1.0  # for walking a cue before a nearer one on the other side of the mention
+_COST_SAME_SIDE = 3.0  # the same for a cue on the same side
+_COST_LEFT_OUT = 1.5  # for each ignored cue
+_COST_DISTANCE = 0.05  # for the distance of the first cue: only decides between equal readings
 
 
 class QuestionWord(NamedTuple):
-    """One word of a question; *text* is in lower case without a genitive ending."""
+    """One word of a question."""
 
     raw: str
+    """As written, without punctuation."""
     text: str
+    """In lower case, without a genitive ending."""
     genitive: bool
 
 
 class Mention(NamedTuple):
-    """A known thing, named from word *first* to word *last*."""
+    """A known thing, named by the words *first* to *last* (inclusive) of the question."""
 
     name: str
     first: int
@@ -89,18 +72,23 @@ class Mention(NamedTuple):
 
 
 class Cue(NamedTuple):
-    """Words that ask for a relation; readings are (relation, forward) seen from a thing."""
+    """The words *first* to *last* (inclusive) that ask for a relation."""
 
     first: int
     last: int
     readings: tuple[tuple[str, bool], ...]
-    """For a thing that precedes the cue; reversed for a verb whose thing follows it."""
+    """Pairs of relation and direction, True for forward, seen from a thing that precedes the cue.
+
+    The direction is reversed for a verb whose thing follows it.
+    """
     noun: bool = False
     negated: bool = False
     weak: bool = False
+    """A reading may ignore the cue."""
     word: str | None = None
+    """The stem of a relation that memd does not know."""
     subject_first: bool = False
-    """The subject precedes the verb whatever follows it: "does the team use"."""
+    """The verb's subject precedes it, also where the mention follows: "does the team use"."""
 
 
 class Hop(NamedTuple):
@@ -110,7 +98,7 @@ class Hop(NamedTuple):
     forward: bool
     negated: bool = False
     word: str | None = None
-    """The question's word for a relation that memd does not know."""
+    """The stem of a relation that memd does not know."""
 
 
 class QuestionReading(NamedTuple):
@@ -122,22 +110,20 @@ class QuestionReading(NamedTuple):
 
 
 def split_words(question: str) -> tuple[QuestionWord, ...]:
-    """Return the words of a question, QUERY_TERMS_MAX at most."""
-    result: list[QuestionWord] = []
-    for match in _WORD.finditer(question):
-        raw = match.group().strip(_EDGES) or match.group()
+    """Return the words of a question, at most QUERY_TERMS_MAX."""
+    words: list[QuestionWord] = []
+    for match in islice(_WORD.finditer(question), QUERY_TERMS_MAX):
+        raw = match.group().strip(_PUNCTUATION) or match.group()
         text = _GENITIVE.sub("", match.group().casefold().strip(".:`*"))
         genitive = bool(_GENITIVE.search(match.group()))
-        result.append(QuestionWord(raw, text.replace("\u2019", "'"), genitive))
-        if len(result) == QUERY_TERMS_MAX:
-            break
-    return tuple(result)
+        words.append(QuestionWord(raw, text.replace("\u2019", "'"), genitive))
+    return tuple(words)
 
 
 def name_candidates(tokens: Sequence[QuestionWord]) -> dict[str, list[tuple[int, int]]]:
-    """Return every possible name in a question, folded, with its places.
+    """Return every possible name in a question, folded, with its (first, last) places.
 
-    "we" is the team that texts without a subject are about.
+    "we" names the team that texts without a subject are about.
     """
     places: dict[str, list[tuple[int, int]]] = {}
     for first in range(len(tokens)):
@@ -159,28 +145,29 @@ def find_mentions(
     places: dict[str, list[tuple[int, int]]],
     known: Collection[str],
 ) -> tuple[Mention, ...]:
-    """Return the *known* things that a question names, the longest match of overlapping ones.
+    """Return the *known* things that a question names; of overlapping names the longest.
 
-    A bare noun that gives the kind of the answer ("which team", "the tool that") is not a
-    mention if the question names another thing.
+    A noun that only gives the kind of the answer ("which team", "the tool that") is no mention if
+    the question names another thing.
     """
-    spans = [Mention(name, *place) for name in known for place in places.get(name, ())]
-    spans.sort(key=lambda mention: (mention.first - mention.last, mention.first))
+    candidates = [Mention(name, *place) for name in known for place in places.get(name, ())]
+    candidates.sort(key=lambda mention: (mention.first - mention.last, mention.first))
     covered: set[int] = set()
-    result: list[Mention] = []
-    for mention in spans:
+    mentions: list[Mention] = []
+    for mention in candidates:
         place = set(range(mention.first, mention.last + 1))
         if not place & covered:
             covered |= place
-            result.append(mention)
-    things = [mention for mention in result if not _is_kind(tokens, mention)]
-    return tuple(sorted(things or result, key=lambda mention: mention.first))
+            mentions.append(mention)
+    things = [mention for mention in mentions if not _is_kind(tokens, mention)]
+    return tuple(sorted(things or mentions, key=lambda mention: mention.first))
 
 
 def _is_kind(tokens: Sequence[QuestionWord], mention: Mention) -> bool:
+    """Return whether *mention* is one noun in small letters that gives the answer's kind."""
     word = tokens[mention.last]
-    bare = mention.first + (tokens[mention.first].text in _ARTICLES)
-    if bare != mention.last or word.raw != word.raw.lower():
+    noun_place = mention.first + (tokens[mention.first].text in _ARTICLES)
+    if noun_place != mention.last or word.raw != word.raw.lower():
         return False
     if word.text in _WE:
         return True
@@ -195,36 +182,37 @@ def _is_kind(tokens: Sequence[QuestionWord], mention: Mention) -> bool:
 
 
 def find_cues(tokens: Sequence[QuestionWord], mentions: Sequence[Mention]) -> tuple[Cue, ...]:
-    """Return the words that ask for relations, in order, CUES_MAX at most."""
+    """Return the words that ask for relations, in order, at most CUES_MAX.
+
+    Nouns and verbs of the tables come first, then "where", then words that may be relations which
+    memd does not know. A question without any, "who is Ann?", asks for *is* and *is_a*.
+    """
     covered = {place for mention in mentions for place in range(mention.first, mention.last + 1)}
-    result: list[Cue] = []
+    cues: list[Cue] = []
     at = 0
     while at < len(tokens):
         cue = (
-            None
-            if at in covered
-            else _noun_cue(tokens, at) or _verb_cue(tokens, at, covered, result)
+            None if at in covered else _noun_cue(tokens, at) or _verb_cue(tokens, at, covered, cues)
         )
         if cue is not None:
-            result.append(cue)
+            cues.append(cue)
             at = cue.last
         at += 1
-    places = any("located_in" in dict(cue.readings) for cue in result)
-    if tokens and any(word.text == "where" for word in tokens) and not places:
-        where = next(n for n, word in enumerate(tokens) if word.text == "where")
-        result.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(result)))
-    result = sorted(result, key=lambda cue: cue.first)[:CUES_MAX]
-    own = _custom_cues(
-        tokens, covered | {n for cue in result for n in range(cue.first, cue.last + 1)}
-    )
-    result = sorted([*result, *own[: CUES_MAX - len(result)]], key=lambda cue: cue.first)
-    if not result and any(word.text in {"is", "are", "was", "were", "who"} for word in tokens):
-        result.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True))
-    return tuple(result)
+    asks_place = any("located_in" in dict(cue.readings) for cue in cues)
+    where = next((place for place, word in enumerate(tokens) if word.text == "where"), None)
+    if where is not None and not asks_place:
+        cues.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(cues)))
+    cues = sorted(cues, key=lambda cue: cue.first)[:CUES_MAX]
+    covered |= {place for cue in cues for place in range(cue.first, cue.last + 1)}
+    unknown = _unknown_cues(tokens, covered)
+    cues = sorted([*cues, *unknown[: CUES_MAX - len(cues)]], key=lambda cue: cue.first)
+    if not cues and any(word.text in {"is", "are", "was", "were", "who"} for word in tokens):
+        cues.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True))
+    return tuple(cues)
 
 
-def _custom_cues(tokens: Sequence[QuestionWord], covered: Collection[int]) -> list[Cue]:
-    """Return words that may be a relation which memd does not know: "Ann -> mentors -> Bob"."""
+def _unknown_cues(tokens: Sequence[QuestionWord], covered: Collection[int]) -> list[Cue]:
+    """Return the words that may be a relation memd does not know: "Ann -> mentors -> Bob"."""
     return [
         Cue(
             at,
@@ -245,7 +233,7 @@ def _custom_cues(tokens: Sequence[QuestionWord], covered: Collection[int]) -> li
 
 
 def stem(word: str) -> str:
-    """Return *word* without its inflected ending.
+    """Return *word* without the ending of an English verb form.
 
     >>> stem("mentors") == stem("mentored") == stem("mentoring")
     True
@@ -260,11 +248,15 @@ def _noun_cue(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
     options = NOUNS.get(tokens[at].text)
     if options is None:
         return None
-    owned = at > 0 and (tokens[at - 1].genitive or tokens[at - 1].text in {"whose", "our", "their"})
-    of = at + 1 < len(tokens) and tokens[at + 1].text in _OF
-    if not (owned or of or tokens[at].genitive):
+    has_possessor = at > 0 and (
+        tokens[at - 1].genitive or tokens[at - 1].text in {"whose", "our", "their"}
+    )
+    has_of = at + 1 < len(tokens) and tokens[at + 1].text in _OF
+    if not (has_possessor or has_of or tokens[at].genitive):
         return None
-    if not owned and tokens[at].text in VERBS and tokens[at - 1].text not in {"the", "a", "an"}:
+    # "leads of" is a noun only after an article, else a verb.
+    has_article = tokens[at - 1].text in {"the", "a", "an"}
+    if not has_possessor and tokens[at].text in VERBS and not has_article:
         return None
     return Cue(at, at, tuple((option.relation, option.forward) for option in options), noun=True)
 
@@ -272,6 +264,7 @@ def _noun_cue(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
 def _verb_cue(
     tokens: Sequence[QuestionWord], at: int, covered: Collection[int], before: Sequence[Cue]
 ) -> Cue | None:
+    """Return the cue of the longest verb phrase that begins at *at*; *before*: previous cues."""
     for length in range(min(PHRASE_WORDS_MAX, len(tokens) - at), 0, -1):
         if any(place in covered for place in range(at, at + length)):
             continue
@@ -296,16 +289,17 @@ def _is_opening(tokens: Sequence[QuestionWord], at: int) -> bool:
 
 
 def _is_negated(tokens: Sequence[QuestionWord], at: int) -> bool:
-    near = tokens[max(0, at - 2) : at]
-    return any(word.text in _NEGATIONS or word.text.endswith("n't") for word in near)
+    words_before = tokens[max(0, at - 2) : at]
+    return any(word.text in _NEGATIONS or word.text.endswith("n't") for word in words_before)
 
 
 def _is_inverted(
     tokens: Sequence[QuestionWord], at: int, after: int, before: Sequence[Cue]
 ) -> bool:
-    """Return whether an auxiliary precedes the subject: "where is X hosted".
+    """Return whether an auxiliary precedes the subject of the verb at *at*: "where is X hosted".
 
-    In "the team led by Ann" the agent follows the verb, whatever precedes it.
+    *after* is the place after the verb. Not in "the team led by Ann", where the subject of the
+    action follows "by".
     """
     if any(not cue.noun for cue in before):
         return False
@@ -313,70 +307,74 @@ def _is_inverted(
         return False
     for place in range(at - 2, -1, -1):
         if tokens[place].text.removesuffix("n't") in _AUXILIARIES:
-            lead = tokens[:place]
-            return any(word.text in _WH for word in lead) or not lead
+            opening = tokens[:place]
+            return any(word.text in _WH for word in opening) or not opening
     return False
 
 
 def find_readings(
     tokens: Sequence[QuestionWord], mentions: Sequence[Mention], cues: Sequence[Cue]
 ) -> list[QuestionReading]:
-    """Return the readings of a question, the likeliest first, READINGS_MAX at most."""
-    result: list[QuestionReading] = []
+    """Return the readings of a question, the cheapest first, at most READINGS_MAX."""
+    readings: list[QuestionReading] = []
     for mention in mentions[:MENTIONS_MAX]:
         outside = [cue for cue in cues if cue.last < mention.first or cue.first > mention.last]
-        for left_out, chosen in _cue_subsets(outside):
-            for order_cost, order in _cue_orders(tokens, mention, chosen):
-                far = _COST_DISTANCE * _distance(tokens, mention, order[0])
-                for cost, hops in _hop_choices(mention, order):
-                    whole = left_out + order_cost + cost
-                    if whole <= COST_MAX:
-                        result.append(QuestionReading(whole + far, mention, hops))
-    result.sort(key=lambda reading: reading.cost)
-    return result[:READINGS_MAX]
+        for subset_cost, subset in _cue_subsets(outside):
+            for order_cost, order in _cue_orders(tokens, mention, subset):
+                distance_cost = _COST_DISTANCE * _distance(tokens, mention, order[0])
+                for hops_cost, hops in _hop_choices(mention, order):
+                    cost = subset_cost + order_cost + hops_cost
+                    if cost <= COST_MAX:
+                        readings.append(QuestionReading(cost + distance_cost, mention, hops))
+    readings.sort(key=lambda reading: reading.cost)
+    return readings[:READINGS_MAX]
 
 
 def _cue_subsets(cues: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
-    """Yield the sets of cues that a reading may use: all, or all but some weak ones."""
+    """Yield the cues that a reading may use: all, or all without one or without all weak ones.
+
+    Each with the cost of the ignored cues.
+    """
     weak = [cue for cue in cues if cue.weak]
-    for dropped in [(), *((cue,) for cue in weak), *([tuple(weak)] if len(weak) > 1 else [])]:
-        used = tuple(cue for cue in cues if cue not in dropped)
+    for ignored in [(), *((cue,) for cue in weak), *([tuple(weak)] if len(weak) > 1 else [])]:
+        used = tuple(cue for cue in cues if cue not in ignored)
         if used:
-            yield _COST_LEFT_OUT * len(dropped), used
+            yield _COST_LEFT_OUT * len(ignored), used
 
 
 def _cue_orders(
     tokens: Sequence[QuestionWord], mention: Mention, cues: Sequence[Cue]
 ) -> Iterator[tuple[float, tuple[Cue, ...]]]:
-    near = sorted(cues, key=lambda cue: _distance(tokens, mention, cue))
-    for order in permutations(near):
+    """Yield the orders in which *cues* may be walked, each with its cost: 0 for nearest first."""
+    nearest_first = sorted(cues, key=lambda cue: _distance(tokens, mention, cue))
+    for order in permutations(nearest_first):
         cost = 0.0
-        for a, b in combinations(order, 2):
-            if _distance(tokens, mention, a) > _distance(tokens, mention, b):
-                same_side = (a.first < mention.first) == (b.first < mention.first)
+        for earlier, later in combinations(order, 2):
+            if _distance(tokens, mention, earlier) > _distance(tokens, mention, later):
+                same_side = (earlier.first < mention.first) == (later.first < mention.first)
                 cost += _COST_SAME_SIDE if same_side else _COST_ACROSS
         yield cost, order
 
 
 def _hop_choices(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tuple[Hop, ...]]]:
-    """Yield the hops that cues may mean, with the costs of less likely readings."""
-    choices: list[list[tuple[float, Hop]]] = []
+    """Yield the hops that the cues in *order* may mean, each with the cost of these readings."""
+    hops_by_cue: list[list[tuple[float, Hop]]] = []
     for cue in order:
-        after = cue.noun or cue.subject_first or cue.first > mention.last
-        mine: list[tuple[float, Hop]] = []
+        keeps_direction = cue.noun or cue.subject_first or cue.first > mention.last
+        hops: list[tuple[float, Hop]] = []
         for place, (relation, forward) in enumerate(cue.readings):
-            straight = forward if after else not forward
-            hop = Hop(relation, straight, cue.negated, cue.word)
-            mine.append((_COST_OTHER_READING * place, hop))
-        choices.append(sorted(mine, key=itemgetter(0))[: _CHOICES_MAX[len(order)]])
-    for choice in product(*choices):
+            direction = forward if keeps_direction else not forward
+            hop = Hop(relation, direction, cue.negated, cue.word)
+            hops.append((_COST_OTHER_READING * place, hop))
+        hops_by_cue.append(hops[: _CHOICES_MAX[len(order)]])
+    for choice in product(*hops_by_cue):
         yield sum(cost for cost, _ in choice), tuple(hop for _, hop in choice)
 
 
 def _distance(tokens: Sequence[QuestionWord], mention: Mention, cue: Cue) -> float:
-    """Return the distance from a cue to a thing by the words and clauses between them.
+    """Return the distance from a cue to a mention, by the words and clauses between them.
 
-    A noun cue ("the owner of Atlas", "Ann's team") is nearer than a verb.
+    A noun ("the owner of Atlas", "Ann's team") is nearer than a verb.
     """
     if cue.first > mention.last:
         between = tokens[mention.last + 1 : cue.first]

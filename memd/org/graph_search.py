@@ -1,15 +1,13 @@
-"""Search paths from a question's things, over the edges that a walk has read. Pure.
+"""Search the graph for paths: along the relations of a question, or between two things. Pure.
 
-Readings are tried from the likeliest on; the first that leads anywhere gives the answers, each
-with its path. If none does, nearby things are ranked by the overlap of their evidence with the
-question.
+The readings of a question are tried from the likeliest on. The first that leads anywhere gives the
+answers, each with its path. If none does, nearby things are ranked by the overlap of their evidence
+with the question.
 
-An edge *is* ("the CTO is Ann") may be walked between two relations without being asked for, and
-is part of the path like every other edge. Edges of untrusted texts are walked last and lower the
-trust of the whole path.
-
-A path is a list of edges in walking order; an edge may be walked against its direction. All
-shortest paths are found, each of parallel edges counts, and no thing is on a path twice.
+A path is a tuple of edges in walking order; an edge may be walked against its direction. No thing
+is on a path twice. Parallel edges give different paths. An edge *is* ("the CTO is Ann") may be
+walked before any relation without being asked for. Edges of untrusted texts are walked last, and
+the trust of a path is that of its least trusted edge.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ EdgePath = tuple[Edge, ...]
 def shortest_paths(
     edges: Iterable[Edge], start: int, goal: int, *, hops: int, limit: int
 ) -> tuple[EdgePath, ...]:
-    """Return up to *limit* shortest paths of at most *hops*, the most trusted first.
+    """Return up to *limit* of the shortest paths, at most *hops* long, the most trusted first.
 
-    Equally trusted ones come in the order of their statements. A thing has no path to itself.
+    Equally trusted paths are ordered by their statements. A thing has no path to itself.
     """
     edges = list(edges)
     all_edges = edges_by_thing(edges)
@@ -44,7 +42,8 @@ def shortest_paths(
         return ()
     trusts = sorted({edge.trust for edge in edges}, reverse=True)
     for trust in trusts:
-        # With distances to the goal, every step leads nearer: no path is followed in vain.
+        # Only steps that reduce the distance to the goal are walked, so every walk arrives there.
+        # Distances are computed anew without the less trusted edges, for the same reason.
         adjacent, distances = all_edges, lengths
         if trust > trusts[-1]:
             adjacent = edges_by_thing(edge for edge in edges if edge.trust >= trust)
@@ -97,7 +96,7 @@ def edges_by_thing(edges: Iterable[Edge]) -> dict[int, list[Edge]]:
 def _distances(
     adjacent: Mapping[int, Sequence[Edge]], goal: int, start: int, hops: int
 ) -> dict[int, int]:
-    """Return the distances to *goal*, up to that of *start* and to *hops*."""
+    """Return the distances of things to *goal*, up to *hops* or to the distance of *start*."""
     distances = {goal: 0}
     frontier = [goal]
     for distance in range(1, hops + 1):
@@ -117,7 +116,7 @@ def _distances(
 def _iter_descents(
     adjacent: Mapping[int, Sequence[Edge]], distances: Mapping[int, int], start: int
 ) -> Iterator[EdgePath]:
-    """Yield every path on which each edge leads nearer to the goal."""
+    """Yield every path from *start* on which each edge reduces the distance to the goal."""
     stack: list[tuple[int, EdgePath]] = [(start, ())]
     while stack:
         key, path = stack.pop()
@@ -133,11 +132,14 @@ def _iter_descents(
         stack.extend(reversed(onward))
 
 
-PATHS_TO_ONE_MAX = 3  # that are extended from one thing, however many lead to it
-NEAR_MAX = 200  # things considered when no reading leads anywhere
+PATHS_TO_ONE_MAX = 3
+"""Paths to one thing that are extended, which bounds the cost of a walk."""
+NEAR_MAX = 200
+"""Nearby things that are considered when no reading leads anywhere."""
 SAME = "is"
+"""The relation between two names of one thing."""
 
-# Relations that also answer a question, when no statement has the relation itself.
+# Relations that answer a question if no statement has the relation itself.
 IMPLIED: Mapping[str, tuple[str, ...]] = {
     "uses": ("standardises_on", "prefers"),
     "standardises_on": ("uses",),
@@ -150,7 +152,7 @@ IMPLIED: Mapping[str, tuple[str, ...]] = {
 
 
 class ReachedThing(NamedTuple):
-    """A thing and a path to it from *start*."""
+    """The thing *key*, and a path to it from the thing *start*."""
 
     key: int
     start: int
@@ -174,28 +176,30 @@ EdgeLookup = Callable[[Sequence[int], Hop], Mapping[int, Sequence[Edge]]]
 def follow_readings(
     look_up: EdgeLookup, readings: Sequence[QuestionReading], keys: Mapping[str, int]
 ) -> tuple[QuestionReading | None, tuple[ReachedThing, ...]]:
-    """Return the likeliest reading that leads anywhere, and the things, most trusted first.
+    """Return the likeliest reading that leads anywhere, and the things reached, most trusted first.
 
-    Readings of equal cost count as one. *keys* are the things by folded name.
+    Readings of equal cost contribute their things together. Implied relations are only followed if
+    no reading leads anywhere without them. *keys* are the keys of things by folded name.
     """
     for implied in (False, True):
-        best: list[ReachedThing] = []
-        chosen: QuestionReading | None = None
+        answers: list[ReachedThing] = []
+        best: QuestionReading | None = None
         for reading in readings:
-            if chosen is not None and reading.cost > chosen.cost:
+            if best is not None and reading.cost > best.cost:
                 break
             things = _follow(look_up, keys[reading.mention.name], reading.hops, implied=implied)
             if things:
-                chosen = chosen or reading
-                best.extend(things)
-        if chosen is not None:
-            return chosen, _deduplicate(best)
+                best = best or reading
+                answers.extend(things)
+        if best is not None:
+            return best, _deduplicate(answers)
     return None, ()
 
 
 def _follow(
     look_up: EdgeLookup, start: int, hops: Sequence[Hop], *, implied: bool
 ) -> list[ReachedThing]:
+    """Return the things reached from *start* along *hops*, or *implied* relations instead."""
     paths = [_PartialPath(start, (), int(Trust.OWNER))]
     for hop in hops:
         alternatives = [hop]
@@ -220,18 +224,17 @@ class _PartialPath(NamedTuple):
 def _extend(
     look_up: EdgeLookup, start: int, paths: Sequence[_PartialPath], alternatives: Sequence[Hop]
 ) -> list[_PartialPath]:
-    """Extend *paths* by any of the hops in *alternatives*; no thing lies on a path twice.
+    """Return *paths*, each extended by an edge of any of the hops in *alternatives*.
 
-    More trusted paths come first. Only the first PATHS_TO_ONE_MAX to each thing are kept, which
-    bounds the cost where many paths lead to the same thing.
+    Only the first PATHS_TO_ONE_MAX paths to each thing are kept; trusted paths are extended first.
     """
     extended: dict[int, list[_PartialPath]] = defaultdict(list)
     keys = list(dict.fromkeys(path.key for path in paths))
-    trusted = sorted(paths, key=attrgetter("trust"), reverse=True)
+    by_trust = sorted(paths, key=attrgetter("trust"), reverse=True)
     for hop in alternatives:
         edges = look_up(keys, hop)
-        for key, path, trust in trusted:
-            visited: set[int] | None = None
+        for key, path, trust in by_trust:
+            visited: set[int] | None = None  # computed only for an edge that matches
             for edge in edges.get(key, ()):
                 other = other_end(edge, key)
                 to_other = extended[other]
@@ -246,13 +249,14 @@ def _extend(
 def _extend_by_names(
     look_up: EdgeLookup, start: int, paths: Sequence[_PartialPath]
 ) -> list[_PartialPath]:
-    """Return *paths*, and those extended to another name of the reached thing."""
+    """Return *paths*, and those extended by an edge *is* to another name of the reached thing."""
     same = [Hop(SAME, forward=True), Hop(SAME, forward=False)]
     open_ended = [path for path in paths if not path.path or path.path[-1].relation != SAME]
     return [*paths, *_extend(look_up, start, open_ended, same)]
 
 
 def _matches(edge: Edge, hop: Hop) -> bool:
+    """Return whether *hop* may walk *edge*, which has its relation."""
     if bool(edge.negated) is not hop.negated:
         return False
     return hop.word is None or hop.word in map(stem, fold_name(edge.qualifier or "").split())
@@ -273,7 +277,10 @@ def _deduplicate(things: Iterable[ReachedThing]) -> tuple[ReachedThing, ...]:
 def find_nearby(
     edges: Iterable[Edge], starts: Collection[int], hops: int
 ) -> tuple[ReachedThing, ...]:
-    """Return the things near *starts*, each with its shortest, then most trusted path."""
+    """Return the things within *hops* of *starts*, each with its shortest, most trusted path.
+
+    At most NEAR_MAX, the nearest first.
+    """
     adjacent = edges_by_thing(edges)
     things: dict[int, ReachedThing] = {start: ReachedThing(start, start, ()) for start in starts}
     frontier = list(things.values())
@@ -281,10 +288,10 @@ def find_nearby(
         reached: dict[int, ReachedThing] = {}
         for thing in frontier:
             for edge in adjacent.get(thing.key, ()):
-                further = ReachedThing(other_end(edge, thing.key), thing.start, (*thing.path, edge))
-                other = things.get(further.key) or reached.get(further.key)
-                if other is None or other.rank > further.rank:
-                    reached[further.key] = further
+                new = ReachedThing(other_end(edge, thing.key), thing.start, (*thing.path, edge))
+                other = things.get(new.key) or reached.get(new.key)
+                if other is None or other.rank > new.rank:
+                    reached[new.key] = new
         things |= reached
         frontier = list(reached.values())
         if len(things) > NEAR_MAX:

@@ -10,6 +10,7 @@ from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.domain.enums import Trust
 from memd.domain.org.graph import Evidence, GraphPath, Statement, fold_name
+from memd.org.graph_question import OTHER
 from memd.org.graph_search import least_trust, things_along
 from memd.store.file.connect import Reading
 from memd.store.org import graph
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from memd.org.graph_question import Mention, QuestionWord
     from memd.org.graph_search import ReachedThing
 
+# Separators of triples, line ends, control characters, and the markup that the parser interprets.
 _UNSAFE = re.compile(r"[|\n\r\x00-\x1f\x7f\u2028\u2029]|->|-->|\[\[|\]\]|`")
 _RELATION = re.compile(r"[^\W\d_][\w -]{0,63}")
 NAME_CHARS_MAX = 80
+"""Characters of each part of a triple."""
 
 
 def to_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
-    """Return edges as statements, in order."""
+    """Return *edges* as statements, in order, without those whose statement is gone."""
     edges = list(edges)
     rows = graph.read_statements(conn, [edge.statement_key for edge in edges])
     return tuple(
@@ -63,7 +66,7 @@ def build_statement(row: StatementRow | StatementSpanRow, evidence: Evidence) ->
 
 
 def to_paths(conn: Reading, things: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
-    """Return the paths to *things*, in order, without any that has a step without evidence."""
+    """Return the paths to *things*, in order; a path with a step without evidence is left out."""
     things = list(things)
     rows = graph.read_statements(conn, _statement_keys(things))
     keys_along = {thing: things_along(thing.path, thing.start) for thing in things}
@@ -92,8 +95,8 @@ def rank_by_words(
 ) -> list[tuple[float, ReachedThing]]:
     """Return *things* with scores from 0 to 1, best first.
 
-    They are ranked by the overlap of their evidence with the question's words, and by *relations*,
-    those that the question asks for.
+    The score combines the overlap of the evidence with the question's words, whether the last edge
+    is one of *relations* (those that the question asks for), the length of the path, and its trust.
     """
     covered = {place for mention in mentions for place in range(mention.first, mention.last + 1)}
     question_words = {
@@ -107,15 +110,15 @@ def rank_by_words(
         quotes = " ".join(rows[edge.statement_key].quote for edge in thing.path).casefold()
         shared = question_words.intersection(WORD.findall(quotes))
         overlap = len(shared) / max(1, len(question_words))
-        fits = 1.0 if thing.path[-1].relation in relations else 0.0
-        score = 0.4 * overlap + 0.25 * fits + 0.25 / len(thing.path) + 0.1 * thing.trust / 2
+        by_relation = 1.0 if thing.path[-1].relation in relations else 0.0
+        score = 0.4 * overlap + 0.25 * by_relation + 0.25 / len(thing.path) + 0.1 * thing.trust / 2
         scored.append((round(score, 6), thing))
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].path), pair[1].key))
     return scored
 
 
 def render_path(path: GraphPath) -> str:
-    """Return a path as one line: its steps, their evidence, and a mark if it is not trusted."""
+    """Return a path as one line: its steps, their evidence, and a warning if it is untrusted."""
     steps = "; ".join(render_step(step) for step in path.steps)
     quotes = " / ".join(" ".join(step.evidence.quote.split()) for step in path.steps)
     doubt = "" if path.trust is not Trust.UNTRUSTED else " (rests on an untrusted source)"
@@ -123,22 +126,27 @@ def render_path(path: GraphPath) -> str:
 
 
 def render_step(step: Statement) -> str:
-    """Return one statement as text. The qualifier names a relation that memd does not know."""
-    own = step.relation == "related_to" and step.qualifier
-    relation = step.qualifier if own and step.qualifier else step.relation.replace("_", " ")
-    no = "not " if step.negated else ""
-    only = f" (for {step.qualifier})" if step.qualifier and not own else ""
-    return f"{step.subject} —{no}{relation}→ {step.object}{only}"
+    """Return one statement as text, such as ``Ann —leads→ Search (for Europe)``.
+
+    In a statement of *related_to*, the qualifier is the name of a relation that memd does not know.
+    """
+    is_unknown = step.relation == OTHER
+    relation, purpose = step.relation.replace("_", " "), ""
+    if step.qualifier:
+        relation = step.qualifier if is_unknown else relation
+        purpose = "" if is_unknown else f" (for {step.qualifier})"
+    negation = "not " if step.negated else ""
+    return f"{step.subject} —{negation}{relation}→ {step.object}{purpose}"
 
 
 def render_triple(subject: str, relation: str, object_: str) -> str:
     """Return the text of a triple: ``Ann | leads | Search``.
 
-    A relation that memd does not know stands between arrows, since tables in texts must not
-    become edges.
+    A relation that memd does not know is written with arrows, ``Ann -> mentors -> Bob``: between
+    bars, the parser ignores it, because any row of a table looks like that.
 
-    Raises OrgMemoryQueryError for parts that would not be parsed back unchanged, such as
-    separators and line ends, and for the same thing twice.
+    Raises OrgMemoryQueryError for parts that would not be parsed back unchanged, and for two names
+    of the same thing.
     """
     for field, part in (("subject", subject), ("relation", relation), ("object", object_)):
         if _UNSAFE.search(part) or not part.strip() or len(part.strip()) > NAME_CHARS_MAX:

@@ -1,7 +1,8 @@
-"""Organisational facts: publish, retract, query, and their history (SPEC 15).
+"""Publish, retract and query organisational facts, and read their history (SPEC 15).
 
-The author is the one of the caller's key, or one whom the calling code has verified; a request
-cannot name it. A write, its audit row and the statements learnt from it are one transaction.
+The author of a write is that of the caller's key, or one that the calling code has verified; a
+request cannot name an author. A write, its audit row and the statements extracted from it are one
+transaction.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class FactCandidates(NamedTuple):
 
 
 GraphWalk = Callable[[Caller, str, int], Awaitable[tuple[str, ...]]]
-"""Returns ids of facts on paths from the things that a context names, the nearest first."""
+"""Returns at most so many ids of facts, on paths from the things in a context, nearest first."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,15 @@ class Org:
     secrets: SecretsPolicy = "redact"
     work: Work = field(default_factory=Work)
     walk: GraphWalk | None = None
-    """Finds what the backend ``graph_rag`` adds to a search by words."""
+    """Finds the facts that the backend ``graph_rag`` adds to a search by words."""
 
     @property
     def past(self) -> Past:
+        """Queries of the same facts at other times."""
         return Past(db=self.db, clock=self.clock, config=self.config)
 
     def with_config(self, config: OrgMemoryConfig) -> Org:
+        """Return a copy with other settings."""
         return replace(self, config=config)
 
     # Writing.
@@ -93,11 +96,10 @@ class Org:
     ) -> str:
         """Publish a fact, or the next version of one, and return its id after COMMIT.
 
-        *author* None: the author of the caller's key. A fact that moves to another category
-        needs write access to both, and no key may change a human's fact (HumanFactError).
-        Raises OrgMemoryAccessDeniedError, OrgMemoryWriteError for an unknown *fact_id*,
-        SecretRefusedError, and QuarantinedError for a text that gives orders and is not a
-        human's (PROMISES H46).
+        *author* defaults to the author of the caller's key. Moving a fact to another category
+        needs write access to both. Raises OrgMemoryAccessDeniedError, HumanFactError when a key
+        changes a human's fact, OrgMemoryWriteError for an unknown *fact_id*, SecretRefusedError,
+        and QuarantinedError for a text that gives orders and is not by a human (PROMISES H46).
         """
         stamp = self.stamp(caller, author, signature)
         content = await self.screen_content(request)
@@ -105,15 +107,15 @@ class Org:
         rules = self.config.write_access
 
         def work(conn: Writing) -> str:
-            before = org.get_state(conn, fact_id)
-            if request.fact_id is not None and before is None:
+            previous = org.get_state(conn, fact_id)
+            if request.fact_id is not None and previous is None:
                 raise OrgMemoryWriteError(
                     "no fact has this id", field="fact_id", hint="leave it out for a new fact"
                 )
-            if before is not None:
-                require_write_access(rules, before.category, stamp.author)
+            if previous is not None:
+                require_write_access(rules, previous.category, stamp.author)
                 if author is None:
-                    _require_last_word(conn, fact_id, stamp.author)
+                    _require_human_for_human_fact(conn, fact_id, stamp.author)
             require_write_access(rules, content.category, stamp.author)
             if not stamp.author.is_human:
                 refuse_orders(caller, content=content.content, tags=" ".join(content.tags))
@@ -127,10 +129,10 @@ class Org:
         return written
 
     async def _warn_of_many_policies(self) -> None:
-        """Log when all policies together exceed a prompt of default size, where all should be."""
-        newest = [OrgFactCategory.CORE_POLICY]
+        """Log a warning when all policies together do not fit into a prompt of default size."""
+        policy = [OrgFactCategory.CORE_POLICY]
         at_us = self.clock.now_us()
-        rows = await self.db.read(lambda conn: org_facts.list_newest(conn, newest, -1, at_us=at_us))
+        rows = await self.db.read(lambda conn: org_facts.list_newest(conn, policy, -1, at_us=at_us))
         texts = [*self.config.core_policies, *(row.content for row in rows)]
         tokens = policies_tokens(texts)
         if tokens > PREPARE_TOKENS:
@@ -144,28 +146,32 @@ class Org:
         author: OrgFactAuthor | None = None,
         signature: bytes | None = None,
     ) -> bool:
-        """Retract a fact; False, without a write, for an unknown or retracted one.
+        """Retract a fact; return False, without a write, if it is unknown or retracted.
 
-        Needs write access to the fact's category. Raises OrgMemoryAccessDeniedError.
+        Needs write access to the fact's category. Raises OrgMemoryAccessDeniedError, and
+        HumanFactError when a key retracts a human's fact.
         """
         stamp = self.stamp(caller, author, signature)
 
         def work(conn: Writing) -> bool:
-            before = org.get_state(conn, fact_id)
-            if before is None:
+            state = org.get_state(conn, fact_id)
+            if state is None:
                 return False
-            require_write_access(self.config.write_access, before.category, stamp.author)
+            require_write_access(self.config.write_access, state.category, stamp.author)
             if author is None:
-                _require_last_word(conn, fact_id, stamp.author)
-            done = org.retract(conn, fact_id, stamp)
-            if done is not None:
-                temporal.learn(conn, done)
-            return done is not None
+                _require_human_for_human_fact(conn, fact_id, stamp.author)
+            operation = org.retract(conn, fact_id, stamp)
+            if operation is not None:
+                temporal.learn(conn, operation)
+            return operation is not None
 
         return await self.db.write(caller, work, reply=bool)
 
     def stamp(self, caller: Caller, author: OrgFactAuthor | None, signature: bytes | None) -> Stamp:
-        """Return the stamp of a write: *author* or that of the caller's key, time and ids."""
+        """Return the stamp of a write: its author, client, time and ids.
+
+        *author* defaults to the author of the caller's key.
+        """
         return Stamp(
             operation_id=self.ids.new(),
             author=author or author_of(caller),
@@ -199,49 +205,49 @@ class Org:
         return readable_categories([self.config.read_access], caller)
 
     async def get(self, caller: Caller, fact_id: str) -> OrgFact | None:
-        """Return a fact; None when there is none, or it is retracted."""
+        """Return a fact; None if it is unknown, retracted, or not readable for *caller*."""
         fact = await self.db.read(org_facts.get, fact_id)
         if fact is None or fact.category not in self._readable(caller):
             return None
         return reading.fact(fact)
 
     async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
-        """Return stored facts that fit, never policies of the settings.
+        """Return the stored facts that match, without the policies of the settings.
 
-        Without a context the newest. With one: first the facts that contain it literally (by
-        position, length, then newest), then those that share words with it, by BM25. At most
-        ``query.limit``, and at most ``extended_store.max_retrieved_per_query``. The backend
-        ``temporal_kg`` leaves out facts that no longer hold; ``graph_rag`` interleaves facts on
-        paths from the context's things.
+        Without a context these are the newest. With a context: first the facts that contain it
+        literally (by position, length, then newest), then those that share words with it, by
+        BM25. Returns at most ``query.limit`` and ``extended_store.max_retrieved_per_query``. The
+        backend ``temporal_kg`` leaves out facts that no longer hold; ``graph_rag`` interleaves
+        facts on paths from the things that the context names.
         """
         limit = min(query.limit, self.config.extended_store.max_retrieved_per_query)
         categories = self._readable(caller) & (query.categories or frozenset(OrgFactCategory))
-        temporal = self.config.backend == "temporal_kg"
-        most = FACTS_LOOKED_AT_MAX if temporal else limit
+        only_current = self.config.backend == "temporal_kg"
+        rows_max = FACTS_LOOKED_AT_MAX if only_current else limit
         if query.context is None:
-            rows = await self.db.read(org_facts.list_newest, categories, most)
+            rows = await self.db.read(org_facts.list_newest, categories, rows_max)
         else:
-            rows = await self.db.read(reading.find_matching, query.context, categories, most)
+            rows = await self.db.read(reading.find_matching, query.context, categories, rows_max)
         facts = tuple(map(reading.fact, rows))
-        if temporal:
+        if only_current:
             return (await self.past.filter_current(facts))[:limit]
         if self.config.backend == "graph_rag" and self.walk is not None and query.context:
-            walked = await self.walk(caller, query.context, limit)
-            return await self._interleave(facts, walked, categories, limit)
+            walked_ids = await self.walk(caller, query.context, limit)
+            return await self._interleave(facts, walked_ids, categories, limit)
         return facts
 
     async def find_candidates(self, caller: Caller, context: str) -> FactCandidates:
-        """Return the facts that may fit *context*, to be ranked and gated by the caller.
+        """Return the facts that may fit *context*, not ranked yet.
 
-        Only facts that the caller may read and that hold now, without policies, which are in
-        every prompt. The backend ``graph_rag`` adds facts on paths from the context's things.
+        They are readable for *caller* and hold now. Policies are left out, as they are in every
+        prompt. The backend ``graph_rag`` adds facts on paths from the context's things.
         """
         categories = self._readable(caller) - {OrgFactCategory.CORE_POLICY}
         rows = await self.db.read(reading.find_candidates, context, categories, FACTS_OFFERED_MAX)
         by_words = tuple(map(reading.fact, rows.by_words))
         if self.config.backend == "graph_rag" and self.walk is not None and any(rows):
-            walked = await self.walk(caller, context, FACTS_OFFERED_MAX)
-            by_words = await self._interleave(by_words, walked, categories, FACTS_OFFERED_MAX)
+            walked_ids = await self.walk(caller, context, FACTS_OFFERED_MAX)
+            by_words = await self._interleave(by_words, walked_ids, categories, FACTS_OFFERED_MAX)
         known_ids = {fact.id for fact in by_words}
         others = tuple(reading.fact(row) for row in rows.others if row.fact_id not in known_ids)
         return FactCandidates(
@@ -251,17 +257,17 @@ class Org:
     async def _interleave(
         self,
         facts: tuple[OrgFact, ...],
-        walked: tuple[str, ...],
+        walked_ids: tuple[str, ...],
         categories: frozenset[OrgFactCategory],
         limit: int,
     ) -> tuple[OrgFact, ...]:
-        """Interleave facts found by words and ids found by walking, each once."""
+        """Interleave *facts* and those of *walked_ids* that are in *categories*, each once."""
         facts_by_id = {fact.id: fact for fact in facts}
-        for fact_id in walked:
+        for fact_id in walked_ids:
             row = None if fact_id in facts_by_id else await self.db.read(org_facts.get, fact_id)
             if row is not None and row.category in categories:
                 facts_by_id[fact_id] = reading.fact(row)
-        pairs = zip_longest((fact.id for fact in facts), walked)
+        pairs = zip_longest((fact.id for fact in facts), walked_ids)
         order = dict.fromkeys(fact_id for pair in pairs for fact_id in pair)
         return tuple(facts_by_id[fact_id] for fact_id in order if fact_id in facts_by_id)[:limit]
 
@@ -275,12 +281,12 @@ class Org:
     ) -> tuple[OrgFact, ...]:
         """Return policies: those of the settings in their order, then stored ones, newest first.
 
-        The stored ones are those whose valid time includes now, or with *every* all that are
-        not retracted. Everybody may read the settings' policies; stored ones are left out for
-        callers without read access.
+        Stored policies are those whose valid time includes now or, with *every*, all that are
+        not retracted. Everybody may read the policies of the settings; callers without read
+        access get no stored ones.
         """
         first = max(0, offset)
-        core = self._core_policies()
+        core = self._settings_policies()
         policies = core[first:] if limit is None else core[first : first + max(0, limit)]
         remaining = -1 if limit is None else max(0, limit) - len(policies)
         if not remaining or OrgFactCategory.CORE_POLICY not in self._readable(caller):
@@ -295,7 +301,7 @@ class Org:
         return (*policies, *map(reading.fact, rows))
 
     async def count_policies(self, caller: Caller) -> int:
-        """Return how many policies hold now, those of the settings included."""
+        """Return how many policies *caller* may read that hold now, with those of the settings."""
         if OrgFactCategory.CORE_POLICY not in self._readable(caller):
             return len(self.config.core_policies)
         now_us = self.clock.now_us()
@@ -304,7 +310,7 @@ class Org:
         )
         return len(self.config.core_policies) + stored
 
-    def _core_policies(self) -> tuple[OrgFact, ...]:
+    def _settings_policies(self) -> tuple[OrgFact, ...]:
         now = from_us(self.clock.now_us())
         return tuple(
             OrgFact(
@@ -320,7 +326,7 @@ class Org:
     # The past.
 
     async def history(self, caller: Caller, fact_id: str) -> tuple[OperationLogEntry, ...]:
-        """Return the operations on a fact, the first version first; none for an unknown one.
+        """Return the operations on a fact, the first version first; () for an unknown one.
 
         Left out are versions superseded before ``temporal.history_retention_days``, and those
         that the caller may not read now or could not have read then.
@@ -343,21 +349,22 @@ class Org:
     ) -> tuple[OperationLogSnapshot, ...]:
         """Return every fact as of *at*, retracted ones included, by fact id.
 
-        A time without a zone is UTC. *after* and *limit* select a page. Left out are facts that
-        the caller may not read now or could not have read then. Raises OrgMemoryQueryError for
-        a time before the visible history (``temporal``).
+        A time without a zone is UTC. A page begins after the fact id *after* and has at most
+        *limit* facts. Left out are facts that the caller may not read now or could not have read
+        then. Raises OrgMemoryQueryError for a time before the visible history (``temporal``).
         """
         at_us = to_us(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
         reading.require_visible(self.config.temporal, at_us, self.clock.now_us(), "at")
 
         def work(conn: Reading) -> list[SnapshotRow]:
-            may = category_access(conn, self.config.read_access, caller).at(at_us)
-            return list(islice(reading.iter_snapshot(conn, at_us, may, after), limit))
+            readable = category_access(conn, self.config.read_access, caller).at(at_us)
+            return list(islice(reading.iter_snapshot(conn, at_us, readable, after), limit))
 
         return tuple(map(reading.snapshot, await self.db.read(work)))
 
 
-def _require_last_word(conn: Writing, fact_id: str, author: OrgFactAuthor) -> None:
+def _require_human_for_human_fact(conn: Writing, fact_id: str, author: OrgFactAuthor) -> None:
+    """Raise HumanFactError if a human wrote the fact and *author* is an agent."""
     if not author.is_human and proofs.is_by_human(conn, fact_id):
         raise HumanFactError(
             "a human wrote this fact", field="fact_id", hint="propose it: memd org propose"

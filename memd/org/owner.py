@@ -1,8 +1,9 @@
 """Verify the owner's signatures (SPEC D14, PROMISES 4).
 
-A daemon cannot see a human, only that somebody holds the owner's key. Each signature covers a
-nonce that this daemon issued less than NONCE_MS_MAX ago and accepts once. Nonces are sealed with
-a secret of this process, so issuing them takes no memory and a restart voids all signatures.
+A daemon cannot recognise a human, only a signature with the owner's key. Each signature covers a
+nonce that this daemon issued less than NONCE_MS_MAX ago, and that it accepts once. A nonce contains
+its time of issue and a MAC with a secret of this process. So issued nonces need no memory, and a
+restart invalidates them.
 """
 
 from __future__ import annotations
@@ -42,19 +43,19 @@ class Owner:
     _used: dict[str, tuple[int, NonceUse]] = field(default_factory=dict)
 
     async def state(self, caller: Caller) -> OwnerState:
-        """Return what a signer needs, with a nonce for one signature."""
+        """Return the owner's public key, the id of the store, and a nonce for one signature."""
         public, store = await self.db.read(_read_keys)
         if store is None:
             store = await self.db.write(caller, proofs.make_store_id)
-        moment = self.clock.monotonic_us().to_bytes(8, "big") + self.chance(8)
+        content = self.clock.monotonic_us().to_bytes(8, "big") + self.chance(8)
         return OwnerState(
             public_key=None if public is None else public.hex(),
             store=store.hex(),
-            nonce=(moment + self._seal(moment)).hex(),
+            nonce=(content + self._seal(content)).hex(),
         )
 
     async def set(self, caller: Caller, public_key: str, signature: Signature | None) -> OwnerState:
-        """Make *public_key* the owner's; a change must be signed by the previous key.
+        """Make *public_key* the owner's key; the change of a key must be signed with the old one.
 
         Raises DeniedError.
         """
@@ -75,11 +76,11 @@ class Owner:
     async def verify(
         self, caller: Caller, signature: Signature | None, action: str, content: Mapping[str, Any]
     ) -> bytes:
-        """Verify the owner's signature; return it with the signed bytes, as proof.
+        """Verify the owner's signature; return the signature followed by the signed bytes.
 
-        Raises DeniedError: without a signature or an owner's key, for another text, and for a
-        used nonce. The same request under the same idempotency key may repeat its signature,
-        since it is executed once.
+        Raises DeniedError without a signature or an owner's key, for a signature over anything
+        else, and for a used or old nonce. A request that is repeated under its idempotency key may
+        repeat its signature, since it is executed once.
         """
         if signature is None:
             raise DeniedError(
@@ -97,25 +98,31 @@ class Owner:
         self._use(signature.nonce, (caller.client, caller.idempotency_key, caller.request_hash))
         return value + statement
 
-    def _seal(self, moment: bytes) -> bytes:
-        return hmac.digest(self._secret, moment, hashlib.sha256)[:_SEAL_BYTES]
+    def _seal(self, content: bytes) -> bytes:
+        return hmac.digest(self._secret, content, hashlib.sha256)[:_SEAL_BYTES]
 
     def _check_age(self, nonce: str) -> None:
+        """Raise DeniedError unless this process issued *nonce* less than NONCE_MS_MAX ago."""
         raw = bytes.fromhex(nonce)
-        moment, seal = raw[:-_SEAL_BYTES], raw[-_SEAL_BYTES:]
-        born_us = int.from_bytes(moment[:8], "big")
-        if not hmac.compare_digest(seal, self._seal(moment)):
+        content, seal = raw[:-_SEAL_BYTES], raw[-_SEAL_BYTES:]
+        issued_us = int.from_bytes(content[:8], "big")
+        if not hmac.compare_digest(seal, self._seal(content)):
             raise DeniedError("the nonce is not this daemon's", field="signature", hint="sign anew")
-        if self.clock.monotonic_us() - born_us > NONCE_MS_MAX * 1_000:
+        if self.clock.monotonic_us() - issued_us > NONCE_MS_MAX * 1_000:
             raise DeniedError("the signature is too old", field="signature", hint="sign anew")
 
     def _use(self, nonce: str, use: NonceUse) -> None:
+        """Remember *nonce* as used, and forget those that are too old to be accepted again.
+
+        Raises DeniedError for a used nonce, unless *use* repeats the same request.
+        """
         now_us = self.clock.monotonic_us()
-        before = self._used.get(nonce)
-        if before is not None and (before[1] != use or use[1] is None):
+        _, previous_use = self._used.get(nonce, (0, None))
+        idempotency_key = use[1]
+        if previous_use is not None and (previous_use != use or idempotency_key is None):
             raise DeniedError("the signature was used before", field="signature", hint="sign anew")
-        old_us = now_us - NONCE_MS_MAX * 1_000
-        self._used = {n: used for n, used in self._used.items() if used[0] >= old_us}
+        since_us = now_us - NONCE_MS_MAX * 1_000
+        self._used = {key: entry for key, entry in self._used.items() if entry[0] >= since_us}
         self._used[nonce] = (now_us, use)
 
 

@@ -1,8 +1,8 @@
 """Bitemporal queries of facts and statements (backend temporal_kg).
 
-*valid* is when something held in the world, as texts claim; *known* is when memd knew it, by the
+Valid time is when a statement was true, as the text claims. Known time is when memd knew it, by the
 daemon's clock, which no claim can change (PROMISES H57). Facts that the caller may not read now
-or could not have read at *known* are left out, and the answer names their categories.
+or could not have read at the known time are left out. The answer names their categories.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Past:
     async def as_of(self, caller: Caller, query: AsOfQuery) -> PastFacts:
         """Return a page of the facts valid at a time, as known at another, the latest first.
 
-        Raises NotFoundError for an unknown thing, InvalidError for an *after* that ends no
-        page, OrgMemoryQueryError for a time before the visible history (``temporal``).
+        Raises NotFoundError for an unknown thing, InvalidError for an invalid ``query.after``, and
+        OrgMemoryQueryError for a time before the visible history (``temporal``).
         """
         now_us = await self._now_us()
         valid_us = now_us if query.valid is None else to_us(query.valid)
@@ -48,40 +48,41 @@ class Past:
         reading.require_visible(self.config.temporal, min(known_us, valid_us), now_us)
 
         def work(conn: Reading) -> PastFacts:
-            may = self._access(conn, caller).at(known_us)
+            readable = self._access(conn, caller).at(known_us)
             filters = FactFilter(
                 known_us,
-                may & (query.categories or frozenset(OrgFactCategory)),
+                readable & (query.categories or frozenset(OrgFactCategory)),
                 query.limit + 1,
                 query.text,
-                _thing(conn, query.subject, may),
+                _thing_key(conn, query.subject, readable),
                 _page_end(conn, query.after),
             )
-            items, following = _page(conn, filters, valid_us)
+            items, next_page = _page(conn, filters, valid_us)
             return PastFacts(
                 valid=from_us(valid_us),
                 known=from_us(known_us),
                 items=tuple(items),
-                next=following,
-                withheld=tuple(category for category in OrgFactCategory if category not in may),
+                next=next_page,
+                withheld=_withheld(readable),
             )
 
         return await self.db.read(work)
 
     async def timeline(self, caller: Caller, name: str) -> Timeline:
-        """Return the statements about the thing *name*, or of the fact with that id, over time.
+        """Return the statements about a thing, or of a fact, over time.
 
-        Raises NotFoundError when the caller may read neither.
+        *name* is the name of the thing or the id of the fact. Raises NotFoundError if the caller
+        may read none of them.
         """
         now_us = await self._now_us()
         since_us = reading.visible_since_us(self.config.temporal, now_us)
 
         def work(conn: Reading) -> Timeline:
             access = self._access(conn, caller)
-            may = access.at(now_us)
+            readable = access.at(now_us)
             key = statements.find_thing(conn, name)
             about = name if key is None else key
-            rows = as_of.list_history(conn, about, may, since_us, STRETCHES_MAX + 1)
+            rows = as_of.list_history(conn, about, readable, since_us, STRETCHES_MAX + 1)
             visible = [row for row in rows if row.category in access.at(_last_us(row, now_us))]
             if not visible:
                 raise _unknown_error(name)
@@ -89,7 +90,7 @@ class Past:
                 about=name,
                 stretches=tuple(map(to_stretch, visible[:STRETCHES_MAX])),
                 truncated=len(rows) > STRETCHES_MAX,
-                withheld=tuple(category for category in OrgFactCategory if category not in may),
+                withheld=_withheld(readable),
             )
 
         return await self.db.read(work)
@@ -107,22 +108,30 @@ class Past:
         return category_access(conn, self.config.read_access, caller)
 
     async def _now_us(self) -> int:
-        """Return the present, which is never before the last operation even if the clock is."""
+        """Return the present, or the time of the last operation if the clock went back since."""
         last_us = await self.db.read(org.last_at_us)
         return max(self.clock.now_us(), last_us or 0)
 
 
-def _thing(conn: Reading, name: str | None, may: frozenset[OrgFactCategory]) -> int | None:
-    """Return the key of the thing *name*; NotFoundError unless the caller may read about it."""
+def _withheld(readable: frozenset[OrgFactCategory]) -> tuple[OrgFactCategory, ...]:
+    return tuple(category for category in OrgFactCategory if category not in readable)
+
+
+def _thing_key(conn: Reading, name: str | None, readable: frozenset[OrgFactCategory]) -> int | None:
+    """Return the key of the thing *name*, None without a name.
+
+    Raises NotFoundError unless a fact of a *readable* category mentions the thing.
+    """
     if name is None:
         return None
     key = statements.find_thing(conn, name)
-    if key is None or not as_of.is_mentioned(conn, key, may):
+    if key is None or not as_of.is_mentioned(conn, key, readable):
         raise _unknown_error(name)
     return key
 
 
 def _page_end(conn: Reading, operation_id: str | None) -> int | None:
+    """Return the key of the operation that ended the previous page; raises InvalidError."""
     key = None if operation_id is None else as_of.key_of(conn, operation_id)
     if operation_id is not None and key is None:
         raise cursor_error()
@@ -130,11 +139,12 @@ def _page_end(conn: Reading, operation_id: str | None) -> int | None:
 
 
 def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[PastFact], str | None]:
-    """Return one page, and the operation after which the next begins.
+    """Return one page, and the id of the operation after which the next one begins, or None.
 
-    A page may be short or empty and still have a next one: the rows examined are bounded.
+    At most about THEN_OPERATIONS_MAX rows are examined, so a page may be short or empty although
+    another follows.
     """
-    limit = filters.limit - 1
+    limit = filters.limit - 1  # one more row is read, to see whether another page follows
     items: list[PastFact] = []
     last: FactVersionRow | None = None
     for _ in range(0, THEN_OPERATIONS_MAX, limit):
@@ -156,35 +166,42 @@ def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[PastF
 def _find_holding(
     conn: Reading, rows: list[FactVersionRow], filters: FactFilter, valid_us: int
 ) -> dict[int, PastFact]:
+    """Return the facts of *rows* that hold at *valid_us*, by the key of their operation.
+
+    A fact holds if one of its statements does. A fact with text besides its statements also holds
+    during its own valid time.
+    """
     keys = [row.operation_key for row in rows]
     spans = as_of.spans_of(conn, keys)
-    stretches_by: dict[int, list[StatementSpanRow]] = {}
-    for stretch in as_of.list_statements(conn, keys, filters.known_us):
-        if is_valid_at(stretch, valid_us):
-            stretches_by.setdefault(stretch.operation_key, []).append(stretch)
+    statements_by_key: dict[int, list[StatementSpanRow]] = {}
+    for span_row in as_of.list_statements(conn, keys, filters.known_us):
+        if is_valid_at(span_row, valid_us):
+            statements_by_key.setdefault(span_row.operation_key, []).append(span_row)
     facts: dict[int, PastFact] = {}
     for row in rows:
-        then = stretches_by.get(row.operation_key, [])
-        alone = filters.thing_key is None and is_valid_at(row, valid_us)
-        if then or (alone and _has_other_text(row, spans.get(row.operation_key, []))):
+        valid_statements = statements_by_key.get(row.operation_key, [])
+        is_valid = filters.thing_key is None and is_valid_at(row, valid_us)
+        if valid_statements or (
+            is_valid and _has_other_text(row, spans.get(row.operation_key, []))
+        ):
             facts[row.operation_key] = PastFact(
                 fact=reading.fact(row),
                 operation_id=row.operation_id,
                 written_at=from_us(row.at_us),
-                statements=tuple(map(statement, then)),
+                statements=tuple(map(statement, valid_statements)),
             )
     return facts
 
 
 def _has_other_text(row: FactVersionRow, spans: list[tuple[int, int]]) -> bool:
-    """Return whether a fact has text besides its statements, so that it outlasts them."""
+    """Return whether a fact has text outside the *spans* of its statements."""
     from memd.extract.statements import covers
 
     return not (spans and covers(row.content, spans))
 
 
 def is_valid_at(row: StatementSpanRow | FactVersionRow, valid_us: int) -> bool:
-    """Return whether *row* claims to hold at *valid_us* (from inclusive, to exclusive)."""
+    """Return whether the valid time of *row* includes *valid_us*; its end is exclusive."""
     if row.valid_from_us is not None and valid_us < row.valid_from_us:
         return False
     return row.valid_to_us is None or valid_us < row.valid_to_us
@@ -198,7 +215,7 @@ def _filter_current(conn: Reading, facts: tuple[OrgFact, ...], now_us: int) -> t
 
 
 def _last_us(row: StatementSpanRow, now_us: int) -> int:
-    """Return the last moment at which a stretch was believed; the access rules of then apply."""
+    """Return the last time at which a statement was believed, whose access rules apply."""
     return now_us if row.known_to_us is None else row.known_to_us - 1
 
 
@@ -212,12 +229,12 @@ _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query fi
 
 
 def statement(row: StatementSpanRow) -> Statement:
-    """Return a row as a statement, with the fact's words as evidence."""
+    """Return a row as a statement, with a quote of the fact as evidence."""
     return build_statement(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
 
 
 def to_stretch(row: StatementSpanRow) -> TimelineStretch:
-    """Return a stretch of time of a statement, with the authors of its beginning and end."""
+    """Return a row as a stretch of a timeline: a statement, and who stated and ended it."""
     ended = row.ended_at_us is not None
     return TimelineStretch(
         statement=statement(row),

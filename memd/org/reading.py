@@ -28,14 +28,17 @@ Model = TypeVar("Model")
 
 
 def terms(context: str) -> list[str]:
-    """Return the content words of *context*, of signs the pairs, QUERY_TERMS_MAX at most."""
+    """Return the content words of *context*, at most QUERY_TERMS_MAX.
+
+    Chinese, Japanese and Korean texts give pairs of characters instead of words.
+    """
     return content_words(split_signs(context))[:QUERY_TERMS_MAX]
 
 
 def find_matching(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
 ) -> list[FactRow]:
-    """Return facts that contain *context* literally, then those that share words with it."""
+    """Return at most *limit* facts: first those that contain *context*, then by shared words."""
     keys = dict.fromkeys(fact_index.find_literal(conn, context, categories, limit))
     if len(keys) < limit:
         keys.update(
@@ -56,23 +59,24 @@ class CandidateRows(NamedTuple):
 def find_candidates(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
 ) -> CandidateRows:
-    """Return at most *limit* facts that may fit *context*, each once."""
+    """Return at most *limit* facts: those that share words with *context*, then the newest."""
     newest = org_facts.list_newest(conn, categories, limit)
     if not newest:
         return CandidateRows([], [])
     keys = fact_index.find_sharing(conn, terms(context), sorted(categories), limit)
     by_words = org_facts.of_keys(conn, keys)
-    others = [row for row in newest if row.fact_key not in set(keys)]
+    known_keys = set(keys)
+    others = [row for row in newest if row.fact_key not in known_keys]
     return CandidateRows(by_words, others[: limit - len(by_words)])
 
 
 def iter_snapshot(
-    conn: Reading, at_us: int, may: Collection[str], after: str | None = None
+    conn: Reading, at_us: int, readable: Collection[str], after: str | None = None
 ) -> Iterator[SnapshotRow]:
-    """Yield the facts of the categories *may* as of *at_us*, by id, from *after* on."""
+    """Yield the facts of the *readable* categories as of *at_us*, by id, after the id *after*."""
     while True:
         page = org_facts.snapshot_at(conn, at_us, after, _PAGE_FACTS)
-        yield from (row for row in page if row.category in may)
+        yield from (row for row in page if row.category in readable)
         if len(page) < _PAGE_FACTS:
             return
         after = page[-1].fact_id
@@ -82,9 +86,9 @@ _PAGE_FACTS = 100
 
 
 def _convert_errors(convert: Callable[[Row], Model]) -> Callable[[Row], Model]:
-    """Let *convert* raise OrgMemoryQueryError for an invalid row (SPEC 15.5.11)."""
+    """Wrap *convert* to raise OrgMemoryQueryError for an invalid row (SPEC 15.5.11)."""
 
-    def read(row: Row) -> Model:
+    def convert_row(row: Row) -> Model:
         try:
             return convert(row)
         except (ValueError, TypeError) as error:
@@ -92,7 +96,7 @@ def _convert_errors(convert: Callable[[Row], Model]) -> Callable[[Row], Model]:
                 f"fact {row.fact_id} cannot be read", hint="run: memd check"
             ) from error
 
-    return read
+    return convert_row
 
 
 @_convert_errors
@@ -145,7 +149,7 @@ def snapshot(row: SnapshotRow) -> OperationLogSnapshot:
 
 
 def visible_since_us(temporal: TemporalConfig, now_us: int) -> int | None:
-    """Return since when history is visible by the settings, None for all of it."""
+    """Return the time since which history is visible by the settings; None for all of it."""
     if not temporal.track_changes:
         return now_us
     days = temporal.history_retention_days
@@ -170,29 +174,31 @@ ReadRules = Mapping[OrgFactCategory, SeniorityLevel]
 
 @dataclass(frozen=True)
 class CategoryAccess:
-    """A caller's read access, by the rules of any time and today's."""
+    """A caller's read access at any time, by the rules of that time and the current ones."""
 
     since_us: Sequence[int]
-    logged: Sequence[ReadRules]
-    today: ReadRules
+    """The times since which *logged_rules* were in force, in order."""
+    logged_rules: Sequence[ReadRules]
+    current_rules: ReadRules
     caller: Caller
-    _known: dict[int, frozenset[OrgFactCategory]] = field(default_factory=dict)
+    _cache: dict[int, frozenset[OrgFactCategory]] = field(default_factory=dict)
+    """Readable categories by the number of rules logged before a time."""
 
     def at(self, known_us: int) -> frozenset[OrgFactCategory]:
-        """Return the categories that the caller may read as known at *known_us*."""
-        place = bisect_right(self.since_us, known_us)
-        if place not in self._known:
-            then = [self.logged[place - 1]] if place else []
-            self._known[place] = readable_categories([self.today, *then], self.caller)
-        return self._known[place]
+        """Return the categories of which the caller may read what memd knew at *known_us*."""
+        count = bisect_right(self.since_us, known_us)
+        if count not in self._cache:
+            rules_then = [self.logged_rules[count - 1]] if count else []
+            self._cache[count] = readable_categories([self.current_rules, *rules_then], self.caller)
+        return self._cache[count]
 
 
-def category_access(conn: Reading, today: ReadRules, caller: Caller) -> CategoryAccess:
-    """Return the read access of *caller*, now and by all earlier rules."""
+def category_access(conn: Reading, current_rules: ReadRules, caller: Caller) -> CategoryAccess:
+    """Return the read access of *caller*, by the current and all logged rules."""
     logged = org.list_rules(conn)
     return CategoryAccess(
         since_us=[at_us for at_us, _ in logged],
-        logged=[OrgRules.model_validate_json(text).read for _, text in logged],
-        today=today,
+        logged_rules=[OrgRules.model_validate_json(text).read for _, text in logged],
+        current_rules=current_rules,
         caller=caller,
     )

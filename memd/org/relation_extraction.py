@@ -1,11 +1,11 @@
 """Extract statements about things from memories, in the background.
 
-Extraction starts after a write, when the daemon is quiet, proceeds in small transactions and
-rests longer than it works, so that no recall or ingest waits for it; the embedding queue comes
-first. Progress is committed with the statements, so a kill loses and repeats nothing.
+Extraction starts after a write, when the daemon is idle. It proceeds in small transactions and
+rests longer than it works, so that no recall or ingest waits for it. Progress is committed with
+the statements: after a kill, no memory is skipped or read twice.
 
-A memory's text is read regardless of its state. Visibility is checked when the graph is walked,
-so a restored memory needs no second extraction.
+Hidden memories are read, too. Visibility is checked when the graph is walked, so a restored memory
+needs no second extraction.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ from memd.store.org import extraction, graph
 from memd.store.org import statements as store
 from memd.store.org.extraction import BacklogMark, BacklogRow
 
-REST = 3  # times as long as the last step
-WAITS_MAX = 8  # in a row for quiet; then a step is made alongside other work
-LOOK_SECONDS = 5.0  # how often to look for memories without an event
+REST = 3
+"""Length of the rest after a step, as a multiple of the step's."""
+WAITS_MAX = 8
+"""Waits for an idle daemon in a row, after which a step runs beside other work."""
+LOOK_SECONDS = 5.0
+"""Time after which the backlog is checked without an event."""
 
 _CALLER = Caller(client="memd", method="learn")
 
@@ -54,13 +57,13 @@ class RelationExtractor:
     clock: Clock
     work: Work
     quiet_s: Callable[[], float] = lambda: math.inf
-    """For how long nobody has used memd; while somebody does, extraction slows down."""
+    """Returns the seconds since memd was last used; extraction slows down while it is in use."""
     reader: RelationReader | None = None
     """A language model that reads in addition to the rules."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wrap_emit(self, emit: Emit) -> Emit:
-        """Wrap *emit* so that a stored memory starts the extraction."""
+        """Return *emit*, extended to start the extraction when a memory was stored."""
 
         def emit_and_wake(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
             if name is EventName.STORED:
@@ -70,7 +73,7 @@ class RelationExtractor:
         return emit_and_wake
 
     async def run(self) -> None:
-        """Extract for ever. A fault of the file is logged and the step retried."""
+        """Extract until cancelled. A MemdError is logged, and the step is retried."""
         while True:
             try:
                 if not self.db.read_only and await self.db.read(extraction.has_backlog):
@@ -84,20 +87,23 @@ class RelationExtractor:
                     await self._wake.wait()
 
     async def drain(self, *, gently: bool = False) -> int:
-        """Extract from all pending memories; return how many there were."""
+        """Extract from all memories of the backlog; return how many there were.
+
+        *gently*: rest after each step, and wait for an idle daemon.
+        """
         done = 0
         while True:
-            began_us = self.clock.monotonic_us()
-            rows = await self._step()
-            if rows is None:
+            started_us = self.clock.monotonic_us()
+            count = await self._step()
+            if count is None:
                 return done
-            done += rows
+            done += count
             if gently:
-                await asyncio.sleep(REST * (self.clock.monotonic_us() - began_us) / 1e6)
-                await self._give_way()
+                await asyncio.sleep(REST * (self.clock.monotonic_us() - started_us) / 1e6)
+                await self._wait_for_idle()
 
-    async def _give_way(self) -> None:
-        """Wait until nobody uses memd, but not for ever: somebody may always do."""
+    async def _wait_for_idle(self) -> None:
+        """Wait until memd is idle, or WAITS_MAX times: it may be in use all the time."""
         for _ in range(WAITS_MAX):
             if self.quiet_s() >= LEARN_QUIET_MS / 1_000:
                 return
@@ -108,7 +114,7 @@ class RelationExtractor:
         row = await self.db.read(extraction.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX)
         if row is None:
             return ()
-        extracted = await self._statements([row])
+        extracted = await self._extract([row])
 
         def work(conn: Writing) -> tuple[str, ...]:
             rows = graph.read_statements(conn, _write(conn, [row], extracted))
@@ -117,20 +123,20 @@ class RelationExtractor:
         return await self.db.write(_CALLER, work)
 
     async def _step(self) -> int | None:
-        """Extract from a few memories and commit; return how many, None when none is left."""
+        """Extract from a few memories and commit; return how many, None if none was left."""
         ERASURES_SEEN.set(self.db.files.erasure_count)
         mark = await self.db.read(extraction.get_mark)
         if mark is None or mark.version != STATEMENTS_VERSION:
             mark = BacklogMark(STATEMENTS_VERSION, 0)
-        fresh = await self.db.read(
+        new = await self.db.read(
             extraction.list_after, mark.memory_key, LEARN_ROWS, STATEMENTS_CHARS_MAX
         )
         rewritten = await self.db.read(extraction.list_rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX)
-        rows = {row.memory_key: row for row in (*rewritten, *fresh)}
+        rows = {row.memory_key: row for row in (*rewritten, *new)}
         if not rows:
             return None
-        extracted = await self._statements(list(rows.values()))
-        upto = max((row.memory_key for row in fresh), default=mark.memory_key)
+        extracted = await self._extract(list(rows.values()))
+        upto = max((row.memory_key for row in new), default=mark.memory_key)
 
         def work(conn: Writing) -> None:
             _write(conn, list(rows.values()), extracted)
@@ -140,21 +146,22 @@ class RelationExtractor:
         await self.db.write(_CALLER, work)
         return len(rows)
 
-    async def _statements(
+    async def _extract(
         self, rows: Sequence[BacklogRow]
     ) -> dict[int, tuple[ExtractedStatement, ...]]:
-        results = await self.work.run(_read, rows)
+        """Return the statements of each memory by its key: by rule, then those of the model."""
+        by_rule = await self.work.run(_extract_by_rule, rows)
         if self.reader is None:
-            return results
+            return by_rule
         from_model: dict[int, tuple[ExtractedStatement, ...]] = {}
         for agent_id in dict.fromkeys(row.agent_id for row in rows):
             WORKING_FOR.set(agent_id)  # the model's costs are booked to the memories' agent
             texts = {row.memory_key: row.content for row in rows if row.agent_id == agent_id}
             from_model |= await self.reader.read(texts)
-        return {key: (*triples, *from_model.get(key, ())) for key, triples in results.items()}
+        return {key: (*statements, *from_model.get(key, ())) for key, statements in by_rule.items()}
 
 
-def _read(rows: Sequence[BacklogRow]) -> dict[int, tuple[ExtractedStatement, ...]]:
+def _extract_by_rule(rows: Sequence[BacklogRow]) -> dict[int, tuple[ExtractedStatement, ...]]:
     from memd.extract.statements import extract_statements
 
     return {
@@ -168,7 +175,10 @@ def _write(
     rows: Sequence[BacklogRow],
     extracted: Mapping[int, tuple[ExtractedStatement, ...]],
 ) -> list[int]:
-    """Write the statements of memories that have not changed since; return the keys."""
+    """Write the statements of the memories that are unchanged since *rows* were read.
+
+    Returns the keys of the statements.
+    """
     return [
         key
         for row in extraction.filter_unchanged(conn, rows)

@@ -1,8 +1,8 @@
-"""Proposals of facts: anybody proposes, the owner decides (SPEC D14).
+"""Take proposals of facts, which anybody may make, and execute the owner's decisions (SPEC D14).
 
-Only the owner's signature over its content approves or rejects a proposal; seniority, scopes and
-the number of proposers have no influence. Approval writes the fact and closes the proposal in
-one transaction.
+A proposal is approved or rejected only with the owner's signature over its content; seniority,
+scopes and the number of proposers do not matter. Approval writes the fact and closes the proposal
+in one transaction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memd.store.org.proposals import NewProposal, ProposalRow
 
 @dataclass(frozen=True)
 class Review:
-    """Takes proposals, and executes the owner's decisions."""
+    """Stores proposals, and executes the owner's decisions."""
 
     org: Org
     owner: Owner
@@ -40,13 +40,14 @@ class Review:
     async def propose(self, caller: Caller, request: OrgFactWriteRequest) -> str:
         """Propose a fact, or the next version of one; return the proposal's id.
 
-        A repeated proposal of the same client is the same one. Raises OrgMemoryWriteError for
-        an unknown *fact_id*, QuotaError, SecretRefusedError.
+        Repeating an open proposal returns its id. Raises OrgMemoryWriteError for an unknown
+        *fact_id*, QuotaError, SecretRefusedError.
         """
         content = await self.org.screen_content(request)
         return await self._propose(caller, OperationType.PUBLISH, request.fact_id, content)
 
     async def propose_retract(self, caller: Caller, fact_id: str) -> str:
+        """Propose to retract a fact; return the proposal's id. Raises like :meth:`propose`."""
         return await self._propose(caller, OperationType.RETRACT, fact_id, None)
 
     async def _propose(
@@ -88,12 +89,18 @@ class Review:
     ) -> tuple[tuple[Proposal, ...], str | None]:
         """Return open proposals, the oldest first, and the id after which the next page begins.
 
-        Left out are others' proposals in categories that *caller* may not read.
+        Proposals of other clients are left out in categories that *caller* may not read, so a
+        page may be short. The id is None after the last page.
         """
         rows = await self.org.db.read(proposals.list_open, after, limit)
-        may = readable_categories([self.org.config.read_access], caller)
-        own = None if caller.client == LOCAL else caller.client
-        items = tuple(_to_proposal(row) for row in rows if row.category in may or row.client == own)
+        readable = readable_categories([self.org.config.read_access], caller)
+        # A client without a key has no identity, so no proposal counts as its own.
+        own_client = None if caller.client == LOCAL else caller.client
+        items = tuple(
+            _to_proposal(row)
+            for row in rows
+            if row.category in readable or row.client == own_client
+        )
         return items, rows[-1].proposal_id if len(rows) == limit else None
 
     async def approve(self, caller: Caller, proposal_id: str, signature: Signature | None) -> str:
@@ -110,14 +117,14 @@ class Review:
             row = _require_open(conn, proposal_id)
             category = OrgFactCategory(row.category)
             require_write_access(self.org.config.write_access, category, HUMAN)
-            before = None if row.fact_id is None else log.get_state(conn, row.fact_id)
-            if before is not None:  # a move needs access to both categories, as in every write
-                require_write_access(self.org.config.write_access, before.category, HUMAN)
+            previous = None if row.fact_id is None else log.get_state(conn, row.fact_id)
+            if previous is not None:  # a move needs access to both categories, as in every write
+                require_write_access(self.org.config.write_access, previous.category, HUMAN)
             fact_id = row.fact_id or self.org.ids.new()
-            done: Operation | None
+            operation: Operation | None
             if row.kind == OperationType.RETRACT:
-                done = log.retract(conn, fact_id, stamp)
-                if done is None:
+                operation = log.retract(conn, fact_id, stamp)
+                if operation is None:
                     raise InvalidStateError("the fact is retracted already", field="id")
             else:
                 content = FactContent(
@@ -127,13 +134,13 @@ class Review:
                     row.valid_from_us,
                     row.valid_to_us,
                 )
-                done = log.publish(conn, fact_id, content, stamp)
-            temporal.learn(conn, done)
+                operation = log.publish(conn, fact_id, content, stamp)
+            temporal.learn(conn, operation)
             proposals.decide(
                 conn,
                 row,
                 ProposalState.APPROVED,
-                operation_id=done.operation_id,
+                operation_id=operation.operation_id,
                 salt=stamp.salt,
                 now_us=stamp.now_us,
             )
@@ -159,7 +166,7 @@ class Review:
         self, caller: Caller, action: str, proposal_id: str, signature: Signature | None
     ) -> bytes:
         row = await self.org.db.read(proposals.get, proposal_id)
-        # An unknown id is denied like a wrong signature, so nobody can probe for proposals.
+        # An unknown id fails like a wrong signature, so that nobody can probe for proposals.
         fields = {} if row is None else of_proposal(_to_proposal(row))
         return await self.owner.verify(caller, signature, action, fields)
 
@@ -167,15 +174,19 @@ class Review:
 def _category(
     conn: Reading, kind: OperationType, fact_id: str | None, content: FactContent | None
 ) -> OrgFactCategory:
-    before = None if fact_id is None else log.get_state(conn, fact_id)
+    """Return the category of the proposed content, or of the fact to be retracted.
+
+    Raises OrgMemoryWriteError for an unknown fact, or if a retracted one is to be retracted.
+    """
+    state = None if fact_id is None else log.get_state(conn, fact_id)
     if fact_id is not None and (
-        before is None or (kind is OperationType.RETRACT and before.is_retracted)
+        state is None or (kind is OperationType.RETRACT and state.is_retracted)
     ):
         raise OrgMemoryWriteError("no fact has this id", field="fact_id")
     if content is not None:
         return content.category
-    assert before is not None
-    return before.category
+    assert state is not None
+    return state.category
 
 
 def _require_open(conn: Reading, proposal_id: str) -> ProposalRow:

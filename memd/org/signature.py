@@ -1,11 +1,11 @@
-"""The owner's Ed25519 signatures over exactly what is to be written.
+"""Sign and verify the owner's decisions (Ed25519), and read and write the owner's key file.
 
-The signed bytes name the store, the daemon's nonce, the action, and the fact's id, kind,
-category, tags, times and text hash. So a signature is valid for one action in one store, once,
-and shortly after the nonce was issued (which holds the time). The private key is in a file,
-encrypted with a passphrase (scrypt, AES-256-GCM) or, if the owner chose so, plain.
+The signed bytes contain the store, the daemon's nonce, the action, and the fact's id, kind,
+category, tags, times and text hash. So a signature is valid for one action in one store, once, and
+only shortly after the nonce was issued. The private key is in a file, encrypted with a passphrase
+(scrypt, AES-256-GCM) or, if the owner chooses so, in plain.
 
-``cryptography`` is imported where it is used: it costs 14 ms and 11 MB, and few clients sign.
+``cryptography`` is imported in functions: it costs 14 ms and 11 MB, and few clients sign.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memd.store.org.proofs import HEAD, is_signed
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-_SCRYPT = {"n": 2**16, "r": 8, "p": 1}  # 64 MiB and about 0.2 s for each guess
+_SCRYPT = {"n": 2**16, "r": 8, "p": 1}  # 64 MiB and about 0.2 s per guess of the passphrase
 
 
 class NewKey(NamedTuple):
@@ -42,20 +42,23 @@ def statement(store: str, nonce: str, action: str, content: Mapping[str, Any]) -
     >>> statement("aa", "bb", "org.reject", {"id": "x"}).splitlines()[1]
     b'{"action":"org.reject","id":"x","nonce":"bb","store":"aa"}'
     """
-    whole = {**content, "store": store, "nonce": nonce, "action": action}
-    return HEAD + json.dumps(whole, sort_keys=True, separators=(",", ":")).encode("ascii")
+    fields = {**content, "store": store, "nonce": nonce, "action": action}
+    return HEAD + json.dumps(fields, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 def of_fact(
     *, kind: str, fact_id: str | None, request: OrgFactWriteRequest | Proposal | None = None
 ) -> dict[str, Any]:
-    """Return the signed content of a fact, with the hash of its text."""
-    signed = {"kind": kind, "id": fact_id, "category": None, "body": None}
+    """Return the content to sign for a write of a fact, with the hash of its text.
+
+    *request* is None for a retraction.
+    """
+    fields = {"kind": kind, "id": fact_id, "category": None, "body": None}
     if request is None:
-        return signed
+        return fields
     text = request.content
     return {
-        **signed,
+        **fields,
         "category": request.category.value,
         "body": None if text is None else hashlib.sha256(text.encode()).hexdigest(),
         "tags": list(request.tags),
@@ -65,12 +68,12 @@ def of_fact(
 
 
 def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
-    """Return the signed content of a request to write a fact."""
+    """Return the content to sign for a request to publish a fact."""
     return of_fact(kind=OperationType.PUBLISH.value, fact_id=request.fact_id, request=request)
 
 
 def of_proposal(proposal: Proposal) -> dict[str, Any]:
-    """Return the content of a proposal that the owner signs: all that it would change."""
+    """Return the content to sign for a proposal: everything that it would change."""
     content = of_fact(kind=proposal.kind.value, fact_id=proposal.fact_id, request=proposal)
     return {**content, "proposal": proposal.id}
 
@@ -85,7 +88,7 @@ def verify(public_key: bytes, signature: bytes, message: bytes) -> None:
 
 
 def new_key(passphrase: str) -> NewKey:
-    """Create a key; with an empty *passphrase* it is stored unencrypted."""
+    """Create a key; with an empty *passphrase*, the text of its file is not encrypted."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     private = Ed25519PrivateKey.generate()

@@ -1,29 +1,29 @@
-"""Learn statements from each operation, in its own transaction, and resolve contradictions.
+"""Extract statements from each operation on a fact, and resolve contradictions between them.
 
-A fact's text is parsed into statements. A statement that contradicts an older one ends it; after
-a retraction or a new version it no longer does. Both are one procedure: for each group of
-statements that could contradict each other, the beliefs that follow from all current texts are
-computed anew (:func:`resolve_claims`), other rows are closed and new ones opened, known since
-the operation. Nothing is erased, so every earlier belief can be queried.
+The text of a fact is parsed into *claims*: statements with the valid time that the text gives. The
+*beliefs* are the periods in which each claim holds, given all others. They are computed anew for
+each group of claims that could contradict each other (:func:`resolve_claims`), after a publication,
+a new version or a retraction. Rows of beliefs that no longer hold are closed and new ones are
+opened, known since the operation and in its transaction. No row is erased, so every earlier belief
+can be queried.
 
-The result depends only on the log of operations and the log of access rules, never on the time
-of learning: learning everything again gives the same rows with the same ids.
+The result depends only on the log of operations and the log of access rules. Learning the whole log
+again gives the same rows with the same ids.
 
-Of contradicting texts the later one wins from when it holds: "Litestar is the standard" ends
-"Flask is the standard" but does not undo it. Beliefs are a fold over the claims: each takes its
-own period from older ones, unless its author may not write the category of the older one (an
-agent's convention does not end a human's policy).
+Of two contradicting claims, the later one wins for its own valid time: "Litestar is the standard"
+ends "Flask is the standard" but does not undo it. It wins only if its author may write the category
+of the older claim: an agent's convention does not end a human's policy.
 
-Which claims contradict each other:
+These claims contradict each other, if they have the same purpose:
 
-| | |
+| claims | relations |
 |---|---|
-| one for a subject and purpose | standardises_on, is, part_of, located_in, reports_to |
-| one for an object and purpose | owns, leads |
-| every relation | the same with "not" |
-| every relation, the same again | "until March" and "since March" where no time was |
+| two objects of one subject | standardises_on, is, part_of, located_in, reports_to |
+| two subjects of one object | owns, leads |
+| a statement and its negation | all |
+| a statement, and again with "until March" or "since March" | all |
 
-Claims of one text do not contradict each other: the author meant all of them.
+Claims of one text never contradict each other.
 """
 
 from __future__ import annotations
@@ -50,13 +50,18 @@ from memd.store.org.extraction import ExtractionProgress
 from memd.store.org.org import Operation
 from memd.store.org.statements import BelievedClaim, Claim, StatementGroup
 
-RELEARN_OPERATIONS = 50  # a step, so that another write waits some 50 ms at most
+RELEARN_OPERATIONS = 50
+"""Operations of a step of learning the log again, so that other writes wait about 50 ms at most."""
 UNLEARN_ROWS = 500
+"""Rows that a step erases before the log is learnt again."""
 _LEARNER = Caller(client="memd", method="relearn")
 
 
 async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> None:
-    """Log the access rules if they have changed; call it before any write."""
+    """Log the access rules if they have changed. To be called before any write.
+
+    A failure is only logged as a warning.
+    """
     rules_now = OrgRules(write=config.write_access, read=config.read_access)
     text = json.dumps(rules_now.model_dump(mode="json"), sort_keys=True)
     try:
@@ -68,7 +73,10 @@ async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> Non
 
 
 async def catch_up(db: Database) -> None:
-    """Learn the whole log again if that is due, in small steps between other writes."""
+    """Learn the whole log again if that is due, in small steps that let other writes through.
+
+    A failure is only logged as a warning.
+    """
     try:
         if not db.read_only and await db.read(is_stale):
             while await db.write(_LEARNER, relearn):
@@ -78,38 +86,38 @@ async def catch_up(db: Database) -> None:
 
 
 def learn(conn: Writing, operation: Operation) -> None:
-    """Learn from *operation*, which is in the log already, in its own transaction.
+    """Update the statements for *operation*, which this transaction has added to the log.
 
-    While everything is being learnt again, :func:`relearn` does it in its turn.
+    Does nothing while the log is being learnt again: :func:`relearn` will reach the operation.
     """
+    complete = ExtractionProgress(STATEMENTS_VERSION, None)
     progress = extraction.get_progress(conn)
     if progress is None and not org.has_operations(conn, before=operation.operation_key):
-        progress = ExtractionProgress(STATEMENTS_VERSION, None)
+        progress = complete  # the first operation of the log
         extraction.set_progress(conn, progress)
-    if progress != ExtractionProgress(STATEMENTS_VERSION, None):
+    if progress != complete:
         return
     _learn(conn, operation, _may_end(conn))
 
 
 def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
-    new = _claims(conn, operation)
-    before = org.previous_operation(conn, operation.fact_id, operation.version)
-    old = [] if before is None else store.claims_of(conn, before)
-    groups = dict.fromkeys(map(group_of, (*old, *new)))
-    opened: list[store.BelievedClaim] = []
+    new_claims = _extract_claims(conn, operation)
+    previous = org.previous_operation(conn, operation.fact_id, operation.version)
+    old_claims = [] if previous is None else store.claims_of(conn, previous)
+    groups = dict.fromkeys(map(group_of, (*old_claims, *new_claims)))
+    new_beliefs: list[store.BelievedClaim] = []
     for group in groups:
-        mine = [claim for claim in new if group_of(claim) == group]
-        beliefs = resolve_claims(
-            [*store.list_claims(conn, group, operation.operation_key), *mine], may_end
-        )
-        opened += _update_rows(conn, group, beliefs, operation.at_us)
-    store.believe(conn, opened, operation.operation_id, operation.at_us)
+        claims = store.list_claims(conn, group, operation.operation_key)
+        claims += [claim for claim in new_claims if group_of(claim) == group]
+        beliefs = resolve_claims(claims, may_end)
+        new_beliefs += _close_outdated(conn, group, beliefs, operation.at_us)
+    store.believe(conn, new_beliefs, operation.operation_id, operation.at_us)
 
 
-def _update_rows(
+def _close_outdated(
     conn: Writing, group: StatementGroup, beliefs: Sequence[store.BelievedClaim], at_us: int
 ) -> list[store.BelievedClaim]:
-    """Close the rows of a group that are not among *beliefs*; return those without a row."""
+    """Close the open rows of a group that are not among *beliefs*; return beliefs without a row."""
     missing = dict.fromkeys(beliefs)
     closing: list[int] = []
     for row in store.list_open(conn, group):
@@ -121,7 +129,8 @@ def _update_rows(
     return list(missing)
 
 
-def _claims(conn: Writing, operation: Operation) -> list[Claim]:
+def _extract_claims(conn: Writing, operation: Operation) -> list[Claim]:
+    """Return the claims of the text that *operation* publishes, in order; [] for a retraction."""
     if operation.kind is not OperationType.PUBLISH or operation.content is None:
         return []
     from memd.extract.statements import extract_statements
@@ -151,7 +160,10 @@ def _claims(conn: Writing, operation: Operation) -> list[Claim]:
 
 
 def _validity(statement: ExtractedStatement, operation: Operation) -> tuple[int | None, int | None]:
-    """Return the valid time that the text states, else the one given for the whole fact."""
+    """Return the valid time that the text states, or else that of the whole fact.
+
+    A time that ends before it begins is ignored.
+    """
     start, stop = statement.valid_from_us, statement.valid_to_us
     if start is None and stop is None:
         return operation.valid_from_us, operation.valid_to_us
@@ -161,9 +173,10 @@ def _validity(statement: ExtractedStatement, operation: Operation) -> tuple[int 
 
 
 def _may_end(conn: Reading) -> MayEnd:
-    """Return the rule whether a claim's author could write the category of an older claim, then.
+    """Return a function that decides whether the author of one claim may end another.
 
-    Only humans end a human's claims, as only humans change a human's fact.
+    The author must have had write access to the older claim's category at the time of the newer
+    claim. Only humans end a human's claims, as only humans change a human's fact.
     """
     logged = [(at_us, OrgRules.model_validate_json(text)) for at_us, text in org.list_rules(conn)]
     times = [at_us for at_us, _ in logged]
@@ -171,8 +184,8 @@ def _may_end(conn: Reading) -> MayEnd:
     def may_end(newer: Claim, older: Claim) -> bool:
         if older.is_human and not newer.is_human:
             return False
-        place = bisect_right(times, newer.at_us)
-        in_force = logged[place - 1][1] if place else OrgRules()
+        count = bisect_right(times, newer.at_us)
+        in_force = logged[count - 1][1] if count else OrgRules()
         author = OrgFactAuthor.model_construct(
             is_human=bool(newer.is_human),
             seniority=SeniorityLevel(newer.seniority) if newer.seniority else None,
@@ -186,7 +199,7 @@ def _may_end(conn: Reading) -> MayEnd:
 
 
 def is_stale(conn: Reading) -> bool:
-    """Return whether statements come from an older extractor, or not from the whole log."""
+    """Return whether statements are of another extractor version, or not of the whole log."""
     progress = extraction.get_progress(conn)
     if progress is None:
         return org.has_operations(conn)
@@ -194,10 +207,10 @@ def is_stale(conn: Reading) -> bool:
 
 
 def relearn(conn: Writing) -> bool:
-    """Do one step of learning the whole log again; False when it is done.
+    """Do one step of learning the whole log again; return False when it is done.
 
     First all statements are erased, then the log is read from its first operation on. After a
-    kill it continues where it was. Until it is done, facts are treated as having no statements.
+    kill it continues after the last step. Until it is done, facts have no statements.
     """
     progress = extraction.get_progress(conn)
     if progress is None or progress.version != STATEMENTS_VERSION or progress.upto is None:
@@ -210,24 +223,28 @@ def relearn(conn: Writing) -> bool:
             extraction.set_progress(conn, ExtractionProgress(STATEMENTS_VERSION, 0))
         return True
     may_end = _may_end(conn)
-    steps = org.list_operations(conn, progress.upto, RELEARN_OPERATIONS)
-    for operation in steps:
+    operations = org.list_operations(conn, progress.upto, RELEARN_OPERATIONS)
+    for operation in operations:
         _learn(conn, operation, may_end)
-    upto = steps[-1].operation_key if steps else None
+    upto = operations[-1].operation_key if operations else None
     extraction.set_progress(conn, ExtractionProgress(STATEMENTS_VERSION, upto))
-    return bool(steps)
+    return bool(operations)
 
 
 ONE_A_SUBJECT = frozenset(("standardises_on", "is", "part_of", "located_in", "reports_to"))
+"""Relations of which a subject has one object at a time."""
 ONE_AN_OBJECT = frozenset(("owns", "leads"))
+"""Relations of which an object has one subject at a time."""
 
-_EVER, _NEVER = -(1 << 62), 1 << 62
+_EVER, _NEVER = -(1 << 62), 1 << 62  # beginning and end of a period without bounds
 
 MayEnd = Callable[[Claim, Claim], bool]
-"""Whether the author of the first claim may end the second claim."""
+"""Returns whether the author of the first claim may end the second claim."""
 
 
 class _Period(NamedTuple):
+    """A valid time, to *stop* exclusive, and the key of the operation that ended it."""
+
     start: int
     stop: int
     ended_by: int | None = None
@@ -243,21 +260,21 @@ def group_of(claim: Claim) -> StatementGroup:
 
 
 def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedClaim]:
-    """Return when each of *claims*, the oldest first, holds; one may hold twice or never.
+    """Return the periods in which *claims*, the oldest first, hold.
 
-    A claim without a beginning holds since ever, or since the end of an older one that it
-    contradicts.
+    A claim may hold in several periods or in none. Without a stated beginning it holds since ever,
+    or since the end of an older claim that it contradicts.
     """
-    periods: list[list[_Period]] = []
-    for place, newer in enumerate(claims):
+    periods: list[list[_Period]] = []  # of each claim, as far as later claims leave them
+    for index, newer in enumerate(claims):
         start = _EVER if newer.claimed_from_us is None else newer.claimed_from_us
         stop = _NEVER if newer.claimed_to_us is None else newer.claimed_to_us
-        for older, remaining in zip(claims[:place], periods, strict=True):
+        for older, remaining in zip(claims[:index], periods, strict=True):
             overridden = _overridden(newer, older)
             if overridden is None or not may_end(newer, older):
                 continue
             remaining[:] = _subtract(remaining, overridden)
-            if newer.claimed_from_us is None and _differ(newer, older):
+            if newer.claimed_from_us is None and _contradict(newer, older):
                 ends = (period.stop for period in remaining if period.stop <= overridden.start)
                 start = max([start, *ends])
         periods.append([_Period(start, stop)] if start < stop else [])
@@ -269,16 +286,17 @@ def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedCla
 
 
 def _overridden(newer: Claim, older: Claim) -> _Period | None:
-    """Return the period that *newer* takes from *older*, None when they agree."""
+    """Return the period in which *older* does not hold because of *newer*; None if they agree."""
     if newer.operation_key == older.operation_key or not _comparable(newer, older):
         return None
     start, stop = newer.claimed_from_us, newer.claimed_to_us
-    if _differ(newer, older):
+    if _contradict(newer, older):
         since = start
         if since is None:
-            past = stop is not None and stop <= newer.at_us
-            since = _EVER if past else newer.at_us
+            is_past = stop is not None and stop <= newer.at_us
+            since = _EVER if is_past else newer.at_us
         return _Period(since, _NEVER if stop is None else stop, newer.operation_key)
+    # The same statement again: "until March" ends it then, "since March" bounds an open beginning.
     if start is None and stop is not None:
         return _Period(stop, _NEVER, newer.operation_key)
     if start is not None and stop is None and older.claimed_from_us is None:
@@ -287,21 +305,22 @@ def _overridden(newer: Claim, older: Claim) -> _Period | None:
 
 
 def _comparable(claim: Claim, other: Claim) -> bool:
-    """Return whether two claims are about the same, for the same purpose."""
+    """Return whether two claims of a group have the same purpose and may contradict each other."""
     if fold_name(claim.qualifier or "") != fold_name(other.qualifier or ""):
         return False
     same = (claim.subject_key, claim.object_key) == (other.subject_key, other.object_key)
-    # "Not Flask" says nothing about Litestar.
+    # "Flask is not the standard" neither confirms nor contradicts "Litestar is the standard".
     return same or not (claim.negated or other.negated)
 
 
-def _differ(claim: Claim, other: Claim) -> bool:
-    """Return whether comparable claims contradict each other."""
+def _contradict(claim: Claim, other: Claim) -> bool:
+    """Return whether two comparable claims contradict each other, and are not the same."""
     same = (claim.subject_key, claim.object_key) == (other.subject_key, other.object_key)
     return not same or claim.negated != other.negated
 
 
 def _subtract(periods: Iterable[_Period], overridden: _Period) -> list[_Period]:
+    """Return what remains of *periods* outside of *overridden*, in order."""
     remaining: list[_Period] = []
     for period in periods:
         if period.stop <= overridden.start or overridden.stop <= period.start:
