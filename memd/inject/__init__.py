@@ -1,4 +1,4 @@
 """Put memories into prompts: fenced, within a budget, each memory once.
 
-A fault in a memory never costs an assistant its prompt: what fails is left out.
+A source that fails is left out, so that the assistant gets its prompt in any case.
 """

@@ -1,6 +1,6 @@
-"""The strategy ``context``: memories are put into the prompt beforehand (SPEC 9).
+"""The strategy ``context``: put memories into the prompt before the assistant starts (SPEC 9).
 
-A failure never costs the assistant its prompt: the prompt is only shorter.
+A source that fails only makes the prompt shorter.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Search = Callable[[str, MemoryQuery], Awaitable[Entries]]
 
 
 class ContextInjectionStrategy:
-    """Retrieve, rank, filter and format memories before the assistant starts.
+    """Retrieves, ranks, filters and formats memories for a prompt.
 
     Uses only ``retrieve`` of *backend*, and ``retrieve_sparse`` for rank fusion. Raises
     ValueError when *config* asks for a hierarchical retriever or a re-ranker and none is
@@ -73,9 +73,9 @@ class ContextInjectionStrategy:
         token_budget: int,
         categories: frozenset[MemoryCategory] | None = None,
     ) -> tuple[ChatMessage, ...]:
-        """Return the directive and the memories that fit, or () when there are none.
+        """Return the directive and the memories that fit, or () if there are none.
 
-        Raises only errors of the process itself (``isolation.SYSTEM_ERRORS``).
+        Raises only errors of the process (``isolation.SYSTEM_ERRORS``).
         """
         if token_budget <= 0:
             return ()
@@ -84,7 +84,7 @@ class ContextInjectionStrategy:
         )
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return no tools: all memories are in the prompt already."""
+        """Return no tools: the memories are in the prompt."""
         return ()
 
     async def select_memories(
@@ -94,9 +94,9 @@ class ContextInjectionStrategy:
         categories: frozenset[MemoryCategory] | None = None,
         failed: Failed | None = None,
     ) -> Scored:
-        """Return the memories for the prompt, best first, regardless of their size.
+        """Return the memories for the prompt, best first, regardless of the budget.
 
-        The names of sources that failed are added to *failed*.
+        Adds the names of sources that failed to *failed*.
         """
         if self._retriever is not None:
             scored = await self._retriever.retrieve_scored(
@@ -135,7 +135,7 @@ class ContextInjectionStrategy:
         categories: frozenset[MemoryCategory] | None,
         failed: Failed | None,
     ) -> Pools:
-        """Query all sources at once; a source that fails has no entries (SPEC 9.5)."""
+        """Query all sources concurrently; a source that fails has no entries (SPEC 9.5)."""
         query = MemoryQuery(text=query_text, categories=categories, limit=self._config.pool_size)
 
         def fetch(entries: Awaitable[Entries], source: str) -> asyncio.Task[Entries]:
@@ -159,10 +159,10 @@ class ContextInjectionStrategy:
 
 
 async def retrieve_sparse(backend: Any, agent_id: str, query: MemoryQuery) -> Entries:
-    """Return what *backend* finds by words alone, best first (SPEC 8.4.9).
+    """Return the memories that *backend* retrieves by words alone, best first (SPEC 8.4.9).
 
-    A backend that supports it has a method of this name with the parameters of ``retrieve``;
-    the result is () for any other.
+    The backend may have a method of this name with the parameters of ``retrieve``. Without it, the
+    result is ().
     """
     search: Search | None = getattr(backend, "retrieve_sparse", None)
     return () if search is None else tuple(await search(agent_id, query))

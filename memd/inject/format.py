@@ -1,7 +1,7 @@
-"""Format ranked memories as messages: each in its own fence, within a budget (SPEC 11).
+"""Format ranked memories as messages: each in its own fence, within a budget (SPEC 11). Pure.
 
-The directive, which says how to read fenced text, is a message of its own and is paid from
-the same budget: a prompt with a budget of 500 tokens has at most 500 tokens. Pure.
+The directive, which says how to read fenced text, is a separate message. Its tokens count: a prompt
+with a budget of 500 tokens has at most 500 tokens.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from memd.inject.knowledge import KnowledgeItem  # imports all of recall's ranking
 
 PROJECT_NAME_CHARS = 40
-_NO_NAME = re.compile(r"[^\w.]+")
+"""Characters of a project's name in a label."""
+_NO_NAME = re.compile(r"[^\w.]+")  # what is replaced in the name, so that it cannot end the label
 _ROLES = {
     InjectionPoint.SYSTEM: MessageRole.SYSTEM,
     InjectionPoint.USER: MessageRole.USER,
@@ -32,9 +33,9 @@ _ROLES = {
 
 
 class FormattedMemories(NamedTuple):
-    """The messages, the memories in them, and their cost in tokens.
+    """The messages, the memories in them, and the tokens of all messages.
 
-    *minimum* is the least budget in which one memory fits; None without any memory.
+    *minimum* is the least budget in which one memory fits; None without a memory.
     """
 
     messages: tuple[ChatMessage, ...] = ()
@@ -44,14 +45,14 @@ class FormattedMemories(NamedTuple):
 
 
 class PromptPart(NamedTuple):
-    """Lines of one kind, best first, and the most tokens that they may take with fences."""
+    """Lines of one kind, best first, and the most tokens that they may have with their fences."""
 
     lines: Sequence[str]
     tokens_max: int
 
 
 class PackedMessages(NamedTuple):
-    """The messages, the indexes of each part's lines that are in them, and the cost."""
+    """The messages, for each part the indexes of its lines in them, and the tokens."""
 
     messages: tuple[ChatMessage, ...]
     included: tuple[tuple[int, ...], ...]
@@ -65,11 +66,11 @@ def format_memory_context_with_directive(
     token_budget: int,
     injection_point: InjectionPoint = InjectionPoint.SYSTEM,
 ) -> tuple[ChatMessage, ...]:
-    """Return the directive and one message with the memories that fit, or () when none does.
+    """Return the directive and one message with the memories that fit, or () if none does.
 
-    Memories are tried in the order given; one that does not fit is skipped and smaller ones
-    are still tried. The directive always has the role SYSTEM, and its tokens count. Raises
-    ValueError for an unknown *injection_point*.
+    Memories are tried in the order given. One that does not fit is skipped, and the next ones are
+    still tried. The directive always has the role SYSTEM. Raises ValueError for an unknown
+    *injection_point*.
     """
     return format_memories(
         memories, estimator=estimator, token_budget=token_budget, injection_point=injection_point
@@ -84,7 +85,7 @@ def format_memories(
     injection_point: InjectionPoint = InjectionPoint.SYSTEM,
     nonce: str | None = None,
 ) -> FormattedMemories:
-    """Format like :func:`format_memory_context_with_directive`, and return what was included.
+    """Format like :func:`format_memory_context_with_directive`, and return what is included.
 
     With a *nonce*, each line of each memory begins with it.
     """
@@ -110,11 +111,11 @@ def pack(
     nonce: str | None = None,
     has_directive: bool = False,
 ) -> PackedMessages:
-    """Return the directive and one message of fenced lines, part after part.
+    """Return the directive and one message with the fenced lines that fit, part after part.
 
-    *has_directive*: the prompt has the directive already. A line that does not fit into its
-    part or the remaining budget is skipped and smaller ones are still tried. Tokens that a
-    part leaves are there for the next. Returns no messages when no line fits.
+    A line that exceeds the tokens of its part or the budget is skipped, and the next ones are
+    still tried. Tokens that a part does not use are left for the next parts. Returns no messages
+    if no line fits. *has_directive*: the prompt has the directive already, so it is not repeated.
     """
     role = role_of(injection_point)
     messages = (
@@ -125,12 +126,12 @@ def pack(
     blocks: list[str] = []
     included: list[tuple[int, ...]] = []
     for part in parts if token_budget > 0 else ():
-        own, places = 0, []
+        part_used, places = 0, []
         for place, line in enumerate(part.lines):
             block = fence(line, nonce)
             cost = estimator.estimate_tokens(block) + (newline if blocks else 0)
-            if own + cost <= part.tokens_max and used + cost <= token_budget:
-                own, used = own + cost, used + cost
+            if part_used + cost <= part.tokens_max and used + cost <= token_budget:
+                part_used, used = part_used + cost, used + cost
                 blocks.append(block)
                 places.append(place)
         included.append(tuple(places))
@@ -143,24 +144,25 @@ def pack(
 def least_tokens(
     lines: Sequence[str], estimator: TokenEstimator, nonce: str | None = None
 ) -> int | None:
-    """Return the least budget in which one of *lines* fits alone; None when there is none."""
-    blocks = [estimator.estimate_tokens(fence(line, nonce)) for line in lines]
-    return min(blocks) + estimator.estimate_tokens(directive(nonce)) if blocks else None
+    """Return the least budget in which one of *lines* fits with the directive; None without any."""
+    costs = [estimator.estimate_tokens(fence(line, nonce)) for line in lines]
+    return min(costs) + estimator.estimate_tokens(directive(nonce)) if costs else None
 
 
 def inner_line(memory: ScoredMemory) -> str:
-    """Return the content of a memory's fence (SPEC 11.1.1).
+    """Return the content of a memory's fence: mark, label and text (SPEC 11.1.1).
 
-    A memory that is not the owner's begins with a mark of its origin. The mark comes first, and
-    no line of the memory may begin like a label, so a text cannot forge either.
+    The mark names the origin of a memory that is not the owner's. It comes first, and lines of the
+    text that begin like a label are escaped, so a text can forge neither.
     """
     return _memory_line(memory)
 
 
 def placed_line(memory: ScoredMemory, project_id: str | None = None) -> str:
-    """Return :func:`inner_line` with the memory's day, and its project unless that asks.
+    """Return :func:`inner_line` with the memory's day, and its project unless it is *project_id*.
 
-    What was so may be so no longer, and what is so elsewhere need not be so here.
+    A reader needs both: an old memory may no longer hold, and one of another project may not hold
+    in this one.
     """
     entry = memory.entry
     place = f" | {entry.occurred_at or entry.created_at:%Y-%m-%d}"
@@ -172,18 +174,15 @@ def placed_line(memory: ScoredMemory, project_id: str | None = None) -> str:
 def project_mark(project_id: str) -> str:
     """Return the part of a label that names the project's folder.
 
-    A folder may have any name: nothing in it ends the label or says more than a name does.
+    A folder may have any name, so it is shortened and its punctuation replaced.
     """
     return f" | of {_NO_NAME.sub('-', folder_name(project_id))[:PROJECT_NAME_CHARS]}"
 
 
-def _memory_line(memory: ScoredMemory, more: str = "") -> str:
-    """Return the line of a memory, *more* at the end of its label."""
+def _memory_line(memory: ScoredMemory, label_end: str = "") -> str:
     entry = memory.entry
-    return (
-        f"{_mark_of_scored(memory)}[{entry.category} | score: {memory.combined_score:.2f}{more}] "
-        f"{body(entry.content, tags=(ENTRY_TAG,))}"
-    )
+    label = f"{entry.category} | score: {memory.combined_score:.2f}{label_end}"
+    return f"{_mark_of_scored(memory)}[{label}] {body(entry.content, tags=(ENTRY_TAG,))}"
 
 
 def knowledge_line(item: KnowledgeItem) -> str:
@@ -198,7 +197,7 @@ def preference_line(value: str, doubt: str) -> str:
 
 
 def fence(text: str, nonce: str | None = None) -> str:
-    """Put *text* into a ``memory-entry`` fence; with a *nonce*, mark each line."""
+    """Return *text* in a ``memory-entry`` fence; with a *nonce*, each line begins with it."""
     if nonce is not None:
         lines = view(text, tags=(ENTRY_TAG,)).split("\n")
         text = "\n".join(f"{line_mark(nonce)}{line}" for line in lines)
@@ -211,7 +210,7 @@ def line_mark(nonce: str) -> str:
 
 
 def directive(nonce: str | None = None) -> str:
-    """Return the paragraph that says how to read fenced text."""
+    """Return the paragraph that tells a model how to read fenced text."""
     text = untrusted_content_directive((ENTRY_TAG,))
     if nonce is None:
         return text
@@ -226,9 +225,9 @@ def _mark_of_scored(memory: ScoredMemory) -> str:
 
 
 def mark_of_entry(entry: MemoryEntry) -> str:
-    """Return the mark of an entry that is not the owner's, "" for the owner's.
+    """Return the mark of an entry's origin, "" for the owner's.
 
-    An entry of another backend without a stamped origin has none.
+    An entry of another backend without an origin has no mark.
     """
     if not {"origin", "trust"} & entry.model_fields_set:
         return ""

@@ -1,9 +1,9 @@
-"""Leave out of a prompt what its session has in its context window already.
+"""Leave memories out of a prompt that its session already has in its context window.
 
-The window holds the session's own messages, the memories that naps made of them, and those
-that prompts gave it, until it is emptied (``store/session/injections.py``). What a prompt
-gives is known in memory at once and written after the answer has left, so the write delays
-nobody; if it fails or the daemon dies before it, a memory is repeated. The same question within
+Until a window is emptied, it holds the session's messages, the memories that naps made of them, and
+the memories that prompts gave it (``store/session/injections.py``). The ids that a prompt gives are
+recorded in memory at once, and in the file after the answer was sent, so the write delays nobody.
+If that write fails, or the daemon dies before it, a memory is repeated. The same question within
 REPEATED_US gets the same answer, since the client may not have received the first.
 """
 
@@ -30,19 +30,24 @@ from memd.store.file.database import Database
 from memd.store.session import injections
 from memd.store.session.injections import WindowContent, WindowKey
 
-REPEATED_US = 60_000_000  # an equal question within this time is a retry
-SESSIONS_MAX = 256  # how many sessions' last questions are kept
+REPEATED_US = 60_000_000
+"""An equal question within this time is a retry."""
+SESSIONS_MAX = 256
+"""Sessions whose last question is remembered."""
 SEEN_SHARE = 0.3
-"""Of the relevance of what the window has, from which a memory is told beside it: what answers is
-there, and the gate that it opened must not let in what has next to nothing to do with the question.
+"""Least relevance of a new memory, as a share of the best one that the window already has.
+
+The best memory passed recall's gate for all others. If the window has it already, memories that are
+hardly related to the question must not be injected without it.
 """
-TURNS_TO_SEND = 2  # of the event loop, until the answer is sent: ``serve/connection.py``
+TURNS_TO_SEND = 2
+"""Turns of the event loop until an answer is sent (``serve/connection.py``)."""
 
 PromptRequest = PrepareRequest | BriefRequest
 
 
 class LastQuestion(NamedTuple):
-    """The hash of a window's last question, its time, and the ids that its answer gave."""
+    """A window's last question: its hash, its monotonic time, and the ids that its answer gave."""
 
     question_hash: bytes
     at_us: int
@@ -51,12 +56,13 @@ class LastQuestion(NamedTuple):
 
 @dataclass
 class SessionWindows:
-    """What each session's window holds. Owns the notes that are not written to the file yet."""
+    """The contents of all sessions' windows, including ids that are not written to the file yet."""
 
     db: Database
     clock: Clock
     _last: OrderedDict[WindowKey, LastQuestion] = field(default_factory=OrderedDict)
     _notes: dict[asyncio.Task[None], tuple[WindowKey, frozenset[str]]] = field(default_factory=dict)
+    """Ids that a task has still to write."""
     _locks: WeakValueDictionary[WindowKey, asyncio.Lock] = field(
         default_factory=WeakValueDictionary
     )
@@ -72,7 +78,7 @@ class SessionWindows:
     async def look(
         self, key: WindowKey, request: PromptRequest, ids: Sequence[str]
     ) -> WindowContent:
-        """Return which of *ids* the window holds, except those given to the same question."""
+        """Return which of *ids* the window holds, without those given to the same question."""
         pending = [note_ids for note_key, note_ids in self._notes.values() if note_key == key]
         window = await self.db.read(injections.find_in_window, key, ids)
         injected = window.injected.union(*pending).intersection(ids)
@@ -82,7 +88,7 @@ class SessionWindows:
     def note(
         self, caller: Caller, key: WindowKey, request: PromptRequest, ids: Iterable[str]
     ) -> None:
-        """Note the *ids* as given; writes them in the background."""
+        """Record that *ids* were given to the session; write them in the background."""
         injected, question = frozenset(ids), _hash(request)
         if self._find_repeat(key, question) is None:
             self._last[key] = LastQuestion(question, self.clock.monotonic_us(), injected)
@@ -96,7 +102,7 @@ class SessionWindows:
             task.add_done_callback(self._notes.pop)
 
     async def settle(self) -> None:
-        """Wait until all notes are written."""
+        """Wait until all recorded ids are written."""
         while self._notes:
             await asyncio.wait(list(self._notes))
 
@@ -108,10 +114,9 @@ class SessionWindows:
         return last if self.clock.monotonic_us() - last.at_us <= REPEATED_US else None
 
     async def _write(self, caller: Caller, key: WindowKey, ids: Sequence[str], at_us: int) -> None:
-        """Write a note after the answer was sent and before the next request is read.
+        """Write *ids* after the answer was sent and before the next request is read.
 
-        Waiting longer would be wrong: the next request may empty the window, and must find the
-        session's row.
+        The next request may empty the window, and must find the session's row then.
         """
         for _ in range(TURNS_TO_SEND):
             await asyncio.sleep(0)
@@ -124,22 +129,22 @@ class SessionWindows:
 
 
 def _hash(request: PromptRequest) -> bytes:
-    """Return the hash of a question, which may be long."""
+    """Return the hash of a question, which may be a long text."""
     text = f"{type(request).__name__} {request.model_dump_json()}"
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
 
 
 @dataclass
 class PromptWindow:
-    """One prompt's view of its session's window, which is empty without a session."""
+    """The window of one prompt's session; it is empty without a session."""
 
     windows: SessionWindows | None
     caller: Caller
     request: PromptRequest
     left_out: dict[str, None] = field(default_factory=dict)
-    """The ids that were left out, in order, as a set."""
+    """The ids that were left out, in order. A dict serves as an ordered set."""
     _best_seen: float = 0.0
-    """The greatest relevance of a memory that was left out."""
+    """The highest relevance of the session's own memories that were left out."""
     _in_window: WindowContent = field(default_factory=WindowContent)
     _looked_up: set[str] = field(default_factory=set)
 
@@ -152,7 +157,7 @@ class PromptWindow:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Hold the window's lock, so that no other prompt of the session is composed meanwhile."""
+        """Hold the window's lock: other prompts of the session wait."""
         key = self._key
         if self.windows is None or key is None:
             yield
@@ -161,7 +166,7 @@ class PromptWindow:
             yield
 
     async def drop_own(self, result: RecallResult) -> RecallResult:
-        """Return *result* without the session's own memories, which must not take a place."""
+        """Return *result* without the session's own memories, so that others take their places."""
         chunks = [chunk for chunk in result.memories if not chunk.preference]
         window = await self._look_up([chunk.id for chunk in chunks])
         if not window.own:
@@ -179,12 +184,12 @@ class PromptWindow:
     async def drop_seen(
         self, scored: Sequence[ScoredMemory], knowledge: RelevantKnowledge
     ) -> tuple[tuple[ScoredMemory, ...], RelevantKnowledge]:
-        """Return *scored* and *knowledge* without what the session has already.
+        """Return *scored* and *knowledge* without the items that the session has already.
 
-        Nor with memories that answer far less likely than what it has.
+        Memories that are much less relevant than the best of those are dropped, too (SEEN_SHARE).
         """
-        texts = [item.id for kind in knowledge for item in kind]
-        window = await self._look_up([*(memory.entry.id for memory in scored), *texts])
+        knowledge_ids = [item.id for items in knowledge for item in items]
+        window = await self._look_up([*(memory.entry.id for memory in scored), *knowledge_ids])
 
         def is_new(item_id: str) -> bool:
             if item_id in window.own or item_id in window.injected:
@@ -192,17 +197,17 @@ class PromptWindow:
                 return False
             return True
 
-        def drop(kind: tuple[KnowledgeItem, ...]) -> tuple[KnowledgeItem, ...]:
-            return tuple(item for item in kind if is_new(item.id))
+        def filter_new(items: tuple[KnowledgeItem, ...]) -> tuple[KnowledgeItem, ...]:
+            return tuple(item for item in items if is_new(item.id))
 
         new = [memory for memory in scored if is_new(memory.entry.id)]
         seen = (memory.relevance_score for memory in scored if memory.entry.id in self.left_out)
-        least = SEEN_SHARE * max(self._best_seen, *seen, 0.0)
-        memories = tuple(memory for memory in new if memory.relevance_score >= least)
-        return memories, RelevantKnowledge(*map(drop, knowledge))
+        relevance_min = SEEN_SHARE * max(self._best_seen, *seen, 0.0)
+        memories = tuple(memory for memory in new if memory.relevance_score >= relevance_min)
+        return memories, RelevantKnowledge(*map(filter_new, knowledge))
 
     async def filter_unseen(self, ids: Sequence[str]) -> frozenset[str]:
-        """Return the *ids* that the session does not have yet."""
+        """Return those of *ids* that the session does not have yet."""
         window = await self._look_up(ids)
         seen = [
             memory_id
@@ -213,12 +218,15 @@ class PromptWindow:
         return frozenset(ids).difference(seen)
 
     def note(self, ids: Iterable[str]) -> None:
-        """Note that the prompt gives *ids* to the session."""
+        """Record that the prompt gives *ids* to the session."""
         if self.windows is not None and (key := self._key) is not None:
             self.windows.note(self.caller, key, self.request, ids)
 
     async def _look_up(self, ids: Sequence[str]) -> WindowContent:
-        """Return what is in the window, of *ids* and of those before; each is looked up once."""
+        """Return which of *ids*, and of all ids looked up before, are in the window.
+
+        Each id is looked up only once.
+        """
         key = self._key
         new = [memory_id for memory_id in ids if memory_id not in self._looked_up]
         if self.windows is not None and key is not None and new:

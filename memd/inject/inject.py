@@ -1,8 +1,7 @@
 """Compose prompts from memories, and answer memory tool calls (SPEC 9, 11-13, D23).
 
-``prepare`` never refuses a prompt because of a fault in a memory: a source that fails is left
-out and named. Policies, preferences and memories share one budget, in this order; what does
-not fit is counted.
+Policies, preferences and memories share the budget of a prompt, in this order. The answer counts
+what does not fit. A source that fails is left out and named.
 """
 
 from __future__ import annotations
@@ -47,11 +46,12 @@ if TYPE_CHECKING:
     from memd.org.org import Org
 
 NONCE_BYTES = 8
+"""Length of the random mark of fenced lines: no stored text can guess it."""
 
 
 @dataclass(frozen=True)
 class Inject:
-    """Composes prompts and answers tool calls; a part that is None is left out."""
+    """Composes prompts and answers tool calls; sources that are None are not used."""
 
     rooms: MemoryRooms
     config: MemoryRetrievalConfig
@@ -69,8 +69,9 @@ class Inject:
     editing: SelfEditingMemoryConfig = field(default_factory=SelfEditingMemoryConfig)
     chance: Chance = secrets.token_bytes
     work: Work = field(default_factory=Work)
-    """Runs what takes long over large texts in its thread."""
+    """Runs functions over large texts in the work thread."""
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held during a tool call that writes, so that a repetition waits for the first call."""
 
     async def prepare(self, caller: Caller, request: PrepareRequest) -> PreparedPrompt:
         """Return one prompt for a question, within its budget.
@@ -78,8 +79,8 @@ class Inject:
         A source that fails is left out and named in ``degraded``. Raises MemoryCapabilityError
         for a synthesized block without a synthesizer.
         """
-        is_synthesis = request.synthesize
-        synthesize = self.config.synthesize if is_synthesis is None else is_synthesis
+        requested = request.synthesize
+        synthesize = self.config.synthesize if requested is None else requested
         if synthesize and self.synthesizer is None:
             raise MemoryCapabilityError("nothing here synthesizes", field="synthesize")
         strategy = request.strategy or self.config.strategy
@@ -105,11 +106,11 @@ class Inject:
         arguments: Mapping[str, Any],
         strategy: InjectionStrategy | None = None,
     ) -> ToolAnswer:
-        """Answer one tool call; without a *strategy*, the tool's name selects it.
+        """Answer one tool call; without a *strategy*, use the one that has the tool.
 
-        A repeated write with the same idempotency key gets the same answer. Raises InvalidError
-        for an unknown tool, DeniedError for a tool that writes when the caller may only read,
-        ConflictError for the idempotency key of another request.
+        A write that is repeated under its idempotency key gets the same answer. Raises
+        InvalidError for an unknown tool, DeniedError for a tool that writes if the caller may
+        only read, and ConflictError for the idempotency key of another request.
         """
         strategy = calls.strategy_of(name, strategy)
         calls.check_scope(caller, name)
@@ -119,7 +120,7 @@ class Inject:
         if not calls.is_writing(name):
             own = OwnMemories(self.rooms, caller)
             return await self._call_memory_tool(strategy, own, name, arguments)
-        async with self.writing:  # a repeated call waits for the first, which may still run
+        async with self.writing:
             repeated = await self.rooms.ingest.is_repeated(caller)
             own = OwnMemories(self.rooms, caller, repeated)
             return await self._call_memory_tool(strategy, own, name, arguments)

@@ -1,7 +1,7 @@
-"""Facts, lessons and patterns that fit a question: a prompt's knowledge besides memories.
+"""Find the facts, lessons and patterns that fit a question: knowledge besides memories.
 
-Facts are everybody's (SPEC 15), lessons and patterns an agent's own (SPEC 5a). Each kind is
-ranked and gated by itself, as memories are (docs/decisions/0076).
+Facts are shared by everybody (SPEC 15); lessons and patterns belong to an agent (SPEC 5a). Each
+kind is ranked and gated separately, like memories (docs/decisions/0076).
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ LESSON, PATTERN = "lesson", "pattern"
 
 
 class KnowledgeItem(NamedTuple):
-    """A text that fits; *label* names its kind, *mark* its author unless that is the owner."""
+    """A text that fits a question.
+
+    *label* names its kind. *mark* is "" for a text of the owner.
+    """
 
     id: str
     label: str
@@ -54,7 +57,7 @@ class KnowledgeItem(NamedTuple):
 
 
 class KnowledgeCandidates(NamedTuple):
-    """What may fit one question, not ranked yet."""
+    """Texts that may fit one question, not ranked yet."""
 
     facts: FactCandidates = FactCandidates()
     lessons: tuple[RankableText, ...] = ()
@@ -62,7 +65,7 @@ class KnowledgeCandidates(NamedTuple):
 
 
 class RelevantKnowledge(NamedTuple):
-    """What fits one question, the likeliest of each kind first."""
+    """Texts that fit one question, the most relevant of each kind first."""
 
     facts: tuple[KnowledgeItem, ...] = ()
     lessons: tuple[KnowledgeItem, ...] = ()
@@ -71,7 +74,7 @@ class RelevantKnowledge(NamedTuple):
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Finds and ranks facts, lessons and patterns; at most *facts_max* facts a question."""
+    """Finds and ranks facts, lessons and patterns; at most *facts_max* facts per question."""
 
     ranker: TextRanker
     org: Org
@@ -82,10 +85,10 @@ class Knowledge:
     async def find_candidates(
         self, caller: Caller, query: str, failed: Failed
     ) -> KnowledgeCandidates:
-        """Return what may fit, unranked; a source that fails is left out and added to *failed*.
+        """Return the candidates; a source that fails is left out and added to *failed*.
 
-        Costs three short reads, made while memories are recalled. A fix that a nap saw is not
-        among the patterns: it is a memory, and recalled as one.
+        This takes three short reads. Patterns are those that clients reported; a fix that a nap
+        observed is a memory, and is recalled as one.
         """
         facts, lessons, patterns = await asyncio.gather(
             isolate(self.org.find_candidates(caller, query), FactCandidates(), "facts", failed),
@@ -125,30 +128,30 @@ class Knowledge:
         )
 
     async def find_facts(self, caller: Caller, query: str) -> tuple[KnowledgeItem, ...]:
-        """Return the facts that fit, at most *facts_max*."""
+        """Return at most *facts_max* facts that fit."""
         return await self._select_facts(query, await self.org.find_candidates(caller, query))
 
     async def has_facts(self, caller: Caller, query: str) -> bool:
-        """Return whether there is any fact that the caller may read."""
+        """Return whether there is any fact, besides policies, that the caller may read."""
         return any(await self.org.find_candidates(caller, query))
 
     async def search_facts(
         self, caller: Caller, query: str, limit: int
     ) -> tuple[KnowledgeItem, ...]:
-        """Return at most *limit* facts for a search: those that fit, or share a word with it."""
+        """Return at most *limit* facts that fit *query* or share a word with it, best first."""
         candidates = await self.org.find_candidates(caller, query)
         facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
         ranking = await self._rank_facts(query, facts)
-        fitting, by_words = set(ranking.relevant), {fact.id for fact in candidates.by_words}
-        chosen = [item for item in ranking.items if item in fitting or item.key in by_words]
-        return (await self._render_facts(facts, chosen))[:limit]
+        relevant, by_words = set(ranking.relevant), {fact.id for fact in candidates.by_words}
+        matches = [item for item in ranking.items if item in relevant or item.key in by_words]
+        return (await self._to_items(facts, matches))[:limit]
 
     async def _select_facts(
         self, query: str, candidates: FactCandidates
     ) -> tuple[KnowledgeItem, ...]:
         facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
         ranking = await self._rank_facts(query, facts)
-        return (await self._render_facts(facts, ranking.relevant))[: self.facts_max]
+        return (await self._to_items(facts, ranking.relevant))[: self.facts_max]
 
     async def _rank_facts(self, query: str, facts: dict[str, OrgFact]) -> TextRanking:
         texts = [
@@ -156,11 +159,11 @@ class Knowledge:
         ]
         return await self.ranker.rank(query, texts)
 
-    async def _render_facts(
-        self, facts: dict[str, OrgFact], chosen: Sequence[RankedText]
+    async def _to_items(
+        self, facts: dict[str, OrgFact], ranked: Sequence[RankedText]
     ) -> tuple[KnowledgeItem, ...]:
-        chars = sum(len(facts[item.key].content) for item in chosen)
-        return await self.work.run_sized(chars, _fact_items, facts, chosen)
+        chars = sum(len(facts[item.key].content) for item in ranked)
+        return await self.work.run_sized(chars, _fact_items, facts, ranked)
 
     async def _select_lessons(
         self, query: str, label: str, candidates: Sequence[RankableText]
@@ -173,9 +176,9 @@ class Knowledge:
 
 
 def _fact_items(
-    facts: dict[str, OrgFact], chosen: Sequence[RankedText]
+    facts: dict[str, OrgFact], ranked: Sequence[RankedText]
 ) -> tuple[KnowledgeItem, ...]:
-    return tuple(_fact_item(facts[item.key], item.relevance) for item in chosen)
+    return tuple(_fact_item(facts[item.key], item.relevance) for item in ranked)
 
 
 def _fact_item(fact: OrgFact, relevance: float) -> KnowledgeItem:
@@ -184,10 +187,10 @@ def _fact_item(fact: OrgFact, relevance: float) -> KnowledgeItem:
     return KnowledgeItem(fact.id, label, text, relevance, mark)
 
 
-def _lesson_item(label: str, fitting: RankedText, texts: dict[str, RankableText]) -> KnowledgeItem:
-    text = texts[fitting.key].text
+def _lesson_item(label: str, ranked: RankedText, texts: dict[str, RankableText]) -> KnowledgeItem:
+    text = texts[ranked.key].text
     mark = mark_of_assisted(text)
-    return KnowledgeItem(fitting.key, label, redact(text), fitting.relevance, mark)
+    return KnowledgeItem(ranked.key, label, redact(text), ranked.relevance, mark)
 
 
 def mark_of_assisted(text: str) -> str:

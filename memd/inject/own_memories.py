@@ -1,12 +1,12 @@
-"""An agent's own memories as the documented backend, inside the daemon.
+"""The daemon's rooms as the documented backend of the injection strategies, for one caller.
 
-The strategies are written against ``MemoryBackend``, so that they run on every backend. Inside
-the daemon the backend is the rooms, seen by one caller: a tool writes in the name and session
-of its client.
+The strategies are written against ``MemoryBackend``, so that they run on every backend. In the
+daemon, :class:`OwnMemories` is that backend: a tool writes with the client and session of its
+caller.
 
-For a prompt (SPEC 9.5) the documented pipeline queries each source by itself. Here one recall
-queries them together, parses the question once and passes recall's gate, which abstains when
-nothing fits; ``fetch_pools`` sorts the result by source.
+For a prompt (SPEC 9.5), the documented pipeline queries each source separately. In the daemon, one
+recall queries them together. It parses the question once and applies recall's gate, which abstains
+if nothing fits. ``fetch_pools`` splits the result by source.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MemoryRooms:
 class OwnMemories:
     """A ``MemoryBackend`` over the rooms, for one caller; always connected.
 
-    *repeated*: the request was done before, under the same idempotency key.
+    *repeated*: the request was executed before, under the same idempotency key.
     """
 
     is_connected = True
@@ -68,21 +68,21 @@ class OwnMemories:
         """Do nothing: the daemon closes the file."""
 
     async def health_check(self) -> bool:
-        """Return True: the daemon itself is asking."""
+        """Return True: this runs in the daemon itself."""
         return True
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Store *request* unchanged, by default with the assistant as origin; return its id."""
+        """Store *request* and return the memory's id; the default origin is the assistant."""
         request = request.model_copy(update={"origin": request.origin or Origin.ASSISTANT})
         return await self.rooms.ingest.store(self._caller(agent_id), request)
 
     async def update(self, agent_id: str, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
-        """Change a memory in place, by default with the assistant as origin; keeps a version."""
+        """Change a memory in place, keeping the old version; the origin defaults to ASSISTANT."""
         changes = changes.model_copy(update={"origin": changes.origin or Origin.ASSISTANT})
         return await self.rooms.ingest.update(self._caller(agent_id), memory_id, changes)
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """Return what matches, best first; without a text, newest first.
+        """Return the memories that match, best first; without a text, newest first.
 
         Raw traces of tasks are included only in a query for their tag (SPEC 16.15).
         """
@@ -102,7 +102,7 @@ class OwnMemories:
         return await self.rooms.recall.get(self._caller(agent_id), memory_id)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
-        """Put one memory into the trash; False when there is none."""
+        """Move one memory to the trash; return False if there is none."""
         return await self.rooms.trash.delete(self._caller(agent_id), memory_id)
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
@@ -123,12 +123,12 @@ async def recall_for_prompt(
     mode: SearchMode = SearchMode.HYBRID,
     on_retrieving: Callable[[], object] = bool,
 ) -> RecallResult:
-    """Recall the preferences and the memories that are worth a place in a prompt.
+    """Recall the preferences, and the memories that may be put into a prompt.
 
-    Of what a summary hides the memory that answers is returned itself: for one line of it the
-    whole summary would cost the prompt many times as much (decision 0277).
-    With the documented threshold set, or with rank fusion, it is the whole pool, of which the
-    pipeline selects later. *on_retrieving* is passed to ``Recall.recall``.
+    A hidden memory that answers is returned instead of its summary, which would cost many times as
+    many tokens (decision 0277). If the documented threshold is set, or with rank fusion, the
+    result is the whole pool, from which the pipeline selects later. *on_retrieving* is passed to
+    ``Recall.recall``.
     """
     shared = request.include_shared
     recall_request = RecallRequest(
@@ -141,9 +141,9 @@ async def recall_for_prompt(
         reranker_enabled=False,  # the pipeline re-ranks, after it has applied recency
         show_sources=True,
     )
-    documented = "min_relevance" in config.model_fields_set
-    if documented or config.fusion_strategy is FusionStrategy.RRF:
-        # The pool may be larger than what one answer to a client may hold.
+    has_threshold = "min_relevance" in config.model_fields_set
+    if has_threshold or config.fusion_strategy is FusionStrategy.RRF:
+        # ``model_copy`` skips validation: the pool may exceed the bound for clients.
         recall_request = recall_request.model_copy(update={"top_k": config.pool_size})
     return await rooms.recall.recall(caller, recall_request, on_retrieving)
 
@@ -155,16 +155,19 @@ async def fetch_pools(
     request: PrepareRequest,
     config: MemoryRetrievalConfig,
 ) -> Pools:
-    """Return *result* by source, for rank fusion with the results of a search by words alone."""
+    """Return *result* split by source.
+
+    For rank fusion, it includes the results of a search of personal memories by words alone.
+    """
     chunks = without_preferences(result)
     sparse: Entries = ()
     if chunks and config.fusion_strategy is FusionStrategy.RRF:
-        own = request.model_copy(update={"include_shared": False})
-        words = await recall_for_prompt(rooms, caller, own, config, SearchMode.WORDS)
+        personal = request.model_copy(update={"include_shared": False})
+        by_words = await recall_for_prompt(rooms, caller, personal, config, SearchMode.WORDS)
         recalled_ids = {chunk.id for chunk in chunks}
         sparse = tuple(
             entry_of(chunk)
-            for chunk in without_preferences(words)
+            for chunk in without_preferences(by_words)
             if chunk.id in recalled_ids or not is_composed(chunk.tags)
         )
     return Pools(
@@ -175,7 +178,7 @@ async def fetch_pools(
 
 
 def only_preferences(result: RecallResult) -> list[MemoryChunk]:
-    """Return the preferences of *result*, the relevant ones first."""
+    """Return the preferences in *result*, the relevant ones first."""
     return [chunk for chunk in result.memories if chunk.preference]
 
 
@@ -189,7 +192,7 @@ def without_preferences(result: RecallResult) -> list[MemoryChunk]:
 
 
 def entry_of(chunk: MemoryChunk) -> MemoryEntry:
-    """Return a recalled chunk as the entry that the pipeline takes."""
+    """Return a recalled chunk as the entry that the pipeline expects."""
     return MemoryEntry.model_construct(
         id=chunk.id,
         agent_id=chunk.user_id,

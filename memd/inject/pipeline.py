@@ -1,12 +1,12 @@
-"""From candidates to the memories of a prompt: rank, re-rank, filter, diversify, cut (SPEC 9.2).
+"""Select the memories of a prompt: rank, re-rank, filter, diversify, cut (SPEC 9.2).
 
-The order matters. The filter comes before diversity, so that hidden memories lower no other's
-score; diversity sees the whole over-fetched pool, and the cut to ``max_memories`` comes last
-(SPEC 8.5.4-5).
+The order of these steps matters. The filter precedes diversity, so that filtered memories do not
+lower the scores of others. Diversity sees the whole over-fetched pool, so the cut to
+``max_memories`` comes last (SPEC 8.5.4-5).
 
-An assistant can read for itself what stands in the code; what it cannot infer (why, who decided,
-what failed before) is tagged ``non-inferable``. A filter that fails lets nothing through: an empty
-prompt is safer than an unfiltered one (SPEC 8.7).
+The tag ``non-inferable`` marks memories that an assistant cannot infer from the code: why, who
+decided, what failed before. A filter that fails lets nothing pass: an empty prompt is safer than an
+unfiltered one (SPEC 8.7).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Entries = tuple[MemoryEntry, ...]
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """The results of each source, best first. *sparse*: personal ones, by words alone."""
+    """The results by source, best first; *sparse*: personal memories retrieved by words alone."""
 
     personal: Entries = ()
     shared: Entries = ()
@@ -48,10 +48,10 @@ class Pools:
 
 
 def rank(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[ScoredMemory, ...]:
-    """Return the pool, ordered by score or by fused ranks (SPEC 8.3, 8.4.9).
+    """Return the memories of all sources, ordered by fused ranks or by score (SPEC 8.3, 8.4.9).
 
-    Without sparse results there is nothing to fuse, and the score decides. At most
-    ``config.pool_size`` memories remain, none below ``min_relevance``.
+    Ranks are fused if the settings say so and there are sparse results. At most
+    ``config.pool_size`` memories are returned, none below ``min_relevance``.
     """
     if not uses_fusion(pools, config):
         return rank_memories(pools.personal, config, now, pools.shared)
@@ -66,11 +66,11 @@ def rank(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[Sc
 
 
 def uses_fusion(pools: Pools, config: MemoryRetrievalConfig) -> bool:
-    """Return whether :func:`rank` fuses ranks; otherwise it orders by score."""
+    """Return whether :func:`rank` fuses ranks instead of ordering by score."""
     return config.fusion_strategy is FusionStrategy.RRF and bool(pools.sparse)
 
 
-async def rerank_and_select(  # the parts of a strategy
+async def rerank_and_select(
     scored: tuple[ScoredMemory, ...],
     query: str,
     config: MemoryRetrievalConfig,
@@ -79,7 +79,7 @@ async def rerank_and_select(  # the parts of a strategy
     memory_filter: MemoryFilterStrategy | None,
     failed: Failed | None,
 ) -> tuple[ScoredMemory, ...]:
-    """Return of the ranked memories those that a prompt may have, best first."""
+    """Return those of the ranked memories that a prompt may have, best first."""
     ordered = scored if reranker is None else await rerank(scored, query, reranker, failed)
     return select(ordered, config, memory_filter, by_rank=ordered is not scored)
 
@@ -90,16 +90,20 @@ async def rerank(
     reranker: Reranker | None,
     failed: Failed | None = None,
 ) -> tuple[ScoredMemory, ...]:
-    """Return *scored* in the order of *reranker*; unchanged when that fails (SPEC 9.6).
+    """Return *scored* in the order of *reranker*, or unchanged if that fails (SPEC 9.6).
 
-    A reply that is not a permutation of the memories counts as a failure. A re-ranker that
-    raises is added to *failed*.
+    An answer that is no permutation of the memories counts as a failure. If the re-ranker raises,
+    "reranker" is added to *failed*.
     """
     if reranker is None or len(scored) <= 1:
         return scored
     ordered = await isolate(reranker.rerank(query, scored), scored, "reranker", failed)
-    same = sorted(memory.entry.id for memory in ordered) == sorted(m.entry.id for m in scored)
-    return tuple(ordered) if same else scored
+    is_permutation = _sorted_ids(ordered) == _sorted_ids(scored)
+    return tuple(ordered) if is_permutation else scored
+
+
+def _sorted_ids(memories: Sequence[ScoredMemory]) -> list[str]:
+    return sorted(memory.entry.id for memory in memories)
 
 
 def select(
@@ -109,10 +113,10 @@ def select(
     *,
     by_rank: bool = False,
 ) -> tuple[ScoredMemory, ...]:
-    """Return the memories that a prompt may have, at most ``max_memories``.
+    """Return at most ``max_memories`` memories that a prompt may have.
 
-    *by_rank*: the order is a re-ranker's, so diversity goes by rank and not by the earlier
-    scores (SPEC 8.5.6), which stay as they are.
+    *by_rank*: a re-ranker made the order, so diversity uses the ranks instead of the scores, which
+    are returned unchanged (SPEC 8.5.6).
     """
     selected = scored
     if memory_filter is not None or config.non_inferable_only:
@@ -120,10 +124,10 @@ def select(
             scored, memory_filter, non_inferable_only=config.non_inferable_only
         )
     if config.diversity_penalty_enabled:
-        worth = score_by_rank(selected) if by_rank else selected
+        by_score = score_by_rank(selected) if by_rank else selected
         order = diverse_order(
-            [memory.entry.content for memory in worth],
-            [memory.combined_score for memory in worth],
+            [memory.entry.content for memory in by_score],
+            [memory.combined_score for memory in by_score],
             config.diversity_lambda,
         )
         selected = tuple(selected[place] for place in order)
@@ -131,7 +135,7 @@ def select(
 
 
 def exclude(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[ScoredMemory, ...]:
-    """Return *scored* without memories whose id, whole text or lesson is among *texts*."""
+    """Return *scored* without the memories whose id, text or lesson is among *texts*."""
     excluded = set(texts)
     return tuple(
         memory
@@ -141,55 +145,56 @@ def exclude(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[Score
     )
 
 
-def tell_digests_once(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
-    """Return *scored*, digests without what others of *scored* tell of their sessions.
+def trim_digests(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
+    """Return *scored* with digests trimmed of what other memories of their session say.
 
-    A digest is left out if what remains of it states nothing.
+    A digest is left out if no remaining line states anything.
     """
     others = [memory.entry for memory in scored if DIGEST_TAG not in memory.entry.metadata.tags]
-    once: list[ScoredMemory] = []
+    memories: list[ScoredMemory] = []
     for memory in scored:
         entry = memory.entry
         if DIGEST_TAG not in entry.metadata.tags:
-            once.append(memory)
+            memories.append(memory)
             continue
         texts = [_words(other.content) for other in others if other.session_id == entry.session_id]
         lines = entry.content.split("\n")
-        left = [line for line in (_without_told(line, texts) for line in lines) if line]
-        if left == lines:
-            once.append(memory)
-        elif any(_states(line) for line in left):
-            entry = entry.model_copy(update={"content": "\n".join(left)})
-            once.append(memory.model_copy(update={"entry": entry}))
-    return tuple(once)
+        remaining = [line for line in (_trim_line(line, texts) for line in lines) if line]
+        if remaining == lines:
+            memories.append(memory)
+        elif any(_is_statement(line) for line in remaining):
+            entry = entry.model_copy(update={"content": "\n".join(remaining)})
+            memories.append(memory.model_copy(update={"entry": entry}))
+    return tuple(memories)
 
 
-def _without_told(line: str, texts: Sequence[str]) -> str:
-    """Return a digest's *line* without its parts that *texts* hold, "" without any."""
+def _trim_line(line: str, texts: Sequence[str]) -> str:
+    """Return a digest's *line* without the parts that occur in *texts*; "" if none remains.
+
+    *texts* are in the form of :func:`_words`.
+    """
     label, colon, value = line.partition(": ")
     parts = value.split(DIGEST_JOINT)
-    left = [
-        part
-        for part, own in zip(parts, map(_words, parts), strict=True)
-        if not any(own in text for text in texts)
-    ]
-    return f"{label}{colon}{DIGEST_JOINT.join(left)}" if left else ""
+    remaining = [part for part in parts if not any(_words(part) in text for text in texts)]
+    return f"{label}{colon}{DIGEST_JOINT.join(remaining)}" if remaining else ""
 
 
-def _states(line: str) -> bool:
+def _is_statement(line: str) -> bool:
+    """Return whether the value of a digest's line is more than a turn in passing."""
     label, _, text = line.partition(": ")
     return passing_kind(text, by_assistant=label == ENDED_FIELD) is None
 
 
 def _words(text: str) -> str:
+    """Return the words of *text*, each between spaces, so that ``in`` compares whole words."""
     return f" {' '.join(WORD.findall(text.casefold()))} "
 
 
 def with_relevance(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
-    """Return *scored* in the same order, with recall's probability as each one's score.
+    """Return *scored* in the same order, with the relevance of the recall as score.
 
-    Recency influences the order only, so a memory has the same score in a prompt, a recall and
-    a search.
+    Recency only affects the order, so a memory has the same score in a prompt, a recall and a
+    search.
     """
     return tuple(
         memory.model_copy(update={"combined_score": memory.entry.relevance_score or 0.0})
@@ -198,11 +203,11 @@ def with_relevance(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
 
 
 def without_threshold(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
-    """Return *config* without its default threshold; one that is set explicitly stays.
+    """Return *config* with the threshold 0, unless a threshold is set explicitly.
 
-    The documented 0.3 is meant for similarities. Recall returns probabilities, which are lower,
-    and has applied its gate already: with both, hardly anything older than a week would reach a
-    prompt (docs/benchmarks.md). Fused ranks are no probabilities and keep it (SPEC 8.4.6).
+    The documented default of 0.3 is meant for similarities. Recall returns probabilities, which
+    are lower, and has applied its own gate. With both, hardly any memory older than a week would
+    reach a prompt (docs/benchmarks.md). Callers keep the default for fused ranks (SPEC 8.4.6).
     """
     if "min_relevance" in config.model_fields_set:
         return config
@@ -223,7 +228,7 @@ def disable_unavailable(
 
 
 def relevance(entry: MemoryEntry) -> float:
-    """Return how well *entry* answers the query, 0 without a score."""
+    """Return the relevance of *entry*, 0 without a score."""
     return entry.relevance_score or 0.0
 
 
@@ -270,10 +275,11 @@ def filter_for_injection(
     *,
     non_inferable_only: bool = False,
 ) -> tuple[ScoredMemory, ...]:
-    """Return what *memory_filter* lets pass; without one, what *non_inferable_only* says.
+    """Return the memories that *memory_filter* lets pass.
 
-    A filter that raises lets nothing pass, and a warning is logged. Only an
-    exhausted memory or stack goes on upwards.
+    Without a filter, return all memories or, with *non_inferable_only*, those with that tag. A
+    filter that raises lets nothing pass, and a warning is logged. Raises MemoryError and
+    RecursionError.
     """
     if memory_filter is None:
         memory_filter = TagBasedMemoryFilter() if non_inferable_only else PassthroughMemoryFilter()
@@ -281,6 +287,6 @@ def filter_for_injection(
         return tuple(memory_filter.filter_for_injection(memories))
     except (MemoryError, RecursionError):
         raise
-    except Exception as error:  # noqa: BLE001  # somebody else's code decides; see the contract
+    except Exception as error:  # noqa: BLE001  # a filter is foreign code; see the docstring
         _log.warning("a memory filter failed, nothing passes: %s", type(error).__name__)
         return ()

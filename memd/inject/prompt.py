@@ -1,7 +1,7 @@
-"""One prompt within one budget (SPEC D23): policies, preferences, then what fits the question.
+"""Assemble one prompt within one budget (SPEC D23). Pure.
 
-The owner's decisions come first and are plain text; memories come last and are fenced. Each
-message is paid from the same budget. Pure.
+Policies and preferences come first and are plain text. The texts that fit the question follow and
+are fenced. The tokens of every message count.
 """
 
 from __future__ import annotations
@@ -40,22 +40,23 @@ from memd.inject.format import (
     role_of,
 )
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
-from memd.inject.pipeline import exclude, tell_digests_once
+from memd.inject.pipeline import exclude, trim_digests
 from memd.text.words import sentences
 from memd.view.labels import name_value
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"
 PREFERENCES = "What the user prefers:"
-PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
+PREFERENCES_DIVISOR = 2  # preferences get at most half of the budget (SPEC D5)
+# Shares of the budget. Those of lessons and patterns are S0's for learnings and the playbook.
 FACTS_SHARE = 0.25
-LESSONS_SHARE = 0.15  # S0's share of learnings
-PATTERNS_SHARE = 0.05  # S0's share of the playbook
+LESSONS_SHARE = 0.15
+PATTERNS_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class PromptContent:
-    """The texts that fit a question, by kind, and how to fence them."""
+    """The texts that fit a question, and the role and nonce of their message."""
 
     knowledge: RelevantKnowledge
     memories: Sequence[ScoredMemory]
@@ -64,15 +65,16 @@ class PromptContent:
 
     @property
     def texts(self) -> list[str]:
-        """All texts, not fenced yet."""
-        lines = (*self.knowledge.facts, *self.knowledge.lessons, *self.knowledge.patterns)
-        return [*(item.text for item in lines), *(item.entry.content for item in self.memories)]
+        """All texts, without fences."""
+        items = (*self.knowledge.facts, *self.knowledge.lessons, *self.knowledge.patterns)
+        return [*(item.text for item in items), *(memory.entry.content for memory in self.memories)]
 
 
 class PreferenceLine(NamedTuple):
-    """A preference; *mark* is set unless the owner said or confirmed it.
+    """A preference in a prompt; *mark* is "" if the owner stated or confirmed it.
 
-    *name* is that of one that was set by name, *said_at* when one that was said was.
+    A preference that was set by name has a *name*. One that was stated in a conversation has
+    *said_at*, the time of the statement.
     """
 
     text: str
@@ -82,10 +84,9 @@ class PreferenceLine(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The text; a few words are not understood without their name.
+        """The text for the prompt, with its name if it is short.
 
-        What was said is told without what was asked for before it, and with its day: of two that
-        differ a reader sees the newer one.
+        A statement from a conversation loses requests before it, and gets its day.
 
         >>> PreferenceLine("Vim", name="editor").line
         'editor: Vim'
@@ -93,12 +94,12 @@ class PreferenceLine(NamedTuple):
         'I prefer trains. (2026-03-01)'
         """
         if self.said_at is not None:
-            return f"{_without_requests(self.text)} ({self.said_at:%Y-%m-%d})"
+            return f"{_from_first_statement(self.text)} ({self.said_at:%Y-%m-%d})"
         return name_value(self.text, self.name)
 
 
-def _without_requests(text: str) -> str:
-    """Return *text* from its first sentence on that states something, all of it without one."""
+def _from_first_statement(text: str) -> str:
+    """Return *text* from its first statement on; all of it if no sentence is a statement."""
     parts = sentences(text)
     if len(parts) == 1:
         return text
@@ -108,7 +109,7 @@ def _without_requests(text: str) -> str:
 
 @dataclass(slots=True)
 class Prompt:
-    """A prompt being composed: its messages, their cost in tokens, and what was left out."""
+    """A prompt that is being assembled: messages, their tokens, and what was left out."""
 
     budget: int
     estimator: TokenEstimator
@@ -124,29 +125,29 @@ class Prompt:
     warnings: tuple[str, ...] = ()
     nonce: str | None = None
     project_id: str | None = None
-    """The project that asks."""
+    """The project of the request."""
     standing: int = 0
-    """How many messages are policies and preferences; they come first."""
+    """The number of messages with policies and preferences, which come first."""
     has_directive: bool = False
-    """Whether it has the directive, which says how to read fenced text."""
+    """Whether the messages include the directive, which says how to read fenced text."""
 
     @property
     def tokens_left(self) -> int:
-        """The tokens that remain of the budget."""
+        """The tokens of the budget that are not used yet."""
         return max(0, self.budget - self.used)
 
     @property
     def ids(self) -> list[str]:
-        """The ids of all texts in the prompt but policies and preferences."""
+        """The ids of all texts in the prompt except policies and preferences."""
         texts = (*self.facts, *self.lessons)
         return [*(memory.id for memory in self.memories), *(text.id for text in texts)]
 
     def finish(
         self, strategy: str, nonce: str | None, in_window: Collection[str] = ()
     ) -> PreparedPrompt:
-        """Return the finished prompt, and log how many policies were left out.
+        """Return the finished prompt; log a warning if policies were left out.
 
-        *in_window*: the ids that the session has already.
+        *in_window*: the ids left out because the session has them already.
         """
         if self.left_out.policies:
             log.warning(
@@ -169,7 +170,7 @@ class Prompt:
         )
 
     def add_policies(self, texts: Sequence[str]) -> None:
-        """Add the policies that fit, in the order given, and warn of others."""
+        """Add the policies that fit, in the order given; add a warning if some do not."""
         self.policies = texts
         included = self._add_list(POLICIES, texts, self.tokens_left)
         left_out = len(texts) - len(included)
@@ -183,35 +184,33 @@ class Prompt:
     def add_preferences(self, preferences: Sequence[PreferenceLine]) -> list[int]:
         """Add the preferences that fit into half of the budget; return their indexes.
 
-        Those that the owner neither said nor confirmed come last, in a fence.
+        Preferences that the owner neither stated nor confirmed come last, in fences.
         """
         self.preferences = preferences
-        most = min(self.tokens_left, self.budget // PREFERENCES_SHARE)
-        own = [place for place, preference in enumerate(preferences) if not preference.mark]
-        others = [place for place, preference in enumerate(preferences) if preference.mark]
-        fenced = [preferences[place] for place in others]
-        used = self.used
-        included = self._add_list(PREFERENCES, [preferences[place].line for place in own], most)
-        most -= self.used - used
+        tokens = min(self.tokens_left, self.budget // PREFERENCES_DIVISOR)
+        plain = [place for place, preference in enumerate(preferences) if not preference.mark]
+        marked = [place for place, preference in enumerate(preferences) if preference.mark]
+        used_before = self.used
+        included = self._add_list(PREFERENCES, [preferences[place].line for place in plain], tokens)
+        tokens -= self.used - used_before
+        lines = [preference_line(item.line, item.mark) for item in preferences if item.mark]
         packed = pack(
-            [PromptPart([preference_line(one.line, one.mark) for one in fenced], most)],
+            [PromptPart(lines, tokens)],
             estimator=self.estimator,
-            token_budget=most,
+            token_budget=tokens,
             nonce=self.nonce,
         )
         self.messages.extend(packed.messages)
         self.used += packed.tokens
         self.has_directive = self.has_directive or bool(packed.messages)
         self.standing = len(self.messages)
-        shown = [own[place] for place in included] + [others[place] for place in packed.included[0]]
-        self._leave_out(preferences=len(preferences) - len(shown))
-        return shown
+        indexes = [plain[place] for place in included]
+        indexes += [marked[place] for place in packed.included[0]]
+        self._leave_out(preferences=len(preferences) - len(indexes))
+        return indexes
 
     def add_content(self, content: PromptContent) -> None:
-        """Add facts, lessons and patterns, each up to its share, and then memories.
-
-        Memories may use what the shares leave.
-        """
+        """Add facts, lessons and patterns, each up to its share, then memories in what is left."""
         content = self._drop_duplicates(content)
         lines = [placed_line(memory, self.project_id) for memory in content.memories]
         packed = self._pack(content, lines)
@@ -234,16 +233,16 @@ class Prompt:
         )
 
     def _drop_duplicates(self, content: PromptContent) -> PromptContent:
-        """Return *content* with each thing once: as a lesson (0077), or outside of a digest."""
-        content = replace(content, memories=tell_digests_once(content.memories))
+        """Return *content* without memories that repeat lessons (0077), and digests trimmed."""
+        content = replace(content, memories=trim_digests(content.memories))
         lessons = content.knowledge.lessons
         if not lessons:
             return content
         included = [lessons[place] for place in self._pack(content, ()).included[1]]
-        parts = [part for lesson in included for part in (lesson.id, lesson.text)]
-        return replace(content, memories=exclude(content.memories, parts))
+        texts = [text for lesson in included for text in (lesson.id, lesson.text)]
+        return replace(content, memories=exclude(content.memories, texts))
 
-    def _pack(self, content: PromptContent, memories: Sequence[str]) -> PackedMessages:
+    def _pack(self, content: PromptContent, memory_lines: Sequence[str]) -> PackedMessages:
         knowledge = content.knowledge
         shares = (
             (knowledge.facts, FACTS_SHARE),
@@ -255,7 +254,7 @@ class Prompt:
             for items, share in shares
         ]
         return pack(
-            [*parts, PromptPart(memories, self.tokens_left)],
+            [*parts, PromptPart(memory_lines, self.tokens_left)],
             estimator=self.estimator,
             token_budget=self.tokens_left,
             injection_point=content.point,
@@ -264,32 +263,36 @@ class Prompt:
         )
 
     def _least_with_content(self, content: PromptContent, lines: Sequence[str]) -> int:
-        """Return the least budget in which one memory fits after all that precedes it."""
+        """Return the least budget in which one memory fits after all other texts.
+
+        A larger budget admits more of those, so it is increased until it suffices for all.
+        """
         alone = least_tokens(lines, self.estimator, content.nonce)
         assert alone is not None
-        fixed = self.estimator.estimate_tokens(directive(content.nonce))
+        directive_tokens = self.estimator.estimate_tokens(directive(content.nonce))
         newline = self.estimator.estimate_tokens("\n")
         least = alone
-        while True:  # a larger budget also admits more policies, so iterate to a fixed point
+        while True:
             larger = self._with_budget(least)
             knowledge = larger._pack(content, ())  # noqa: SLF001  # another prompt of this class
-            memory = newline + alone - fixed if knowledge.messages else alone
+            # *alone* includes the directive, which a prompt has once.
+            memory = newline + alone - directive_tokens if knowledge.messages else alone
             if larger.has_directive and not knowledge.messages:
-                memory -= fixed
+                memory -= directive_tokens
             needed = larger.used + knowledge.tokens + memory
             if needed <= least:
                 return least
             least = needed
 
     def _with_budget(self, budget: int) -> Prompt:
-        """Return a prompt of *budget* with the same policies and preferences."""
+        """Return another prompt of *budget*, with those policies and preferences that fit."""
         larger = Prompt(budget, self.estimator, nonce=self.nonce)
         larger.add_policies(self.policies)
         larger.add_preferences(self.preferences)
         return larger
 
     def add_memories(self, formatted: FormattedMemories, candidate_count: int) -> None:
-        """Add the fenced memories, chosen from *candidate_count*."""
+        """Add the formatted memories, which were chosen from *candidate_count*."""
         self.messages.extend(formatted.messages)
         self.used += formatted.tokens
         self.memories = tuple(map(to_injected_memory, formatted.included))
@@ -298,7 +301,7 @@ class Prompt:
         self._leave_out(memories=candidate_count - len(formatted.included))
 
     def add_instructions(self, messages: Sequence[ChatMessage], reserved: int = 0) -> None:
-        """Add all *messages* or, if they do not fit, none; *reserved* tokens stay free."""
+        """Add all *messages* or, if they do not fit, none; *reserved* tokens must remain."""
         cost = self._cost(messages)
         if cost + reserved <= self.tokens_left:
             self.messages.extend(messages)
@@ -307,14 +310,14 @@ class Prompt:
             self._leave_out(instructions=len(messages))
 
     def room_for_block(self, nonce: str | None = None) -> int:
-        """Return how many tokens a block may have besides its fence and the directive."""
-        around = (directive(nonce), fence("", nonce))
-        return self.tokens_left - sum(self.estimator.estimate_tokens(text) + 1 for text in around)
+        """Return the tokens for a block, without those of its fence and the directive."""
+        extra = (directive(nonce), fence("", nonce))
+        return self.tokens_left - sum(self.estimator.estimate_tokens(text) + 1 for text in extra)
 
     def add_block(self, block: str, point: InjectionPoint, nonce: str | None = None) -> int:
-        """Add a fenced block and the directive, or nothing if they do not fit.
+        """Add the directive and a fenced block, or nothing if they do not fit or it is blank.
 
-        Return by how many tokens they are too large. A blank block adds nothing and fits.
+        Return the number of tokens by which they exceed the budget, or 0.
         """
         if not block.strip():
             return 0
@@ -334,9 +337,9 @@ class Prompt:
         self._leave_out(memories=self.left_out.memories + 1)
 
     def _least(self, needed: int) -> int:
-        """Return the least budget that leaves *needed* tokens for memories.
+        """Return the least budget that leaves *needed* tokens after policies and preferences.
 
-        A larger budget also admits more policies and preferences, which come first.
+        A larger budget admits more of these, so it is increased until it suffices.
         """
         least = needed
         while True:
@@ -348,12 +351,12 @@ class Prompt:
     def _cost(self, messages: Sequence[ChatMessage]) -> int:
         return sum(self.estimator.estimate_tokens(message.content) for message in messages)
 
-    def _add_list(self, heading: str, texts: Sequence[str], most: int) -> list[int]:
-        """Add those *texts* under *heading* that fit into *most* tokens; return their indexes."""
+    def _add_list(self, heading: str, texts: Sequence[str], tokens_max: int) -> list[int]:
+        """Add a message with *heading* and the *texts* that fit; return their indexes."""
         lines, included = [heading], []
         for place, text in enumerate(texts):
             line = f"- {view(text, one_line=True, tags=(ENTRY_TAG, MEMORY_TAG))}"
-            if self.estimator.estimate_tokens("\n".join([*lines, line])) <= most:
+            if self.estimator.estimate_tokens("\n".join([*lines, line])) <= tokens_max:
                 lines.append(line)
                 included.append(place)
         if included:
@@ -367,27 +370,25 @@ class Prompt:
 
 
 def to_preference_line(preference: Preference) -> PreferenceLine:
-    """Return a preference with its mark."""
-    is_said = preference.memory_id is not None
+    """Return a preference as it is shown in a prompt."""
+    is_statement = preference.memory_id is not None
     return PreferenceLine(
         preference.value,
         mark_of_preference(preference.origin, confirmed=preference.confirmed),
-        None if is_said else preference.name,
-        preference.updated_at if is_said else None,
+        None if is_statement else preference.name,
+        preference.updated_at if is_statement else None,
     )
 
 
 def _to_injected_texts(
     items: Sequence[KnowledgeItem], included: Sequence[int]
 ) -> tuple[InjectedText, ...]:
-    chosen = [items[place] for place in included]
-    return tuple(
-        InjectedText(id=text.id, label=text.label, score=text.relevance) for text in chosen
-    )
+    texts = [items[place] for place in included]
+    return tuple(InjectedText(id=text.id, label=text.label, score=text.relevance) for text in texts)
 
 
 def to_injected_memory(memory: ScoredMemory) -> InjectedMemory:
-    """Return a memory of the prompt as the reply lists it."""
+    """Return a memory of the prompt as it is listed in the reply."""
     entry = memory.entry
     return InjectedMemory(
         id=entry.id,

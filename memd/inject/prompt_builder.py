@@ -60,13 +60,14 @@ T = TypeVar("T")
 TAGGED_ONLY = (
     f"A memory is in prompts like this one only if it is tagged {NON_INFERABLE_TAG}. {QUALIFIES}"
 )
-"""The instruction of prompts with ``non_inferable_only`` (seed 004, decision log D23)."""
-BLOCK_TRIES = 4  # the cost of a block's line marks is known only when it is synthesized
+"""The instruction in prompts with ``non_inferable_only`` (seed 004, decision log D23)."""
+BLOCK_TRIES = 4
+"""Attempts to synthesize a block that fits: the tokens of its line marks are known afterwards."""
 
 
 @dataclass
 class PromptBuilder:
-    """Composes one prompt."""
+    """Composes one prompt for a request to *room*."""
 
     room: Inject
     caller: Caller
@@ -88,16 +89,15 @@ class PromptBuilder:
 
     async def compose(self) -> None:
         """Gather all sources, and add their texts in order of importance."""
-        free = asyncio.Event()
+        # The other sources wait until the recall is retrieving, so as not to delay its reads.
+        retrieving = asyncio.Event()
+        memories = isolate(
+            self._gather_memories(retrieving.set), ([], self.result), "memories", self.failed
+        )
         (preferences, self.result), policies, candidates = await asyncio.gather(
-            _notify_after(
-                isolate(
-                    self._gather_memories(free.set), ([], self.result), "memories", self.failed
-                ),
-                free.set,
-            ),
-            _run_after(free, lambda: isolate(self._policies(), (), "policies", self.failed)),
-            _run_after(free, self._find_knowledge),
+            _notify_after(memories, retrieving.set),
+            _run_after(retrieving, lambda: isolate(self._policies(), (), "policies", self.failed)),
+            _run_after(retrieving, self._find_knowledge),
         )
         if self.request.session_id is not None:
             self.result = await isolate(self.window.drop_own(self.result), self.result, "window")
@@ -122,15 +122,18 @@ class PromptBuilder:
     async def _add_preferences(
         self, preferences: Sequence[tuple[str, PreferenceLine]]
     ) -> list[str]:
-        """Add the preferences that fit; return their ids and texts, which are not repeated."""
+        """Add the preferences that fit; return their ids and texts, which must not be repeated.
+
+        Ids of memories that the recall also returned are left out: these may say more.
+        """
         lines = [line for _, line in preferences]
-        shown = await self._offload(
+        indexes = await self._offload(
             [line.line for line in lines], self.prompt.add_preferences, lines
         )
-        chosen = [preferences[place] for place in shown]
-        ids = {memory_id for memory_id, _ in chosen}
-        ids -= {chunk.id for chunk in without_preferences(self.result)}  # these say more
-        return [*ids, *(line.text for _, line in chosen)]
+        included = [preferences[index] for index in indexes]
+        ids = {memory_id for memory_id, _ in included}
+        ids -= {chunk.id for chunk in without_preferences(self.result)}
+        return [*ids, *(line.text for _, line in included)]
 
     async def _add_search_instructions(self) -> None:
         strategy = calls.search_strategy(self._memories, self.room.config)
@@ -141,7 +144,7 @@ class PromptBuilder:
         self.prompt.add_instructions([_append_text(message, extra) for message in messages])
 
     async def _add_content(self, candidates: KnowledgeCandidates, shown: Sequence[str]) -> None:
-        """Add the memories and the knowledge that fit the question, without those *shown*."""
+        """Add the memories and knowledge that fit the question; *shown*: ids and texts to omit."""
         scored = await isolate(self._rank_memories(), (), "ranking", self.failed)
         if shown:
             scored = exclude(scored, shown)
@@ -160,12 +163,12 @@ class PromptBuilder:
     async def _offload(
         self, texts: Sequence[str], call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Call a function that reads all *texts*, in the work thread when they are long."""
+        """Return the result of *call*, which reads all *texts*; long ones in the work thread."""
         return await self.room.work.run_sized(sum(map(len, texts)), call, *args, **kwargs)
 
     @property
     def _has_question(self) -> bool:
-        """Whether the text is more than an acknowledgement such as "yes" or "go on"."""
+        """Whether the query is more than an acknowledgement such as "yes" or "go on"."""
         return passing_kind(self.request.query) is not Passing.ACKNOWLEDGEMENT
 
     @property
@@ -173,7 +176,7 @@ class PromptBuilder:
         return OwnMemories(self.room.rooms, self.caller)
 
     async def _extra_instructions(self) -> str:
-        """Return how to search facts and sessions, as far as there are any."""
+        """Return the instructions to search facts and sessions, for those that exist."""
         facts = await isolate(self._fact_instruction(), "", "facts", self.failed)
         return facts + await isolate(self._session_instruction(), "", "sessions", self.failed)
 
@@ -188,7 +191,7 @@ class PromptBuilder:
         return extra_tools.FACTS_TOOL_INSTRUCTION if has_facts else ""
 
     async def _find_knowledge(self) -> KnowledgeCandidates:
-        """Return candidates besides memories; none for a request for categories of memories."""
+        """Return candidates besides memories; none if the request has categories of memories."""
         knowledge = self.room.knowledge
         uses_knowledge = self.strategy is InjectionStrategy.CONTEXT and not self.synthesize
         if knowledge is None or not uses_knowledge or self.request.categories is not None:
@@ -196,7 +199,7 @@ class PromptBuilder:
         return await knowledge.find_candidates(self.caller, self.request.query, self.failed)
 
     async def _select_knowledge(self, candidates: KnowledgeCandidates) -> RelevantKnowledge:
-        """Return what fits. Call it after the recall, when the question has its vector."""
+        """Return the candidates that fit; called after the recall, which embeds the query."""
         knowledge, query = self.room.knowledge, self.request.query
         if knowledge is None or candidates == KnowledgeCandidates():
             return RelevantKnowledge()
@@ -251,7 +254,7 @@ class PromptBuilder:
     async def _search_by_workers(
         self, make_retriever: Callable[[OwnMemories, MemoryRetrievalConfig], Retriever]
     ) -> tuple[ScoredMemory, ...]:
-        """Return what a hierarchical retriever finds, which searches by itself."""
+        """Return the results of a hierarchical retriever, which makes its own searches."""
         room, own, request = self.room, self._memories, self.request
         config = without_threshold(room.config)
         if request.include_shared is not None:
@@ -271,13 +274,13 @@ class PromptBuilder:
         )
 
     async def _add_core(self) -> None:
-        """Add the core memory and, before it, the instruction how to edit it, if it fits.
+        """Add the instruction how to edit core memory, if it fits, and then the core memory.
 
-        Without any core memory in the prompt, the instruction includes the directive: the tools'
-        answers are fenced, too.
+        If no core memory is in the prompt, the instruction includes the directive, because the
+        answers of the tools are fenced as well.
         """
         config = self.room.editing
-        failed = len(self.failed)
+        failed_before = len(self.failed)
         strategy = SelfEditingMemoryStrategy(backend=self._memories, config=config)
         core = await strategy.core(self.caller.agent_id, self.failed)
         formatted_core = format_memories(
@@ -286,7 +289,7 @@ class PromptBuilder:
             token_budget=min(self.prompt.tokens_left, config.core_memory_token_budget),
             nonce=self.nonce,
         )
-        text = instruction(config, empty=not core and len(self.failed) == failed)
+        text = instruction(config, empty=not core and len(self.failed) == failed_before)
         text += await self._extra_instructions()
         if not formatted_core.messages:
             text = f"{text}\n\n{directive()}"
@@ -295,10 +298,10 @@ class PromptBuilder:
         self.prompt.add_memories(formatted_core, len(core))
 
     async def _add_block(self) -> None:
-        """Add a synthesized block, made smaller until it fits with its fence and marks."""
+        """Add a synthesized block, with fewer tokens until it fits with its fence and marks."""
         synthesizer = self.room.synthesizer
         assert synthesizer is not None
-        most = tokens = self.prompt.room_for_block(self.nonce)
+        tokens_max = tokens = self.prompt.room_for_block(self.nonce)
         for _ in range(BLOCK_TRIES):
             if tokens <= 0:
                 break
@@ -307,13 +310,13 @@ class PromptBuilder:
             excess = self.prompt.add_block(block, self.room.config.injection_point, self.nonce)
             if excess <= 0:
                 return
-            # In proportion to the excess, but always less, so that the loop makes progress.
-            tokens = min(tokens - 1, tokens * most // (most + excess))
+            # Reduced in proportion to the excess, and by at least one token.
+            tokens = min(tokens - 1, tokens * tokens_max // (tokens_max + excess))
         self.prompt.leave_out_block()
 
 
 async def _notify_after(work: Awaitable[T], notify: Callable[[], object]) -> T:
-    """Return the result of *work*; call *notify* when it has ended, also by an error."""
+    """Return the result of *work*; call *notify* at its end, also if it raises."""
     try:
         return await work
     finally:
@@ -321,7 +324,7 @@ async def _notify_after(work: Awaitable[T], notify: Callable[[], object]) -> T:
 
 
 async def _run_after(event: asyncio.Event, work: Callable[[], Awaitable[T]]) -> T:
-    """Do *work* once *event* is set, so that it does not delay the reads of the recall."""
+    """Return the result of *work*, which starts when *event* is set."""
     await event.wait()
     return await work()
 

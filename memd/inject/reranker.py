@@ -1,10 +1,10 @@
 """Re-rank the best candidates of a question, and cache the orders (SPEC 14.5).
 
-``QuerySpecificReranker`` asks a language model, ``CrossEncoderReranker`` a small local model.
-Both change the order only: scores stay, and a failure leaves the order as it was.
+``QuerySpecificReranker`` uses a language model, ``CrossEncoderReranker`` a small local model. Both
+change only the order, not the scores. A failure leaves the order unchanged.
 
-Orders are cached as ids without texts, for an hour from their making, however often they are
-read. A full cache evicts the least recently read one. An order that a failure left is not cached.
+Orders are cached as ids, without texts. They expire an hour after they were made, however often
+they are read. A full cache evicts the least recently read order. After a failure nothing is cached.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from memd.view.view import untrusted_content_directive, wrap_stored
 
 TASK_TAG = "task-data"
 SHOWN_CHARS = 500
+"""Characters of a memory that the language model reads."""
 REPLY_TOKENS = 1_000
 
 Scored = tuple[ScoredMemory, ...]
@@ -49,8 +50,8 @@ class QuerySpecificReranker:
     async def rerank(self, query: str, candidates: Scored) -> Scored:
         """Return *candidates* in the model's order, with unchanged scores.
 
-        The order stays when the model fails or its answer is not a permutation. Raises the
-        process's own errors only.
+        The order is unchanged if the model fails or its answer is no permutation. Raises only
+        errors of the process (``isolation.SYSTEM_ERRORS``).
         """
         if len(candidates) <= 1:
             return candidates
@@ -72,8 +73,8 @@ class QuerySpecificReranker:
 class CrossEncoderReranker:
     """Orders candidates by a local model that reads question and text together.
 
-    Only the first CANDIDATES change places. Raises what *scorer* raises, DegradedError without
-    an installed model: the pipeline then keeps its order and reports it.
+    Only the first CANDIDATES change places. Raises the errors of *scorer*, such as DegradedError
+    without an installed model; the pipeline then keeps its order and reports the failure.
     """
 
     def __init__(self, scorer: PairScorer, *, cache: RerankerCache | None = None) -> None:
@@ -100,7 +101,7 @@ class CrossEncoderReranker:
 
 
 def text_with_speaker(memory: ScoredMemory) -> str:
-    """Return a memory's text as the model reads it: prefixed with its speaker."""
+    """Return a memory's text for the model, prefixed with its speaker."""
     entry = memory.entry
     return entry.content if entry.speaker is None else f"{entry.speaker}: {entry.content}"
 
@@ -129,7 +130,7 @@ def permutation(ranking: Any, count: int) -> list[int] | None:
 async def cached_order(
     cache: RerankerCache | None, query: str, candidates: Scored
 ) -> Scored | None:
-    """Return *candidates* in their cached order; None without one, or when ids repeat."""
+    """Return *candidates* in their cached order; None without one, or if an id occurs twice."""
     by_id = {memory.entry.id: memory for memory in candidates}
     if cache is None or len(by_id) != len(candidates):
         return None
@@ -140,7 +141,7 @@ async def cached_order(
 
 
 async def cache_order(cache: RerankerCache | None, query: str, ordered: Scored) -> Scored:
-    """Cache the order of *ordered* unless ids repeat, and return it."""
+    """Cache the order of *ordered*, unless an id occurs twice, and return *ordered*."""
     ids = tuple(memory.entry.id for memory in ordered)
     if cache is not None and len(set(ids)) == len(ids):
         await cache.put(cache_key(query, ids), ids)
@@ -159,9 +160,10 @@ class _CachedOrder:
 
 
 class RerankerCache:
-    """Orders by question and set of candidates, at most *max_size*, each for *ttl_seconds*.
+    """A cache of orders by question and set of candidates.
 
-    Raises ValueError when one of them is not above 0. *monotonic* is a clock in seconds.
+    It holds at most *max_size* orders, each for *ttl_seconds*. Raises ValueError if one of these is
+    not above 0. *monotonic* is a clock in seconds.
     """
 
     def __init__(
@@ -185,7 +187,7 @@ class RerankerCache:
         return len(self._orders)
 
     async def get(self, key: str) -> tuple[str, ...] | None:
-        """Return the order cached under *key*; None without one, or when it has expired."""
+        """Return the order cached under *key*; None if there is none or it has expired."""
         async with self._lock:
             order = self._orders.get(key)
             if order is None:
@@ -198,25 +200,23 @@ class RerankerCache:
             return order.ids
 
     async def put(self, key: str, ids: Iterable[str]) -> None:
-        """Cache an order; evict the expired first, then the least recently read."""
+        """Cache an order; remove expired ones and, in a full cache, the least recently read."""
         async with self._lock:
             now = self._now()
-            for old in [
-                name for name, order in self._orders.items() if self._is_expired(order, now)
-            ]:
-                del self._orders[old]
-            self._orders.pop(key, None)
+            expired = [name for name, order in self._orders.items() if self._is_expired(order, now)]
+            for name in (*expired, key):
+                self._orders.pop(name, None)
             while len(self._orders) >= self._size:
                 del self._orders[min(self._orders, key=lambda name: self._orders[name].read_at_s)]
             self._orders[key] = _CachedOrder(tuple(ids), made_at_s=now, read_at_s=now)
 
     async def invalidate(self, key: str) -> None:
-        """Forget one order."""
+        """Remove one order."""
         async with self._lock:
             self._orders.pop(key, None)
 
     async def clear(self) -> None:
-        """Forget all."""
+        """Remove all orders."""
         async with self._lock:
             self._orders.clear()
 
@@ -225,6 +225,6 @@ class RerankerCache:
 
 
 def cache_key(query_text: str, ids: Iterable[str]) -> str:
-    """Return the cache key of a question and a set of candidates, whatever their order."""
+    """Return the cache key of a question and a set of candidates, independent of their order."""
     key = f"{query_text}|{','.join(sorted(ids))}"
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,7 @@
 """Synthesize one block about a question from all of an agent's sources (SPEC 5).
 
-Learnings, playbook, conversation, summaries, the graph and facts each give a few fragments,
-which compete in the synthesizer. A source that fails is left out and named.
+Learnings, playbook, conversation, summaries, the graph and facts each contribute a few fragments,
+of which the synthesizer selects the best. A source that fails is left out and named.
 """
 
 from __future__ import annotations
@@ -46,17 +46,19 @@ if TYPE_CHECKING:
     from memd.org.graph import Graph
     from memd.recall.recall import Recall
 
+# Fragments of each source at most.
 LEARNINGS = 5  # SPEC 5.14
 PATTERNS = 3  # SPEC 5a.2
 RECALLED = 12
 MESSAGES = 6
 RECALL_TOKENS = 4500
-FRAGMENT_SHARE = 2  # a fragment takes at most one part in two of the budget
+FRAGMENT_DIVISOR = 2
+"""A fragment may take half of the budget at most."""
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """Synthesizes blocks; *graph* and *knowledge* are optional sources."""
+    """Synthesizes blocks; sources that are None are not used."""
 
     db: Database
     clock: Clock
@@ -67,16 +69,16 @@ class Synthesis:
     knowledge: Knowledge | None = None
 
     async def block(self, caller: Caller, request: SynthesisRequest) -> SynthesisResult:
-        """Return one block for a question, and how many fragments of each source it has.
+        """Return one block for a question, and its number of fragments of each source.
 
-        Fragments of the request replace all sources, as in the defining documents.
+        If the request has fragments, they replace all sources, as in the defining documents.
         """
         failed: Failed = []
         left_out = 0
         if request.fragments is None:
-            parts = await self._gather(_caller_for(caller, request), request.query, failed)
-            fragments = [fragment for fragment in parts if _fits(fragment, request.max_tokens)]
-            left_out = len(parts) - len(fragments)
+            gathered = await self._gather(_caller_for(caller, request), request.query, failed)
+            fragments = [fragment for fragment in gathered if _fits(fragment, request.max_tokens)]
+            left_out = len(gathered) - len(fragments)
         else:
             fragments = [MemoryFragment(**fragment.model_dump()) for fragment in request.fragments]
         synthesizer = MemorySynthesizer(request.max_tokens)
@@ -94,9 +96,9 @@ class Synthesis:
         )
 
     async def synthesize(self, caller: Caller, query: str, max_tokens: int) -> str:
-        """Return the block without fences, for a prompt that fences it as a whole.
+        """Return the block without fences, for a prompt that fences the whole block.
 
-        Untrusted lines have marks instead.
+        Untrusted lines still have their marks.
         """
         fragments = [
             replace(fragment, untrusted=False) for fragment in await self._gather(caller, query, [])
@@ -106,7 +108,10 @@ class Synthesis:
         return synthesizer.synthesize(query)
 
     async def _gather(self, caller: Caller, query: str, failed: Failed) -> list[MemoryFragment]:
-        """Return the fragments of all sources, in a fixed order; add failed ones to *failed*."""
+        """Return the fragments of all sources in a fixed order.
+
+        A summary that was also recalled occurs once. Adds the names of failed sources to *failed*.
+        """
         sources: dict[str, Callable[[Caller, str], Awaitable[list[MemoryFragment]]]] = {
             "learnings": self._learnings,
             "playbook": self._playbook,
@@ -118,16 +123,16 @@ class Synthesis:
         groups = await asyncio.gather(
             *(isolate(gather(caller, query), [], name, failed) for name, gather in sources.items())
         )
-        texts = {fragment.content for fragment in groups[list(sources).index("summaries")]}
+        summaries = {fragment.content for fragment in groups[list(sources).index("summaries")]}
         return [
             fragment
             for fragments in groups
             for fragment in fragments
-            if fragment.source != "conversation" or fragment.content not in texts
+            if fragment.source != "conversation" or fragment.content not in summaries
         ]
 
     async def _learnings(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        """Return the lessons with the most words of the question, newest first among equals."""
+        """Return the lessons that share most words with the question, of equals the newest."""
         query_words = words_of(query)
         lessons = list(await self.learn.latest(caller))
         lessons.sort(key=lambda lesson: -len(query_words & words_of(lesson.lesson)))
@@ -195,7 +200,7 @@ class Synthesis:
         ]
 
     async def _facts(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        """Return the facts that fit, each labelled with its kind."""
+        """Return the facts that fit; the source of a fragment is the kind of its fact."""
         if self.knowledge is None:
             return []
         return [
@@ -223,7 +228,7 @@ def _caller_for(caller: Caller, request: SynthesisRequest) -> Caller:
 def _fragment(
     source: str, content: str, timestamp: str, mark: str, relevance: float | None = None
 ) -> MemoryFragment:
-    """Return a fragment; one with a *mark*, which is not the owner's, is fenced."""
+    """Return a fragment; it is untrusted if it has a *mark*, as texts of the owner have none."""
     relevance = BASE_RELEVANCE[source] if relevance is None else relevance
     return MemoryFragment(source, content, relevance, timestamp, bool(mark), mark)
 
@@ -231,14 +236,17 @@ def _fragment(
 def _learnt_fragment(
     source: str, content: str, timestamp: str, *, quotes_tool: bool = False
 ) -> MemoryFragment:
-    """Return the fragment of a lesson or pattern, marked if untrusted.
+    """Return the fragment of a lesson or pattern, with a mark if it is untrusted.
 
-    That is one that reads like an order, and a nap's, which quotes the output of a tool.
+    It is untrusted if it reads like an order, or if it quotes the output of a tool.
     """
     untrusted = quotes_tool or is_doubtful(content)
     return _fragment(source, content, timestamp, "[untrusted] " if untrusted else "")
 
 
 def _fits(fragment: MemoryFragment, max_tokens: int) -> bool:
-    """Return whether a fragment leaves room for others; one that does not fit ends a block."""
-    return tokens_of(render_line(fragment)) * FRAGMENT_SHARE <= max_tokens
+    """Return whether a fragment takes at most half of the budget.
+
+    The synthesizer stops at the first fragment that does not fit, so larger ones are left out.
+    """
+    return tokens_of(render_line(fragment)) * FRAGMENT_DIVISOR <= max_tokens

@@ -1,10 +1,8 @@
-"""One block out of many sources: scored against the query, without duplicates (SPEC 5).
+"""Combine fragments of several sources into one block, scored and deduplicated (SPEC 5). Pure.
 
 Fragments of learnings, playbook, conversation and summaries compete for one budget, by the
-rule of the defining documents. Pure: no file, no clock, no model.
-
-Each fragment is escaped by the view like every text in a prompt, so it cannot end a fence;
-benign text is unchanged. An untrusted fragment has a fence of its own (SPEC 5.16).
+rule of the defining documents. Each fragment is escaped like every text in a prompt, so it cannot
+end a fence. An untrusted fragment has its own fence (SPEC 5.16).
 """
 
 from __future__ import annotations
@@ -17,9 +15,9 @@ from types import MappingProxyType
 from memd.view.view import ENTRY_TAG, OURS, view, wrap_stored
 
 MAX_TOKENS = 4500
-"""15 % of the defining documents' window of 30,000."""
+"""15 % of the window of 30,000 tokens in the defining documents."""
 ALIKE = 0.8
-"""The Jaccard similarity of words above which two texts are near-duplicates."""
+"""Jaccard similarity of the words above which two texts are near-duplicates."""
 BASE_RELEVANCE: Mapping[str, float] = MappingProxyType(
     {
         "learnings": 0.7,
@@ -30,9 +28,9 @@ BASE_RELEVANCE: Mapping[str, float] = MappingProxyType(
         "summaries": 0.4,
     }
 )
-"""The relevance that callers of :meth:`MemorySynthesizer.add_fragments` give (SPEC 5.4).
+"""The base relevance of each source, for :meth:`MemorySynthesizer.add_fragments` (SPEC 5.4).
 
-Facts of the organisation count like learnings; their lines name their kind.
+Organisational facts count like learnings.
 """
 
 _CHARS_PER_TOKEN = 4
@@ -40,10 +38,10 @@ _CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class MemoryFragment:
-    """One text of one source. *timestamp* is for the reader and does not influence the ranking.
+    """One text of one source.
 
-    *untrusted* puts its line into a fence, where *mark* names its origin. Raises ValueError for
-    a *relevance* outside of 0 to 1.
+    *timestamp* is for readers and does not affect the ranking. An *untrusted* fragment is fenced,
+    and *mark* names its origin. Raises ValueError for a *relevance* outside of 0 to 1.
     """
 
     source: str
@@ -59,7 +57,7 @@ class MemoryFragment:
 
 
 class MemorySynthesizer:
-    """Collects the fragments of one request and makes one block of them.
+    """Collects the fragments of one request and combines them into one block.
 
     >>> synth = MemorySynthesizer()
     >>> synth.add_fragments("learnings", ["check ports first"], base_relevance=0.7)
@@ -82,15 +80,16 @@ class MemorySynthesizer:
         self._fragments += fragments
 
     def synthesize(self, query: str) -> str:
-        """Return the block for *query*, "" when nothing fits; may be called again (SPEC 5.13)."""
+        """Return the block for *query*, "" if nothing fits; may be called again (SPEC 5.13)."""
         return "\n".join(map(render_line, self.select(query)))
 
     def select(self, query: str) -> list[MemoryFragment]:
         """Return the block's fragments, best first, each with its score as *relevance*.
 
-        It ends before the first that does not fit, even if a later one would (SPEC 5.12).
+        The block ends before the first fragment that does not fit, even if a later one would
+        (SPEC 5.12).
         """
-        query_words = _words_of(query)  # once: a question may be long
+        query_words = _words_of(query)
         scored = [
             replace(fragment, relevance=_score(fragment, query_words))
             for fragment in self._fragments
@@ -103,9 +102,9 @@ class MemorySynthesizer:
 
 
 def score(fragment: MemoryFragment, query: str) -> float:
-    """Return the mean of base relevance and share of query words in the text (SPEC 5.5).
+    """Return the mean of the base relevance and the share of query words in the text (SPEC 5.5).
 
-    For a query without words it is the base relevance.
+    For a query without words, return the base relevance.
     """
     return _score(fragment, _words_of(query))
 
@@ -120,27 +119,28 @@ def _score(fragment: MemoryFragment, query_words: frozenset[str]) -> float:
 def deduplicate(
     fragments: Sequence[MemoryFragment], threshold: float = ALIKE
 ) -> list[MemoryFragment]:
-    """Return *fragments* without near-duplicates; of two the better stays (SPEC 5.7-5.9).
+    """Return *fragments* without near-duplicates; of two, the more relevant stays (SPEC 5.7-5.9).
 
-    Near-duplicates have a Jaccard similarity above *threshold*. Of equally good ones the
-    earlier stays. A better one goes to the end, and replaces only the first near-duplicate.
+    Near-duplicates have a Jaccard similarity above *threshold*. Of equally relevant ones the
+    earlier stays. A more relevant one replaces only its first near-duplicate, and is moved to the
+    end.
     """
     unique: list[tuple[MemoryFragment, frozenset[str]]] = []
     for fragment in fragments:
         words = _words_of(fragment.content)
-        alike = next(
+        duplicate = next(
             (i for i, (_, other) in enumerate(unique) if _jaccard(words, other) > threshold), None
         )
-        if alike is None:
+        if duplicate is None:
             unique.append((fragment, words))
-        elif fragment.relevance > unique[alike][0].relevance:
-            del unique[alike]
+        elif fragment.relevance > unique[duplicate][0].relevance:
+            del unique[duplicate]
             unique.append((fragment, words))
     return [fragment for fragment, _ in unique]
 
 
 def render_line(fragment: MemoryFragment) -> str:
-    """Return a fragment's line in the block, fenced if untrusted (SPEC 5.13).
+    """Return the line of a fragment in the block, fenced if untrusted (SPEC 5.13).
 
     Line breaks are escaped, so that no text can imitate the line of another source.
     """
@@ -150,16 +150,16 @@ def render_line(fragment: MemoryFragment) -> str:
 
 
 def tokens_of(text: str) -> int:
-    """Return the tokens of a line, one for four characters and at least 1 (SPEC 5.11)."""
+    """Return the tokens of a line: a quarter of its characters, and at least 1 (SPEC 5.11)."""
     return max(1, len(text) // _CHARS_PER_TOKEN)
 
 
 def _words_of(text: str) -> frozenset[str]:
-    """Return the words in lower case, split at white space, as the defining documents do."""
+    """Return the words in lower case, split at white space like in the defining documents."""
     return frozenset(text.lower().split())
 
 
 def _jaccard(words: frozenset[str], others: frozenset[str]) -> float:
-    """Return the Jaccard similarity; two texts without a word are the same."""
-    either = len(words | others)
-    return len(words & others) / either if either else 1.0
+    """Return the Jaccard similarity, which is 1 for two texts without words."""
+    union = len(words | others)
+    return len(words & others) / union if union else 1.0

@@ -1,10 +1,10 @@
-"""Session briefs: context for a session that begins, or whose window was emptied.
+"""Compose session briefs: context for a session that begins, or whose window was emptied.
 
-A brief has policies and preferences like each prompt; then, fenced, the digest of the last
-session, the project's rules, what was said in other projects and holds everywhere, new facts,
-memories of the project's latest sessions, and superseded memories. There is no question to rank
-by, so age and kind decide. It costs a few short reads and no embedding.
-A source that fails is left out and named.
+A brief begins with policies and preferences, like each prompt. Fenced texts follow: the digest of
+the last session, the project's rules, memories of other projects that hold everywhere, new facts,
+superseded memories, open points of earlier sessions, and memories of the latest sessions. There is
+no question, so memories are ranked by age and kind. A brief takes a few short reads and no
+embedding. A source that fails is left out and named.
 """
 
 from __future__ import annotations
@@ -52,13 +52,16 @@ if TYPE_CHECKING:
     from memd.org.org import Org
     from memd.recall.recall import Recall
 
-BRIEF_TOKENS = 1_200  # for fenced text, unless the request has a budget of its own
+BRIEF_TOKENS = 1_200
+"""Tokens of the fenced texts, unless the request has a budget."""
 RULES_SHARE = 0.35
-RULES_MAX = 40  # of which those are told that fit
-ELSEWHERE_MAX = 5  # memories of other projects
+RULES_MAX = 40
+"""Rules that are considered."""
+ELSEWHERE_MAX = 5
+"""Memories of other projects."""
 PART_SHARES = (1.0, RULES_SHARE, 0.15, 0.25, 0.15, 0.15, 1.0)
-"""Shares of the digest, rules, memories of other projects, new facts, superseded memories, earlier
-open points, and the others."""
+"""Shares of the budget for the digest, rules, memories of other projects, new facts, superseded
+memories, open points of earlier sessions, and other memories, in this order."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +74,15 @@ class Briefs:
     org: Org
     windows: SessionWindows
     level: MemoryLevel
-    """For agents without a level of their own."""
+    """The memory level of agents without their own setting."""
     warm: Callable[[], object] = bool
-    """Loads the embedding model: a question usually follows the brief."""
+    """Starts to load the embedding model, because a question usually follows the brief."""
 
     async def brief(self, caller: Caller, request: BriefRequest) -> Brief:
-        """Return the brief of a session, within its budget; an empty one without any memory.
+        """Return the brief of a session, within its budget; it is empty without any memory.
 
-        Memories that the session has in its window already are left out; those that the brief
-        holds whole are recorded as given (``in_window``).
+        Memories that the session has in its window already are left out. Those that the brief
+        contains in full are recorded as part of the window.
         """
         self.warm()
         builder = _BriefBuilder(self, caller, request)
@@ -112,8 +115,9 @@ class _BriefBuilder:
     failed: Failed = field(default_factory=list)
     items: list[BriefItem] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
-    """The ids of the items that are shown whole: a prompt need not repeat them."""
+    """The ids of the items that are contained in full, so that prompts need not repeat them."""
     omitted: int = 0
+    """The number of lines that did not fit."""
 
     def __post_init__(self) -> None:
         budget = self.request.token_budget
@@ -122,6 +126,7 @@ class _BriefBuilder:
         self.project_id = self.request.project_id or self.caller.project_id
 
     async def compose(self) -> None:
+        """Gather all sources, and add their lines that fit."""
         policies, preferences, facts, material = await asyncio.gather(
             isolate(self._policies(), (), "policies", self.failed),
             isolate(self.room.recall.preferences(self.caller), (), "preferences", self.failed),
@@ -135,17 +140,17 @@ class _BriefBuilder:
         )
         self.prompt.add_policies(policies)
         preferences = tuple(p for p in preferences if p.project_id in {None, self.project_id})
-        shown = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
-        shown_values = {preferences[place].value for place in shown}
+        indexes = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
+        shown_values = {preferences[index].value for index in indexes}
         rows, elsewhere = (
-            [row for row in each if row.content not in shown_values]
-            for each in (material.rows, material.elsewhere)
+            [row for row in group if row.content not in shown_values]
+            for group in (material.rows, material.elsewhere)
         )
         recent = facts_since(facts, material.since_us)
         ids = [row.memory_id for row in (*rows, *elsewhere)] + [fact.id for fact in recent]
         new = await isolate(self.window.filter_unseen(ids), frozenset(ids), "window")
         rows, elsewhere = (
-            [row for row in each if row.memory_id in new] for each in (rows, elsewhere)
+            [row for row in group if row.memory_id in new] for group in (rows, elsewhere)
         )
         if self.request.token_budget is None:
             self.prompt.budget = min(self.prompt.budget, self.prompt.used + BRIEF_TOKENS)
@@ -168,31 +173,34 @@ class _BriefBuilder:
         self._add([*parts[:-1], newest_first(fitting_memories)])
 
     def _rules(self, rows: Sequence[BriefRow], digest: Sequence[BriefLine]) -> list[BriefLine]:
-        """Return the rules that fit behind the *digest*, newest first; others compete later."""
+        """Return the rules that fit after the *digest*, newest first.
+
+        The others are ranked with the remaining memories.
+        """
         lines = drop_repeats(list(map(rule_line, rank_rules(rows)[:RULES_MAX])), digest)
         fitting = [lines[place] for place in self._pack([digest, lines]).included[1]]
         return sorted(fitting, key=lambda line: line.at_us, reverse=True)
 
     def _add(self, parts: Sequence[Sequence[BriefLine]]) -> None:
-        """Add the lines that fit, and note which memories they show."""
+        """Add the lines that fit, and record the memories that they show."""
         packed = self._pack(parts)
         self.prompt.messages.extend(packed.messages)
         self.prompt.used += packed.tokens
-        for lines, taken in zip(parts, packed.included, strict=True):
-            lines_in = [lines[place] for place in taken]
-            self.items += [BriefItem(id=line.id, label=line.kind) for line in lines_in if line.id]
-            self.whole += [line.id for line in lines_in if line.id and not line.is_cut]
+        for lines, indexes in zip(parts, packed.included, strict=True):
+            included = [lines[index] for index in indexes]
+            self.items += [BriefItem(id=line.id, label=line.kind) for line in included if line.id]
+            self.whole += [line.id for line in included if line.id and not line.is_cut]
 
     def _pack(self, parts: Sequence[Sequence[BriefLine]]) -> PackedMessages:
-        """Pack the first parts of a brief, each in its share; a part may use what others left."""
-        most = self.prompt.tokens_left
+        """Pack *parts*, which are the first of PART_SHARES, each up to its share of the budget."""
+        tokens = self.prompt.tokens_left
         return pack(
             [
-                PromptPart([render_line(line) for line in lines], int(most * share))
+                PromptPart([render_line(line) for line in lines], int(tokens * share))
                 for lines, share in zip(parts, PART_SHARES, strict=False)
             ],
             estimator=self.prompt.estimator,
-            token_budget=most,
+            token_budget=tokens,
             has_directive=self.prompt.has_directive,
         )
 

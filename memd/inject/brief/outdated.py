@@ -1,10 +1,9 @@
-"""What of a brief's lines no longer holds: parts of rules with another value since, appointments.
+"""Drop parts of rules that the user changed later, and past appointments. Pure.
 
-A rule does not age, but "british spelling, and APA citations. limit is 20,000 words" has three
-parts, each of which somebody may change by itself and months apart. So each part is compared with
-what the user said later: "IEEE citations instead of APA", "american spelling after all", "cut the
-limit to 15,000 words". What only sounds like it leaves the part: a rule that is told beside its
-change is read with its day. Pure.
+A rule like "british spelling, and APA citations. limit is 20,000 words" has three parts, which may
+be changed one by one, months apart. So each part is compared with later sentences of the user:
+"IEEE citations instead of APA", "american spelling after all", "cut the limit to 15,000 words". In
+doubt a part stays: the brief shows the dates of the rule and of its change.
 """
 
 from __future__ import annotations
@@ -26,19 +25,23 @@ from memd.text.harms import HARMS
 from memd.text.words import content_stems, sentences
 
 _USERS_KINDS = frozenset({"decision", "correction", "preference", "constraint", "environment"})
-_CHARS_MAX = 200  # of a later sentence: more says more than one thing
-_PARTS = re.compile(r",\s+(?:and\s+|but\s+)?|;\s+|\s+and\s+(?=\w)")
+_CHARS_MAX = 200
+"""Characters of a sentence that changes a rule; a longer one makes several statements."""
+_PART_BREAK = re.compile(r",\s+(?:and\s+|but\s+)?|;\s+|\s+and\s+(?=\w)")
+# "instead of APA", "no longer the blue theme": the old value has at most three words.
 _REPLACED = re.compile(
     r"\b(?:instead of|rather than|no longer) (?P<old>[\w.+#'-]+(?: [\w.+#'-]+){0,2}?)"
     r"(?=\W*$|[.,;:!]|\s(?:because|since|as|and|but|so)\b)",
     re.IGNORECASE,
 )
-# What holds in one case leaves the rule for the others.
-_IN_CASE = re.compile(r"\b(?:in|for|when|if|on|unless|except|only)\b", re.IGNORECASE)
+# A conditional change leaves the rule for all other cases.
+_CONDITION = re.compile(r"\b(?:in|for|when|if|on|unless|except|only)\b", re.IGNORECASE)
+# A number and its unit: "20,000 words".
 _NUMBER = re.compile(r"(?<![\w.,])(\d[\d.,]*\d|\d)(?: ([a-z%]+))?", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
-_SAYS_LITTLE = content_stems("please always never only use want")
+_FILLERS = content_stems("please always never only use want")
 
+# A time of day: "9:30", "14h00", "3 pm", "at 7".
 _CLOCK = re.compile(
     r"\b\d{1,2}[:.h]\d\d\b|\b\d{1,2} ?(?:am|pm|o'clock)\b"
     r"|\bat \d{1,2}(?: in the (?:morning|afternoon|evening))?(?=\W|$)",
@@ -52,7 +55,7 @@ _RECURS = re.compile(
 
 
 class RuleChange(NamedTuple):
-    """A sentence of the user that may change what was said before, its time, what it ends."""
+    """A sentence of the user that may change an earlier rule, its time, and the wish it ends."""
 
     text: str
     at_us: int
@@ -60,7 +63,10 @@ class RuleChange(NamedTuple):
 
 
 def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
-    """Return *rows* as they hold: without what is over, and rules without what changed of them."""
+    """Return *rows* without past appointments, and without parts of rules that were changed.
+
+    Only rules in the user's own words are changed, and none that is about harm.
+    """
     changes = list_changes(rows)
     current: list[BriefRow] = []
     for row in rows:
@@ -73,7 +79,7 @@ def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
 
 
 def list_changes(rows: Iterable[BriefRow]) -> list[RuleChange]:
-    """Return the sentences of the user in *rows* that say of something that it is otherwise."""
+    """Return the sentences of the user in *rows* that state a change."""
     return [
         RuleChange(sentence, row.at_us, WishEnd.of(sentence))
         for row in rows
@@ -85,102 +91,115 @@ def list_changes(rows: Iterable[BriefRow]) -> list[RuleChange]:
 
 
 def _users_words(row: BriefRow) -> str:
-    """Return what of *row* the user said, "" where it may be another's."""
-    own = user_part(row.content)
-    is_told = row.origin == Origin.PERSON or (row.is_as_written and own != row.content)
-    return own if is_told else ""
+    """Return the words of the user in *row*, "" if they may be those of somebody else."""
+    words = user_part(row.content)
+    is_by_user = row.origin == Origin.PERSON or (row.is_as_written and words != row.content)
+    return words if is_by_user else ""
 
 
 def drop_changed(text: str, at_us: int, changes: Sequence[RuleChange]) -> str:
-    """Return *text* of the time *at_us* without the parts that later *changes* replace.
+    """Return *text*, stated at *at_us*, without the parts that later *changes* replace.
 
     >>> changes = [RuleChange("She wants IEEE citations instead of APA.", 2)]
     >>> drop_changed("APA citations, please. Never use em dashes.", 1, changes)
     'Never use em dashes.'
     """
-    later = [each for each in changes if each.at_us > at_us]
+    later = [change for change in changes if change.at_us > at_us]
     if not later:
         return text
-    split = [(sentence, _PARTS.split(sentence)) for sentence in sentences(text)]
-    every = frozenset(part for _, parts in split for part in parts)
-    dropped = frozenset(part for part in every if any(_replaces(each, part) for each in later))
-    left = [_without(sentence, parts, dropped) for sentence, parts in split]
-    return " ".join(filter(None, left)) if dropped else text
+    split = [(sentence, _PART_BREAK.split(sentence)) for sentence in sentences(text)]
+    all_parts = frozenset(part for _, parts in split for part in parts)
+    outdated = frozenset(
+        part for part in all_parts if any(_replaces(change, part) for change in later)
+    )
+    remaining = [_without(sentence, parts, outdated) for sentence, parts in split]
+    return " ".join(filter(None, remaining)) if outdated else text
 
 
-def _without(sentence: str, parts: Sequence[str], dropped: frozenset[str]) -> str:
-    """Return *sentence* without those of its *parts* that are *dropped*, "" where none is left."""
-    if dropped.isdisjoint(parts):
+def _without(sentence: str, parts: Sequence[str], outdated: frozenset[str]) -> str:
+    """Return *sentence* without its *outdated* parts, "" if no part is left."""
+    if outdated.isdisjoint(parts):
         return sentence
-    # A part that only ends politely what is gone goes with it.
-    kept = [part for part in parts if part not in dropped and content_stems(part) - _SAYS_LITTLE]
+    # A part of fillers, like "please", is dropped as well.
+    current = [part for part in parts if part not in outdated and content_stems(part) - _FILLERS]
     end = sentence[-1:] if sentence.endswith((".", "!")) else ""
-    return ", ".join(kept).rstrip(".!") + end if kept else ""
+    return ", ".join(current).rstrip(".!") + end if current else ""
 
 
 def _replaces(change: RuleChange, part: str) -> bool:
-    ways = (_names_old, _has_new_number, _has_new_value)
-    return change.end.ends(part) or any(replaces(change.text, part) for replaces in ways)
+    checks = (_names_old_value, _has_new_number, _has_new_value)
+    return change.end.ends(part) or any(check(change.text, part) for check in checks)
 
 
-def _names_old(later: str, part: str) -> bool:
-    """Return whether *later* names what it replaces, and that stands in *part* with what it is."""
-    old = _REPLACED.search(later)
-    if old is None or _IN_CASE.search(later):
+def _names_old_value(later: str, part: str) -> bool:
+    """Return whether *later* replaces a value in *part*, naming it: "instead of APA".
+
+    Both must also share a word besides the value ("citations"), unless *part* is only the value.
+    """
+    match = _REPLACED.search(later)
+    if match is None or _CONDITION.search(later):
         return False
-    named = content_stems(old["old"])
-    words = content_stems(part) - _SAYS_LITTLE
-    return named <= words and (named == words or bool((words - named) & content_stems(later)))
+    value = content_stems(match["old"])
+    words = content_stems(part) - _FILLERS
+    return value <= words and (value == words or bool((words - value) & content_stems(later)))
 
 
 def _has_new_number(later: str, part: str) -> bool:
-    """Return whether *later* changes the one number of *part*, of the same unit and thing."""
+    """Return whether *later* changes the only number of *part*.
+
+    Both must have the same unit and share another word.
+    """
     new, old = _NUMBER.findall(later), _NUMBER.findall(part)
     if len(new) != 1 or len(old) != 1 or not changes_number(later):
         return False
     [(new_number, new_unit)], [(old_number, old_unit)] = new, old
-    about = _named_words(part, old_unit) & _named_words(later, new_unit)
-    return new_unit == old_unit and new_number != old_number and bool(about)
+    shared = _words_without_number(part, old_unit) & _words_without_number(later, new_unit)
+    return new_unit == old_unit and new_number != old_number and bool(shared)
 
 
-def _named_words(text: str, unit: str) -> frozenset[str]:
+def _words_without_number(text: str, unit: str) -> frozenset[str]:
     words = content_stems(_NUMBER.sub(" ", text))
-    return words - content_stems(unit) - _SAYS_LITTLE if unit else words - _SAYS_LITTLE
+    return words - content_stems(unit) - _FILLERS if unit else words - _FILLERS
 
 
 def _has_new_value(later: str, part: str) -> bool:
-    """Return whether *part* is a value before its noun, and *later* has another one there now."""
-    if not holds_now(later) or _IN_CASE.search(later):
+    """Return whether *part* is a value and a noun, and *later* has another value before the noun.
+
+    "american spelling after all" replaces "british spelling".
+    """
+    if not holds_now(later) or _CONDITION.search(later):
         return False
-    folded = [word for word in _WORD.findall(part.casefold()) if content_stems(word) - _SAYS_LITTLE]
-    if len(folded) != 2:  # noqa: PLR2004  # "british spelling"
+    content = [word for word in _WORD.findall(part.casefold()) if content_stems(word) - _FILLERS]
+    if len(content) != 2:  # noqa: PLR2004  # a value and a noun
         return False
-    value, noun = folded
+    value, noun = content
     words = _WORD.findall(later.casefold())
-    before = [words[at - 1] for at, word in enumerate(words) if at and word == noun]
-    return bool(before) and value not in words and bool(content_stems(before[0]) - _SAYS_LITTLE)
+    values = [words[at - 1] for at, word in enumerate(words) if at and word == noun]
+    return bool(values) and value not in words and bool(content_stems(values[0]) - _FILLERS)
 
 
 def is_over(row: BriefRow, now_us: int) -> bool:
-    """Return whether *row* tells of an appointment, with day and hour, and the day is over."""
-    own = user_part(row.content)
-    if row.kind not in _USERS_KINDS or not _CLOCK.search(own) or _RECURS.search(own):
+    """Return whether *row* is about an appointment, with day and time, and the day is past."""
+    text = user_part(row.content)
+    if row.kind not in _USERS_KINDS or not _CLOCK.search(text) or _RECURS.search(text):
         return False
-    days = [date for period in find_periods(own, row.at_us) for date in period.dates]
-    since, now = from_us(row.at_us).date(), from_us(now_us).date()
-    return bool(days) and all(
-        (day := _next_day(each, since)) is not None and day < now for each in days
-    )
+    dates = [named for period in find_periods(text, row.at_us) for named in period.dates]
+    since, today = from_us(row.at_us).date(), from_us(now_us).date()
+    days = [_next_day(named, since) for named in dates]
+    return bool(days) and all(day is not None and day < today for day in days)
 
 
 def _next_day(named: CalendarDate, since: date) -> date | None:
-    """Return the day that is *named*, of one without a year the next one *since*."""
+    """Return the day that a text of the day *since* names; None without a day of the month.
+
+    A date without a year is the next one at or after *since*.
+    """
     if named.day is None:
         return None
     for year in [named.year] if named.year else [since.year, since.year + 1]:
         try:
             day = date(year, named.month, named.day)
-        except ValueError:  # the 29th of February of another year
+        except ValueError:  # 29 February of another year
             continue
         if named.year or day >= since:
             return day

@@ -1,9 +1,9 @@
-"""Which of a project's memories a brief tells, in which order, and what earlier sessions left open.
+"""Rank a project's memories for a brief, and find the open points of earlier sessions. Pure.
 
-The rules come first: they do not age. All else loses worth with every later session, and outcomes
-come last. The last digest tells what its own session left open. A point of an earlier one is told
-until a later session speaks of it: what was done about it stands in that session's memories. What
-was to be committed or pushed is not told: it passes with its session. Pure.
+Rules come first and do not age. The value of other memories halves every few sessions, and outcomes
+come last. The last digest already has the open points of its session. A point of an earlier session
+is shown until a later session mentions it, whose memories then say what was done. Points about
+committing and pushing are not shown: they end with their session.
 """
 
 from __future__ import annotations
@@ -31,15 +31,18 @@ from memd.text.words import content_stems, sentences
 KIND_WORTH: Mapping[str, float] = MappingProxyType(
     {"correction": 2.0, "preference": 2.0, "constraint": 2.0, "environment": 2.0, "decision": 1.5}
 )
-"""Weight by kind: lasting kinds count more."""
+"""Initial value by kind, 1 for other kinds: lasting kinds count more."""
 COMMANDS, PURPOSES = "commands", ("test", "check", "build", "run")
-"""Of a project's commands those that come first."""
-EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
+"""The group of all commands in the ranking, and the purposes of commands that come first."""
+EXPLICIT_WORTH = 2.0
+"""Initial value of a memory that was stored explicitly, not by a nap."""
 HALF_LIFE_SESSIONS = 3.0
-OUTCOME_SESSIONS = 12  # the latest, of which is told what came of their work
+"""Later sessions after which a value is halved."""
+OUTCOME_SESSIONS = 12
+"""Latest sessions whose outcomes and fixes are shown."""
 OUTCOME = "outcome"
-_OF_AGENT = frozenset({DIGEST_TAG, OUTCOME, FIX_TAG})
-# A rule that says how long it holds, in the languages in which naps find rules.
+_AGENT_KINDS = frozenset({DIGEST_TAG, OUTCOME, FIX_TAG})
+# Words that say that a rule is lasting, in the languages in which naps find rules.
 _LASTING = re.compile(
     r"\b(?:always|never|from now on|in (?:the )?future|going forward|every time|each time|whenever"
     r"|immer|nie(?:mals)?|ab (?:jetzt|sofort)|künftig|toujours|jamais|dorénavant|désormais"
@@ -48,12 +51,18 @@ _LASTING = re.compile(
     re.IGNORECASE,
 )
 OPEN_POINTS_MAX = 3
-_SESSIONS_MAX = 5  # whose open points are looked at
-_RECENT_SESSIONS, _RECENT_US = 2, 28 * 86_400_000_000  # before the project's last memory
-_TAKEN_SHARE = 0.6  # of a point's words in a later memory: it was taken up
-_DONE_SHARE = 0.4  # of them in a sentence that says that something is done
-_WORDS_MIN = 2  # of a point, without short ones: less cannot be found again
-_PASSES = re.compile(
+_SESSIONS_MAX = 5
+"""Latest sessions whose open points are considered."""
+_RECENT_SESSIONS, _RECENT_US = 2, 28 * 86_400_000_000
+"""Open points are of the last 2 sessions, or of the 28 days before the project's last memory."""
+_MENTIONED_SHARE = 0.6
+"""Share of a point's words in a later memory from which the point counts as mentioned."""
+_DONE_SHARE = 0.4
+"""The same share for a sentence that says that something is done."""
+_STEMS_MIN = 2
+"""Stems of a point: with fewer, a later mention cannot be recognised."""
+# Points that end with their session: "commit the changes", "gh pr create", "README updated".
+_TRANSIENT = re.compile(
     r"^\W*(?:commit|push)(?::| (?:the|your|these|all|to|and)\b)|\buncommitted\b|\bgh pr\b"
     r"|\bready to (?:commit|push|deploy)\b|\bdon't block\b"
     r"|(?<!\bnot )\b(?:updated|removed|added|fixed|created|completed?)\W*$",
@@ -66,12 +75,12 @@ _SAYS_DONE = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"next steps?\b[:\s]*", re.IGNORECASE)
-_HEAD = re.compile(r"\s[-\u2013\u2014]\s|:\s|\s\(|[.,]\s")
+_HEAD_END = re.compile(r"\s[-\u2013\u2014]\s|:\s|\s\(|[.,]\s")  # after "/implement S5" in "... - x"
 _NAME = re.compile(r"\w(?:[\w./-]*\w)?")
 
 
 class OpenPoints(NamedTuple):
-    """What a session left open, the digest that says so, and whether in the user's words."""
+    """The open points in a digest: *by_user* if the user stated them, else the agent."""
 
     digest: BriefRow
     texts: tuple[str, ...]
@@ -79,29 +88,29 @@ class OpenPoints(NamedTuple):
 
 
 def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
-    """Return *rows* without digests, the most valuable first.
+    """Return *rows* without digests, the most valuable first, outcomes last.
 
-    A row's value is its kind's, halved for every three later sessions of the project; what an
-    agent did is told of the latest sessions alone. Commands do not age. Of rows of one session and
-    kind, and of commands, the second counts two thirds of its value, the third half, and so on: a
-    brief tells of several things.
+    A row's value is that of its kind, halved every HALF_LIFE_SESSIONS later sessions of the
+    project; commands do not age. Outcomes and fixes are only of the last OUTCOME_SESSIONS sessions.
+    For variety, the n-th row of a session and kind, and the n-th command, counts 2/(n+1) of its
+    value.
     """
     ends = session_ends(rows)
-    worths = [(_worth(row, ends), row) for row in rows if row.kind != DIGEST_TAG]
-    worths = [each for each in worths if each[0]]
-    worths.sort(key=lambda each: (each[0], _purpose_place(each[1]), each[1].at_us), reverse=True)
-    alike: Counter[object] = Counter()
+    valued = [(_worth(row, ends), row) for row in rows if row.kind != DIGEST_TAG]
+    valued = [(worth, row) for worth, row in valued if worth]
+    valued.sort(key=lambda pair: (pair[0], _purpose_rank(pair[1]), pair[1].at_us), reverse=True)
+    counts: Counter[object] = Counter()
     ranked: list[tuple[float, BriefRow]] = []
-    for value, row in worths:
+    for worth, row in valued:
         group = COMMANDS if row.purpose else (row.session_key, row.kind)
-        alike[group] += 1
-        ranked.append((value * 2 / (1 + alike[group]), row))
-    ranked.sort(key=lambda each: (each[1].kind != OUTCOME, each[0]), reverse=True)
+        counts[group] += 1
+        ranked.append((worth * 2 / (1 + counts[group]), row))
+    ranked.sort(key=lambda pair: (pair[1].kind != OUTCOME, pair[0]), reverse=True)
     return [row for _, row in ranked]
 
 
 def session_ends(rows: Sequence[BriefRow]) -> dict[int, int]:
-    """Return when the sessions ended of which *rows* tell, by their keys."""
+    """Return the time of the last memory that a nap made of each session, by session key."""
     ends: dict[int, int] = {}
     for row in rows:
         if row.kind is not None and row.session_key is not None:
@@ -112,57 +121,57 @@ def session_ends(rows: Sequence[BriefRow]) -> dict[int, int]:
 def _worth(row: BriefRow, ends: Mapping[int, int]) -> float:
     at_us = ends.get(row.session_key or 0, row.at_us) if row.kind is not None else row.at_us
     later = 0 if row.purpose else sum(end_us > at_us for end_us in ends.values())
-    if later >= OUTCOME_SESSIONS and row.kind in _OF_AGENT:
+    if later >= OUTCOME_SESSIONS and row.kind in _AGENT_KINDS:
         return 0.0
     kind = EXPLICIT_WORTH if row.kind is None else KIND_WORTH.get(row.kind, 1.0)
     return float(kind * 0.5 ** (later / HALF_LIFE_SESSIONS))
 
 
 def rank_rules(rows: Sequence[BriefRow]) -> list[BriefRow]:
-    """Return the rules among *rows*, which do not age, the latest first.
+    """Return the rules among *rows*, and the memories about harm, in the order for a brief.
 
-    So do facts that harm somebody if they are forgotten, and these come first. Then what a person
-    stated comes before what a nap concluded, and of both what says how long it holds before the
-    rest; of each session the first before the second: a session that was full of wishes leaves room
-    for those of others.
+    Memories about harm come first, then rules that a person stated, then rules that a nap
+    concluded; of both, lasting ones ("always") come first. Within each of these groups, the latest
+    rule of every session precedes the second latest of any, so that no session fills the brief.
     """
-    rules = [row for row in rows if row.kind in RULE_KINDS or _harms(row)]
+    rules = [row for row in rows if row.kind in RULE_KINDS or _is_about_harm(row)]
     rules.sort(key=lambda row: row.at_us, reverse=True)
     counts: Counter[tuple[int, int | None]] = Counter()
-    places: list[tuple[int, int, BriefRow]] = []
+    ranked: list[tuple[int, int, BriefRow]] = []
     for row in rules:
         group = _rule_rank(row), row.session_key
         counts[group] += 1
-        places.append((group[0], counts[group], row))
-    return [row for *_, row in sorted(places, key=lambda each: each[:2])]
+        ranked.append((group[0], counts[group], row))
+    return [row for *_, row in sorted(ranked, key=lambda entry: entry[:2])]
 
 
 def _rule_rank(row: BriefRow) -> int:
-    """Return where a rule stands among others, 0 for what harms somebody."""
-    if _harms(row):
+    """Return the rank of a rule among others: 0 for harm, 1 or 2 if stated, 3 or 4 if concluded."""
+    if _is_about_harm(row):
         return 0
     has_users_words = row.is_as_written and user_part(row.content) != row.content
     is_stated = row.origin == Origin.PERSON or has_users_words
-    return 1 + 2 * (not is_stated) + (not _lasts(row))
+    return 1 + 2 * (not is_stated) + (not _is_lasting(row))
 
 
 def rank_elsewhere(rows: Sequence[BriefRow]) -> list[BriefRow]:
-    """Return *rows* of other projects: the rules as :func:`rank_rules` does, then the others."""
+    """Return *rows* of other projects: rules as ordered by :func:`rank_rules`, then the others."""
     rules = rank_rules(rows)
     return [*rules, *(row for row in rows if row not in rules)]
 
 
 def drop_continued(superseded: Sequence[str], rows: Sequence[BriefRow]) -> list[str]:
-    """Return the *superseded* texts without those that *rows* tell with more: they still hold.
+    """Return the *superseded* texts without those that *rows* repeat, since these still hold.
 
-    A session that goes on is distilled again, and a message is then told with what came of it.
+    When a session continues, it is distilled again. A message then occurs with its outcome, and
+    supersedes the memory without it.
     """
     current = {user_part(row.content) for row in rows}
     return [text for text in superseded if user_part(text) not in current]
 
 
 def state_rule(text: str) -> str:
-    """Return a rule's *text* without greetings, questions and tasks of the message it is of.
+    """Return a rule's *text* without greetings, questions and tasks in the same message.
 
     >>> state_rule("Hi! Never edit below legacy/. Commits are in English. Can you fix the menu?")
     'Never edit below legacy/. Commits are in English.'
@@ -170,72 +179,74 @@ def state_rule(text: str) -> str:
     lines: list[str] = []
     for line in text.splitlines():
         parts = sentences(line)
-        kept = [part for part in parts if _tells_rule(part)]
-        lines += [line] if kept == parts else [" ".join(kept)] if kept else []
+        rules = [part for part in parts if _may_be_rule(part)]
+        if rules:
+            lines.append(line if rules == parts else " ".join(rules))
     return "\n".join(lines).strip() or text
 
 
-def _tells_rule(sentence: str) -> bool:
-    """Return whether *sentence* may be of a rule: a plain statement beside one often is."""
-    # Its patterns take 150 ms to compile, and not every brief has a rule that long.
+def _may_be_rule(sentence: str) -> bool:
+    """Return whether *sentence* may belong to a rule, like any statement in its message."""
+    # Imported here: its patterns take 150 ms to compile, and few briefs have a long rule.
     from memd.sleep.distil.user.acts import WORTH, judge_sentence, states
 
-    judged = judge_sentence(sentence)
-    return states(judged) or judged.score >= WORTH or _LASTING.search(sentence) is not None
+    judgement = judge_sentence(sentence)
+    return states(judgement) or judgement.score >= WORTH or _LASTING.search(sentence) is not None
 
 
-def _lasts(row: BriefRow) -> bool:
+def _is_lasting(row: BriefRow) -> bool:
     return _LASTING.search(without_outcome(row.content)) is not None
 
 
-def _harms(row: BriefRow) -> bool:
-    return row.kind not in _OF_AGENT and HARMS.search(user_part(row.content)) is not None
+def _is_about_harm(row: BriefRow) -> bool:
+    return row.kind not in _AGENT_KINDS and HARMS.search(user_part(row.content)) is not None
 
 
-def _purpose_place(row: BriefRow) -> int:
-    """Return a number that is larger the earlier a command stands in PURPOSES; 0 for others."""
+def _purpose_rank(row: BriefRow) -> int:
+    """Return 4 for the first of PURPOSES to 1 for the last, 0 for other rows."""
     return len(PURPOSES) - PURPOSES.index(row.purpose) if row.purpose in PURPOSES else 0
 
 
 def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> list[OpenPoints]:
-    """Return what the *digests* of earlier sessions leave open, the latest first, each once.
+    """Return the open points of the *digests* of earlier sessions, the latest first, each once.
 
-    *rows* are the memories of the project's sessions, of which later ones may take a point up.
-    At most OPEN_POINTS_MAX points, none of the sessions before the last two that is four weeks old:
-    what nobody spoke of for so long is hardly open.
+    *rows* are the memories of the project; a point that a later one mentions is left out. At most
+    OPEN_POINTS_MAX points are returned. Points of sessions before the last two are only returned if
+    they are less than four weeks old.
     """
     latest = sorted(digests, key=lambda row: row.at_us, reverse=True)[:_SESSIONS_MAX]
     since_us = max((row.at_us for row in rows), default=0) - _RECENT_US
     latest = [row for at, row in enumerate(latest) if at < _RECENT_SESSIONS or row.at_us > since_us]
     points: list[OpenPoints] = []
-    known: list[frozenset[str]] = []
+    known: list[frozenset[str]] = []  # the stems of the points so far
     for digest in latest:
         contents = [row.content for row in rows if _is_later(row, digest)]
         later = [content_stems(content) for content in contents]
-        done = [
-            content_stems(each)
-            for each in chain.from_iterable(map(sentences, contents))
-            if _SAYS_DONE.search(each)
-        ]
+        later_sentences = chain.from_iterable(map(sentences, contents))
+        done = [content_stems(part) for part in later_sentences if _SAYS_DONE.search(part)]
         lines = [_names(line) for content in contents for line in content.splitlines()]
         texts: dict[bool, list[str]] = {True: [], False: []}
         for text, by_user in open_texts(digest.content):
             stems = content_stems(_LABEL.sub("", text))
-            is_known = any(_covers(other, stems) for other in (*later, *known))
-            is_known = is_known or _begins_in(text, lines)
-            named = content_stems(text.partition(", ")[0])
-            is_known = is_known or any(_covers(other, named, _DONE_SHARE) for other in done)
-            if len(stems) >= _WORDS_MIN and not is_known and len(known) < OPEN_POINTS_MAX:
+            first_part = content_stems(text.partition(", ")[0])
+            is_known = (
+                any(_covers(other, stems) for other in (*later, *known))
+                or _begins_in(text, lines)
+                or any(_covers(other, first_part, _DONE_SHARE) for other in done)
+            )
+            if len(stems) >= _STEMS_MIN and not is_known and len(known) < OPEN_POINTS_MAX:
                 known.append(stems)
                 texts[by_user].append(text)
-        points += [OpenPoints(digest, tuple(own), by_user) for by_user, own in texts.items() if own]
+        points += [
+            OpenPoints(digest, tuple(group), by_user) for by_user, group in texts.items() if group
+        ]
     return points
 
 
 def open_texts(digest: str) -> list[tuple[str, bool]]:
-    r"""Return the open points of a digest's text, and whether the user says so, theirs first.
+    r"""Return the open points in a digest, and whether the user stated them, the user's first.
 
-    What passes with its session is none.
+    Points that end with their session are left out.
 
     >>> open_texts("Asked first: a page\nOpen: the user stopped the agent; test the import")
     [('test the import', False)]
@@ -245,7 +256,7 @@ def open_texts(digest: str) -> list[tuple[str, bool]]:
         (text, label == USER_OPEN_FIELD)
         for label in (USER_OPEN_FIELD, OPEN_FIELD)
         for text in fields.get(label, "").split("; ")
-        if text and text != "the user stopped the agent" and not _PASSES.search(text)
+        if text and text != "the user stopped the agent" and not _TRANSIENT.search(text)
     ]
 
 
@@ -253,16 +264,17 @@ def _is_later(row: BriefRow, digest: BriefRow) -> bool:
     return row.at_us > digest.at_us and row.session_key != digest.session_key
 
 
-def _covers(later: frozenset[str], point: frozenset[str], share: float = _TAKEN_SHARE) -> bool:
-    return len(later & point) >= max(_WORDS_MIN, share * len(point))
+def _covers(later: frozenset[str], point: frozenset[str], share: float = _MENTIONED_SHARE) -> bool:
+    """Return whether *later* has *share* of the stems of *point*, and at least _STEMS_MIN."""
+    return len(later & point) >= max(_STEMS_MIN, share * len(point))
 
 
 def _begins_in(text: str, lines: Sequence[frozenset[str]]) -> bool:
-    """Return whether a line has all names with which *text* begins, one of them with a number.
+    """Return whether a line has all names at the beginning of *text*, one of them with a number.
 
-    "/implement S5 - the form" is taken up by "S016 /implement S5", which has few of its words.
+    "S016 /implement S5" mentions "/implement S5 - the form", although it has few of its words.
     """
-    names = _names(_HEAD.split(text, maxsplit=1)[0])
+    names = _names(_HEAD_END.split(text, maxsplit=1)[0])
     is_numbered = any(not name.isalpha() and any(map(str.isdigit, name)) for name in names)
     return len(names) > 1 and is_numbered and any(names <= line for line in lines)
 

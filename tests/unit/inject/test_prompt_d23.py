@@ -21,7 +21,7 @@ from memd.inject.format import (
     knowledge_line,
 )
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
-from memd.inject.pipeline import tell_digests_once
+from memd.inject.pipeline import trim_digests
 from memd.inject.prompt import FACTS_SHARE, PreferenceLine, Prompt, PromptContent
 from memd.text.tokens import DefaultTokenEstimator
 
@@ -186,9 +186,9 @@ def test_a_digest_tells_what_no_other_memory_of_its_session_does(
 ) -> None:
     turn = a_scored(SAID, 0.9, session_id="talk")
 
-    memories = tell_digests_once([a_digest(digest), turn])
+    memories = trim_digests([a_digest(digest), turn])
 
     contents = [memory.entry.content for memory in memories]
     assert contents == ([] if rest is None else [rest]) + [SAID]
     elsewhere = a_scored(SAID, 0.9, session_id="another talk")
-    assert tell_digests_once([a_digest(digest), elsewhere])[0].entry.content == digest
+    assert trim_digests([a_digest(digest), elsewhere])[0].entry.content == digest
