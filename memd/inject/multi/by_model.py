@@ -1,4 +1,4 @@
-"""Steps of a prompt that the settings give to a language model, each with a rule as fallback."""
+"""Build the steps of a prompt that a language model does, each with a rule as fallback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memd.llm.provider import Purpose
 
 
 def judges(model: LanguageModel) -> SearchJudges:
-    """Return reformulator and checker by the model, with the rules as fallback."""
+    """Return a reformulator and a sufficiency checker that use *model*."""
     provider = PurposeProvider(model, Purpose.REFORMULATION)
     return SearchJudges(
         LLMQueryReformulator(provider=provider, model=provider.name, fallback=BY_RULE.reformulator),
@@ -22,7 +22,7 @@ def judges(model: LanguageModel) -> SearchJudges:
 
 
 def supervisor(model: LanguageModel, config: MemoryRetrievalConfig) -> LLMSupervisor:
-    """Return the supervisor by the model, with the rules as fallback."""
+    """Return a supervisor that uses *model*."""
     provider = PurposeProvider(model, Purpose.ROUTING)
     return LLMSupervisor(
         provider=provider,
@@ -33,6 +33,6 @@ def supervisor(model: LanguageModel, config: MemoryRetrievalConfig) -> LLMSuperv
 
 
 def reranker(model: LanguageModel, cache: RerankerCache) -> QuerySpecificReranker:
-    """Return the re-ranker by the model; the order stays when that does not answer."""
+    """Return a re-ranker that uses *model*; if it fails, the order is unchanged."""
     provider = PurposeProvider(model, Purpose.RERANKING)
     return QuerySpecificReranker(provider=provider, model=provider.name, cache=cache)

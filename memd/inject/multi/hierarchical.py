@@ -1,8 +1,8 @@
-"""Retrieval by a supervisor and its workers (SPEC 14.4, ``retriever: hierarchical``).
+"""Retrieve memories with a supervisor and its workers (SPEC 14.4, ``retriever: hierarchical``).
 
-The supervisor routes the query to workers, which search concurrently; their results are merged
-by the best score of each memory. Poor results are retried at most ``max_retry_count`` times, and
-each attempt adds to the results before. A failure only makes the answer shorter.
+The supervisor routes the query to workers, which search concurrently. Their results are merged;
+each memory keeps its best score. Poor results are retried up to ``max_retry_count`` times, and each
+attempt adds to the previous results. A failure only makes the answer shorter.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from memd.inject.own_memories import OwnMemories
 from memd.inject.pipeline import rerank
 
 _WORKER_OF = {"semantic_only": SEMANTIC, "episodic_only": EPISODIC}
-RESULTS_MAX = 100  # the bound of ``RetrievalQuery.max_results``
+RESULTS_MAX = 100
+"""The bound of ``RetrievalQuery.max_results``."""
 
 
 @dataclass(frozen=True)
 class HierarchicalRetriever:
     """Routes a query to workers and merges their results.
 
-    Unknown worker names from the supervisor are ignored. *reranker* orders the merged results,
-    as in the flat pipeline.
+    Unknown worker names from the supervisor are ignored. *reranker* orders the merged results.
     """
 
     workers: Sequence[RetrievalWorker]
@@ -56,18 +56,18 @@ class HierarchicalRetriever:
     reranker: Reranker | None = None
 
     async def retrieve(self, query: RetrievalQuery) -> FinalRetrievalResult:
-        """Return the workers' merged results, best first, at most ``query.max_results``.
+        """Return the merged results of all workers, best first, at most ``query.max_results``.
 
-        Raises only errors of the process itself (``isolation.SYSTEM_ERRORS``).
+        Raises only errors of the process (``isolation.SYSTEM_ERRORS``).
         """
         supervisor = self.supervisor or RuleSupervisor(self.config)
         by_name = {worker.name: worker for worker in self.workers}
-        route = isolate(supervisor.route(query), WorkerRouting(workers=()), "routing")
-        chosen = select_names((await route).workers, by_name) or select_names((SEMANTIC,), by_name)
-        if not chosen:
+        routing = await isolate(supervisor.route(query), WorkerRouting(workers=()), "routing")
+        names = select_names(routing.workers, by_name) or select_names((SEMANTIC,), by_name)
+        if not names:
             return FinalRetrievalResult()
-        attempt = (query.text, chosen)
-        results = await _ask_workers(query, [by_name[name] for name in chosen])
+        attempt = (query.text, names)
+        results = await _query_workers(query, [by_name[name] for name in names])
         retries = 0
         while retries < self.config.max_retry_count:
             candidates = merge_candidates(results, query.max_results)
@@ -79,10 +79,11 @@ class HierarchicalRetriever:
             if next_attempt == attempt:
                 break
             attempt = next_attempt
-            retry = query.model_copy(update={"text": attempt[0]})
-            results += await _ask_workers(retry, [by_name[name] for name in attempt[1]])
+            text, names = attempt
+            retry = query.model_copy(update={"text": text})
+            results += await _query_workers(retry, [by_name[name] for name in names])
             retries += 1
-        return await self._final(query, results, retries)
+        return await self._merge_and_rerank(query, results, retries)
 
     async def retrieve_scored(
         self,
@@ -92,30 +93,30 @@ class HierarchicalRetriever:
         limit: int,
         categories: frozenset[MemoryCategory] | None = None,
     ) -> tuple[ScoredMemory, ...]:
-        """Return at most *limit* memories, and at most 100, best first, scores up to 1."""
+        """Return at most *limit* memories, and at most RESULTS_MAX, best first."""
         query = RetrievalQuery(
             text=query_text,
             agent_id=agent_id,
             categories=categories,
             max_results=min(limit, RESULTS_MAX),
         )
-        candidates = await self.retrieve(query)
-        return tuple(candidate.to_scored_memory() for candidate in candidates.candidates)
+        result = await self.retrieve(query)
+        return tuple(candidate.to_scored_memory() for candidate in result.candidates)
 
-    async def _final(
+    async def _merge_and_rerank(
         self, query: RetrievalQuery, results: Sequence[RetrievalResult], retries: int
     ) -> FinalRetrievalResult:
         candidates = merge_candidates(results, query.max_results)
-        before = tuple(candidate.to_scored_memory() for candidate in candidates)
-        after = await rerank(before, query.text, self.reranker)
-        if after is not before:
+        scored = tuple(candidate.to_scored_memory() for candidate in candidates)
+        reranked = await rerank(scored, query.text, self.reranker)
+        if reranked is not scored:
             by_id = {candidate.entry.id: candidate for candidate in candidates}
-            candidates = tuple(by_id[memory.entry.id] for memory in after)
+            candidates = tuple(by_id[memory.entry.id] for memory in reranked)
         return FinalRetrievalResult(
             candidates=candidates,
             worker_results=tuple(results),
             retries_performed=retries,
-            rerank_applied=after is not before,
+            rerank_applied=reranked is not scored,
         )
 
 
@@ -126,7 +127,7 @@ def retriever_for(
     clock: Clock | None = None,
     supervisor: RetrievalSupervisor | None = None,
 ) -> HierarchicalRetriever:
-    """Return a retriever over one caller's memories and those that others share."""
+    """Return a retriever over one caller's memories, and memories shared by others."""
     return build_retriever(
         memories, config, shared_store=memories, supervisor=supervisor, clock=clock
     )
@@ -151,35 +152,36 @@ def build_retriever(
 
 
 def merge_candidates(
-    results: Iterable[RetrievalResult], most: int
+    results: Iterable[RetrievalResult], limit: int
 ) -> tuple[RetrievalCandidate, ...]:
-    """Return each memory once, with its highest score, best first, at most *most*."""
+    """Return each memory once, with its highest score, best first, at most *limit*."""
     best: dict[str, RetrievalCandidate] = {}
     for result in results:
         for candidate in result.candidates:
-            seen = best.get(candidate.entry.id)
-            if seen is None or candidate.combined_score > seen.combined_score:
+            other = best.get(candidate.entry.id)
+            if other is None or candidate.combined_score > other.combined_score:
                 best[candidate.entry.id] = candidate
     ordered = sorted(best.values(), key=lambda memory: memory.combined_score, reverse=True)
-    return tuple(ordered[:most])
+    return tuple(ordered[:limit])
 
 
-async def _ask_workers(
+async def _query_workers(
     query: RetrievalQuery, workers: Sequence[RetrievalWorker]
 ) -> list[RetrievalResult]:
-    """Query all *workers* at once; one that raises has no results."""
-    return list(await asyncio.gather(*(_ask_worker(worker, query) for worker in workers)))
+    """Query all *workers* concurrently; a worker that raises has no candidates."""
+    return list(await asyncio.gather(*(_query_worker(worker, query) for worker in workers)))
 
 
-async def _ask_worker(worker: RetrievalWorker, query: RetrievalQuery) -> RetrievalResult:
+async def _query_worker(worker: RetrievalWorker, query: RetrievalQuery) -> RetrievalResult:
     results: list[RetrievalResult] = []
 
     async def retrieve() -> tuple[RetrievalCandidate, ...]:
         results.append(await worker.retrieve(query))
         return ()
 
-    failed = await run_worker(worker.name, retrieve())
-    return results[0] if results else failed
+    # ``run_worker`` replaces an error of the worker by an empty result.
+    empty = await run_worker(worker.name, retrieve())
+    return results[0] if results else empty
 
 
 def _next_attempt(
@@ -187,7 +189,7 @@ def _next_attempt(
     correction: RetrievalCorrection,
     workers: Iterable[str],
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the next query text and workers, which may be the same again."""
+    """Return the query text and worker names of the next attempt, which may be the same."""
     text, names = attempt
-    only = select_names((_WORKER_OF.get(correction.alternative_strategy or ""),), set(workers))
-    return correction.corrected_query or text, only or names
+    alternative = _WORKER_OF.get(correction.alternative_strategy or "")
+    return correction.corrected_query or text, select_names((alternative,), set(workers)) or names

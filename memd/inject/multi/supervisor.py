@@ -1,16 +1,16 @@
 """Route a query to workers, and decide on a retry: by rule or by a language model (SPEC 14.3, D8).
 
-By rule is the default. Every query goes to the semantic worker, which searches all categories,
-so a misread word costs nothing; certain words add a specialised worker:
+The rules are the default. Every query goes to the semantic worker, which searches all categories.
+Certain words add a specialised worker:
 
-| the query has | goes to |
+| the query has | workers |
 |---|---|
-| anything: names, facts, why | semantic |
-| how to, steps, a procedure: *how do I*, *steps*, *set up*, *command* | procedural as well |
-| words of recent time: *today*, *yesterday*, *last*, *recently*, *just now* | episodic as well |
+| any words | semantic |
+| words of procedures: *how do I*, *steps*, *set up*, *command* | also procedural |
+| words of recent time: *today*, *yesterday*, *last time*, *recently*, *just now* | also episodic |
 
-In this order, cut to ``max_workers_per_query``. Results are good enough when their mean score
-reaches ``min_relevance``; otherwise the query is retried without its function words.
+The list, in this order, is cut to ``max_workers_per_query``. Results are good enough if their mean
+score reaches ``min_relevance``. Otherwise the query is retried without its function words.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from memd.view.view import untrusted_content_directive, wrap_stored
 WORKERS = (SEMANTIC, PROCEDURAL, EPISODIC)
 TASK_TAG = "task-data"
 ALTERNATIVES = frozenset(get_args(Alternative))
-SHOWN = 5  # candidates that a model sees for its evaluation
-SHOWN_CHARS = 200
+SHOWN, SHOWN_CHARS = 5, 200
+"""Candidates that a model reads for its evaluation, and characters of each."""
 REPLY_TOKENS = 200
 
 _HOW = re.compile(
@@ -67,7 +67,7 @@ _EVALUATE = (
 
 
 class RuleSupervisor:
-    """Routes and evaluates by the rules of this module."""
+    """Routes and evaluates by rule."""
 
     def __init__(self, config: MemoryRetrievalConfig | None = None) -> None:
         self._config = config or MemoryRetrievalConfig()
@@ -80,21 +80,21 @@ class RuleSupervisor:
     async def evaluate_for_retry(
         self, query: RetrievalQuery, candidates: Candidates
     ) -> RetrievalCorrection | None:
-        """Return a correction to fewer words when the results are poor."""
-        early, decided = evaluate_by_score(candidates, self._config)
-        if decided:
-            return early
+        """Return a correction to a shorter query if the results are poor, else None."""
+        correction, is_decided = evaluate_by_score(candidates, self._config)
+        if is_decided:
+            return correction
         entries = tuple(candidate.entry for candidate in candidates)
-        other = await self._reformulator.reformulate(query.text, entries)
-        if other is None:
+        new_query = await self._reformulator.reformulate(query.text, entries)
+        if new_query is None:
             return None
-        return RetrievalCorrection(corrected_query=other, reason="in fewer words")
+        return RetrievalCorrection(corrected_query=new_query, reason="in fewer words")
 
 
 class LLMSupervisor:
-    """Asks a small language model; *fallback* decides when it does not answer.
+    """Routes and evaluates with a small language model; *fallback* decides if it does not answer.
 
-    Without a fallback only the semantic worker searches then, once.
+    Without a fallback, only the semantic worker searches then, without a retry.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class LLMSupervisor:
         self._config = config or MemoryRetrievalConfig()
 
     async def route(self, query: RetrievalQuery) -> WorkerRouting:
-        """Return the workers that the model names, the semantic one if it names none."""
+        """Return the workers that the model names; the semantic worker if it names none."""
         reply = await json_reply(
             self._model, _fence(query.text), system=_system(_ROUTE), what="routing by a model"
         )
@@ -124,10 +124,10 @@ class LLMSupervisor:
     async def evaluate_for_retry(
         self, query: RetrievalQuery, candidates: Candidates
     ) -> RetrievalCorrection | None:
-        """Return the model's correction without invalid parts; None without one."""
-        early, decided = evaluate_by_score(candidates, self._config)
-        if decided:
-            return early
+        """Return the model's correction without invalid parts; None for no retry."""
+        correction, is_decided = evaluate_by_score(candidates, self._config)
+        if is_decided:
+            return correction
         shown = [_fence(candidate.entry.content[:SHOWN_CHARS]) for candidate in candidates[:SHOWN]]
         prompt = "\n".join([_fence(query.text), f"{len(candidates)} memories were found:", *shown])
         reply = await json_reply(
@@ -139,7 +139,7 @@ class LLMSupervisor:
 
 
 def route_by_words(text: str, workers_max: int) -> WorkerRouting:
-    """Return the workers for the words of *text*, by the table above.
+    """Return the workers for the words of *text*, by the table in the module's docstring.
 
     >>> route_by_words("What did we decide yesterday?", 2).workers
     ('semantic', 'episodic')
@@ -147,23 +147,27 @@ def route_by_words(text: str, workers_max: int) -> WorkerRouting:
     ('semantic', 'procedural')
     """
     cues = ((PROCEDURAL, _HOW, "how something is done"), (EPISODIC, _RECENT, "recent time"))
-    met = [(worker, why) for worker, pattern, why in cues if pattern.search(text)]
-    workers = (SEMANTIC, *(worker for worker, _ in met))[:workers_max]
-    return WorkerRouting(workers=workers, reason=", ".join(why for _, why in met) or "facts")
+    matches = [(worker, reason) for worker, pattern, reason in cues if pattern.search(text)]
+    workers = (SEMANTIC, *(worker for worker, _ in matches))[:workers_max]
+    reasons = ", ".join(reason for _, reason in matches)
+    return WorkerRouting(workers=workers, reason=reasons or "facts")
 
 
 def evaluate_by_score(
     candidates: Candidates, config: MemoryRetrievalConfig
 ) -> tuple[RetrievalCorrection | None, bool]:
-    """Return a correction or None, and whether the scores alone decide that (SPEC 14.3.2).
+    """Return a correction or None, and whether that is decided by the scores (SPEC 14.3.2).
 
-    Without candidates: the semantic worker alone. Good enough, or switched off: no retry.
+    No retry if it is switched off in the settings, or if the results are good enough. Without
+    candidates, the correction is to use only the semantic worker. Poor results are not decided.
     """
     if not config.reflective_retry_enabled:
         return None, True
     if not candidates:
-        only = RetrievalCorrection(alternative_strategy="semantic_only", reason="nothing found")
-        return only, True
+        correction = RetrievalCorrection(
+            alternative_strategy="semantic_only", reason="nothing found"
+        )
+        return correction, True
     mean = sum(candidate.combined_score for candidate in candidates) / len(candidates)
     return None, mean >= config.min_relevance
 
@@ -172,20 +176,20 @@ def parse_correction(reply: dict[str, Any]) -> RetrievalCorrection | None:
     """Return the correction in a model's *reply*, without invalid parts; None for no retry."""
     if reply.get("retry") is not True:
         return None
-    text, other = reply.get("corrected_query"), reply.get("alternative_strategy")
-    valid_text = isinstance(text, str) and bool(text.strip()) and "\x00" not in text
-    valid_other = isinstance(other, str) and other in ALTERNATIVES
+    text, alternative = reply.get("corrected_query"), reply.get("alternative_strategy")
+    is_valid_text = isinstance(text, str) and bool(text.strip()) and "\x00" not in text
+    is_valid_alternative = isinstance(alternative, str) and alternative in ALTERNATIVES
     return RetrievalCorrection.model_validate(
         {
-            "corrected_query": " ".join(str(text).split()) if valid_text else None,
-            "alternative_strategy": other if valid_other else None,
+            "corrected_query": " ".join(str(text).split()) if is_valid_text else None,
+            "alternative_strategy": alternative if is_valid_alternative else None,
             "reason": _reason(reply),
         }
     )
 
 
 def select_names(names: Collection[object], workers: Collection[str]) -> tuple[str, ...]:
-    """Return the *names* that are among *workers*, each once, in order."""
+    """Return those of *names* that are in *workers*, each once, in order."""
     return tuple(dict.fromkeys(str(name) for name in names if name in workers))
 
 

@@ -1,7 +1,7 @@
-"""Queries, candidates and results of the hierarchical retriever (SPEC 14.1).
+"""Define the queries, candidates and results of the hierarchical retriever (SPEC 14.1).
 
-Scores of candidates have no upper bound, because every worker has its own scale;
-``ScoredMemory`` has one, so the retriever clamps its results.
+Scores of candidates have no upper bound, because each worker has its own scale. Scores of a
+``ScoredMemory`` are at most 1, so they are clamped.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from memd.domain.values import Name, NotBlankStr, Share, Text, Value
 RESULTS = 20
 
 Alternative = Literal["semantic_only", "episodic_only", "skip"]
-"""An alternative to try: one worker alone, or nothing more."""
+"""A strategy for a retry: only one worker, or no retry."""
 
 
 class RetrievalQuery(Value):
-    """A query to the workers. *categories*: only these; None for all."""
+    """A query to the workers; *categories* None means all."""
 
     text: Text
     agent_id: Name
@@ -32,7 +32,7 @@ class RetrievalQuery(Value):
 
 
 class RetrievalCandidate(Value):
-    """A candidate of one worker, on that worker's scale."""
+    """A candidate of one worker, with scores on that worker's scale."""
 
     entry: MemoryEntry
     relevance_score: float = Field(ge=0.0)
@@ -42,7 +42,7 @@ class RetrievalCandidate(Value):
     is_shared: bool = False
 
     def to_scored_memory(self) -> ScoredMemory:
-        """Return the candidate with scores clamped to at most 1."""
+        """Return the candidate with scores of at most 1."""
         return ScoredMemory(
             entry=self.entry,
             relevance_score=min(1.0, self.relevance_score),
@@ -53,7 +53,7 @@ class RetrievalCandidate(Value):
 
 
 class RetrievalResult(Value):
-    """The candidates of one worker, best first. *error* is the class of an unexpected failure."""
+    """The candidates of one worker, best first; *error* is the class of an unexpected error."""
 
     candidates: tuple[RetrievalCandidate, ...] = ()
     worker_name: Name
@@ -62,7 +62,7 @@ class RetrievalResult(Value):
 
 
 class FinalRetrievalResult(Value):
-    """The candidates of all workers in all attempts, with each of their *worker_results*."""
+    """The merged candidates of all attempts, and the result of each worker in each attempt."""
 
     candidates: tuple[RetrievalCandidate, ...] = ()
     worker_results: tuple[RetrievalResult, ...] = ()
@@ -71,7 +71,7 @@ class FinalRetrievalResult(Value):
 
 
 class WorkerRouting(Value):
-    """The workers for a query, and why."""
+    """The names of the workers for a query, and the reason."""
 
     workers: tuple[str, ...]
     reason: str = ""
@@ -87,7 +87,7 @@ class RetrievalCorrection(Value):
 
 @runtime_checkable
 class RetrievalWorker(Protocol):
-    """A retriever of one kind. It never raises memory errors."""
+    """A retriever of one kind of memories; it returns an empty result instead of raising."""
 
     @property
     def name(self) -> str:

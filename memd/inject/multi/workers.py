@@ -1,8 +1,9 @@
 """The three workers of the hierarchical retriever (SPEC 14.2).
 
-Semantic searches all categories and ranks like the flat pipeline; episodic searches the last
-days and prefers the newest; procedural returns procedures in the backend's order. A worker that
-fails has no results; an error that is not a MemdError is a bug and is named in the result.
+The semantic worker searches all categories and ranks like the flat pipeline. The episodic worker
+searches the last days and prefers new memories. The procedural worker returns procedures in the
+backend's order. A worker that fails has no candidates. An error that is no MemdError is a bug; its
+class is named in the result.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from memd.recall.ranking.scored_memories import fuse_ranked_lists, rank_memories
 
 SEMANTIC, EPISODIC, PROCEDURAL = "semantic", "episodic", "procedural"
 WINDOW_HOURS = 72.0
-FETCH_FACTOR = 4  # episodic fetches so many times its limit, and reorders by recency
+"""Hours before now that the episodic worker searches."""
+FETCH_FACTOR = 4
+"""The episodic worker fetches this multiple of its limit, because it reorders by recency."""
 RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.4, 0.6
-QUERY_ROWS_MAX = 1_000  # the bound of ``MemoryQuery.limit``
+QUERY_ROWS_MAX = 1_000
+"""The bound of ``MemoryQuery.limit``."""
 
 Candidates = tuple[RetrievalCandidate, ...]
 
@@ -37,8 +41,8 @@ Candidates = tuple[RetrievalCandidate, ...]
 class SemanticWorker:
     """Searches all categories that the query allows, personal and shared.
 
-    Ranks by score (with ``min_relevance``), or by fused ranks of the two lists, without a
-    threshold. A shared source that fails leaves the personal results.
+    Ranks by score, with the threshold ``min_relevance``, or by fused ranks of both lists, without
+    a threshold. If the shared source fails, the personal results are used.
     """
 
     backend: SupportsRetrieve
@@ -58,14 +62,14 @@ class SemanticWorker:
         memory_query = MemoryQuery(
             text=query.text, categories=query.categories, limit=query.max_results
         )
-        others = asyncio.ensure_future(
+        shared_search = asyncio.ensure_future(
             isolate(self._search_shared(query.agent_id, memory_query), (), "shared")
         )
         try:
             personal = await self.backend.retrieve(query.agent_id, memory_query)
-            shared = await others
+            shared = await shared_search
         finally:
-            others.cancel()
+            shared_search.cancel()
         scored = self._rank(personal, shared, query.max_results)
         return tuple(_candidate(memory, self.name) for memory in scored)
 
@@ -77,14 +81,14 @@ class SemanticWorker:
         return await self.shared_store.search_shared(memory_query, exclude_agent=agent_id)
 
     def _rank(
-        self, personal: tuple[MemoryEntry, ...], shared: tuple[MemoryEntry, ...], most: int
+        self, personal: tuple[MemoryEntry, ...], shared: tuple[MemoryEntry, ...], limit: int
     ) -> tuple[ScoredMemory, ...]:
         if self.config.fusion_strategy is FusionStrategy.RRF:
             ids = {entry.id for entry in shared}
             lists = (personal, shared)
-            return fuse_ranked_lists(lists, self.config.rrf_k, most, shared_ids=ids)
-        # The pipeline diversifies later; the pool needs no extra candidates for it here.
-        changes = {"max_memories": most, "diversity_penalty_enabled": False}
+            return fuse_ranked_lists(lists, self.config.rrf_k, limit, shared_ids=ids)
+        # The pipeline applies diversity later. Here it would only enlarge the pool.
+        changes = {"max_memories": limit, "diversity_penalty_enabled": False}
         config = self.config.model_copy(update=changes)
         return rank_memories(personal, config, from_us(self.clock.now_us()), shared)
 
@@ -93,7 +97,7 @@ class SemanticWorker:
 class EpisodicWorker:
     """Searches episodic memories of the last *window_hours*.
 
-    Raises ValueError for a window that is not above 0.
+    Raises ValueError if *window_hours* is not above 0.
     """
 
     backend: SupportsRetrieve
@@ -110,7 +114,7 @@ class EpisodicWorker:
         return EPISODIC
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
-        """Return the newest and most relevant episodes, if the query allows the category."""
+        """Return the newest and most relevant memories, if the query allows the category."""
         if not _allows(query, MemoryCategory.EPISODIC):
             return RetrievalResult(worker_name=self.name)
         return await run_worker(self.name, self._candidates(query))
@@ -130,7 +134,7 @@ class EpisodicWorker:
 
     def _candidate(self, entry: MemoryEntry, now: datetime) -> RetrievalCandidate:
         relevance = _relevance(entry, self.config)
-        # The age is the event's where its time is known (SPEC D22).
+        # The age is that of the event, if its time is known (SPEC D22).
         age = now - (entry.occurred_at or entry.created_at)
         recency = min(1.0, max(0.0, 1.0 - age / timedelta(hours=self.window_hours)))
         return RetrievalCandidate(
@@ -179,9 +183,10 @@ class ProceduralWorker:
 
 
 async def run_worker(name: str, pending: Awaitable[Candidates]) -> RetrievalResult:
-    """Await a worker's candidates and return them with the time taken; a failure has none.
+    """Return the candidates that *pending* gives, with the time that it took.
 
-    Raises the process's own errors.
+    If it fails, the result has no candidates. Raises only errors of the process
+    (``isolation.SYSTEM_ERRORS``).
     """
     started = time.monotonic()
     candidates: Candidates = ()
@@ -190,7 +195,7 @@ async def run_worker(name: str, pending: Awaitable[Candidates]) -> RetrievalResu
         candidates = await pending
     except MemdError as failure:
         log.warning("a worker found nothing", worker=name, kind=failure.kind)
-    except Exception as failure:  # one worker of several; see the module
+    except Exception as failure:  # a bug in one worker must not stop the others
         system = system_error(failure)
         if system is not None:
             raise system from failure

@@ -1,1 +1,1 @@
-"""Memory as tools of a language model: definitions, calls and answers."""
+"""Memory tools for language models: definitions, calls and answers."""

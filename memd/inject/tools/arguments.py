@@ -1,8 +1,8 @@
 """Declare tools, parse the arguments of their calls, and render the answers.
 
-A language model gets a sentence that says what to correct, never an exception. Harmless
-mistakes are tolerated (a limit of 3.7, or of 500); what would widen a search is refused
-(SPEC 12.3). An answer has one line for each memory, in fences (SPEC 12.4, 12.8, 13.10).
+A language model gets a sentence that says what to correct, never an exception. Harmless mistakes
+are tolerated (a limit of 3.7, or of 500). Mistakes that would widen a search are refused (SPEC
+12.3). An answer has one fenced line per memory (SPEC 12.4, 12.8, 13.10).
 """
 
 from __future__ import annotations
@@ -24,16 +24,19 @@ from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
 
 ERROR = "Error:"
+"""The beginning of an answer that reports an error."""
 SHOWN_CHARS_MAX = 64
+"""Characters of an argument that an error quotes."""
 SHOWN_ITEMS_MAX = 10
+"""Unknown categories that an answer names."""
 
 
 class BadArgumentError(ValueError):
-    """An unusable argument; the message is for the model."""
+    """An argument is unusable; the message tells the model why."""
 
 
 class Categories(NamedTuple):
-    """The categories to search, None for all, and the unknown ones."""
+    """The categories to search (None for all), and the unknown ones in the argument."""
 
     known: frozenset[MemoryCategory] | None
     unknown: tuple[str, ...] = ()
@@ -49,24 +52,24 @@ def define_tool(
     return ToolDefinition(name=name, description=description, parameters_schema=schema)
 
 
-def text_schema(description: str, **more: Any) -> dict[str, Any]:
-    """Return the schema of a text argument."""
-    return {"type": "string", "description": description, **more}
+def text_schema(description: str, **keywords: Any) -> dict[str, Any]:
+    """Return the schema of a text argument, with further JSON Schema *keywords*."""
+    return {"type": "string", "description": description, **keywords}
 
 
-def limit_schema(description: str, default: int, most: int) -> dict[str, Any]:
+def limit_schema(description: str, default: int, maximum: int) -> dict[str, Any]:
     """Return the schema of the argument that :func:`limit_of` reads."""
     return {
         "type": "integer",
         "description": description,
         "default": default,
         "minimum": 1,
-        "maximum": most,
+        "maximum": maximum,
     }
 
 
 def text_of(arguments: Mapping[str, Any], name: str, chars_max: int | None = None) -> str:
-    """Return a required text; raises BadArgumentError."""
+    """Return the required text argument *name*; raises BadArgumentError."""
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
         raise BadArgumentError(f"{name} must be a text that is not blank")
@@ -78,14 +81,14 @@ def text_of(arguments: Mapping[str, Any], name: str, chars_max: int | None = Non
 
 
 def id_of(arguments: Mapping[str, Any]) -> str:
-    """Return a memory's id; raises BadArgumentError."""
+    """Return the argument ``memory_id``; raises BadArgumentError."""
     return text_of(arguments, "memory_id", NAME_CHARS_MAX)
 
 
 async def entry_of(
     backend: MemoryBackend, agent_id: str, arguments: Mapping[str, Any]
 ) -> MemoryEntry:
-    """Return the memory of the agent that ``memory_id`` names; BadArgumentError for none."""
+    """Return the agent's memory with the id in ``memory_id``; raises BadArgumentError."""
     memory_id = id_of(arguments)
     entry = await backend.get(agent_id, memory_id)
     if entry is None:
@@ -93,19 +96,19 @@ async def entry_of(
     return entry
 
 
-def limit_of(arguments: Mapping[str, Any], default: int, most: int) -> int:
-    """Return the limit, from 1 to *most*; *default* for anything that is no number."""
+def limit_of(arguments: Mapping[str, Any], default: int, maximum: int) -> int:
+    """Return the limit, from 1 to *maximum*; *default* if the argument is no number."""
     value = arguments.get("limit")
     if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
         value = default
-    return max(1, min(int(value), most))
+    return max(1, min(int(value), maximum))
 
 
 def categories_of(arguments: Mapping[str, Any]) -> Categories:
     """Return the categories to search; None and an empty list mean all.
 
-    Unknown ones among valid ones are ignored and reported. Raises BadArgumentError when none is
-    valid or it is no list: without the filter the search would be wider than requested.
+    Unknown ones among valid ones are returned separately. Raises BadArgumentError if the argument
+    is no list or has no valid category: without a filter, the search would be too wide.
     """
     values = arguments.get("categories")
     if values is None:
@@ -127,11 +130,11 @@ def categories_of(arguments: Mapping[str, Any]) -> Categories:
 def category_of(
     arguments: Mapping[str, Any], allowed: Collection[MemoryCategory]
 ) -> MemoryCategory:
-    """Return the category of a call; raises BadArgumentError for one that is not *allowed*."""
-    category_name = category(arguments.get("category"))
-    if category_name is None or category_name not in allowed:
+    """Return the argument ``category``; raises BadArgumentError unless it is *allowed*."""
+    value = category(arguments.get("category"))
+    if value is None or value not in allowed:
         raise BadArgumentError(f"category must be one of {', '.join(sorted(allowed))}")
-    return category_name
+    return value
 
 
 def category(value: Any) -> MemoryCategory | None:
@@ -143,7 +146,7 @@ def category(value: Any) -> MemoryCategory | None:
 
 
 def short_value(value: Any) -> str:
-    """Return *value* as one short line: a text itself, of anything else only its type."""
+    """Return *value* for a message: the beginning of a text, or else only its type."""
     if isinstance(value, str):
         return one_line(value[:SHOWN_CHARS_MAX])
     return f"a {type(value).__name__}"
@@ -155,10 +158,11 @@ def refusal(what: str) -> str:
 
 
 async def answer_or_error(work: Awaitable[str], unavailable: str, unexpected: str) -> str:
-    """Return the text of *work*, or of the argument that it refuses.
+    """Return the answer that *work* gives, or the text of its error.
 
-    It is *unavailable* for a MemdError and *unexpected* for a bug: the error's own message is
-    for the owner and not for a model. Raises the process's own errors.
+    The text is the message of a BadArgumentError, *unavailable* for a MemdError, and *unexpected*
+    for any other error: their messages are not for a model. Raises only errors of the process
+    (``isolation.SYSTEM_ERRORS``).
     """
     try:
         return await work
@@ -167,7 +171,7 @@ async def answer_or_error(work: Awaitable[str], unavailable: str, unexpected: st
     except MemdError as error:
         log.warning("tool call failed", kind=error.kind)
         return unavailable
-    except Exception as error:  # a model that called a tool has to be answered
+    except Exception as error:  # the model needs an answer in any case
         system = system_error(error)
         if system is not None:
             raise system from error
@@ -176,7 +180,7 @@ async def answer_or_error(work: Awaitable[str], unavailable: str, unexpected: st
 
 
 def to_answer(name: str, text: str) -> ToolAnswer:
-    """Return the *text* of the tool *name* as its answer."""
+    """Return *text* as the answer of the tool *name*."""
     return ToolAnswer(name=name, content=text, is_error=text.startswith(ERROR))
 
 
@@ -203,16 +207,13 @@ NO_MEMORIES = "No memories found."
 
 
 def search_line(entry: MemoryEntry) -> str:
-    """Return the line of a search result, with the id that ``recall_memory`` takes.
-
-    An entry without a score has no relevance in its line.
-    """
+    """Return the line of a search result: category, relevance, id and text."""
     score = "" if entry.relevance_score is None else f"relevance: {entry.relevance_score:.2f}, "
     return f"{mark_of_entry(entry)}[{entry.category}] ({score}id={entry.id}) {_content(entry)}"
 
 
 def list_line(entry: MemoryEntry) -> str:
-    """Return the line of a listing (SPEC 13.10)."""
+    """Return the line of a listing: category, id and text (SPEC 13.10)."""
     return f"{mark_of_entry(entry)}[{entry.category}] (id={entry.id}) {_content(entry)}"
 
 

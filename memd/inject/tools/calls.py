@@ -1,4 +1,4 @@
-"""Dispatch tool calls from the socket: find the strategy, check the scope, call the tool.
+"""Dispatch tool calls from the socket: find the strategy of a tool, and check the caller's scope.
 
 An unknown tool is an error and never falls back to a search (SPEC 12.6).
 """
@@ -43,7 +43,10 @@ def definitions(strategy: InjectionStrategy) -> tuple[ToolDefinition, ...]:
 
 
 def strategy_of(name: str, preferred: InjectionStrategy | None) -> InjectionStrategy:
-    """Return the strategy with the tool *name*; raises InvalidError when *preferred* lacks it."""
+    """Return the strategy that has the tool *name*: *preferred* or, without one, the first.
+
+    Raises InvalidError if there is none.
+    """
     strategies = {
         tool.name: strategy
         for strategy, tools in _TOOLS.items()
@@ -64,13 +67,13 @@ def is_writing(name: str) -> bool:
 
 
 def check_scope(caller: Caller, name: str) -> None:
-    """Raise DeniedError when *name* writes and the caller may only read."""
+    """Raise DeniedError if the tool *name* writes and the caller may only read."""
     if is_writing(name) and "write" not in caller.scopes:
         raise DeniedError(f"{name} writes, and this client may only read", field="name")
 
 
 class SearchJudges(NamedTuple):
-    """The reformulator of queries, and the judge whether results are sufficient."""
+    """A reformulator of queries, and a checker whether results are sufficient."""
 
     reformulator: QueryReformulator
     checker: SufficiencyChecker
@@ -86,7 +89,7 @@ def memory_tools(
     editing_config: SelfEditingMemoryConfig,
     judges: SearchJudges = BY_RULE,
 ) -> HandlesTools:
-    """Return *strategy* over one caller's memories."""
+    """Return the tools of *strategy* over one caller's memories."""
     if strategy is InjectionStrategy.SELF_EDITING:
         return SelfEditingMemoryStrategy(backend=own, config=editing_config)
     return search_strategy(own, config, judges)
@@ -95,7 +98,7 @@ def memory_tools(
 def search_strategy(
     own: OwnMemories, config: MemoryRetrievalConfig, judges: SearchJudges = BY_RULE
 ) -> ToolBasedInjectionStrategy:
-    """Return the tool-based strategy."""
+    """Return the tool-based strategy over one caller's memories."""
     return ToolBasedInjectionStrategy(
         backend=own,
         config=config,

@@ -1,4 +1,4 @@
-"""The tool definitions and the instruction of the strategy ``self_editing`` (SPEC 13.4)."""
+"""Tool definitions and the instruction of the strategy ``self_editing`` (SPEC 13.4)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ _WRITABLE = (
     "It holds {most} at most: core_memory_write adds one as soon as you learn it, core_memory_read "
     "gives their ids, core_memory_replace and core_memory_delete mend what no longer holds."
 )
-_CLOSED = "You can read it with core_memory_read and not change it."
+_READ_ONLY = "You can read it with core_memory_read and not change it."
 _EMPTY = "Nothing is in core memory yet."
 
 
 def instruction(config: SelfEditingMemoryConfig, *, empty: bool) -> str:
-    """Return the instruction that explains the memory blocks and tools (SPEC D23)."""
-    core = _WRITABLE.format(most=config.core_max_entries) if config.allow_core_writes else _CLOSED
+    """Return the instruction that explains the memory blocks and tools (SPEC D23).
+
+    *empty*: core memory is empty.
+    """
+    writable = _WRITABLE.format(most=config.core_max_entries)
+    core = writable if config.allow_core_writes else _READ_ONLY
     parts = [_BLOCKS.format(core=core), QUALIFIES, *([_EMPTY] if empty else [])]
     return " ".join(parts)
 

@@ -1,8 +1,8 @@
-"""The tools that memd adds to the documented ones: they search facts, and earlier sessions.
+"""Tools that memd adds to the documented ones: they search facts and earlier sessions.
 
-Both strategies with tools have them, in the daemon only: a strategy over another backend has no
-organisational memory (docs/decisions/0076) and no sessions. Messages are never injected, only
-searched (docs/decisions/0092).
+In the daemon, both strategies with tools have them. A strategy over another backend has no
+organisational memory (docs/decisions/0076) and no sessions. Messages are only searched, never
+injected (docs/decisions/0092).
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ async def search_facts(
 
 SEARCH_SESSIONS = "session_search"
 NO_MESSAGES = "No messages found."
-_PEOPLE = {"user": "user", "human": "user", "assistant": "assistant"}
+_SPEAKERS = {"user": "user", "human": "user", "assistant": "assistant"}
 _NAME_CHARS = 64
+"""Characters of a session's id in a label."""
 
 SESSIONS_TOOL = define_tool(
     SEARCH_SESSIONS,
@@ -94,7 +95,7 @@ def render_passage(passage: SessionHit) -> str:
 
     A role that is neither a person's nor the assistant's is labelled as a tool.
     """
-    who = _PEOPLE.get(passage.role)
-    where = re.sub(r"[^\w.:-]", "_", passage.session_id)[:_NAME_CHARS]
-    label = f"[session: {where} | {passage.at:%Y-%m-%d} | {who or 'tool'}]"
+    speaker = _SPEAKERS.get(passage.role, "tool")
+    session = re.sub(r"[^\w.:-]", "_", passage.session_id)[:_NAME_CHARS]
+    label = f"[session: {session} | {passage.at:%Y-%m-%d} | {speaker}]"
     return f"{mark_of_role(passage.role)}{label} {body(passage.snippet, tags=(ENTRY_TAG,))}"

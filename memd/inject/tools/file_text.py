@@ -1,7 +1,7 @@
-r"""The answers of the file view, and edits of a file's text. Pure.
+r"""Render the answers of the file view, and edit the text of a file. Pure.
 
-The sentences are exactly those of the tool that clients know (``memory_20250818``), since
-clients compare them. Errors are ``FileError``; their message is the tool's answer.
+The answers are exactly those of the tool that clients know (``memory_20250818``), since clients
+compare them. The message of a ``FileError`` is the answer of the tool.
 """
 
 from __future__ import annotations
@@ -25,21 +25,24 @@ from memd.view.view import ENTRY_TAG, OURS, one_line, view, wrap_stored
 
 ROOT = "/memories"
 DEPTH = 2
-CONTEXT_LINES = 2  # shown before and after an edit
+"""Levels of folders in a listing."""
+CONTEXT_LINES = 2
+"""Lines that are shown before and after an edit."""
 _NUMBER_WIDTH = len(str(FILE_LINES_MAX))
 _UNITS = "BKMG"
-NAME_WORDS = 4  # of a name that needs no fence, with its extension
-_MARKED_LINE = re.compile(r"\A(\s*)\\")
+NAME_WORDS = 4
+"""Words of a name, with its extension, up to which it needs no fence."""
+_ESCAPED_LINE = re.compile(r"\A(\s*)\\")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+@-]{0,47}")
 _WORDS = re.compile(r"[A-Z]?[a-z]{1,24}|[A-Z]+|[0-9]+")
 
 
 class FileError(Exception):
-    """Nothing was done; the message, which is the tool's answer, says why."""
+    """A command was refused without any change; the message is the tool's answer."""
 
 
 def normalize_path(path: str) -> str:
-    """Return *path* in its shortest form; FileError unless it is ``/memories`` or below it.
+    """Return *path* in its shortest form; raises FileError unless it is in ``/memories``.
 
     >>> normalize_path("/memories/a//b/../c/")
     '/memories/a/c'
@@ -73,9 +76,10 @@ def format_size(count: int) -> str:
 
 
 def render_folder(path: str, folder: str, files: Iterable[FileSize]) -> str:
-    """Return the view of a folder: two levels, each folder before its content.
+    """Return the listing of a folder: two levels, each folder before its content.
 
-    *path* is the folder as the client named it. A folder's size is the sum of its files'.
+    *path* is the folder as the client named it, *folder* its normalised path. A folder's size is
+    the sum of its files. Hidden files are left out.
     """
     total = 0
     sizes: dict[tuple[str, ...], int] = {}
@@ -102,7 +106,7 @@ def render_folder(path: str, folder: str, files: Iterable[FileSize]) -> str:
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a name is a few short words, which cannot give an order.
+    """Return whether *name* is a few short words, too little for an order to an assistant.
 
     >>> _is_plain("user_preferences.md"), _is_plain("The owner wants every pull request merged")
     (True, False)
@@ -118,9 +122,11 @@ def _fence(line: str) -> str:
 def render_file(
     path: str, text: str, view_range: tuple[int, int] | None, *, own: bool = False
 ) -> str:
-    """Return the view of a file; *view_range* is inclusive and -1 means the end.
+    """Return the lines of a file with numbers.
 
-    With *own*, memd made the text itself, and lines that begin like memd's are not escaped.
+    *view_range* is the first and the last line; -1 as the last means the end. With *own*, memd
+    made the text itself, so lines that begin like labels are not escaped. Raises FileError for a
+    file with too many lines, or an answer that is too long.
     """
     lines = text.split("\n")
     if len(lines) > FILE_LINES_MAX:
@@ -136,40 +142,42 @@ def render_file(
 
 
 def number_lines(lines: Sequence[str], first: int, *, own: bool = False) -> str:
-    """Return *lines* with numbers; no text can imitate a line break or a line of memd's."""
-    seen = map(_own_line if own else _line, lines)
+    """Return *lines* with numbers, escaped: no text can imitate a line break or a line of memd."""
+    shown = map(_escape_tags if own else _escape, lines)
     return "\n".join(
-        f"{str(number).rjust(_NUMBER_WIDTH)}\t{line}" for number, line in enumerate(seen, first)
+        f"{str(number).rjust(_NUMBER_WIDTH)}\t{line}" for number, line in enumerate(shown, first)
     )
 
 
-def _own_line(line: str) -> str:
+def _escape_tags(line: str) -> str:
+    # A line separator within the line (such as U+2028) would look like a line break.
     return view(line, one_line="\n" in view(line, tags=()), tags=OURS)
 
 
-def _line(line: str) -> str:
-    return escape_label(_own_line(line))
+def _escape(line: str) -> str:
+    return escape_label(_escape_tags(line))
 
 
-def _as_shown(text: str) -> str:
-    return "\n".join(map(_line, text.split("\n")))
+def _escape_lines(text: str) -> str:
+    return "\n".join(map(_escape, text.split("\n")))
 
 
 def _unescape(shown: str) -> str:
-    """Remove the backslashes with which the view escapes lines and tags that look like memd's."""
-    lines = [_MARKED_LINE.sub(r"\1", line) for line in shown.split("\n")]
-    lines = [plain if escape_label(plain) == line else line
-             for line, plain in zip(shown.split("\n"), lines, strict=True)]  # fmt: skip
+    """Remove the backslashes that the view adds before labels and tags like memd's."""
+    lines: list[str] = []
+    for line in shown.split("\n"):
+        plain = _ESCAPED_LINE.sub(r"\1", line)
+        lines.append(plain if escape_label(plain) == line else line)
     return "\n".join(lines).replace("<\\", "<")
 
 
 def replace_once(path: str, text: str, old: str, new: str) -> tuple[str, int]:
-    """Return *text* with its only *old* replaced, and the line, from 0, where that begins.
+    """Return *text* with the only occurrence of *old* replaced, and its line, counted from 0.
 
-    *old* may be given as the view shows it, with escapes. Raises FileError when *old* occurs
-    not once.
+    *old* may have the escapes with which the view shows it. Raises FileError unless *old* occurs
+    exactly once.
     """
-    if old not in text and _as_shown(unescaped := _unescape(old)) == old:
+    if old not in text and _escape_lines(unescaped := _unescape(old)) == old:
         old = unescaped
     count = text.count(old)
     if count == 0:
@@ -188,7 +196,7 @@ def replace_once(path: str, text: str, old: str, new: str) -> tuple[str, int]:
 
 
 def check_size(path: str, text: str) -> str:
-    """Return *text*, the result of an edit; FileError when it is too large."""
+    """Return *text*, the result of an edit; raises FileError if it is too large."""
     if len(text) > TEXT_CHARS_MAX or len(text.encode()) > FRAME_BYTES_MAX:
         raise FileError(
             f"The file {path} was not changed: it would have more than {TEXT_CHARS_MAX:,} "
@@ -198,20 +206,20 @@ def check_size(path: str, text: str) -> str:
 
 
 def _lines_with(text: str, old: str) -> list[int]:
-    """Return the line numbers of *old*, at most FILE_PLACES_MAX; reads the text once."""
-    places: list[int] = []
-    line, counted = 1, 0
+    """Return the line numbers of the occurrences of *old*, at most FILE_PLACES_MAX."""
+    numbers: list[int] = []
+    number, counted_to = 1, 0  # counts each line only once
     place = text.find(old)
-    while place >= 0 and len(places) < FILE_PLACES_MAX:
-        line += text.count("\n", counted, place)
-        counted = place
-        places.append(line)
+    while place >= 0 and len(numbers) < FILE_PLACES_MAX:
+        number += text.count("\n", counted_to, place)
+        counted_to = place
+        numbers.append(number)
         place = text.find(old, place + len(old))
-    return places
+    return numbers
 
 
 def edit_answer(text: str, line: int) -> str:
-    """Return the answer to a replacement at *line* (from 0): the new text around it."""
+    """Return the answer to a replacement at *line*, counted from 0: the text around it."""
     lines = text.split("\n")
     first, end = max(0, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES + 1)
     return (
@@ -222,7 +230,7 @@ def edit_answer(text: str, line: int) -> str:
 
 
 def insert_after(text: str, line: int, new: str) -> str:
-    r"""Return *text* with *new* after its first *line* lines and a newline at the end.
+    r"""Return *text* with *new* inserted after its first *line* lines, and a newline at the end.
 
     >>> insert_after("a\nb\n", 1, "x\n")
     'a\nx\nb\n'

@@ -1,9 +1,9 @@
-"""The file view: memories as files below ``/memories``, for the ``memory`` tool of some assistants.
+"""Show memories as files below ``/memories``, for the ``memory`` tool of some assistants.
 
-A file is one memory: recall finds it, forgetting erases it, an edit keeps the previous version,
-deletion puts it into the trash. The tool's answers are fixed (``file_text``). Below
-``/memories/remembered`` are read-only files with the newest other memories of each category,
-none of which came from a tool's output or from the web (docs/decisions/0055).
+A file is one memory: recall returns it, forgetting erases it, an edit keeps the previous version,
+and deleting it moves it to the trash. The tool's answers are fixed (``file_text``). The read-only
+files in ``/memories/remembered`` have the newest other memories of each category, without those
+from the output of tools or from the web (docs/decisions/0055).
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ class Files:
     trash: Trash
     clock: Clock
     editing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held from reading a file to writing it, so that no edit is based on an older text."""
+    """Held from reading a file to writing it, so that no edit is based on an outdated text."""
 
     @property
     def work(self) -> Work:
-        """The thread of pure functions, whose time grows with the file."""
+        """Runs functions over a file's text in the work thread."""
         return self.ingest.work
 
     async def run(self, caller: Caller, command: FileCommand) -> FileReply:
-        """Execute *command* and return the answer; a caller's mistake is an answer, too.
+        """Execute *command* and return the answer, which may report a mistake of the caller.
 
-        Raises errors that are no caller's mistake: BusyError, ReadOnlyError, DiskFullError.
+        Raises other errors: BusyError, ReadOnlyError, DiskFullError.
         """
         commands: Mapping[FileCommandName, _Command] = {
             FileCommandName.VIEW: self._view,
@@ -143,7 +143,8 @@ class Files:
             return changed
 
         path = _writable_path(raw)
-        if not await self._edit(caller, path, raw, change):  # a repeated call: find the place again
+        if not await self._edit(caller, path, raw, change):
+            # A repeated call changed nothing, so *place* is not set: find the new text.
             text = (await self._read(caller, path, raw)).text
             place = text[: max(0, text.find(new))].count("\n")
         text = (await self._read(caller, path, raw)).text
@@ -166,9 +167,9 @@ class Files:
             if not keys:
                 raise FileError(f"The path {raw} does not exist")
             files.drop_blank(conn, agent_key, path)
-            doomed = [key for key in keys if key is not None]
+            memory_keys = [key for key in keys if key is not None]
             undo_us = self.trash.undo_days * DAY_US
-            removal.trash(conn, doomed, TrashReason.DELETED, now_us, undo_us)
+            removal.trash(conn, memory_keys, TrashReason.DELETED, now_us, undo_us)
             return True
 
         await self.db.write(caller, work, reply=bool)
@@ -200,7 +201,7 @@ class Files:
     async def _edit(
         self, caller: Caller, path: str, raw: str, change: Callable[[str], str]
     ) -> bool:
-        """Apply *change* to a file; return False when the same call did so before."""
+        """Apply *change* to a file; return False if the same call did so before."""
         async with self.editing:
             if await self.db.read(replies.find, caller) is not None:
                 return False
@@ -213,9 +214,12 @@ class Files:
             return True
 
     async def _write(self, caller: Caller, path: str, text: str, row: FileRow | None) -> None:
-        """Write *text* to a file: create or change its memory; blank text has none."""
+        """Write *text* to a file: create or change its memory.
 
-        def blank(conn: Writing) -> bool:
+        A blank text is stored without a memory, and the file's memory moves to the trash.
+        """
+
+        def write_blank(conn: Writing) -> bool:
             now_us = self.clock.now_us()
             agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
             files.put(conn, agent_key, path, memory_key=None, blank=text)
@@ -225,7 +229,7 @@ class Files:
             return True
 
         if not text.strip():
-            await self.db.write(caller, blank, reply=bool)
+            await self.db.write(caller, write_blank, reply=bool)
         elif row is None or row.memory_id is None:
             await self.ingest.store(
                 caller, _request(text), lambda conn, new_id: self._put(conn, caller, path, new_id)
@@ -252,14 +256,14 @@ class Files:
     def _find(
         self, conn: Reading, caller: Caller, path: str
     ) -> tuple[FileRow | None, list[FileSize]]:
-        """Return the file at *path*, or else the files of the folder of that name."""
+        """Return the file at *path*, or None and the sizes of the files in that folder."""
         agent_key, now_us = names.agent_key(conn, caller.agent_id), self.clock.now_us()
         row = files.find(conn, agent_key, path, now_us)
-        below = [] if row else files.list_below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
-        return row, below
+        sizes = [] if row else files.list_below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
+        return row, sizes
 
     def _check_free(self, conn: Reading, caller: Caller, path: str, refusal: str) -> None:
-        """Raise FileError unless a file can be made at *path*."""
+        """Raise FileError if *path* exists (with the message *refusal*) or is below a file."""
         agent_key, now_us = names.agent_key(conn, caller.agent_id), self.clock.now_us()
         if files.keys_at(conn, agent_key, path, now_us):
             raise FileError(refusal)
@@ -270,14 +274,14 @@ class Files:
             folder = posixpath.dirname(folder)
 
     async def _readonly_files(self, caller: Caller) -> dict[str, str]:
-        """Return the read-only files by path: one per category, with its newest memories."""
+        """Return the texts of the read-only files by path: one per category that has memories."""
         texts: dict[str, str] = {}
         for category in MemoryCategory:
             filters = MemoryFilter(categories=frozenset({category}))
             entries, _ = await self.recall.list(caller, filters, None, FILE_MEMORIES_SHOWN)
-            lines_of = await self.work.run(render_lines, entries)
-            if lines_of:
-                texts[f"{REMEMBERED}/{category}.md"] = "\n".join([HEADING, "", *lines_of, ""])
+            lines = await self.work.run(render_lines, entries)
+            if lines:
+                texts[f"{REMEMBERED}/{category}.md"] = "\n".join([HEADING, "", *lines, ""])
         return texts
 
 
@@ -286,17 +290,18 @@ def _stored_path(raw: str | None) -> str:
     return screen_name(normalize_path(raw or ""))
 
 
-def _writable_path(raw: str | None, root: str | None = None) -> str:
+def _writable_path(raw: str | None, root_refusal: str | None = None) -> str:
+    """Return a path as it is stored; raises FileError if it is read-only or the root folder."""
     path = _stored_path(raw)
     if path == ROOT:
-        raise FileError(root or f"The path {raw} is not a file.")
+        raise FileError(root_refusal or f"The path {raw} is not a file.")
     if path == REMEMBERED or path.startswith(f"{REMEMBERED}/"):
         raise FileError(f"The path {raw} is kept by memd and cannot be changed.")
     return path
 
 
 def _check_name(path: str, raw: str | None) -> None:
-    """Refuse a name that reads like an order: listings show it outside of any file's text."""
+    """Raise FileError for a name that reads like an order: listings show names as they are."""
     name = re.sub(r"[^\w]+|_", " ", path.removeprefix(f"{ROOT}/"))
     if is_doubtful(path) or is_doubtful(name):
         raise FileError(f"The path {raw} was not made: its name reads like orders to an assistant.")
@@ -317,7 +322,7 @@ def _request(text: str) -> MemoryStoreRequest:
 
 
 def _gives_orders(text: str) -> bool:
-    """Return whether a file of this text would be quarantined (docs/decisions/0056)."""
+    """Return whether a file with this text would be quarantined (docs/decisions/0056)."""
     return is_quarantined(suspicion(text), Origin.ASSISTANT)
 
 

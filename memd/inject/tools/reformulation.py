@@ -1,8 +1,8 @@
-"""Query reformulation and sufficiency, by rule or by a language model (SPEC 12.9-10).
+"""Reformulate queries and check results, by rule or by a language model (SPEC 12.9-10).
 
-By rule is the default (SPEC D8). A query loses its function words; without any, it gains the
-names in the best results. Results are sufficient when one memory probably answers: relevance is
-a calibrated probability.
+The rules are the default (SPEC D8). A query loses its function words; a query without function
+words gets names from the best results. Results are sufficient if one memory probably answers:
+relevance is a calibrated probability.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from memd.text.words import ENGLISH_FUNCTION_WORDS, WORD
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 PROBABILITY_MIN = 0.5
-ENTRIES_READ = 5  # memories from which words are added
-WORDS_ADDED = 3
-RESULTS_SHOWN = 10
-RESULT_CHARS = 200
+"""Relevance from which a memory is sufficient."""
+ENTRIES_READ, WORDS_ADDED = 5, 3
+"""Results from which names are taken, and names that are added to a query."""
+RESULTS_SHOWN, RESULT_CHARS = 10, 200
+"""Results that a model reads, and characters of each."""
 QUERY_TAG = "task-data"
 
 _REFORMULATE = (
@@ -46,9 +47,9 @@ class WordReformulator:
     """Drops function words from a query, or else adds names from the results."""
 
     async def reformulate(self, original_query: str, results: Entries) -> str | None:
-        """Return *original_query* without function words, or with names; None when neither helps.
+        """Return *original_query* without function words, or else with names from the results.
 
-        Added are the most frequent capitalized words of the best results.
+        The names are the most frequent capitalized words. Return None if neither changes the query.
         """
         words = WORD.findall(original_query)
         content_words = [word for word in words if word.casefold() not in ENGLISH_FUNCTION_WORDS]
@@ -58,12 +59,12 @@ class WordReformulator:
         counts: Counter[str] = Counter()
         for entry in results[:ENTRIES_READ]:
             counts.update({word for word in _name_words(entry) if word not in query_words})
-        added = [word for word, _ in counts.most_common(WORDS_ADDED)]
-        return " ".join([*words, *added]) if added else None
+        names = [word for word, _ in counts.most_common(WORDS_ADDED)]
+        return " ".join([*words, *names]) if names else None
 
 
 class LikelySufficient:
-    """Sufficient is one memory that answers with at least *probability*."""
+    """Results are sufficient if one memory has a relevance of at least *probability*."""
 
     def __init__(self, probability: float = PROBABILITY_MIN) -> None:
         if not 0.0 <= probability <= 1.0:
@@ -71,21 +72,21 @@ class LikelySufficient:
         self._probability = probability
 
     async def check_sufficiency(self, query: str, results: Entries) -> bool:
-        """Return whether one of *results* is likely enough; an entry without a score is not."""
+        """Return whether one of *results* is relevant enough; an entry without a score is not."""
         del query
         return any(relevance(entry) >= self._probability for entry in results)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LLMQueryReformulator:
-    """Asks a language model for another query; *fallback* replaces one that does not answer."""
+    """Asks a language model for another query; *fallback* is used if it does not answer."""
 
     provider: CompletionProvider
     model: str
     fallback: QueryReformulator | None = None
 
     async def reformulate(self, original_query: str, results: Entries) -> str | None:
-        """Return the model's query on one line; None for a blank one, or without any answer."""
+        """Return the model's query on one line; None for a blank answer, or without any."""
         reply = await isolate(
             self.provider.complete(
                 redact(_render_search(original_query, results)),
@@ -106,9 +107,9 @@ class LLMQueryReformulator:
 
 @dataclass(frozen=True, kw_only=True)
 class LLMSufficiencyChecker:
-    """Asks a language model; *fallback* replaces one that does not answer.
+    """Asks a language model whether results suffice; *fallback* is used if it does not answer.
 
-    A model that fails without a fallback counts as sufficient, which ends the loop.
+    Without a fallback, results then count as sufficient, which ends the search.
     """
 
     provider: CompletionProvider
@@ -116,7 +117,7 @@ class LLMSufficiencyChecker:
     fallback: SufficiencyChecker | None = None
 
     async def check_sufficiency(self, query: str, results: Entries) -> bool:
-        """Return whether the model's last line begins with the word SUFFICIENT."""
+        """Return whether the last line of the model's answer begins with SUFFICIENT."""
         reply = await isolate(
             self.provider.complete(
                 redact(_render_search(query, results)),
@@ -136,7 +137,7 @@ class LLMSufficiencyChecker:
 
 
 def says_enough(reply: str) -> bool:
-    """Return whether the first word of the last line that has one is SUFFICIENT.
+    """Return whether the first word of the last line that is not blank is SUFFICIENT.
 
     >>> [says_enough(reply) for reply in ("SUFFICIENT.", "NOT SUFFICIENT", "INSUFFICIENT", "")]
     [True, False, False, False]
@@ -146,7 +147,7 @@ def says_enough(reply: str) -> bool:
 
 
 def _name_words(entry: MemoryEntry) -> Iterator[str]:
-    """Yield the names in a memory, that is its capitalized words, in lower case."""
+    """Yield the capitalized words of a memory, which are likely names, in lower case."""
     for match in WORD.finditer(entry.content):
         word = match.group()
         folded = word.casefold()

@@ -1,10 +1,10 @@
 """The strategy ``self_editing``: the assistant edits its own memory (SPEC 13).
 
-There are three blocks. *Core* is always in the prompt: a few short semantic memories with one
+Memory has three blocks. *Core* is in every prompt: a few short semantic memories with a certain
 tag. *Archival* is searched and written by category. *Recall* is read by id and written as
-episodic. All are ordinary memories of the agent, so every promise about memories holds.
+episodic memories. All are ordinary memories of the agent.
 
-There are tools to replace and delete core memories, since a full core refuses new ones.
+A full core block refuses new memories, so there are tools to replace and delete core memories.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Tool = Callable[[str, Arguments], Awaitable[str]]
 
 
 class SelfEditingMemoryStrategy:
-    """Puts the core block into the prompt, and has tools to read and write all three blocks.
+    """Puts the core block into the prompt, and offers tools to read and write all three blocks.
 
     Raises TypeError unless *backend* is a MemoryBackend.
     """
@@ -91,9 +91,10 @@ class SelfEditingMemoryStrategy:
     async def prepare_messages(
         self, agent_id: str, query_text: str, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """Return the core memory, regardless of the query; () when it is empty or unreadable.
+        """Return messages with the core memory; () if it is empty or cannot be read.
 
-        Its budget is the smaller of *token_budget* and ``core_memory_token_budget``.
+        The query is ignored. The budget is the smaller of *token_budget* and
+        ``core_memory_token_budget``.
         """
         del query_text
         core = await self.core(agent_id)
@@ -101,10 +102,10 @@ class SelfEditingMemoryStrategy:
         return format_memories(core, estimator=self._estimator, token_budget=budget).messages
 
     async def core(self, agent_id: str, failed: Failed | None = None) -> tuple[ScoredMemory, ...]:
-        """Return the core memory, newest first, each with score 1.
+        """Return the core memories, newest first, each with score 1.
 
-        () when it cannot be read, which is added to *failed*. Untrusted memories (from a tool or
-        the web) are never core, whatever their tags: they would be in every prompt.
+        If they cannot be read, the result is () and "core memory" is added to *failed*. Untrusted
+        memories (from a tool or the web) are left out, as they would be in every prompt.
         """
         entries = await isolate(self._core(agent_id), (), "core memory", failed)
         return tuple(
@@ -146,8 +147,8 @@ class SelfEditingMemoryStrategy:
             raise BadArgumentError(
                 f"core memory is full ({len(core)} entries): replace or delete one first"
             )
-        stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
-        return f"Stored in core memory (id={stored})."
+        memory_id = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
+        return f"Stored in core memory (id={memory_id})."
 
     async def _core_replace(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
@@ -158,7 +159,7 @@ class SelfEditingMemoryStrategy:
         return f"Replaced in core memory (id={memory_id})."
 
     async def _replace(self, agent_id: str, memory_id: str, content: str) -> str:
-        """Replace a core memory's text, and return its id from now on."""
+        """Replace a core memory's text; return its id, which may be a new one."""
         update = getattr(self._backend, "update", None)
         if update is not None:
             try:
@@ -167,15 +168,15 @@ class SelfEditingMemoryStrategy:
                 )
             except DeniedError as error:
                 raise BadArgumentError(error.message) from None
-            await self._check_is_seen(agent_id, memory_id)
+            await self._check_is_visible(agent_id, memory_id)
             return memory_id
-        # A backend that cannot change a memory gets the new one before the old one goes.
-        stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
+        # For a backend without updates: store first, so that a failure loses nothing.
+        new_id = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
         await self._backend.delete(agent_id, memory_id)
-        return stored
+        return new_id
 
-    async def _check_is_seen(self, agent_id: str, memory_id: str) -> None:
-        """Refuse a memory that was quarantined: the assistant would look for it in vain."""
+    async def _check_is_visible(self, agent_id: str, memory_id: str) -> None:
+        """Raise BadArgumentError if the memory was quarantined when it was written."""
         if await self._backend.get(agent_id, memory_id) is None:
             raise BadArgumentError(
                 f"the text was quarantined (id={memory_id}): it reads like orders to an assistant "
@@ -195,7 +196,7 @@ class SelfEditingMemoryStrategy:
 
     @property
     def _is_repeated(self) -> bool:
-        """Whether this call was done before, so that its preconditions may be gone (SPEC D7)."""
+        """Whether this call was executed before: its preconditions may no longer hold (SPEC D7)."""
         return bool(getattr(self._backend, "repeated", False))
 
     @property
@@ -207,6 +208,7 @@ class SelfEditingMemoryStrategy:
             raise BadArgumentError("core memory is read-only here")
 
     async def _check_is_core(self, agent_id: str, memory_id: str) -> None:
+        """Raise BadArgumentError unless *memory_id* is a core memory."""
         entry = await self._backend.get(agent_id, memory_id)
         tag = self._config.core_memory_tag
         if (
@@ -231,8 +233,8 @@ class SelfEditingMemoryStrategy:
     async def _archival_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)
         category = category_of(arguments, self._config.archival_categories)
-        stored = await self._store(agent_id, content, category, self._write_tags)
-        return f"Stored in archival memory (id={stored})."
+        memory_id = await self._store(agent_id, content, category, self._write_tags)
+        return f"Stored in archival memory (id={memory_id})."
 
     async def _recall_read(self, agent_id: str, arguments: Arguments) -> str:
         entry = await entry_of(self._backend, agent_id, arguments)
@@ -240,8 +242,8 @@ class SelfEditingMemoryStrategy:
 
     async def _recall_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)
-        stored = await self._store(agent_id, content, MemoryCategory.EPISODIC, self._write_tags)
-        return f"Stored in recall memory (id={stored})."
+        memory_id = await self._store(agent_id, content, MemoryCategory.EPISODIC, self._write_tags)
+        return f"Stored in recall memory (id={memory_id})."
 
     @property
     def _write_tags(self) -> tuple[str, ...]:
@@ -250,12 +252,13 @@ class SelfEditingMemoryStrategy:
     async def _store(
         self, agent_id: str, content: str, category: MemoryCategory, tags: tuple[str, ...]
     ) -> str:
+        """Store a memory and return its id; raises BadArgumentError if it is quarantined."""
         request = MemoryStoreRequest(
             category=category, content=content, metadata=MemoryMetadata(tags=tags)
         )
-        stored = await self._backend.store(agent_id, request)
-        await self._check_is_seen(agent_id, stored)
-        return stored
+        memory_id = await self._backend.store(agent_id, request)
+        await self._check_is_visible(agent_id, memory_id)
+        return memory_id
 
 
 def _content(arguments: Arguments) -> str:

@@ -1,11 +1,11 @@
 """The strategy ``tool_based``: the assistant searches when it needs to (SPEC 12).
 
-It costs a short instruction instead of a block of memories. Answers are fenced like all
-memories, and each result carries its id, by which it can be read again.
+The prompt has a short instruction instead of memories. Answers are fenced like all memories, and
+each result has an id, with which it can be read again.
 
 A search may be repeated with a reformulated query until its results are sufficient (SPEC 12.9).
-The loop ends when they are, when there is no new query, or when a step fails, and never loses a
-result. It makes at most 1 + rounds searches, rounds + 1 checks and rounds reformulations.
+It ends when they are, when there is no new query, or when a step fails, and returns the results of
+all rounds. It makes at most rounds + 1 searches, rounds + 1 checks and rounds reformulations.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from memd.inject.tools.arguments import (
 SEARCH, RECALL = MEMORY_TOOLS
 SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50
 SEARCH_RELEVANCE_MIN = 0.02
-"""What is less likely to answer is not worth its tokens (decision 0375)."""
+"""Least relevance of a result: a less relevant one is not worth its tokens (decision 0375)."""
 
 QUALIFIES = (
     "Worth remembering and worth looking up is what cannot be read off the files at hand: why "
@@ -89,11 +89,11 @@ DEFINITIONS = (
 
 
 class ToolBasedInjectionStrategy:
-    """Two tools, and an instruction when to use them.
+    """Offers two tools, and an instruction when to use them.
 
-    Searches the agent's own memories in *backend*; *shared_store*, *token_estimator* and
-    *memory_filter* are accepted and have no effect (SPEC 12.7). Raises ValueError when *config*
-    asks for reformulation and a collaborator is missing.
+    The tools search the agent's own memories in *backend*. *shared_store*, *token_estimator* and
+    *memory_filter* are accepted without effect (SPEC 12.7). Raises ValueError if *config* enables
+    reformulation and *reformulator* or *sufficiency_checker* is missing.
     """
 
     strategy_name = "tool_based"
@@ -183,25 +183,25 @@ class ReformulationLoop:
     rounds: int
 
     async def run(self, query: str, search: Search) -> Entries:
-        """Return the results of all searches, best first. Raises what the first search raises."""
+        """Return the results of all searches, best first. Raises errors of the first search."""
         entries = await search(query)
         for _ in range(self.rounds):
-            if await self._is_enough(query, entries):
+            if await self._is_sufficient(query, entries):
                 return entries
-            other = await isolate(
+            new_query = await isolate(
                 self.reformulator.reformulate(query, entries), None, "reformulation"
             )
-            if not other or other == query:
+            if not new_query or new_query == query:
                 return entries
-            results = await isolate(search(other), None, "another search")
+            results = await isolate(search(new_query), None, "another search")
             if results is None:
                 return entries
-            query, entries = other, merge(entries, results)
-        log.debug("search ended", enough=await self._is_enough(query, entries))
+            query, entries = new_query, merge(entries, results)
+        log.debug("search ended", enough=await self._is_sufficient(query, entries))
         return entries
 
-    async def _is_enough(self, query: str, entries: Entries) -> bool:
-        """Ask the checker; one that fails ends the loop."""
+    async def _is_sufficient(self, query: str, entries: Entries) -> bool:
+        """Return the checker's decision; True if it fails, which ends the loop."""
         check = self.checker.check_sufficiency(query, entries)
         return await isolate(check, True, "sufficiency check")
 
@@ -216,7 +216,7 @@ def search_query(
 
 
 def merge(*batches: Iterable[MemoryEntry]) -> Entries:
-    """Return each memory once, with its highest relevance, best first; equals as first seen."""
+    """Return each memory once, with its highest relevance, best first; equals in their order."""
     best: dict[str, MemoryEntry] = {}
     for entries in batches:
         for entry in entries:

@@ -1,6 +1,6 @@
-"""Memory tools as objects, and a registry that may hold an assistant's own tools, too.
+"""Memory tools as objects, and a registry for them and the tools of an assistant.
 
-An assistant that dispatches its tools by name calls memory tools like any others; each is bound
+An assistant that dispatches its tools by name can call memory tools like any others. Each is bound
 to a strategy and an agent.
 """
 
@@ -94,21 +94,21 @@ class MemoryTool(BaseTool):
 
 
 class SearchMemoryTool(MemoryTool):
-    """``search_memory`` of a tool-based strategy."""
+    """The tool ``search_memory`` of a tool-based strategy."""
 
     def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: str) -> None:
         super().__init__(strategy=strategy, agent_id=agent_id, name=SEARCH)
 
 
 class RecallMemoryTool(MemoryTool):
-    """``recall_memory`` of a tool-based strategy."""
+    """The tool ``recall_memory`` of a tool-based strategy."""
 
     def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: str) -> None:
         super().__init__(strategy=strategy, agent_id=agent_id, name=RECALL)
 
 
 class ToolRegistry:
-    """Tools by name, in the order given. Raises ValueError when two have one name."""
+    """Tools by name, in the order given. Raises ValueError if two have the same name."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
@@ -133,8 +133,8 @@ def registry_with_memory_tools(
 ) -> ToolRegistry:
     """Return *registry* with the tools of *strategy* after its own (SPEC 12.12).
 
-    Returns *registry* itself for a strategy without tools and, with a warning, for one that
-    fails to give them. Raises ValueError when a name is taken.
+    Returns *registry* itself for a strategy without tools. Does so, with a warning, if the strategy
+    fails to return its tools. Raises ValueError if two tools have the same name.
     """
     if not isinstance(strategy, ToolBasedInjectionStrategy | SelfEditingMemoryStrategy):
         return registry
@@ -142,7 +142,7 @@ def registry_with_memory_tools(
         return ToolRegistry([*registry, *_tools_of(strategy, agent_id)])
     except (ValueError, MemoryError, RecursionError):
         raise
-    except Exception as error:  # noqa: BLE001  # somebody else's strategy must not cost an assistant its tools
+    except Exception as error:  # noqa: BLE001  # a faulty strategy leaves the assistant its own tools
         log.warning("no memory tools", error=type(error).__name__)
         return registry
 
