@@ -98,7 +98,8 @@ def new_key(passphrase: str) -> NewKey:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         salt, nonce = os.urandom(16), os.urandom(12)
-        wrapped = AESGCM(_derive_key(passphrase, salt, _SCRYPT)).encrypt(nonce, raw, HEAD)
+        key = _derive_key(passphrase.encode(), salt, _SCRYPT)
+        wrapped = AESGCM(key).encrypt(nonce, raw, HEAD)
         content["wrapped"] = {
             **_SCRYPT, "salt": salt.hex(), "nonce": nonce.hex(), "key": wrapped.hex(),
         }  # fmt: skip
@@ -118,31 +119,37 @@ def public_of(text: str) -> str:
 
 
 def open_key(text: str, passphrase: str) -> Ed25519PrivateKey:
-    """Return the private key in a file's *text*; raises DeniedError for a wrong passphrase."""
+    """Return the private key in a file's *text*.
+
+    Raises DeniedError for a wrong passphrase, InvalidError for a damaged file.
+    """
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    content = _parse_file(text)
-    if "bare" in content:
-        return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(content["bare"]))
+    content, secret = _parse_file(text), passphrase.encode()
+    try:
+        raw = bytes.fromhex(content["bare"]) if "bare" in content else _unwrap(content, secret)
+        return Ed25519PrivateKey.from_private_bytes(raw)
+    except InvalidTag:
+        raise DeniedError("the passphrase does not open the owner's key") from None
+    except (KeyError, TypeError, ValueError):  # a part is missing or no hex
+        raise _damaged_error() from None
+
+
+def _unwrap(content: Mapping[str, Any], passphrase: bytes) -> bytes:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     wrapped = content["wrapped"]
     key = _derive_key(passphrase, bytes.fromhex(wrapped["salt"]), wrapped)
-    try:
-        raw = AESGCM(key).decrypt(
-            bytes.fromhex(wrapped["nonce"]), bytes.fromhex(wrapped["key"]), HEAD
-        )
-    except InvalidTag:
-        raise DeniedError("the passphrase does not open the owner's key") from None
-    return Ed25519PrivateKey.from_private_bytes(raw)
+    nonce, encrypted = bytes.fromhex(wrapped["nonce"]), bytes.fromhex(wrapped["key"])
+    return AESGCM(key).decrypt(nonce, encrypted, HEAD)
 
 
-def _derive_key(passphrase: str, salt: bytes, cost: Mapping[str, Any]) -> bytes:
+def _derive_key(passphrase: bytes, salt: bytes, cost: Mapping[str, Any]) -> bytes:
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
     kdf = Scrypt(salt=salt, length=32, n=int(cost["n"]), r=int(cost["r"]), p=int(cost["p"]))
-    return kdf.derive(passphrase.encode())
+    return kdf.derive(passphrase)
 
 
 def _parse_file(text: str) -> dict[str, Any]:
@@ -157,6 +164,10 @@ def _parse_file(text: str) -> dict[str, Any]:
         and ("bare" in content or "wrapped" in content)
     ):
         return content
-    raise InvalidError(
+    raise _damaged_error()
+
+
+def _damaged_error() -> InvalidError:
+    return InvalidError(
         "the owner's key file is damaged", hint='bring it back from a copy, or see "memd owner"'
     )

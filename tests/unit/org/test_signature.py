@@ -53,7 +53,16 @@ def test_a_wrapped_key_opens_with_its_passphrase_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"v": 2, "public_key": "00", "bare": "00"}', "x"]
+    "text",
+    [
+        *("", "[]", "{}", '{"v": 2, "public_key": "00", "bare": "00"}', "x"),
+        *(
+            '{"v": 1, "public_key": "00", "bare": "zz"}',
+            '{"v": 1, "public_key": "00", "bare": "00"}',
+        ),
+        *('{"v": 1, "public_key": "00", "bare": 1}', '{"v": 1, "public_key": "00", "wrapped": []}'),
+        '{"v": 1, "public_key": "00", "wrapped": {"salt": "00"}}',
+    ],
 )
 def test_a_damaged_key_file_is_named_as_such(text: str) -> None:
     with pytest.raises(InvalidError, match="damaged"):
