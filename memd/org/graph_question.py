@@ -255,7 +255,7 @@ def _noun_cue(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
     if not (has_possessor or has_of or tokens[at].genitive):
         return None
     # "leads of" is a noun only after an article, else a verb.
-    has_article = tokens[at - 1].text in {"the", "a", "an"}
+    has_article = at > 0 and tokens[at - 1].text in {"the", "a", "an"}
     if not has_possessor and tokens[at].text in VERBS and not has_article:
         return None
     return Cue(at, at, tuple((option.relation, option.forward) for option in options), noun=True)

@@ -165,3 +165,11 @@ def test_a_kindred_relation_answers_where_nothing_is_said_in_the_words_asked(
 @pytest.mark.parametrize(("asked", "stored"), [("prefers", "uses"), ("leads", "member_of")])
 def test_what_is_not_kindred_answers_nothing(asked: str, stored: str) -> None:
     assert led_to(Hop(asked, forward=True), (ANN, stored, TEAM)) == []
+
+
+def test_the_last_word_is_not_taken_for_one_before_the_first() -> None:
+    first_cues = [
+        graph_question.find_cues(graph_question.split_words(question), ())[0]
+        for question in ("lead of search", "lead of search, the")
+    ]
+    assert [cue.noun for cue in first_cues] == [False, False]
