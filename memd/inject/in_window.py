@@ -90,7 +90,11 @@ class SessionWindows:
     ) -> None:
         """Record that *ids* were given to the session; write them in the background."""
         injected, question = frozenset(ids), _hash(request)
-        if self._find_repeat(key, question) is None:
+        last = self._find_repeat(key, question)
+        if last is not None:
+            # A further retry must also get what only this answer gives.
+            self._last[key] = last._replace(ids=last.ids | injected)
+        else:
             self._last[key] = LastQuestion(question, self.clock.monotonic_us(), injected)
             self._last.move_to_end(key)
             if len(self._last) > SESSIONS_MAX:

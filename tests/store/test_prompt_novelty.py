@@ -121,6 +121,13 @@ async def test_the_same_question_sent_again_is_answered_as_before(port: str, bed
     assert ids(await bed.asked()) == []
 
 
+async def test_a_third_answer_has_also_what_only_the_second_gave(port: str, bed: Bed) -> None:
+    assert ids(await bed.asked()) == [port]
+    [other] = await stored(bed.house, "The nginx port of staging is 8081.")
+    assert set(ids(await bed.asked())) == {port, other}
+    assert set(ids(await bed.asked())) == {port, other}
+
+
 async def test_the_same_question_of_hours_later_is_a_new_one_and_may_be_sent_again(
     port: str, bed: Bed
 ) -> None:
