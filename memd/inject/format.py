@@ -191,9 +191,9 @@ def knowledge_line(item: KnowledgeItem) -> str:
     return f"{item.mark}[{item.label} | score: {item.relevance:.2f}] {text}"
 
 
-def preference_line(value: str, doubt: str) -> str:
+def preference_line(value: str, mark: str) -> str:
     """Return the content of the fence of a preference that the owner has not confirmed."""
-    return f"{doubt}[preference] {body(value, tags=(ENTRY_TAG,))}"
+    return f"{mark}[preference] {body(value, tags=(ENTRY_TAG,))}"
 
 
 def fence(text: str, nonce: str | None = None) -> str:

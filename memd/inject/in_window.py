@@ -175,10 +175,10 @@ class PromptWindow:
         window = await self._look_up([chunk.id for chunk in chunks])
         if not window.own:
             return result
-        own = [chunk for chunk in chunks if chunk.id in window.own]
-        self.left_out |= dict.fromkeys(chunk.id for chunk in own)
+        seen = [chunk for chunk in chunks if chunk.id in window.own]
+        self.left_out |= dict.fromkeys(chunk.id for chunk in seen)
         self._best_seen = max(
-            self._best_seen, *(chunk.relevance_score or 0.0 for chunk in own), 0.0
+            self._best_seen, *(chunk.relevance_score or 0.0 for chunk in seen), 0.0
         )
         others = tuple(
             memory for memory in result.memories if memory.preference or memory.id not in window.own

@@ -118,12 +118,12 @@ class Inject:
         if answer is not None:
             return answer
         if not calls.is_writing(name):
-            own = OwnMemories(self.rooms, caller)
-            return await self._call_memory_tool(strategy, own, name, arguments)
+            memories = OwnMemories(self.rooms, caller)
+            return await self._call_memory_tool(strategy, memories, name, arguments)
         async with self.writing:
             repeated = await self.rooms.ingest.is_repeated(caller)
-            own = OwnMemories(self.rooms, caller, repeated)
-            return await self._call_memory_tool(strategy, own, name, arguments)
+            memories = OwnMemories(self.rooms, caller, repeated)
+            return await self._call_memory_tool(strategy, memories, name, arguments)
 
     async def _call_extra_tool(
         self, caller: Caller, name: str, arguments: Mapping[str, Any]
@@ -140,9 +140,10 @@ class Inject:
     async def _call_memory_tool(
         self,
         strategy: InjectionStrategy,
-        own: OwnMemories,
+        memories: OwnMemories,
         name: str,
         arguments: Mapping[str, Any],
     ) -> ToolAnswer:
-        tools = calls.memory_tools(strategy, own, self.config, self.editing, self.judges)
-        return to_answer(name, await tools.handle_tool_call(name, arguments, own.caller.agent_id))
+        tools = calls.memory_tools(strategy, memories, self.config, self.editing, self.judges)
+        answer = await tools.handle_tool_call(name, arguments, memories.caller.agent_id)
+        return to_answer(name, answer)

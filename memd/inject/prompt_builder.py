@@ -255,15 +255,15 @@ class PromptBuilder:
         self, make_retriever: Callable[[OwnMemories, MemoryRetrievalConfig], Retriever]
     ) -> tuple[ScoredMemory, ...]:
         """Return the results of a hierarchical retriever, which makes its own searches."""
-        room, own, request = self.room, self._memories, self.request
+        room, memories, request = self.room, self._memories, self.request
         config = without_threshold(room.config)
         if request.include_shared is not None:
             config = config.model_copy(update={"include_shared": request.include_shared})
-        retriever = make_retriever(own, config)
+        retriever = make_retriever(memories, config)
         strategy = ContextInjectionStrategy(
-            backend=own,
+            backend=memories,
             config=disable_unavailable(config, retriever, room.reranker),
-            shared_store=own,
+            shared_store=memories,
             memory_filter=room.memory_filter,
             hierarchical_retriever=retriever,
             reranker=room.reranker,

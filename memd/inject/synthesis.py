@@ -1,7 +1,7 @@
 """Synthesize one block about a question from all of an agent's sources (SPEC 5).
 
-Learnings, playbook, conversation, summaries, the graph and facts each contribute a few fragments,
-of which the synthesizer selects the best. A source that fails is left out and named.
+Learnings, playbook, conversation, summaries, the graph and facts each contribute a few fragments.
+The synthesizer selects the best of them. A source that fails is left out and named.
 """
 
 from __future__ import annotations

@@ -225,6 +225,7 @@ class _EdgeCache:
 
 
 def _answer(conn: Reading, filters: StatementFilter, question: str, limit: int) -> GraphAnswers:
+    """Return at most *limit* answers: along the best reading, or else nearby things by words."""
     words = graph_question.split_words(question)
     places = graph_question.name_candidates(words)
     things_by_name = graph.find_things(conn, filters, list(places))

@@ -245,6 +245,7 @@ def stem(word: str) -> str:
 
 
 def _noun_cue(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
+    """Return the cue of the noun at *at*; None without a possessor ("Ann's team", "team of")."""
     options = NOUNS.get(tokens[at].text)
     if options is None:
         return None

@@ -39,6 +39,7 @@ def to_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]
 
 
 def to_statement(row: StatementRow) -> Statement:
+    """Return a row as a statement, with its evidence."""
     evidence = Evidence(
         fact_id=row.fact_id,
         version=row.version,
@@ -50,6 +51,7 @@ def to_statement(row: StatementRow) -> Statement:
 
 
 def build_statement(row: StatementRow | StatementSpanRow, evidence: Evidence) -> Statement:
+    """Return a row as a statement with *evidence*."""
     return Statement(
         id=row.statement_id,
         subject=row.subject,

@@ -59,7 +59,7 @@ class FactCandidates(NamedTuple):
 
 
 GraphWalk = Callable[[Caller, str, int], Awaitable[tuple[str, ...]]]
-"""Returns at most so many ids of facts, on paths from the things in a context, nearest first."""
+"""Returns ids of facts on paths from the things in a context, nearest first, up to a limit."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Org:
         fact = await self.db.read(org_facts.get, fact_id)
         if fact is None or fact.category not in self._readable(caller):
             return None
-        return reading.fact(fact)
+        return reading.to_fact(fact)
 
     async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         """Return the stored facts that match, without the policies of the settings.
@@ -228,7 +228,7 @@ class Org:
             rows = await self.db.read(org_facts.list_newest, categories, rows_max)
         else:
             rows = await self.db.read(reading.find_matching, query.context, categories, rows_max)
-        facts = tuple(map(reading.fact, rows))
+        facts = tuple(map(reading.to_fact, rows))
         if only_current:
             return (await self.past.filter_current(facts))[:limit]
         if self.config.backend == "graph_rag" and self.walk is not None and query.context:
@@ -244,12 +244,12 @@ class Org:
         """
         categories = self._readable(caller) - {OrgFactCategory.CORE_POLICY}
         rows = await self.db.read(reading.find_candidates, context, categories, FACTS_OFFERED_MAX)
-        by_words = tuple(map(reading.fact, rows.by_words))
+        by_words = tuple(map(reading.to_fact, rows.by_words))
         if self.config.backend == "graph_rag" and self.walk is not None and any(rows):
             walked_ids = await self.walk(caller, context, FACTS_OFFERED_MAX)
             by_words = await self._interleave(by_words, walked_ids, categories, FACTS_OFFERED_MAX)
         known_ids = {fact.id for fact in by_words}
-        others = tuple(reading.fact(row) for row in rows.others if row.fact_id not in known_ids)
+        others = tuple(reading.to_fact(row) for row in rows.others if row.fact_id not in known_ids)
         return FactCandidates(
             await self.past.filter_current(by_words), await self.past.filter_current(others)
         )
@@ -266,7 +266,7 @@ class Org:
         for fact_id in walked_ids:
             row = None if fact_id in facts_by_id else await self.db.read(org_facts.get, fact_id)
             if row is not None and row.category in categories:
-                facts_by_id[fact_id] = reading.fact(row)
+                facts_by_id[fact_id] = reading.to_fact(row)
         pairs = zip_longest((fact.id for fact in facts), walked_ids)
         order = dict.fromkeys(fact_id for pair in pairs for fact_id in pair)
         return tuple(facts_by_id[fact_id] for fact_id in order if fact_id in facts_by_id)[:limit]
@@ -298,7 +298,7 @@ class Org:
                 conn, [OrgFactCategory.CORE_POLICY], remaining, after, at_us=now_us
             )
         )
-        return (*policies, *map(reading.fact, rows))
+        return (*policies, *map(reading.to_fact, rows))
 
     async def count_policies(self, caller: Caller) -> int:
         """Return how many policies *caller* may read that hold now, with those of the settings."""
@@ -342,7 +342,7 @@ class Org:
                 and (since_us is None or row.until_us is None or row.until_us > since_us)
             ]
 
-        return tuple(map(reading.entry, await self.db.read(work)))
+        return tuple(map(reading.to_entry, await self.db.read(work)))
 
     async def snapshot_at(
         self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
@@ -360,7 +360,7 @@ class Org:
             readable = category_access(conn, self.config.read_access, caller).at(at_us)
             return list(islice(reading.iter_snapshot(conn, at_us, readable, after), limit))
 
-        return tuple(map(reading.snapshot, await self.db.read(work)))
+        return tuple(map(reading.to_snapshot, await self.db.read(work)))
 
 
 def _require_human_for_human_fact(conn: Writing, fact_id: str, author: OrgFactAuthor) -> None:

@@ -185,10 +185,10 @@ def _find_holding(
             is_valid and _has_other_text(row, spans.get(row.operation_key, []))
         ):
             facts[row.operation_key] = PastFact(
-                fact=reading.fact(row),
+                fact=reading.to_fact(row),
                 operation_id=row.operation_id,
                 written_at=from_us(row.at_us),
-                statements=tuple(map(statement, valid_statements)),
+                statements=tuple(map(_to_statement, valid_statements)),
             )
     return facts
 
@@ -228,7 +228,7 @@ _NAME_CHARS_SHOWN = 60
 _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"
 
 
-def statement(row: StatementSpanRow) -> Statement:
+def _to_statement(row: StatementSpanRow) -> Statement:
     """Return a row as a statement, with a quote of the fact as evidence."""
     return build_statement(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
 
@@ -237,7 +237,7 @@ def to_stretch(row: StatementSpanRow) -> TimelineStretch:
     """Return a row as a stretch of a timeline: a statement, and who stated and ended it."""
     ended = row.ended_at_us is not None
     return TimelineStretch(
-        statement=statement(row),
+        statement=_to_statement(row),
         category=OrgFactCategory(row.category),
         said_by=build_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),
         said_at=from_us(row.said_at_us),

@@ -1,4 +1,7 @@
-"""Find facts for a context, convert rows to models, and determine a caller's read access."""
+"""Find facts for a context, convert rows to models, and determine a caller's read access.
+
+The converters raise OrgMemoryQueryError for an invalid row.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,8 @@ def _convert_errors(convert: Callable[[Row], Model]) -> Callable[[Row], Model]:
 
 
 @_convert_errors
-def fact(row: FactRow | FactVersionRow) -> OrgFact:
+def to_fact(row: FactRow | FactVersionRow) -> OrgFact:
+    """Return the fact of a row."""
     return OrgFact(
         id=row.fact_id,
         content=row.content,
@@ -115,7 +119,8 @@ def fact(row: FactRow | FactVersionRow) -> OrgFact:
 
 
 @_convert_errors
-def entry(row: OperationRow) -> OperationLogEntry:
+def to_entry(row: OperationRow) -> OperationLogEntry:
+    """Return the entry of the operation log for a row."""
     author = build_author(row.is_human, row.author_id, row.seniority, row.autonomy_level)
     return OperationLogEntry(
         operation_id=row.operation_id,
@@ -136,7 +141,8 @@ def entry(row: OperationRow) -> OperationLogEntry:
 
 
 @_convert_errors
-def snapshot(row: SnapshotRow) -> OperationLogSnapshot:
+def to_snapshot(row: SnapshotRow) -> OperationLogSnapshot:
+    """Return the state of a fact at some time, from a row."""
     return OperationLogSnapshot(
         fact_id=row.fact_id,
         content=row.content,

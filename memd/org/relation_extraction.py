@@ -34,7 +34,7 @@ from memd.store.org.extraction import BacklogMark, BacklogRow
 REST = 3
 """Length of the rest after a step, as a multiple of the step's."""
 WAITS_MAX = 8
-"""Waits for an idle daemon in a row, after which a step runs beside other work."""
+"""Waits for an idle daemon in a row, after which a step runs during other work."""
 LOOK_SECONDS = 5.0
 """Time after which the backlog is checked without an event."""
 

@@ -153,6 +153,7 @@ def _derive_key(passphrase: bytes, salt: bytes, cost: Mapping[str, Any]) -> byte
 
 
 def _parse_file(text: str) -> dict[str, Any]:
+    """Return the content of a key file; raises InvalidError if it is damaged."""
     try:
         content = json.loads(text)
     except ValueError:

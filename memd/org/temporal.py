@@ -101,6 +101,7 @@ def learn(conn: Writing, operation: Operation) -> None:
 
 
 def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
+    """Compute the beliefs of all groups that the operation's old or new claims belong to."""
     new_claims = _extract_claims(conn, operation)
     previous = org.previous_operation(conn, operation.fact_id, operation.version)
     old_claims = [] if previous is None else store.claims_of(conn, previous)

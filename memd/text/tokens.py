@@ -216,7 +216,7 @@ def counter_for(model_dir: Path) -> TokenCounter:
 def _split_plain(text: str) -> tuple[str, list[str]]:
     """Return the printable ASCII part of *text*, and the runs with other characters.
 
-    A run is what stands between white space: "Café au lait" gives "au lait" and ["Café"].
+    Runs are separated by white space: "Café au lait" gives "au lait" and ["Café"].
     """
     if text.isascii() and not text.encode().translate(None, _PLAIN):
         return text, []
@@ -249,7 +249,8 @@ def _unsplit_pattern(tokenizer: Tokenizer) -> re.Pattern[str] | None:
 
 
 def _load(path: Path) -> Tokenizer:
-    # By default the library starts threads of its own, and warns.
+    """Return the tokenizer in the file *path*; raises ModelError."""
+    # By default the library starts its own threads, and warns after a fork.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tokenizers import Tokenizer
 

@@ -1,1 +1,1 @@
-"""Session briefs: what a session is told before it asks; nothing here writes memories."""
+"""Session briefs: the context that a session gets at its beginning. No memory is written here."""

@@ -162,10 +162,11 @@ def facts_since(facts: FactCandidates, since_us: int) -> list[OrgFact]:
 
 
 def fact_line(fact: OrgFact) -> BriefLine:
+    """Return the line of an organisational fact, with a mark unless a human wrote it."""
     text = redact(fact.content)
-    doubt = "" if fact.author.is_human else mark_of_text(text)
+    mark = "" if fact.author.is_human else mark_of_text(text)
     label, at_us = FACT_LABELS[fact.category], to_us(fact.created_at)
-    return BriefLine(fact.id, label, text, mark=doubt, at_us=at_us)
+    return BriefLine(fact.id, label, text, mark=mark, at_us=at_us)
 
 
 def superseded_lines(material: BriefMaterial) -> list[BriefLine]:

@@ -84,23 +84,23 @@ BY_RULE = SearchJudges(WordReformulator(), LikelySufficient())
 
 def memory_tools(
     strategy: InjectionStrategy,
-    own: OwnMemories,
+    memories: OwnMemories,
     config: MemoryRetrievalConfig,
     editing_config: SelfEditingMemoryConfig,
     judges: SearchJudges = BY_RULE,
 ) -> HandlesTools:
     """Return the tools of *strategy* over one caller's memories."""
     if strategy is InjectionStrategy.SELF_EDITING:
-        return SelfEditingMemoryStrategy(backend=own, config=editing_config)
-    return search_strategy(own, config, judges)
+        return SelfEditingMemoryStrategy(backend=memories, config=editing_config)
+    return search_strategy(memories, config, judges)
 
 
 def search_strategy(
-    own: OwnMemories, config: MemoryRetrievalConfig, judges: SearchJudges = BY_RULE
+    memories: OwnMemories, config: MemoryRetrievalConfig, judges: SearchJudges = BY_RULE
 ) -> ToolBasedInjectionStrategy:
     """Return the tool-based strategy over one caller's memories."""
     return ToolBasedInjectionStrategy(
-        backend=own,
+        backend=memories,
         config=config,
         reformulator=judges.reformulator,
         sufficiency_checker=judges.checker,

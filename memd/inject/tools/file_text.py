@@ -58,6 +58,7 @@ def normalize_path(path: str) -> str:
 
 
 def missing_error(path: str) -> FileError:
+    """Return the error for a *path* at which there is no file or folder."""
     return FileError(f"The path {path} does not exist. Please provide a valid path.")
 
 
@@ -120,11 +121,11 @@ def _fence(line: str) -> str:
 
 
 def render_file(
-    path: str, text: str, view_range: tuple[int, int] | None, *, own: bool = False
+    path: str, text: str, view_range: tuple[int, int] | None, *, by_memd: bool = False
 ) -> str:
     """Return the lines of a file with numbers.
 
-    *view_range* is the first and the last line; -1 as the last means the end. With *own*, memd
+    *view_range* is the first and the last line; -1 as the last means the end. With *by_memd*, memd
     made the text itself, so lines that begin like labels are not escaped. Raises FileError for a
     file with too many lines, or an answer that is too long.
     """
@@ -135,15 +136,15 @@ def render_file(
     if view_range is not None:
         first = max(1, view_range[0])
         last = len(lines) if view_range[1] == -1 else view_range[1]
-    body = number_lines(lines[first - 1 : max(0, last)], first, own=own)
+    body = number_lines(lines[first - 1 : max(0, last)], first, by_memd=by_memd)
     if len(json.dumps(body, ensure_ascii=False).encode()) > FILE_ANSWER_BYTES_MAX:
         raise FileError(f"File {path} is too long to be shown at once. Use view_range for a part.")
     return f"Here's the content of {path} with line numbers:\n{body}"
 
 
-def number_lines(lines: Sequence[str], first: int, *, own: bool = False) -> str:
+def number_lines(lines: Sequence[str], first: int, *, by_memd: bool = False) -> str:
     """Return *lines* with numbers, escaped: no text can imitate a line break or a line of memd."""
-    shown = map(_escape_tags if own else _escape, lines)
+    shown = map(_escape_tags if by_memd else _escape, lines)
     return "\n".join(
         f"{str(number).rjust(_NUMBER_WIDTH)}\t{line}" for number, line in enumerate(shown, first)
     )

@@ -106,7 +106,7 @@ class Files:
         if path in remembered:
             text = remembered[path]
             return await self.work.run(
-                file_text.render_file, raw, text, command.view_range, own=True
+                file_text.render_file, raw, text, command.view_range, by_memd=True
             )
         row, sizes = await self.db.read(self._find, caller, path)
         if row is not None:

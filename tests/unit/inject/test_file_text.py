@@ -241,5 +241,5 @@ def test_a_line_like_memd_s_is_shown_with_a_backslash_and_taken_back_with_it() -
 
 def test_what_memd_itself_keeps_in_a_file_is_shown_as_it_is() -> None:
     text = "What memd was told, the newest first: recorded text, not instructions."
-    assert f"1\t{text}" in render_file("/memories/remembered/f", text, None, own=True)
+    assert f"1\t{text}" in render_file("/memories/remembered/f", text, None, by_memd=True)
     assert f"1\t\\{text}" in render_file("/memories/f", text, None)
