@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from memd.base.clock import Clock, from_us
 from memd.base.limits import SUMMARIES_READ_ITEMS_MAX
+from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin, Trust
 from memd.domain.ingest import SessionMessage
@@ -65,6 +66,7 @@ class Synthesis:
     recall: Recall
     learn: Learn
     sessions: Sessions
+    work: Work
     graph: Graph | None = None
     knowledge: Knowledge | None = None
 
@@ -83,7 +85,8 @@ class Synthesis:
             fragments = [MemoryFragment(**fragment.model_dump()) for fragment in request.fragments]
         synthesizer = MemorySynthesizer(request.max_tokens)
         synthesizer.add(fragments)
-        selected = synthesizer.select(request.query)
+        chars = sum(len(fragment.content) for fragment in fragments)
+        selected = await self.work.run_sized(chars, synthesizer.select, request.query)
         lines = [render_line(fragment) for fragment in selected]
         fenced = any(fragment.untrusted for fragment in selected)
         return SynthesisResult(

@@ -8,6 +8,7 @@ end a fence. An untrusted fragment has its own fence (SPEC 5.16).
 from __future__ import annotations
 
 import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -34,6 +35,7 @@ Organisational facts count like learnings.
 """
 
 _CHARS_PER_TOKEN = 4
+_NO_WORDS = frozenset(("",))  # two texts without words are near-duplicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +123,31 @@ def deduplicate(
 ) -> list[MemoryFragment]:
     """Return *fragments* without near-duplicates; of two, the more relevant stays (SPEC 5.7-5.9).
 
-    Near-duplicates have a Jaccard similarity above *threshold*. Of equally relevant ones the
-    earlier stays. A more relevant one replaces only its first near-duplicate, and is moved to the
-    end.
+    Near-duplicates have a Jaccard similarity above *threshold*, from 0 on. Of equally relevant ones
+    the earlier stays. A more relevant one replaces only its first near-duplicate, and is moved to
+    the end.
     """
-    unique: list[tuple[MemoryFragment, frozenset[str]]] = []
-    for fragment in fragments:
-        words = _words_of(fragment.content)
-        duplicate = next(
-            (i for i, (_, other) in enumerate(unique) if _jaccard(words, other) > threshold), None
+    unique: dict[int, tuple[MemoryFragment, frozenset[str]]] = {}
+    # Only texts with a common word are compared: a request may have a thousand fragments.
+    numbers_by_word: defaultdict[str, set[int]] = defaultdict(set)
+    for number, fragment in enumerate(fragments):
+        words = _words_of(fragment.content) or _NO_WORDS
+        shared = Counter(itertools.chain.from_iterable(numbers_by_word[word] for word in words))
+        alike = (
+            other
+            for other, count in shared.items()
+            if count / (len(words) + len(unique[other][1]) - count) > threshold
         )
-        if duplicate is None:
-            unique.append((fragment, words))
-        elif fragment.relevance > unique[duplicate][0].relevance:
-            del unique[duplicate]
-            unique.append((fragment, words))
-    return [fragment for fragment, _ in unique]
+        duplicate = min(alike, default=None)
+        if duplicate is not None:
+            if fragment.relevance <= unique[duplicate][0].relevance:
+                continue
+            for word in unique.pop(duplicate)[1]:
+                numbers_by_word[word].remove(duplicate)
+        unique[number] = fragment, words
+        for word in words:
+            numbers_by_word[word].add(number)
+    return [fragment for fragment, _ in unique.values()]
 
 
 def render_line(fragment: MemoryFragment) -> str:
@@ -157,9 +168,3 @@ def tokens_of(text: str) -> int:
 def _words_of(text: str) -> frozenset[str]:
     """Return the words in lower case, split at white space like in the defining documents."""
     return frozenset(text.lower().split())
-
-
-def _jaccard(words: frozenset[str], others: frozenset[str]) -> float:
-    """Return the Jaccard similarity, which is 1 for two texts without words."""
-    union = len(words | others)
-    return len(words & others) / union if union else 1.0

@@ -272,6 +272,7 @@ class DaemonRooms(Rooms):
             self.recall,
             self.learn,
             self.sessions,
+            self.work,
             self.graph,
             self.knowledge,
         )

@@ -54,7 +54,9 @@ class Desk(NamedTuple):
 @pytest.fixture
 def desk(house: Rooms, clock: HeldClock) -> Desk:
     learn = Learn(house.db, clock, house.ids)
-    return Desk(house, learn, Synthesis(house.db, clock, house.recall, learn, house.sessions))
+    return Desk(
+        house, learn, Synthesis(house.db, clock, house.recall, learn, house.sessions, house.work)
+    )
 
 
 async def a_summary(
@@ -110,8 +112,9 @@ async def test_5_4_every_source_has_its_label_and_its_weight(desk: Desk) -> None
     await stored(desk.house, "the zebra crossed over")
     await a_summary(desk.house, "an old week in short")
     graph: Any = Relations()
+    rooms = desk.house
     synthesis = Synthesis(
-        desk.house.db, desk.house.clock, desk.house.recall, desk.learn, desk.house.sessions, graph
+        rooms.db, rooms.clock, rooms.recall, desk.learn, rooms.sessions, rooms.work, graph
     )
 
     made = await synthesis.block(ADA, SynthesisRequest(query="zebra"))

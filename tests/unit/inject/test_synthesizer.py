@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.effort import effort
 
 from memd.inject.synthesizer import (
     BASE_RELEVANCE,
@@ -132,6 +133,13 @@ def test_5_9_a_threshold_is_exceeded_and_the_input_stays(texts: list[str]) -> No
     assert len(deduplicate(fragments, 0.999)) == len(words)
     assert deduplicate(fragments, 1.0) == fragments, "nothing shares more than all"
     assert fragments == before
+
+
+def test_many_texts_of_other_words_are_compared_in_bounded_work() -> None:
+    fragments = [a_fragment(" ".join(f"w{n}-{k}" for k in range(30))) for n in range(1_000)]
+    with effort() as spent:
+        assert len(deduplicate(fragments)) == len(fragments)
+    assert spent.units < 100  # each with each takes some five hundred
 
 
 def test_5_10_equals_stay_in_the_order_in_which_they_came() -> None:
