@@ -22,7 +22,7 @@ PRINTED_CHARS_MAX = 9_500
 TYPED_CHARS_MAX = 4_000
 """Characters of a prompt that a person may have typed; the rest is taken for pasted."""
 FRAME_BYTES_MAX = 900_000
-"""Maximum size of the messages in one report; the daemon reads frames of up to 1 MiB."""
+"""Maximum size of a turn or of a report's messages; the daemon reads frames of up to 1 MiB."""
 TAIL_BYTES_MAX = 1_048_576
 """Bytes that are read from the end of a transcript."""
 TAIL_WAIT_S = 1.5
@@ -302,8 +302,12 @@ def read_tail(path: str, bytes_max: int) -> Tail:
 
 
 def _ingest_turn(connection: HookConnection, event: HookEvent, text: str, origin: str) -> None:
-    """Send a turn to be ingested, with an idempotency key that is derived from the event."""
-    if len(text) > TEXT_CHARS_MAX:
+    """Send a turn to be ingested, with an idempotency key that is derived from the event.
+
+    In a frame, which is ASCII, other characters have six or twelve bytes. The daemon reads nothing
+    after a frame that is too long, so the report that follows would be lost, too.
+    """
+    if len(text) > TEXT_CHARS_MAX or len(quick_json.dumps(text)) > FRAME_BYTES_MAX:
         return  # too long to be typed: a paste, which is in the transcript, too
     key = f"hook:{event.action}:{once.stamp(event.source, event.session, event.mark, text)}"
     turn: dict[str, object] = {"text": text, "origin": origin, "idempotency_key": key}
