@@ -24,6 +24,7 @@ from memd.assist import quick_json
 
 GONE = "memd closed the connection before it answered"
 SILENT = "memd did not answer"
+INVALID = "memd sent an invalid answer"
 CONNECT_S = 1.0
 NOTIFY_S = 1.0
 """Time that sending a notification has at least, also if earlier calls took all of the timeout."""
@@ -103,7 +104,7 @@ class HookConnection:
             error = answer.get("error")
             result = answer.get("result")
         except (ValueError, AttributeError, RecursionError):
-            raise LineError("memd sent an invalid answer") from None
+            raise LineError(INVALID) from None
         if isinstance(error, dict):
             raise LineError(f"{method} was refused ({_kind(error)})")
         return result if isinstance(result, dict) else {}
@@ -199,11 +200,15 @@ def _read_hello_answer(sock: socket, timeout_s: float) -> None:
             if not chunk:
                 raise LineError(GONE)
             reply += chunk
-        error = quick_json.loads(reply).get("error")
-    except (OSError, ValueError):
+    except OSError:
         raise LineError(SILENT) from None
-    if error is not None:
-        raise LineError(str(error.get("message")), str(_kind(error)))
+    try:
+        error = quick_json.loads(reply).get("error")
+        refusal = None if error is None else (str(error.get("message")), str(_kind(error)))
+    except (ValueError, AttributeError, RecursionError):
+        raise LineError(INVALID) from None
+    if refusal is not None:
+        raise LineError(*refusal)
 
 
 def frame(message: object) -> bytes:
