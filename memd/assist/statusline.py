@@ -94,11 +94,12 @@ def _report_and_render(raw: bytes, client: str, profile: str | None) -> str:
         note("the status line", str(error))
         return "memd off"
     try:
-        changed = once.Marks(connection.path).update(
-            once.stamp("statusline", str(usage["session_id"])), quick_json.dumps(usage)
-        )
-        if changed and "used_tokens" in usage:
-            connection.notify("usage.report", usage)
+        marks, text = once.Marks(connection.path), quick_json.dumps(usage)
+        mark = once.stamp("statusline", str(usage["session_id"]))
+        if not marks.holds(mark, text):
+            if "used_tokens" in usage:
+                connection.notify("usage.report", usage)
+            marks.store(mark, text)  # now, so that a usage that was not sent is sent next time
     finally:
         connection.close()
     percent = usage.get("used_percent")
