@@ -82,7 +82,7 @@ class Pump:
         self._sock: socket | None = None
         self._pending: dict[str, Request] = {}
         """The unanswered requests, by the JSON of their ids."""
-        self._from_client = b""
+        self._from_client = bytearray()
         self._from_daemon = bytearray()
         self._to_daemon = bytearray()
         self._skipping = False
@@ -127,16 +127,19 @@ class Pump:
     def _read_client(self) -> None:
         chunk = os.read(_SOURCE, _CHUNK_BYTES)
         # The end of input also ends a line.
-        *lines, self._from_client = (self._from_client + (chunk or b"\n")).split(b"\n")
-        for line in lines:
+        *ends, rest = (chunk or b"\n").split(b"\n")
+        for end in ends:
+            line = bytes(self._from_client + end).strip()
+            self._from_client.clear()
             if self._skipping:
                 self._skipping = False
-            elif line.strip():
-                self._forward_request(line.strip())
-        if self._skipping:
-            self._from_client = b""
-        elif len(self._from_client) > 16 * LINE_BYTES_MAX:  # no valid request, so no id to answer
-            self._skipping, self._from_client = True, b""
+            elif line:
+                self._forward_request(line)
+        if not self._skipping:
+            self._from_client += rest
+        if len(self._from_client) > 16 * LINE_BYTES_MAX:  # no valid request, so no id to answer
+            self._skipping = True
+            self._from_client.clear()
             self._answer(UNKNOWN, INVALID_REQUEST, "too_large", "a line is too long")
         if not chunk:
             self._until = time.monotonic() + DRAIN_S
