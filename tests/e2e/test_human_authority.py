@@ -19,6 +19,7 @@ from support.daemon import ROOT, WAIT_S, Spawned, environment, spawned, wait_unt
 from support.desk import denied
 from support.signing import AnOwner
 
+from memd.base import client_key
 from memd.base.errors import (
     DeniedError,
     HumanFactError,
@@ -32,7 +33,7 @@ from memd.base.errors import (
 from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.client import Client
 from memd.domain.org.access import Proposal
-from memd.org.signature import of_proposal, of_request, statement
+from memd.org.signature import new_key, of_proposal, of_request, statement
 from memd.serve.routes.org import WriteFactParams
 from memd.serve.routes.routes import validate
 
@@ -373,6 +374,36 @@ def test_who_lost_the_owners_key_file_is_told_to_bring_it_back(tmp_path: Path) -
         assert code == 1
         assert "its file is missing" in output
         assert "restore your copy" in output
+
+
+def test_a_renewal_that_was_killed_at_its_end_can_be_finished(tmp_path: Path) -> None:
+    with spawned(tmp_path):
+        key_file = tmp_path / "data" / "keys" / "owner.key"
+        code, output = typed(tmp_path, ["owner", "init"], [("new passphrase", "")])
+        assert code == 0, output
+        old = key_file.read_text()
+        code, output = typed(tmp_path, ["owner", "init", "--renew"], [("new passphrase", "")])
+        assert code == 0, output
+        new_file = key_file.rename(key_file.with_name("owner.key.new"))
+        client_key.write(key_file, old)
+
+        write = ["org", "write", "-c", "core_policy", "x"]
+        code, output = typed(tmp_path, write, [])
+        assert code == 1
+        assert f"mv {new_file} {key_file}" in output
+        new_file.rename(key_file)
+        code, output = typed(tmp_path, write, [])
+        assert code == 0, output
+
+
+def test_an_unused_new_key_is_not_named_as_the_owners(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        AnOwner(client).register()
+        for name in ("owner.key", "owner.key.new"):
+            client_key.write(tmp_path / "data" / "keys" / name, new_key("").text)
+        code, output = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], [])
+        assert code == 1
+        assert "restore the file of that key" in output
 
 
 def test_who_types_no_passphrase_signs_nothing_and_is_told_so(tmp_path: Path) -> None:

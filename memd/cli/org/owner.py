@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base import client_key
 from memd.base.client_key import KEY_FILE
-from memd.base.errors import DeniedError, InvalidStateError, NotFoundError
+from memd.base.errors import DeniedError, InvalidStateError, MemdError, NotFoundError
 from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.reach import daemon
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memd.client import Client
 
 
@@ -78,7 +82,7 @@ def sign(client: Client, action: str, content: Mapping[str, Any]) -> dict[str, s
     if state["public_key"] != public_of(text):
         raise InvalidStateError(
             "the database has another owner key",
-            hint=f"restore the file of that key: {_key_file()}",
+            hint=_restore_hint(state["public_key"]),
         )
     key = open_key(text, _ask_passphrase(text) if passphrase is None else passphrase)
     value = key.sign(statement(state["store"], state["nonce"], action, content))
@@ -125,12 +129,23 @@ def renew_key(client: Client) -> str:
     say.note("signing it with the old key:")
     body = {"public_key": key_pair.public_key}
     signature = sign(client, "owner.set", body)
-    key_file = _key_file()
-    # Both files exist until the daemon has accepted the new key.
-    client_key.write(key_file.with_name("owner.key.new"), key_pair.text)
+    # Both files exist until the daemon has accepted the new key. If this process is killed before
+    # the file is renamed, _restore_hint() says how to rename it.
+    client_key.write(_new_key_file(), key_pair.text)
     client.call("owner.set", {**body, "signature": signature})
-    key_file.with_name("owner.key.new").replace(key_file)
+    _new_key_file().replace(_key_file())
     return key_pair.text
+
+
+def _restore_hint(public_key: str) -> str:
+    """Return how to restore the file of *public_key*, the key in the database."""
+    from memd.org.signature import public_of
+
+    with suppress(MemdError):  # there is no new key file, or it cannot be used
+        if public_of(client_key.private_text(_new_key_file())) == public_key:
+            move = shlex.join(["mv", str(_new_key_file()), str(_key_file())])
+            return f"renewing the key was interrupted; finish it: {move}"
+    return f"restore the file of that key: {_key_file()}"
 
 
 def _key_text() -> str | None:
@@ -140,8 +155,13 @@ def _key_text() -> str | None:
         return None
 
 
-def _key_file() -> Any:
+def _key_file() -> Path:
     return Paths.resolve().owner_key
+
+
+def _new_key_file() -> Path:
+    """Return the file of a new key until the daemon has accepted it."""
+    return _key_file().with_name("owner.key.new")
 
 
 def _require_terminal() -> None:
