@@ -111,8 +111,8 @@ def _walk(folder: Path, notes: FolderNotes) -> None:
             notes.files.append(inner / name)
             if len(notes.files) > NOTE_FILES_MAX:
                 raise InvalidError(
-                    f"{folder} has more than {NOTE_FILES_MAX:,} notes",
-                    hint="import the folders in it one by one",
+                    f"there are more than {NOTE_FILES_MAX:,} notes to import at once",
+                    hint="import the folders, or the folders in them, one by one",
                 )
 
 

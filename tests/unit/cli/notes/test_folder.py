@@ -77,3 +77,17 @@ def test_a_folder_with_too_many_notes_is_refused(
     monkeypatch.setattr(folder, "NOTE_FILES_MAX", 2)
     with pytest.raises(InvalidError, match="more than 2 notes"):
         folder.find([vault])
+
+
+def test_too_many_notes_of_several_folders_are_blamed_on_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / name for name in ("many", "few")]
+    for path, count in zip(folders, (2, 1), strict=True):
+        path.mkdir()
+        for number in range(count):
+            (path / f"{number}.md").write_text("x")
+    monkeypatch.setattr(folder, "NOTE_FILES_MAX", 2)
+    with pytest.raises(InvalidError, match="more than 2 notes") as caught:
+        folder.find(folders)
+    assert str(tmp_path) not in str(caught.value)
