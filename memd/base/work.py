@@ -151,22 +151,24 @@ class SharedLock:
 
     Requests hold it shared while they use the embedding model. A switch of the model holds it
     exclusively, so no request sees an incomplete switch.
+
+    Whoever wants to hold it alone waits for those who hold it, and all who come later wait behind.
+    So nobody may take it a second time while holding it: that could deadlock.
     """
 
     def __init__(self) -> None:
         self._holders = 0
         self._unshared = asyncio.Event()
         self._unshared.set()
-        self._unlocked = asyncio.Event()
-        self._unlocked.set()
+        self._entry = asyncio.Lock()
+        """Held, by whoever holds the lock alone or is the next to do so, to let nobody in."""
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """Hold the lock together with others; wait while it is held exclusively."""
-        while not self._unlocked.is_set():
-            await self._unlocked.wait()
-        self._holders += 1
-        self._unshared.clear()
+        """Hold the lock together with others; wait while one holds it alone or waits for that."""
+        async with self._entry:
+            self._holders += 1
+            self._unshared.clear()
         try:
             yield
         finally:
@@ -176,15 +178,7 @@ class SharedLock:
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """Hold the lock alone; wait until nobody holds it. Within ``shared`` this would deadlock.
-
-        Not fair: it waits for as long as shared holders overlap.
-        """
-        while self._holders or not self._unlocked.is_set():
+        """Hold the lock alone; wait until nobody holds it."""
+        async with self._entry:
             await self._unshared.wait()
-            await self._unlocked.wait()
-        self._unlocked.clear()
-        try:
             yield
-        finally:
-            self._unlocked.set()
