@@ -218,15 +218,20 @@ class LanguageModel:
         """Return the breaker of *purpose*: interactive work has its own, as it times out sooner."""
         return self._interactive if purpose in INTERACTIVE_PURPOSES else self._background
 
+    def _why_paused(self, breaker: Breaker, now_us: int) -> str | None:
+        """Return why *breaker* stops its requests, None if it does not."""
+        if not breaker.is_open(now_us):
+            return None
+        where = " in interactive use" if breaker is self._interactive else ""
+        return f"it failed repeatedly{where}"
+
     def _why_unavailable(self, now_us: int) -> str | None:
-        if self._background.is_open(now_us):
-            return "it failed repeatedly"
-        interactive = self._interactive.is_open(now_us)
-        return "it failed repeatedly in interactive use" if interactive else None
+        background = self._why_paused(self._background, now_us)
+        return background or self._why_paused(self._interactive, now_us)
 
     def _why_not(self, purpose: Purpose) -> str | None:
-        is_open = self._breaker(purpose).is_open(self._clock.now_us())
-        return self._why_unused(purpose) or ("it failed again and again" if is_open else None)
+        now_us = self._clock.now_us()
+        return self._why_unused(purpose) or self._why_paused(self._breaker(purpose), now_us)
 
     async def _load_past_costs(self) -> None:
         """Load, once, the costs from before this start."""

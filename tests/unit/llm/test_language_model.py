@@ -111,6 +111,24 @@ async def test_who_waits_and_who_does_not_are_left_alone_apart(
     assert len(provider.asked) == FAILURES_MAX + 1, "the other one's answer closes nothing here"
 
 
+@pytest.mark.parametrize(
+    ("purpose", "why"),
+    [
+        (Purpose.NAP, "it failed repeatedly"),
+        (Purpose.ROUTING, "it failed repeatedly in interactive use"),
+    ],
+)
+async def test_an_error_and_the_status_say_alike_why_it_is_not_asked(
+    purpose: Purpose, why: str
+) -> None:
+    model = a_model(FailingProvider(purpose, ProviderBusyError("slow")))
+    await fails(model, purpose, FAILURES_MAX)
+    with pytest.raises(ProviderBusyError) as caught:
+        await model.complete(CompletionRequest("x", purpose))
+    assert str(caught.value) == why
+    assert (await model.status()).why_not == why
+
+
 async def test_what_the_owner_must_mend_holds_for_both() -> None:
     provider = FailingProvider(Purpose.ROUTING, ProviderRefusedError("no key"))
     model = a_model(provider)
