@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.clocks import HeldClock
 from support.nights import nap_over
-from support.store import ADA, BOB, a_house, bytes_of, tampering
+from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, tampering
 
 from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
@@ -241,8 +241,26 @@ async def test_a_damaged_text_is_named_by_a_check_and_can_still_be_forgotten(pat
         report = await house.upkeep.check(ADA)
         assert "source 2: the text does not match its hash" in report.problems
         await house.trash.forget(ADA, condition=MemoryFilter(session_id="s"))
-        await house.upkeep.rebuild(ADA)
         assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_memory_is_forgotten_with_the_damaged_messages_of_its_session(path: Path) -> None:
+    """Such a message may repeat the memory; its words leave the index and the file as well."""
+    async with a_house(path) as house:
+        await nap(house)
+        (secret,) = await stored(house, "The port is 4711.", session_id="s")
+        listed, _ = await house.recall.list(ADA, EVERYTHING, None, 10)
+        ids = [secret, *(entry.id for entry in listed if "obsidian" in entry.content)]
+    with tampering(path) as conn:
+        conn.execute("UPDATE source SET zlib = x'00' WHERE source_key = 2")
+    async with a_house(path) as house:
+        forgotten = await house.trash.forget(ADA, ids=[secret])
+        assert forgotten.ids == (secret,)
+        assert await places(house, "obsidian") == []
+        assert set(await places(house, "kiln")) == {0, 2}
+        assert (await house.upkeep.check(ADA)).ok
+        await house.trash.forget(ADA, ids=ids)
+        assert b"obsidian" not in bytes_of(path.parent)
 
 
 async def test_a_backup_brings_the_words_of_sessions_back(house: Rooms, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,12 +159,7 @@ def _versions(conn: Reading) -> Iterator[str]:
 
 def _sources(conn: Reading) -> Iterator[str]:
     for key, sha256, packed in conn.execute("SELECT source_key, sha256, zlib FROM source"):
-        assert isinstance(packed, bytes)
-        try:
-            matches = hashlib.sha256(zlib.decompress(packed)).digest() == sha256
-        except zlib.error:
-            matches = False
-        if not matches:
+        if intact.unpack(packed, sha256) is None:
             yield f"source {key}: the text does not match its hash"
 
 

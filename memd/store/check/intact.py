@@ -7,7 +7,9 @@ it by its id raises DamagedError. It is reported by kind and id, never by its te
 
 from __future__ import annotations
 
+import hashlib
 import json
+import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -177,6 +179,15 @@ def memories(conn: Reading, keys: Sequence[int]) -> list[int]:
         else:
             report(conn, f"memory {columns[0]}: the row does not match its hash")
     return [key for key in keys if key in intact_keys]
+
+
+def unpack(packed: bytes, sha256: bytes) -> str | None:
+    """Return the text of a source from its compressed form, None if it does not match its hash."""
+    try:
+        raw = zlib.decompress(packed)
+    except zlib.error:
+        return None
+    return raw.decode() if hashlib.sha256(raw).digest() == sha256 else None
 
 
 def intact_ids(conn: Reading, ids: Sequence[str]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search.fts import FtsTable, quote
 from memd.store.search.signs import join_signs
@@ -64,11 +65,11 @@ def ensure(conn: Writing) -> None:
     if not exists(conn):
         conn.execute(_CREATE)
         conn.set_meta(_FILLED, 0)
-    while step_build(conn, _ENSURE_ROWS):
+    while step_build(conn, _BUILD_ROWS):
         pass
 
 
-_ENSURE_ROWS = 1_000
+_BUILD_ROWS = 1_000
 
 
 def start_build(conn: Writing) -> None:
@@ -112,8 +113,29 @@ def index(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
-    """Remove texts, before their rows are deleted."""
+    """Remove texts, before their rows are deleted.
+
+    The words that a damaged text was indexed with are not known, so the index is rebuilt for it.
+    """
+    if _are_damaged(conn, keys):
+        start_build(conn)
+        while step_build(conn, _BUILD_ROWS):
+            pass
     _TABLE.remove(conn, _up_to_filled(conn, keys))
+
+
+def _are_damaged(conn: Reading, keys: Sequence[int]) -> bool:
+    """Return whether one of *keys* is a message whose text does not match its hash."""
+    rows = conn.execute(
+        """
+        SELECT o.zlib, o.sha256
+          FROM source AS o
+         WHERE o.source_key IN (SELECT value FROM carray(:keys))
+           AND EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key)
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return any(intact.unpack(packed, sha256) is None for packed, sha256 in rows)
 
 
 def _up_to_filled(conn: Reading, keys: Sequence[int]) -> list[int]:

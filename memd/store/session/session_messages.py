@@ -6,11 +6,11 @@ Old messages are deleted; the memories made of them stay.
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.store.access import changes
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import sources
 from memd.store.session import message_index
@@ -79,10 +79,11 @@ def list_last(
 
 
 def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return the sources of messages that contain the text of a memory of the same session.
+    """Return the sources of messages that may contain the text of a memory of the same session.
 
     A memory and a message may have the same text although neither was made from the other. Runs of
-    white space are compared as one space.
+    white space are compared as one space. A damaged message is returned with any memory of its
+    session: what it contained is not known.
     """
     rows = conn.execute(
         """
@@ -106,16 +107,17 @@ def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
 def _find_containing(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[int]:
     rows = conn.execute(
         """
-        SELECT DISTINCT o.source_key, o.zlib
+        SELECT DISTINCT o.source_key, o.zlib, o.sha256
           FROM session_message AS g
                JOIN source AS o ON o.source_key = g.source_key
          WHERE g.session_key = :session_key
         """,
         {"session_key": session_key},
     )
-    for key, blob in rows:
-        message = _collapse_space(zlib.decompress(blob).decode())
-        if any(text in message for text in texts):
+    for key, packed, sha256 in rows:
+        text = intact.unpack(packed, sha256)
+        message = None if text is None else _collapse_space(text)
+        if message is None or any(text in message for text in texts):
             yield key
 
 
