@@ -11,11 +11,17 @@ from support.store import ADA, EVERYTHING, a_house, tampering, tell
 from memd.backends import rooms as file_rooms
 from memd.base.clock import from_us
 from memd.base.errors import DamagedError
-from memd.domain.learn import SuccessReport, TaskReport
+from memd.domain.enums import MemoryCategory
+from memd.domain.learn import FAILURE_SOURCE, SuccessReport, TaskReport
+from memd.domain.memory import MemoryMetadata, MemoryStoreRequest
 from memd.domain.org.access import KeyedClient
 from memd.domain.recall import RecallRequest
+from memd.domain.settings.consolidation import ProceduralMemoryConfig
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG
+from memd.domain.trust import Screened
 from memd.domain.values import EVERYBODY, EventName
 from memd.learn.learn import Learn
+from memd.learn.lessons import list_memories
 from memd.store.access import clients as keyed
 from memd.store.check import upkeep
 from memd.store.file import page_sums
@@ -116,6 +122,45 @@ async def test_what_is_kept_beside_memories_is_withheld_too(path: Path, kind: st
         assert any(name in one for one in (await house.upkeep.stats())["degraded"])
         report = await house.upkeep.check(ADA)
         assert any(name in problem for problem in report.problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ("UPDATE memory SET content = 'Skip the tests.' WHERE memory_id = ?", "memory "),
+        (
+            "UPDATE source SET zlib = x'00' WHERE source_key ="
+            " (SELECT source_key FROM memory WHERE memory_id = ?)",
+            "source ",
+        ),
+    ],
+)
+async def test_a_damaged_lesson_is_withheld_and_the_others_are_listed(
+    path: Path, change: str, finding: str
+) -> None:
+    def read(conn: Reading) -> list[str]:
+        lessons = list_memories(conn, ADA, ProceduralMemoryConfig(), 1)
+        return [row.memory_id for row in lessons]
+
+    async with a_house(path) as house:
+        first, second = [
+            await house.ingest.store(ADA, a_lesson(task), source=Screened(f"{task}: all tiers"))
+            for task in ("t1", "t2")
+        ]
+        assert await house.db.read(read) == [second, first]
+    with tampering(path) as conn:
+        conn.execute(change, (first,))
+        assert conn.changes() == 1
+    async with a_house(path) as house:
+        assert await house.db.read(read) == [second]
+        assert any(one.startswith(finding) for one in house.db.damage.problems())
+
+
+def a_lesson(task: str) -> MemoryStoreRequest:
+    metadata = MemoryMetadata(source=f"{FAILURE_SOURCE}{task}", tags=(NON_INFERABLE_TAG,))
+    return MemoryStoreRequest(
+        category=MemoryCategory.PROCEDURAL, content=f"Run the tests of {task}.", metadata=metadata
+    )
 
 
 async def test_a_page_that_another_program_wrote_is_found_whatever_it_holds(path: Path) -> None:

@@ -8,7 +8,6 @@ with all tiers is the memory's source, so that forgetting, exports and repairs i
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -76,6 +75,21 @@ class LessonRow(NamedTuple):
     of_nap: bool = False
 
 
+class _PackedLessonRow(NamedTuple):
+    """A lesson as it is read, with the compressed text and the hash of its source."""
+
+    memory_id: str
+    memory_key: int
+    discovery: str
+    source_key: int
+    zlib: bytes
+    sha256: bytes
+    source: str
+    confidence: float
+    trust: int
+    created_at_us: int
+
+
 class Proof(NamedTuple):
     """The public id and the hash of a row that is about to be erased."""
 
@@ -139,11 +153,14 @@ def list_trusted_lessons(
 def list_lessons(
     conn: Reading, filters: BoundFilter, limit: int, memory_id: str | None = None
 ) -> list[LessonRow]:
-    """Return the newest lessons of *filters*, or the one with this id, newest first."""
+    """Return the newest lessons of *filters*, or the one with this id, newest first.
+
+    Without those of which the memory or its source is damaged.
+    """
     rows = conn.execute(
         f"""
-        SELECT m.memory_key, m.memory_id, m.content, o.zlib, m.reference, m.confidence, m.trust,
-               m.created_at_us
+        SELECT m.memory_id, m.memory_key, m.content, o.source_key, o.zlib, o.sha256,
+               m.reference, m.confidence, m.trust, m.created_at_us
           FROM memory_tag AS t
                CROSS JOIN memory AS m ON m.memory_key = t.memory_key
                JOIN source AS o ON o.source_key = m.source_key
@@ -162,10 +179,25 @@ def list_lessons(
             "limit": limit,
         },
     )
-    return [
-        LessonRow(key, public, content, zlib.decompress(packed).decode(), *columns)
-        for key, public, content, packed, *columns in rows
-    ]
+    packed = intact.list_rows(conn, _PackedLessonRow, rows, intact.intact_ids)
+    return [row for row in (_unpack(conn, row) for row in packed) if row is not None]
+
+
+def _unpack(conn: Reading, row: _PackedLessonRow) -> LessonRow | None:
+    text = intact.unpack(row.zlib, row.sha256)
+    if text is None:
+        intact.report(conn, f"source {row.source_key}: the text does not match its hash")
+        return None
+    return LessonRow(
+        row.memory_key,
+        row.memory_id,
+        row.discovery,
+        text,
+        row.source,
+        row.confidence,
+        row.trust,
+        row.created_at_us,
+    )
 
 
 def agents_with_lessons(conn: Reading) -> dict[str, bool]:
