@@ -386,6 +386,23 @@ async def test_a_row_that_is_none_of_memds_is_an_error_of_the_query(
 # What is told of the past.
 
 
+async def test_a_damaged_fact_is_withheld_from_queries_and_timelines(path: Path) -> None:
+    temporal_kg = Settings(org_memory=org_memory_config({"backend": "temporal_kg"}))
+    async with a_house(path, settings=temporal_kg) as house:
+        await wrote(house, "Billing uses Redis.", "Billing uses Kafka.")
+    with tampering(path) as conn:
+        conn.execute(
+            "UPDATE org_operation SET content = 'Billing uses Rabbit.' WHERE version = 1"
+            " AND content = 'Billing uses Redis.'"
+        )
+        assert conn.changes() == 1
+    async with a_house(path, settings=temporal_kg) as house:
+        facts = await house.org.query(CALLER, OrgMemoryQuery())
+        assert [fact.content for fact in facts] == ["Billing uses Kafka."]
+        life = await house.org.past.timeline(CALLER, "Billing")
+        assert [one.statement.evidence.quote for one in life.stretches] == ["Billing uses Kafka"]
+
+
 async def test_what_was_superseded_long_ago_is_not_told_and_not_erased(path: Path) -> None:
     """docs/decisions/0048."""
     clock = HeldClock()

@@ -248,10 +248,10 @@ def list_history(
     """Return up to *limit* statements about a thing, or of a fact, that were ever believed.
 
     *about* is a thing's key or a fact's id. The earliest valid time comes first. Statements that
-    ended, or were no longer believed, before *since_us* are left out.
+    ended, or were no longer believed, before *since_us* are left out, as are those of a damaged
+    version of a fact.
     """
-    return conn.list_rows(
-        StatementSpanRow,
+    rows = conn.execute(
         f"""
         {_STATEMENT}
           FROM {_ABOUT_THING if isinstance(about, int) else _OF_FACT}
@@ -267,6 +267,7 @@ def list_history(
             "limit": limit,
         },
     )
+    return intact.list_rows(conn, StatementSpanRow, rows, intact.operations)
 
 
 _ABOUT_THING = """
