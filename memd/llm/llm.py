@@ -148,12 +148,12 @@ class LanguageModel:
                 used = estimate_input(request)  # for a failure: it may have been processed
                 completion = await self._ask_provider(request)
             used = completion.usage.tokens
-            self._check_erasures(request)
         finally:
             if request.purpose not in INTERACTIVE_PURPOSES:
                 self._budget.settle(reserved, used, self._clock.now_us())
         self._counters[request.purpose].add(completion.usage)
         await self._note_cost(request, completion)
+        self._check_erasures(request)  # last: an answer that is not returned has its cost, too
         return completion
 
     async def answer(self, request: CompletionRequest, shape: type[M]) -> M:

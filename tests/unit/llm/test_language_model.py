@@ -162,6 +162,34 @@ async def test_past_costs_that_could_not_be_read_are_read_again() -> None:
     assert (await model.status()).night_tokens_spent == 900
 
 
+async def test_an_answer_that_came_after_something_was_forgotten_has_its_cost_recorded() -> None:
+    erasures, turn, accounts = [0], asyncio.Event(), Costs()
+    limits = ModelLimits(1_000_000, erasures=lambda: erasures[0])
+    provider = HeldProvider(turn)
+    model = a_model(provider, limits, accounts)
+    task = asyncio.ensure_future(model.complete(CompletionRequest("x", Purpose.NAP)))
+    await until(lambda: provider.asked == 1, "the prompt is sent")
+    erasures[0] = 1
+    turn.set()
+    with pytest.raises(PromptErasedError):
+        await task
+    assert [cost.usage for cost in accounts.costs] == [TokenUsage(1, 1)]
+    assert (await model.status()).night_tokens_spent == 2
+
+
+class Costs:
+    """The costs of this start; there are none from before."""
+
+    def __init__(self) -> None:
+        self.costs: list[Cost] = []
+
+    async def note(self, cost: Cost) -> None:
+        self.costs.append(cost)
+
+    async def past(self) -> list[tuple[int, int]]:
+        return []
+
+
 async def test_a_prompt_that_was_not_sent_costs_nothing() -> None:
     """It was refused, as something was forgotten since, or cancelled while it waited its turn."""
     erasures, turn = [0], asyncio.Event()
