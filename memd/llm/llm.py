@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
-from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
+from memd.base.errors import MemdError, ProviderBusyError, ProviderError, ProviderRefusedError
 from memd.base.limits import PROVIDER_REQUESTS_MAX
 from memd.domain.values import Value
 from memd.guard.redaction import redact
@@ -130,16 +130,19 @@ class LanguageModel:
     async def complete(self, request: CompletionRequest) -> Completion:
         """Return the model's answer to *request*.
 
-        Raises ProviderBusyError if the purpose is not enabled, the breaker is open or the
-        budget is used up; PromptErasedError if something was forgotten between the making of
-        the prompt and the answer; and the provider's errors.
+        Raises ProviderBusyError if the purpose is not enabled, the breaker is open, the budget
+        is used up or the past costs cannot be read; PromptErasedError if something was forgotten
+        between the making of the prompt and the answer; and the provider's errors.
         """
         if request.erasures is None:
             request = replace(request, erasures=self._erasures())
         why_not = self._why_not(request.purpose)
         if why_not is not None:
             raise ProviderBusyError(why_not)
-        await self._load_past_costs()
+        try:
+            await self._load_past_costs()
+        except MemdError as error:  # callers go on without the model
+            raise ProviderBusyError(f"the past costs cannot be read: {error.kind}") from error
         reserved = self._reserve(request)
         used = 0
         try:

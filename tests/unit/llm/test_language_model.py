@@ -27,6 +27,7 @@ from memd.llm.provider import (
     Purpose,
     TokenUsage,
 )
+from memd.sleep.model.triples import ModelRelations
 
 
 class Shape(Value):
@@ -160,6 +161,16 @@ async def test_past_costs_that_could_not_be_read_are_read_again() -> None:
         await model.status()
 
     assert (await model.status()).night_tokens_spent == 900
+
+
+async def test_a_caller_goes_on_by_rule_while_past_costs_cannot_be_read() -> None:
+    provider = FailingProvider(Purpose.ROUTING, ProviderBusyError("slow"))
+    model = a_model(provider, accounts=PastCosts())
+    relations = ModelRelations(model)
+    assert await relations.read({1: "Billing uses Redis."}) == {}
+    assert provider.asked == []
+    await relations.read({1: "Billing uses Redis."})
+    assert provider.asked == [Purpose.TRIPLES]
 
 
 async def test_an_answer_that_came_after_something_was_forgotten_has_its_cost_recorded() -> None:
