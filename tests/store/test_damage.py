@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.store import ADA, EVERYTHING, a_house, tampering, tell
+from support.store import ADA, EVERYTHING, a_house, stored, tampering, tell
 
 from memd.backends import rooms as file_rooms
 from memd.base.clock import from_us
@@ -72,6 +72,19 @@ async def test_a_damaged_memory_is_withheld_named_and_the_others_are_told(
         report = await house.upkeep.check(ADA)
         assert not report.ok
         assert (await house.trash.forget(ADA, [ids[1]])).count == 1  # it can be let go of
+
+
+async def test_what_is_next_to_a_damaged_memory_can_be_forgotten(path: Path) -> None:
+    async with a_house(path) as house:
+        ids = await stored(house, *TEXTS, session_id="s")
+    with tampering(path) as conn:
+        conn.execute(
+            "UPDATE memory SET content = CAST(x'416e6e20ef' AS TEXT) WHERE memory_id = ?", (ids[2],)
+        )
+    async with a_house(path) as house:
+        assert (await house.trash.forget(ADA, [ids[1]])).count == 1
+        listed, _ = await house.recall.list(ADA, EVERYTHING, None, 10)
+        assert [item.id for item in listed] == [ids[0]]
 
 
 async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(path: Path) -> None:

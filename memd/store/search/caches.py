@@ -175,20 +175,14 @@ def write_context(conn: Writing, key: int, before: int | None, after: int | None
 
 
 def find_stale_contexts(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return those of the visible memories *keys* whose context differs from their neighbours.
-
-    One with a damaged neighbour is skipped.
-    """
+    """Return those of the visible memories *keys* whose context differs from their neighbours."""
     stale: list[int] = []
     for key in keys:
         stored = conn.execute(
             "SELECT CAST(context AS BLOB) FROM memory_context WHERE memory_key = ?", (key,)
         ).get
-        try:
-            if (stored or b"") != _context(conn, *adjacent(conn, key)).encode():
-                stale.append(key)
-        except UnicodeDecodeError:
-            continue
+        if (stored or b"") != _context(conn, *adjacent(conn, key)).encode():
+            stale.append(key)
     return stale
 
 
@@ -214,10 +208,13 @@ def text_of(table: str) -> str:
 def _text(conn: Reading, key: int | None) -> str:
     if key is None:
         return ""
-    text = conn.get_text(
-        f"SELECT {text_of('m')} FROM memory AS m WHERE m.memory_key = :memory_key",
-        {"memory_key": key},
-    )
+    try:
+        text = conn.get_text(
+            f"SELECT {text_of('m')} FROM memory AS m WHERE m.memory_key = :memory_key",
+            {"memory_key": key},
+        )
+    except UnicodeDecodeError:  # a damaged memory has no words for its neighbours
+        return ""
     return text or ""
 
 
