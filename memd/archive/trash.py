@@ -93,7 +93,7 @@ class Trash:
 
         A filter with nothing but a session and times also means the messages that naps stored of
         it, or of all. A message is also erased with a memory of its session whose text it contains,
-        and a damaged message, which may contain it, with any memory of its session.
+        or may contain: one of the two is damaged.
 
         Raises BusyError when the rows are erased but a reader prevents emptying the log, so that
         bytes may be left: the same request again finishes it. Raises InvalidError for a filter

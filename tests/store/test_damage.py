@@ -6,12 +6,14 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.store import ADA, EVERYTHING, a_house, stored, tampering, tell
+from support.nights import nap_over
+from support.store import ADA, EVERYTHING, a_house, bytes_of, stored, tampering, tell
 
 from memd.backends import rooms as file_rooms
 from memd.base.clock import from_us
 from memd.base.errors import DamagedError
 from memd.domain.enums import MemoryCategory
+from memd.domain.ingest import SessionQuery
 from memd.domain.learn import FAILURE_SOURCE, SuccessReport, TaskReport
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest
 from memd.domain.org.access import KeyedClient
@@ -28,6 +30,7 @@ from memd.store.file import page_sums
 from memd.store.file.connect import PAGE_BYTES, Reading, Writing
 from memd.store.learn import learnings, playbook
 from memd.store.memory import preferences, removal
+from memd.store.search import fulltext
 
 TEXTS = (
     "Ann keeps seven hives of bees behind the house.",
@@ -85,6 +88,45 @@ async def test_what_is_next_to_a_damaged_memory_can_be_forgotten(path: Path) -> 
         assert (await house.trash.forget(ADA, [ids[1]])).count == 1
         listed, _ = await house.recall.list(ADA, EVERYTHING, None, 10)
         assert [item.id for item in listed] == [ids[0]]
+
+
+@pytest.mark.parametrize("text", [b"Ann sells h\xefney", b"of Ann of Ann of honey her of honey"])
+@pytest.mark.parametrize("rebuilding", [False, True])
+async def test_a_damaged_memory_is_forgotten_with_the_words_it_was_indexed_with(
+    path: Path, text: bytes, rebuilding: bool
+) -> None:
+    async with a_house(path) as house:
+        ids = await stored(house, *TEXTS, session_id="s")
+        if rebuilding:
+            await house.db.write(ADA, fulltext.start_build)
+            await house.db.write(ADA, lambda conn: fulltext.step_build(conn, 10))
+    with tampering(path) as conn:
+        conn.execute(
+            "UPDATE memory SET content = CAST(? AS TEXT) WHERE memory_id = ?", (text, ids[1])
+        )
+    async with a_house(path) as house:
+        forgotten = await house.trash.forget(ADA, [ids[1]])
+        assert forgotten.ids == (ids[1],)
+        assert not [word for word in (b"honei", b"market") if word in bytes_of(path.parent)]
+        while await house.db.write(ADA, lambda conn: fulltext.step_build(conn, 10)):
+            pass
+        assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_damaged_memory_is_forgotten_with_the_messages_of_its_session(path: Path) -> None:
+    """Each of them may contain what its text was."""
+    async with a_house(path) as house:
+        (memory_id,) = await stored(house, TEXTS[0], session_id="s")
+        for session_id, text in (("s", TEXTS[0]), ("t", TEXTS[2])):
+            await nap_over(house, [{"role": "user", "content": text}], session_id)
+    with tampering(path) as conn:
+        conn.execute(
+            "UPDATE memory SET content = CAST(x'ef' AS TEXT) WHERE memory_id = ?", (memory_id,)
+        )
+    async with a_house(path) as house:
+        assert (await house.trash.forget(ADA, [memory_id])).count == 1
+        hits = await house.sessions.search(ADA, SessionQuery(query="hives"))
+        assert [hit.session_id for hit in hits] == ["t"]
 
 
 async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(path: Path) -> None:

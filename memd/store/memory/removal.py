@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState, TrashReason
 from memd.store.access import names, replies
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import lineage, memories, preferences, sources
 from memd.store.org import statements
 from memd.store.run import runs
-from memd.store.search import caches, centroids
+from memd.store.search import caches, centroids, fulltext
 from memd.store.session import session_messages, slots, turns
 
 _NOT_TRASHED = frozenset(MemoryState) - {MemoryState.TRASHED}
@@ -272,6 +273,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
         """,
         array,
     )
+    _renew_words(conn, [*keys, *quoting_keys])
     with caches.reindexing_words(conn, quoting_keys):
         with caches.reindexing(conn, keys):
             conn.execute(
@@ -282,6 +284,13 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     sources.erase(conn, list(source_keys))
     for session_key in session_keys:
         names.set_compressed(conn, session_key)
+
+
+def _renew_words(conn: Writing, keys: Sequence[int]) -> None:
+    """Rebuild the full-text index if one of *keys* is damaged: its words in it are not known."""
+    existing = memories.filter_states(conn, keys, frozenset(MemoryState))
+    if len(intact.memories(conn, existing)) < len(existing):
+        fulltext.rebuild(conn)
 
 
 def supersede(

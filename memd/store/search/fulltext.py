@@ -143,9 +143,11 @@ def current_build(conn: Reading) -> Build | None:
 
 
 def rebuild(conn: Writing) -> None:
-    """Build the live generation anew, in one step."""
+    """Build the live generation anew, in one step; one being built begins again."""
     number = generation(conn)
     conn.execute(f"INSERT INTO fts_{number} (fts_{number}) VALUES ('rebuild')")
+    if current_build(conn) is not None:
+        start_build(conn)
 
 
 def start_build(conn: Writing) -> None:

@@ -83,20 +83,23 @@ def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
 
     A memory and a message may have the same text although neither was made from the other. Runs of
     white space are compared as one space. A damaged message is returned with any memory of its
-    session: what it contained is not known.
+    session, and any message with a damaged memory: what these contained is not known.
     """
     rows = conn.execute(
         """
-        SELECT DISTINCT m.session_key, m.content
+        SELECT m.memory_key, m.session_key, CAST(m.content AS BLOB)
           FROM memory AS m
          WHERE m.memory_key IN (SELECT value FROM carray(:keys)) AND m.session_key IS NOT NULL
            AND EXISTS (SELECT 1 FROM session_message AS g WHERE g.session_key = m.session_key)
         """,
         {"keys": keys_array(keys)},
     )
+    memories: list[tuple[int, int, bytes]] = list(rows)
+    intact_keys = frozenset(intact.memories(conn, [key for key, _, _ in memories]))
     by_session: dict[int, list[str]] = {}
-    for session_key, content in rows:
-        by_session.setdefault(session_key, []).append(_collapse_space(content))
+    for key, session_key, content in memories:
+        text = content.decode() if key in intact_keys else ""  # which each message contains
+        by_session.setdefault(session_key, []).append(_collapse_space(text))
     return [
         source_key
         for session_key, texts in by_session.items()
