@@ -1,4 +1,4 @@
 """Archive, trash, restore, forget and quarantine (SPEC D21).
 
-Only ``forget`` and a trash whose time is up destroy anything.
+Only ``forget`` and an expired trash destroy memories.
 """

@@ -1,9 +1,8 @@
-"""The archive: memories archived for good, listed and restored (SPEC 16.13, D21).
+"""Archive memories, list archived ones and restore them (SPEC 16.13, D21).
 
-There are two kinds of restoring. ``restore`` returns a memory as it is archived and changes
-nothing; ``restore_to_hot`` makes it an ordinary memory again, under its own id and byte for byte.
-Either id names it: its own, or its archival id. Nobody sees, counts or restores what another agent
-archived.
+``restore`` returns an archived memory and changes nothing. ``restore_to_hot`` makes it an ordinary
+memory again, with the same id and text. Both accept the id of the memory or its archival id. An
+agent sees, counts and restores only its own archived memories.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from memd.store.memory import archive_rows, filters, memories, removal
 from memd.store.memory.archive_rows import ArchivedRow
 from memd.store.memory.rows import StoredMemory
 
-STEP_ROWS = 64
+STEP_ROWS = 64  # memories that one transaction restores
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,10 @@ class Archive:
     ids: Ids
 
     async def search(self, caller: Caller, query: MemoryQuery) -> tuple[ArchivedMemory, ...]:
-        """Return archived memories, by words with text, newest first without."""
+        """Return archived memories: by full-text search if the query has a text, else newest first.
+
+        At most ``query.limit``.
+        """
         now_us = self.clock.now_us()
 
         def work(conn: Reading) -> tuple[ArchivedMemory, ...]:
@@ -66,10 +68,10 @@ class Archive:
         return memory
 
     async def restore_to_hot(self, caller: Caller, entry_id: str) -> MemoryEntry:
-        """Make an archived memory an ordinary one again, byte for byte, and return it.
+        """Make an archived memory an ordinary one again, with the same text, and return it.
 
-        A turn in passing is promoted likewise. Raises MemoryNotFoundError. A repetition under the
-        same idempotency key gets the first answer.
+        A turn in passing is promoted to an ordinary memory. Raises MemoryNotFoundError. A repeated
+        call with the same idempotency key returns the same memory.
         """
 
         def work(conn: Writing) -> str:
@@ -88,10 +90,9 @@ class Archive:
     async def list_below_threshold(
         self, caller: Caller, after: str | None, limit: int, *, everybody: bool = False
     ) -> tuple[tuple[ArchivedMemory, ...], str | None]:
-        """Return a page of memories below the importance threshold, newest first.
+        """Return a page of memories below the importance threshold, newest first, and a cursor.
 
-        Of the caller's agent, or with *everybody* of all agents. A client whose key names its agent
-        gets its own, and so does one without a key as soon as some agent has a key.
+        Of the caller's agent, or of all agents with *everybody*, as ``agent_filter`` permits.
         """
 
         def work(conn: Reading) -> tuple[tuple[ArchivedMemory, ...], str | None]:
@@ -111,10 +112,10 @@ class Archive:
         return await self.db.read(work)
 
     async def restore_below_threshold(self, caller: Caller, *, everybody: bool = False) -> int:
-        """Make every memory below the threshold an ordinary one again; returns how many.
+        """Make every memory below the threshold an ordinary one again; return the number.
 
-        In small steps, each a transaction: after a crash the same call does the rest. *everybody*
-        as for :meth:`list_below_threshold`.
+        Each STEP_ROWS memories are one transaction; after a crash, the same call restores the
+        remaining ones. *everybody* is as for :meth:`list_below_threshold`.
         """
 
         def step(conn: Writing) -> int:
@@ -126,17 +127,16 @@ class Archive:
                 screen_restored(conn, key, now_us)
             return len(keys)
 
-        done = 0
+        restored = 0
         while count := await self.db.write(caller, step):
-            done += count
-        return done
+            restored += count
+        return restored
 
     async def move_to_archive(self, caller: Caller, memory_id: str) -> str | None:
-        """Archive a memory and return its archival id, None when there is none.
+        """Archive a memory and return its archival id; return None for an unknown id.
 
-        A memory in the trash is restored from it first; one that is archived already stays as it
-        is. One transaction. Raises DeniedError for what a person stated, unless the caller brought
-        it or is the owner.
+        A memory in the trash is restored from it first. An archived one is not changed. Raises
+        DeniedError as ``check_may_change`` does.
         """
 
         def work(conn: Writing) -> str:
@@ -157,7 +157,7 @@ class Archive:
 
 
 def archive_memory(conn: Writing, key: int, now_us: int, ids: Ids) -> str:
-    """Archive a memory by hand, restoring it from the trash if need be; returns its archival id."""
+    """Archive a memory, restoring it from the trash if needed, and return its archival id."""
     removal.restore_from_trash(conn, key, now_us)
     if key not in archive_rows.rows_of(conn, [key]):
         removal.archive(conn, [key], ArchiveReason.MANUAL, now_us, new_id=ids.new)
@@ -165,10 +165,9 @@ def archive_memory(conn: Writing, key: int, now_us: int, ids: Ids) -> str:
 
 
 def restore_memory(conn: Writing, caller: Caller, entry_id: str, now_us: int) -> str:
-    """Make an archived memory an ordinary one again; returns its own id.
+    """Make an archived memory, or a turn in passing, an ordinary one; return the memory's id.
 
-    A turn in passing, which is not in the archive, is promoted likewise. Raises
-    MemoryNotFoundError.
+    Raises MemoryNotFoundError for any other id.
     """
     key = _find(conn, caller, entry_id, now_us)
     if key is None:

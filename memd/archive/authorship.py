@@ -1,4 +1,4 @@
-"""Whose words a memory is: what a person stated is changed and removed by nobody else (0119)."""
+"""Protect what a person stated from changes by anybody else (decision 0119)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from memd.store.memory import memories, removal
 from memd.store.memory.preferences import StatingMemory
 
 RecordMoves = Callable[[Sequence[int]], AbstractContextManager[object]]
-"""Records, for who can undo it, how a block changes the memories of these keys."""
+"""Context manager that records how its block changes the memories of these keys, for an undo."""
 
 
 def check_may_change(
     conn: Reading, caller: Caller, keys: Sequence[int], origin: Origin | None = None
 ) -> None:
-    """Raise DeniedError where a caller would change or remove what a person stated.
+    """Raise DeniedError if *caller* may not change or remove one of these memories.
 
-    The owner's own commands may, and the client that stored it in a person's name; *origin* is
-    that of new words. Others store a memory of their own instead. A summary is nobody's words, and
-    its sources are behind it.
+    Only what a person stated is protected. The owner may change it, and so may the client that
+    stored it for the person, as long as *origin*, that of the new text, is a person or None.
+    Anybody may change a summary: it is no statement, and its sources are kept.
     """
     if not _may_change(conn, caller, keys, origin):
         raise DeniedError(
@@ -45,9 +45,9 @@ def supersede_stated(
 ) -> None:
     """Archive the memories that state a preference which *caller* has replaced or removed.
 
-    Recall would go on telling what no longer holds. Whoever may replace the preference may hide
-    the memory that it came with; another memory of the same text only who may change it. What was
-    made of them, such as a session's digest, stays.
+    Otherwise recall would still answer with them. A memory that set the preference may be
+    archived by any known client; another memory with the same text only by a caller that may
+    change it. Summaries of them, such as a session's digest, stay.
     """
     keys = [
         memory.memory_key

@@ -1,9 +1,8 @@
-"""The room of suspicious memories: list them, release them, quarantine by hand (PROMISES 5).
+"""List, show and release suspicious memories, and quarantine by hand (PROMISES 5).
 
-What looks like an attack is never discarded and its sender is never told that it was refused: it is
-stored out of sight. Only the owner looks at it, since reading it to an assistant would deliver it,
-and only the owner releases it. What was made from a memory that turns out to be poisoned goes with
-it, and the other sources of a summary are restored: nothing honest is lost.
+A text that looks like an attack is stored out of sight, and its sender is not told. Only the owner
+reads and releases it, because showing it to an assistant would deliver the attack. Quarantining a
+memory also trashes the summaries and facts made from it, and restores their other sources.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ class Quarantine:
         quarantined: bool = False,
         everybody: bool = False,
     ) -> tuple[tuple[FlaggedMemory, ...], str | None]:
-        """Return a page of suspicious memories, newest first, each with the beginning of its text.
+        """Return a page of suspicious memories and the cursor of the next one, newest first.
 
-        Of the caller's agent and what it shared, or with *everybody* of all agents; with
-        *quarantined* only those in quarantine. A client whose key names its agent gets its own, and
-        so does one without a key as soon as some agent has a key.
+        Each has the beginning of its text. The page covers the caller's agent and what it shared,
+        or all agents with *everybody*, as :func:`agent_filter` permits. With *quarantined* it has
+        only those in quarantine.
         """
 
         def work(conn: Reading) -> tuple[list[FlaggedMemory], str | None]:
@@ -86,10 +85,10 @@ class Quarantine:
         return memory
 
     async def release(self, caller: Caller, memory_id: str) -> bool:
-        """Release a memory from quarantine; False when it is not there.
+        """Release a memory from quarantine; return False if it is not quarantined.
 
-        It is found and put into prompts again, with the same trust as before, and is not
-        quarantined automatically again. Raises MemoryNotFoundError for an unknown id.
+        Recall and prompts have it again, with the same trust as before. It is never quarantined
+        automatically again. Raises MemoryNotFoundError for an unknown id.
         """
 
         def work(conn: Writing) -> bool:
@@ -101,9 +100,9 @@ class Quarantine:
         return released
 
     async def quarantine(self, caller: Caller, memory_id: str) -> QuarantineResult:
-        """Quarantine a memory by hand, with everything that was made from it.
+        """Quarantine a memory by hand.
 
-        Summaries and facts with its words go to the trash, and their other sources are restored.
+        Summaries and facts made from it go to the trash, and their other sources are restored.
         Raises MemoryNotFoundError for an unknown id and for a memory in the trash.
         """
 
@@ -130,16 +129,20 @@ class Quarantine:
 
 
 def agent_filter(conn: Reading, caller: Caller, *, everybody: bool) -> int | None:
-    """Return the key of the agent to read, None for all agents; 0 matches no agent."""
+    """Return the key of the agent to read, None for all agents; 0 matches no agent.
+
+    *everybody* asks for all agents. It is ignored for a client whose key names its agent, and for
+    one without a key once any agent has a key.
+    """
     if everybody and not (caller.bound or caller.closed):
         return None
     return names.agent_key(conn, caller.agent_id)
 
 
 def screen_restored(conn: Writing, key: int, now_us: int) -> bool:
-    """Quarantine a restored memory that would not be admitted today.
+    """Quarantine a restored memory if today's patterns find an attack in it; return whether so.
 
-    The patterns improve, but what the owner released stays released. Returns whether it did.
+    What the owner released stays released.
     """
     row = memories.by_keys(conn, [key]).get(key)
     if row is None or row.state in HIDDEN or row.is_summary:

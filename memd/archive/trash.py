@@ -1,8 +1,8 @@
-"""The trash, and forgetting (SPEC D21).
+"""Move memories to the trash, restore them, and erase them for good (SPEC D21).
 
 ``delete`` moves a memory to the trash, from where it can be restored for ``undo_days``. ``forget``
-erases at once, everywhere, and empties the write-ahead log and zeroes the unused bytes of the
-file's pages before it answers, so that no byte of it is left in the file.
+erases at once. Before it returns, it empties the write-ahead log and zeroes the unused bytes of the
+file's pages, so that the file contains no byte of the text.
 """
 
 from __future__ import annotations
@@ -36,8 +36,12 @@ from memd.store.session import session_messages, sessions
 from memd.view.view import one_line
 
 ERASE_ROWS, ERASE_ROWS_FULL = 16, 4
-"""Memories that one transaction erases, some 80 ms; on a full disk, whose reserve holds its log."""
-ERASE_MESSAGES = 256  # in one transaction
+"""Memories that one transaction erases (about 80 ms), and on a full disk.
+
+There, the transaction's log must fit into the reserved space.
+"""
+ERASE_MESSAGES = 256
+"""Messages that one transaction erases."""
 
 _TIMES = {"since", "until"}
 
@@ -51,11 +55,10 @@ class Trash:
     undo_days: int
 
     async def delete(self, caller: Caller, memory_id: str) -> bool:
-        """Move a memory to the trash; False when there is none the caller could see (SPEC 7.7).
+        """Move a memory to the trash; return False if the caller sees no such memory (SPEC 7.7).
 
-        Raises MemoryStoreError for a shared one, which everybody can see: its publisher may retract
-        it. Raises DeniedError for what a person stated, unless the caller brought it or is the
-        owner.
+        Raises MemoryStoreError for a shared memory, which only its publisher may retract, and
+        DeniedError as ``check_may_change`` does.
         """
 
         def work(conn: Writing) -> bool:
@@ -82,32 +85,32 @@ class Trash:
         source: str | None = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  # as the socket names it
     ) -> ForgetResult:
-        """Erase memories for ever, by id, filter or source reference, in any state.
+        """Erase memories for good, by id, filter or source reference, in any state.
 
-        Shared copies that the caller's agent published are included, and its learnings from tasks
-        by id, or by a filter with nothing but a time. The answer proves what was erased, with
-        SHA-256 over the rows' ids and hashes, and names the backups that may still contain it. On a
-        full disk it uses the space that was reserved for it. Memories are erased a few at a time,
-        so that other writes go on: after a kill some may be left, and the same request again erases
-        them.
+        Also erased are:
 
-        A filter with nothing but a session and times also means the messages that naps stored of
-        it, or of all. A message is also erased with a memory of its session whose text it contains,
-        or may contain: one of the two is damaged.
+        - shared copies that the caller's agent published;
+        - the agent's learnings from tasks: by id, or by a filter that has only times;
+        - messages that naps stored: by a filter that has only a session and times;
+        - messages of its session whose text an erased memory contains, or may contain because one of
+          the two is damaged.
 
-        Raises BusyError when the rows are erased but a reader prevents emptying the log, so that
-        bytes may be left: the same request again finishes it. Raises InvalidError for a filter
-        without any condition, which would erase everything, DeniedError where one of the memories
-        was stated by a person and the caller neither brought it nor is the owner; then nothing is
-        erased.
+        The result has a SHA-256 over the ids and hashes of the erased rows as proof, and names the
+        backups that may still contain them. Memories are erased a few per transaction, so that
+        other writes proceed. After a kill some may be left; the same request erases them. On a full
+        disk, the reserved space is used.
+
+        Raises InvalidError for a filter without any condition, which would erase everything.
+        Raises DeniedError as ``check_may_change`` does; then nothing is erased. Raises BusyError if
+        the rows are erased but a reader prevents emptying the log; the same request finishes it.
         """
         erasure = _Erasure(caller, ids, condition, source)
         erasure.check()
 
         def preview_work(conn: Reading) -> ForgetResult:
             messages = len(erasure.messages(conn))
-            rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
-            preview = _receipt(rows, learnt, messages)
+            rows, proofs = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
+            preview = _receipt(rows, proofs, messages)
             return preview.model_copy(update={"texts": _first_lines(conn, rows)})
 
         if dry_run:
@@ -125,7 +128,7 @@ class Trash:
         return forgotten.model_copy(update={"backups": backups})
 
     async def _erase(self, erasure: _Erasure) -> ForgetResult:
-        """Erase what is to be forgotten, in steps."""
+        """Erase the rows in steps, each one transaction, and return the receipt."""
 
         def select(conn: Reading) -> _Steps:
             rows = erasure.rows(conn, self.clock.now_us())
@@ -170,7 +173,7 @@ class Trash:
         return tuple(items), following
 
     async def restore(self, caller: Caller, memory_id: str) -> bool:
-        """Restore a memory from the trash; False when it is not there."""
+        """Restore a memory from the trash; return False if it is not there."""
 
         def work(conn: Writing) -> bool:
             key, now_us = _key(conn, caller, memory_id), self.clock.now_us()
@@ -182,7 +185,7 @@ class Trash:
         return await self.db.write(caller, work, reply=bool)
 
     async def purge(self) -> int:
-        """Erase what is due in the trash, trash what has expired; returns the number erased."""
+        """Erase trash that is due and trash expired memories; return the number erased."""
         erased, is_more = 0, True
         while is_more:
             step, is_more = await self.db.write(_CALLER, self._purge_step)
@@ -194,9 +197,11 @@ class Trash:
 
     def _purge_step(self, conn: Writing) -> tuple[int, bool]:
         """Erase and trash up to ERASE_ROWS; return how many were erased, and if more may be due."""
-        now_us = self.db.lasting.now_us()  # a clock that jumps ahead erases nothing
+        # This clock does not jump ahead with the system's, so a wrong system time erases nothing.
+        now_us = self.db.lasting.now_us()
         expired = removal.list_expired(conn, now_us, ERASE_ROWS)
         is_more = len(expired) == ERASE_ROWS
+        # Some working memories outlive their session: they become episodic instead.
         outliving = sessions.filter_outliving(conn, expired)
         for key in outliving:
             sessions.make_episodic(conn, key, now_us)
@@ -247,7 +252,10 @@ class _Erasure:
             )
 
     def rows(self, conn: Reading, now_us: int) -> list[tuple[int, str, bytes]]:
-        """Return the memories, and the shared copies that the caller's agent published."""
+        """Return key, id and hash of the memories and of the agent's published copies.
+
+        Raises DeniedError as ``check_may_change`` does.
+        """
         agent_key = names.agent_key(conn, self.caller.agent_id)
         keys = self._keys(conn, agent_key, now_us)
         copies = self._keys(conn, names.agent_key(conn, RESERVED_AGENT), now_us)
@@ -267,8 +275,8 @@ class _Erasure:
     def learnings(self, conn: Reading) -> _Learnings:
         """Return the agent's lessons and patterns that are erased as well.
 
-        They contain words of tasks, not of memories. A filter applies to them only when it has a
-        time and no condition that only a memory has: it must never erase more than it says.
+        A filter applies to them only if it has times and nothing else: other conditions are about
+        memories, and it must not erase more than it says.
         """
         agent_key = names.agent_key(conn, self.caller.agent_id)
         condition, since_us, until_us = self.condition, None, None
@@ -283,7 +291,7 @@ class _Erasure:
         )
 
     def messages(self, conn: Reading) -> list[int]:
-        """Return the texts of the messages that are erased: of a session, of a time, or of both."""
+        """Return the text keys of messages to erase: of a session, of a time span, or of both."""
         condition = self.condition
         if condition is None or not _has_only(condition, _TIMES | {"session_id"}):
             return []
@@ -299,7 +307,7 @@ class _Erasure:
 
 @dataclass
 class _Steps:
-    """The steps of an erasure: its messages, then *rows*, a few in each transaction."""
+    """The steps of an erasure, each one transaction: first its messages, then *rows*."""
 
     erasure: _Erasure
     rows: Sequence[tuple[int, str, bytes]]
@@ -310,10 +318,10 @@ class _Steps:
     messages_done: int = 0
 
     async def run(self, db: Database) -> ForgetResult | None:
-        """Erase the next few; the last step stores the reply, and returns it."""
+        """Run the next step; return None, or the reply of the last step, which also stores it."""
         caller = self.erasure.caller
         if self.messages_done < len(self.messages):
-            # Before the memories, which take some with them: so all are counted.
+            # Before the memories: erasing those erases some messages too, uncounted.
             await db.write(caller, self._erase_messages)
             self.messages_done += ERASE_MESSAGES
             return None
@@ -337,16 +345,16 @@ class _Steps:
 
     def _finish(self, conn: Writing) -> ForgetResult:
         self._erase_rows(conn)
-        learnt = self.erasure.learnings(conn)
-        learnings.erase(conn, LEARNINGS, learnt.agent_key, _ids_of(learnt.lessons))
-        learnings.erase(conn, PATTERNS, learnt.agent_key, _ids_of(learnt.patterns))
-        if learnt.lessons or learnt.patterns:
+        proofs = self.erasure.learnings(conn)
+        learnings.erase(conn, LEARNINGS, proofs.agent_key, _ids_of(proofs.lessons))
+        learnings.erase(conn, PATTERNS, proofs.agent_key, _ids_of(proofs.patterns))
+        if proofs.lessons or proofs.patterns:
             scrub.note_residue(conn)
-        return _receipt(self.rows, learnt, len(self.messages))
+        return _receipt(self.rows, proofs, len(self.messages))
 
 
 def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:
-    """Return the beginnings of the first texts, for a person to confirm."""
+    """Return the beginnings of the first FORGOTTEN_TEXTS_MAX texts, for a person to confirm."""
     keys = [key for key, _, _ in rows[:FORGOTTEN_TEXTS_MAX]]
     entries = memories.by_keys(conn, keys)
     lines = (
@@ -357,7 +365,7 @@ def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple
 
 
 class _Learnings(NamedTuple):
-    """The lessons and patterns of an agent to erase, with the proof of what they were."""
+    """The ids and hashes of an agent's lessons and patterns to erase."""
 
     agent_key: int
     lessons: list[Proof]
@@ -369,10 +377,11 @@ def _ids_of(proofs: Sequence[Proof]) -> list[str]:
 
 
 def _receipt(
-    rows: Sequence[tuple[int, str, bytes]], learnt: _Learnings, messages: int
+    rows: Sequence[tuple[int, str, bytes]], erased: _Learnings, messages: int
 ) -> ForgetResult:
+    """Return the result for these *rows*, learnings and number of *messages*."""
     memory_proofs = [Proof(memory_id, row_hash) for _, memory_id, row_hash in rows]
-    proofs = [*memory_proofs, *learnt.lessons, *learnt.patterns]
+    proofs = [*memory_proofs, *erased.lessons, *erased.patterns]
     digest = hashlib.sha256()
     for proof in proofs:
         digest.update(proof.public_id.encode() + proof.row_hash)

@@ -1,4 +1,4 @@
-"""Rendering of texts for prompts and terminals: every text that is shown passes here.
+"""Render stored texts safely for prompts and terminals. Every text that memd shows passes here.
 
-Pure, standard library only. Stored bytes are never changed, only the view of them.
+Pure functions, standard library only. Stored texts are never changed.
 """

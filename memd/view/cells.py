@@ -1,7 +1,7 @@
-"""The width of a text on a terminal: East Asian letters and emoji take two cells.
+"""Measure, cut, wrap and pad texts by their width on a terminal.
 
-By the standard library's tables; loading rich would cost a listing 15 ms. Combining marks
-take no cell. Pure.
+East Asian letters and emoji take two cells, combining marks none. The widths come from
+``unicodedata``, because importing rich would add 15 ms to each listing.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def wrap(text: str, cells_max: int, lines_max: int) -> list[str]:
     """
     lines: list[str] = []
     while width(text) > cells_max and len(lines) < lines_max - 1:
-        place = _count_fitting(text, cells_max) or 1
-        blank = text.rfind(" ", 0, place + 1)
-        place = blank if blank > 0 else place
-        lines.append(text[:place].rstrip(" "))
-        text = text[place:].lstrip(" ")
+        end = _count_fitting(text, cells_max) or 1
+        blank = text.rfind(" ", 0, end + 1)
+        end = blank if blank > 0 else end
+        lines.append(text[:end].rstrip(" "))
+        text = text[end:].lstrip(" ")
     return [*lines, cut(text, cells_max)] if text else lines
 
 
@@ -56,10 +56,10 @@ def _count_fitting(text: str, cells: int) -> int:
     """Return how many characters of *text* fit into *cells*."""
     if text.isascii():
         return min(len(text), cells)
-    for place, letter in enumerate(text):
-        cells -= _cells(letter)
+    for index, char in enumerate(text):
+        cells -= _cells(char)
         if cells < 0:
-            return place
+            return index
     return len(text)
 
 
@@ -73,10 +73,10 @@ def pad(text: str, cells: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _cells(letter: str) -> int:
-    category = unicodedata.category(letter)
+def _cells(char: str) -> int:
+    category = unicodedata.category(char)
     if category in {"Mn", "Me", "Cf"}:
         return 0
-    if category == "Cn" and "\U0001f300" <= letter <= "\U0001faff":
+    if category == "Cn" and "\U0001f300" <= char <= "\U0001faff":
         return 2  # an emoji newer than this Python's tables
-    return 2 if unicodedata.east_asian_width(letter) in {"W", "F"} else 1
+    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1

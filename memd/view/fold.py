@@ -1,12 +1,11 @@
-r"""Folding of texts to the plain letters that a reader may take them for.
+r"""Fold texts to the plain letters that they look like.
 
-memd's own tags and labels and a stored text are compared after folding, so that compatibility
-forms, look-alikes (Unicode TR39), accents and letter case make no difference. Pure, standard
-library.
+Stored texts are compared with memd's own tags and labels after folding both, so that
+compatibility forms, look-alikes (Unicode TR39), accents and letter case make no difference.
 
-LOOKALIKES is from the data of TR39 in confusable_homoglyphs 3.3.1, without those that compatibility
-forms (NFKD) cover, with a few that fonts draw alike; Unicode License v3,
-https://www.unicode.org/license.txt, copyright 1991-2023 Unicode, Inc.
+LOOKALIKES is the TR39 data of confusable_homoglyphs 3.3.1, without characters that NFKD already
+maps, plus a few that fonts draw alike. Unicode License v3, https://www.unicode.org/license.txt,
+copyright 1991-2023 Unicode, Inc.
 """
 
 from __future__ import annotations
@@ -132,25 +131,26 @@ LOOKALIKES = {
         "\U0001d6e7\U0001d721\U0001d75b\U0001d795"
     ),
 }
-"""By what they are taken for, in lower case."""
+"""Lower-case letter or sign -> the characters that look like it."""
 
-AHEAD = 80  # no tag or label of memd is longer
+AHEAD = 80
+"""Characters to fold when looking for a tag or label of memd; none is longer."""
 _TABLE = str.maketrans(
     {
-        **{char: plain for plain, alike in LOOKALIKES.items() for char in alike},
+        **{char: plain for plain, lookalikes in LOOKALIKES.items() for char in lookalikes},
         **dict.fromkeys("i1|", "l"),
         "0": "o",
     }
 )
 OPENERS = frozenset(f"<{LOOKALIKES['<']}\u226e\ufe64\uff1c")
 """Characters that a reader may take for ``<``."""
-_UNOPENED = re.compile(f"[^{''.join(sorted(OPENERS))}]*")
+_UNTIL_OPENER = re.compile(f"[^{''.join(sorted(OPENERS))}]*")
 _BLANKS = re.compile(r"\s+")
-_PAIRS = (("rn", "m"), ("vv", "w"))
+_PAIRS = (("rn", "m"), ("vv", "w"))  # two letters that look like one
 
 
 def fold(text: str) -> str:
-    r"""Return *text* in the plain letters that it can be mistaken for, without marks.
+    r"""Return *text* in the plain letters that it looks like, without combining marks.
 
     >>> fold("\uff2dEM\u043eRY"), fold("rnernory"), fold("pIaybook") == fold("playbook")
     ('memory', 'memory', True)
@@ -164,9 +164,9 @@ def fold(text: str) -> str:
 
 
 def _decompose(text: str) -> str:
-    """Return *text* decomposed, with look-alikes replaced before and after.
+    """Return *text* in NFKD, without marks, with look-alikes replaced before and after.
 
-    Marks are removed before case folding, which would turn a Greek one into a letter.
+    Marks are removed before case folding, which would turn the Greek iota subscript into a letter.
     """
     text = text.translate(_TABLE)
     if text.isascii():
@@ -176,19 +176,22 @@ def _decompose(text: str) -> str:
 
 
 def fold_ahead(text: str, start: int) -> str:
-    """Return *text* folded from *start* on, as far as a tag or label of memd can reach.
+    """Return the AHEAD characters of *text* from *start* on, folded.
 
-    Marks and runs of blanks do not count, so that padding cannot hide the rest. The result
-    ends where the next tag could begin, so that all of a text is scanned about once.
+    Marks are not counted and a run of blanks counts as one, so that padding cannot push a tag
+    out of sight. The result ends before the next ``<``, so that scanning a whole text for tags
+    reads each character about once.
     """
     part = text[start : start + AHEAD].partition("<")[0]
-    is_whole = len(part) < AHEAD or len(part.strip()) > 1  # no run of blanks goes on behind it
-    if is_whole and part.isascii() and "  " not in part:
+    # The common case: ASCII without runs of blanks, of which none can continue after the part.
+    is_complete = len(part) < AHEAD or len(part.strip()) > 1
+    if is_complete and part.isascii() and "  " not in part:
         return fold(part)
     size = AHEAD
     while True:
-        part = _UNOPENED.match(text, start, start + size)[0]  # type: ignore[index]  # of any text
-        visible = _BLANKS.sub(" ", part)  # first, because a part may be one run
+        # The pattern also matches the empty string, so there is always a match.
+        part = _UNTIL_OPENER.match(text, start, start + size)[0]  # type: ignore[index]
+        visible = _BLANKS.sub(" ", part)  # before the slow test of each character
         if not visible.isascii():
             visible = _BLANKS.sub(" ", "".join(map(_visible_char, visible)))
         if len(part) < size or len(visible) >= AHEAD:
@@ -197,9 +200,9 @@ def fold_ahead(text: str, start: int) -> str:
 
 
 def skip_invisible(text: str, place: int) -> int:
-    """Return the position from *place* on after blanks and marks."""
+    """Return the first position from *place* on that holds neither a blank nor a mark."""
     while place < len(text) and letter_of(text[place]) in {"", " "}:
-        blanks = _BLANKS.match(text, place)  # whole runs, because a line may be one
+        blanks = _BLANKS.match(text, place)  # a whole run at once: a line may be one long run
         place = blanks.end() if blanks else place + 1
     return place
 
@@ -211,14 +214,14 @@ def letter_of(letter: str) -> str:
 
 
 def first_letters(names: Iterable[str]) -> str:
-    """Return the letters that *names* may begin with; rn looks like m, vv like w."""
+    """Return the folded first letters of *names*, with r for m (``rn``) and v for w (``vv``)."""
     firsts = "".join(fold(name)[0] for name in names)
     return firsts.replace("m", "mr").replace("w", "wv")
 
 
 @lru_cache(maxsize=4096)
 def _visible_char(letter: str) -> str:
-    """Return *letter*, a space for any blank, "" for a mark."""
+    """Return *letter* itself, " " for any blank, "" for a mark."""
     if letter_of(letter) == " ":
         return " "
     return letter if is_visible(letter) else ""
@@ -226,7 +229,7 @@ def _visible_char(letter: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_visible(letter: str) -> bool:
-    """Return whether *letter* is more than a mark on another letter."""
+    """Return whether *letter* is anything but a combining mark."""
     if letter.isascii() or ord(letter) in _TABLE:
         return True
     return unicodedata.category(letter) not in {"Mn", "Me", "Mc"}
@@ -234,7 +237,7 @@ def is_visible(letter: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_bracket(letter: str) -> bool:
-    """Return whether *letter* can be taken for an opening bracket; parentheses are none."""
+    """Return whether *letter* looks like ``[``; parentheses and braces do not."""
     if letter.isascii():
         return letter == "["
     if fold(letter)[:1] in {"(", "{"}:

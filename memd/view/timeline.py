@@ -1,8 +1,7 @@
-"""Timelines as bars: as text for a terminal, and as a self-contained SVG.
+"""Draw timelines as bars: as text for a terminal, and as a self-contained SVG.
 
-Every text passes :func:`memd.view.view.one_line` and is escaped, so that no name can break
-out, neither in a terminal nor in a page with the SVG. The SVG has no script, no external
-style and no link.
+Every text passes :func:`memd.view.view.one_line`, and is escaped in the SVG, which has no script,
+no external style and no link.
 """
 
 from __future__ import annotations
@@ -19,15 +18,17 @@ LABEL_CHARS_MAX = 60
 _BAR, _GAP, _OPEN_START, _OPEN_END = "\u2588", "\u00b7", "\u2039", "\u203a"
 _BAR_PAST = "\u2591"
 
-# Lengths in the SVG, in its own units.
+# Lengths in the SVG, in user units: height of a row, width of the texts, of the bars, of the right
+# margin, height of the heading.
 _ROW = 34
 _LEFT, _WIDE, _RIGHT, _TOP = 330, 560, 20, 56
 
 
 class Bar(NamedTuple):
-    """One period of a timeline: what held, who said so, start and end; None is open.
+    """One period of a timeline.
 
-    A period that is *gone* was once believed and no longer is.
+    *label* is what held, *detail* who said so; a None start or end is open. *gone* marks a
+    period that was believed once and no longer is.
     """
 
     label: str
@@ -38,6 +39,8 @@ class Bar(NamedTuple):
 
 
 class _Frame(NamedTuple):
+    """The first and the last moment of the axis, in microseconds."""
+
     start: int
     stop: int
 
@@ -59,7 +62,7 @@ def axis(bars: Sequence[Bar], now_us: int) -> tuple[str, str]:
 
 
 def as_svg(title: str, bars: Sequence[Bar], now_us: int) -> str:
-    """Return *bars* as an SVG document, with escaped texts."""
+    """Return *bars* as an SVG document."""
     frame = _frame(bars, now_us)
     height = _TOP + _ROW * len(bars) + 44
     width = _LEFT + _WIDE + _RIGHT
@@ -70,8 +73,8 @@ def as_svg(title: str, bars: Sequence[Bar], now_us: int) -> str:
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="16" y="30" font-size="17" fill="#1a1a1a">{_safe(_short(title))}</text>',
     ]
-    for place, bar in enumerate(bars):
-        lines += _row(bar, frame, _TOP + _ROW * place)
+    for index, bar in enumerate(bars):
+        lines += _row(bar, frame, _TOP + _ROW * index)
     lines += _foot(frame, now_us, _TOP + _ROW * len(bars))
     return "\n".join([*lines, "</svg>", ""])
 
@@ -102,28 +105,28 @@ def _foot(frame: _Frame, now_us: int, top: int) -> list[str]:
         f' text-anchor="end">{_day(frame.stop)}</text>',
     ]
     if frame.start <= now_us <= frame.stop:
-        at = _x(now_us, frame)
+        x = _x(now_us, frame)
         lines.append(
-            f'<line x1="{at}" y1="{_TOP - 6}" x2="{at}" y2="{top + 6}" stroke="#b03a2e"'
+            f'<line x1="{x}" y1="{_TOP - 6}" x2="{x}" y2="{top + 6}" stroke="#b03a2e"'
             ' stroke-dasharray="4 3"/>'
         )
     return lines
 
 
 def _frame(bars: Sequence[Bar], now_us: int) -> _Frame:
-    """Return the range of the bars, with room at an open end."""
+    """Return the range of the bars and of now, with a margin at an open end."""
     edges = [now_us, *(edge for bar in bars for edge in bar[2:4] if edge is not None)]
     first, last = min(edges), max(edges)
-    room = max(DAY_US, (last - first) // 10)
+    margin = max(DAY_US, (last - first) // 10)
     return _Frame(
-        first - (room if any(bar.start_us is None for bar in bars) or first == now_us else 0),
-        last + (room if any(bar.stop_us is None for bar in bars) else 0),
+        first - (margin if any(bar.start_us is None for bar in bars) or first == now_us else 0),
+        last + (margin if any(bar.stop_us is None for bar in bars) else 0),
     )
 
 
 def _draw_bar(bar: Bar, frame: _Frame) -> str:
-    begin = 0 if bar.start_us is None else _place(bar.start_us, frame)
-    end = TEXT_BAR_CHARS if bar.stop_us is None else _place(bar.stop_us, frame)
+    begin = 0 if bar.start_us is None else _column(bar.start_us, frame)
+    end = TEXT_BAR_CHARS if bar.stop_us is None else _column(bar.stop_us, frame)
     end = min(TEXT_BAR_CHARS, max(end, begin + 1))
     begin = min(begin, end - 1)
     full = (_BAR_PAST if bar.gone else _BAR) * (end - begin)
@@ -132,7 +135,7 @@ def _draw_bar(bar: Bar, frame: _Frame) -> str:
     return before + text + (_OPEN_END if bar.stop_us is None else " ")
 
 
-def _place(moment_us: int, frame: _Frame) -> int:
+def _column(moment_us: int, frame: _Frame) -> int:
     return (moment_us - frame.start) * TEXT_BAR_CHARS // max(1, frame.stop - frame.start)
 
 

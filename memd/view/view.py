@@ -1,17 +1,18 @@
-r"""Safe rendering of stored texts in prompts and on terminals (SPEC D15, 11.2).
+r"""Render stored texts safely in prompts and on terminals (SPEC D15, 11.2).
 
-Stored bytes are unchanged input; this is the only way to show them. Benign text, code with
-its lines and tabs included, is not changed. What a reader cannot see is dropped (control and
-format characters, private and unassigned ones, variation selectors, fillers, terminal
-sequences), exotic line breaks become newlines, closing tags get a backslash, so that a text
-cannot end its block, and so do memd's own opening tags, so that it cannot fake a second
-block. A tag is never removed, because the text around the gap could form the next tag.
+Ordinary text and code is not changed. In other texts:
 
-A fence is a marker for the reader, not a wall: no text can leave its fence, but a reader may
-still obey a text inside.
+- invisible characters are dropped: control, format, private and unassigned characters, variation
+  selectors, fillers, terminal sequences;
+- unusual line breaks become newlines;
+- closing tags get a backslash, so that a text cannot end its block, and so do memd's own opening
+  tags, so that it cannot fake a second block. A tag is never removed, because the texts before and
+  after it could form another one.
 
-Two losses are accepted. A family of emoji loses its joiners and is shown as its members;
-Persian and some Indic words lose a joiner that only shapes letters.
+No text can leave its fence, but a language model may still obey a text inside.
+
+Two losses are accepted: joined emoji are shown as their parts, and Persian and some Indic words
+lose a joiner that only affects the shape of letters.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _UNPLAIN = re.compile(r"[^\t\n -~]")
 _LINE_BREAKS = dict.fromkeys(map(ord, "\r\x0b\x0c\x85\u2028\u2029"), "\n")
 _SHOWN_CONTROLS = frozenset("\t\n\r\x0b\x0c\x85")
 _DROPPED_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
-# Letters, marks and symbols by category that are drawn blank.
+# Drawn blank, although Unicode has them as letters, marks or symbols.
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159")
 
 # Terminal sequences: colours and cursor (CSI), titles and links (OSC) and other strings,
@@ -56,14 +57,18 @@ _TERMINAL = re.compile(
 
 OURS = (ENTRY_TAG, MEMORY_TAG)
 LIVE_TAGS_MAX = 64
-"""Live tags of a text that are matched exactly; after them, anything similar is escaped."""
+"""Tags that are matched exactly in a text; in the rest of it, anything similar is escaped.
 
-# Quotation marks that look like "<": before a bare word they open no tag.
+It bounds the time for a text that consists of tags.
+"""
+
+# Quotation marks that look like "<"; before the bare word "memory" they are taken as quotes.
 _QUOTES = "\u00ab\u226a\u227a\u2329\u27e8\u27ea\u3008\u300a\ufe3d\ufe3f"
 _OPENERS = "".join(sorted(OPENERS))
 _OPENING = re.compile(f"[{_OPENERS}]")
 _BARE = fold(MEMORY_TAG)
-_INCLUDED = re.compile(r"#[^\S\n]*(?:include|import)[^\S\n]*\Z")
+# "#include " before "<memory>", a header of the C++ library.
+_INCLUDE = re.compile(r"#[^\S\n]*(?:include|import)[^\S\n]*\Z")
 
 
 def view(text: str, *, one_line: bool = False, tags: tuple[str, ...] = (MEMORY_TAG,)) -> str:
@@ -121,11 +126,10 @@ def _is_variation_selector(character: str) -> bool:
 def neutralise_tags(content: str, tags: Iterable[str], opening: Iterable[str] = ()) -> str:
     r"""Return *content* with a backslash in every closing tag of *tags* (SPEC 11.2.2).
 
-    Any letter case, white space, compatibility forms and look-alikes count; letters and
-    spaces are kept. Opening tags are left unchanged, as documented, except those of
-    *opening*: with memd's own a text could fake a second entry. After LIVE_TAGS_MAX live
-    tags whatever begins like one is escaped unseen, so that a text of nothing else stays
-    cheap.
+    Tags also match in other letter case, with white space, in compatibility forms and with
+    look-alikes. Opening tags are escaped only if they are in *opening*; memd passes its own,
+    with which a text could fake a second entry. After LIVE_TAGS_MAX tags, whatever begins
+    like one is escaped without a closer look.
 
     >>> neutralise_tags("</memory-entry >", ("memory-entry",))
     '<\\/memory-entry >'
@@ -135,7 +139,7 @@ def neutralise_tags(content: str, tags: Iterable[str], opening: Iterable[str] = 
     closing, opening = frozenset(tags), frozenset(opening)
     if not closing | opening or not _OPENING.search(content):
         return content
-    live, firsts, closes, opens = _live_tags(closing, opening)
+    live_tag, firsts, closes, opens = _live_tags(closing, opening)
     remaining = LIVE_TAGS_MAX
 
     def escape_tag(match: re.Match[str]) -> str:
@@ -145,11 +149,11 @@ def neutralise_tags(content: str, tags: Iterable[str], opening: Iterable[str] = 
         place = skip_invisible(content, match.end())
         if place == len(content) or (letter := letter_of(content[place])) not in firsts:
             return match[0]
-        if letter == "/":  # a cheap test first, for texts full of "</"
+        if letter == "/":  # a cheap test first, for texts with many "</"
             next_place = skip_invisible(content, place + 1)
             if next_place == len(content) or letter_of(content[next_place]) not in closes:
                 return match[0]
-        tag = live.match(fold_ahead(content, place))
+        tag = live_tag.match(fold_ahead(content, place))
         if tag is None or _is_exempt(content, match, tag):
             return match[0]
         remaining -= 1
@@ -159,29 +163,29 @@ def neutralise_tags(content: str, tags: Iterable[str], opening: Iterable[str] = 
 
 
 def _is_exempt(content: str, match: re.Match[str], tag: re.Match[str]) -> bool:
-    """Return whether a bare ``memory`` is a quoted word, or a header of C++."""
+    """Return whether a bare ``memory`` is a quoted word or a C++ header."""
     if tag["opened"] != _BARE:
         return False
     before = content[max(0, match.start() - 20) : match.start()]
-    return match[0] in _QUOTES or _INCLUDED.search(before) is not None
+    return match[0] in _QUOTES or _INCLUDE.search(before) is not None
 
 
 class _LiveTags(NamedTuple):
-    """Patterns of live tags.
-
-    The folded text after ``<``, its first letters, the first letters of closing names, and
-    the ``<`` itself with what a reader takes for it.
-    """
+    """Patterns that find the tags to be escaped."""
 
     tag: re.Pattern[str]
+    """Matches the folded text after ``<``."""
     firsts: str
+    """First characters of that text."""
     closes: str
+    """First letters of the names of closing tags."""
     opens: re.Pattern[str]
+    """Matches ``<`` and its look-alikes."""
 
 
 @lru_cache(maxsize=64)
 def _live_tags(closing: frozenset[str], opening: frozenset[str]) -> _LiveTags:
-    """Return the patterns that match live tags of these names."""
+    """Return the patterns for tags of these names."""
 
     def any_of(names: frozenset[str]) -> str:
         folded = sorted(map(fold, names), key=len, reverse=True)
@@ -189,7 +193,7 @@ def _live_tags(closing: frozenset[str], opening: frozenset[str]) -> _LiveTags:
 
     pattern = re.compile(rf"(?:/\s*(?:{any_of(closing)})|(?P<opened>{any_of(opening)}))(?![\w-])")
     firsts, closes = f"/{first_letters(opening)}", first_letters(closing)
-    # A text full of "<" stays cheap: the next one or two characters exclude most of them.
+    # For texts with many "<": the next one or two characters exclude most of them.
     slashes = LOOKALIKES["/"]
     opens = re.compile(
         f"[{_OPENERS}](?![{_other_letters(firsts)}]|[/{slashes}][{_other_letters(closes)}])"
@@ -198,7 +202,7 @@ def _live_tags(closing: frozenset[str], opening: frozenset[str]) -> _LiveTags:
 
 
 def _other_letters(firsts: str) -> str:
-    """Return a regex set's inside: characters other than blanks, marks and *firsts*."""
+    """Return the inside of a regex set: characters other than blanks, marks and *firsts*."""
     plain = (
         letter for letter in map(chr, range(128)) if letter_of(letter) not in {*firsts, "", " "}
     )
