@@ -1,5 +1,5 @@
-"""Readers of assistants' usage files and transcripts, and the file watcher.
+"""Read the usage files and transcripts of assistants, and watch usage files for changes.
 
-Formats are read leniently, contents are not trusted: a file that is too large, a link, or
-another user's is not read. Never writes, never decides what to do.
+Formats are read leniently, and contents are not trusted. A usage file that is too large, a link, or
+a file of another user is not read. The package never writes to these files.
 """

@@ -1,9 +1,9 @@
-"""Claude Code's transcripts: lines linked by ``parentUuid``.
+"""Read Claude Code's transcripts, which are JSON lines linked by ``parentUuid``.
 
-One response is several lines with one ``message.id``; a resumed session copies old lines with
-their ``uuid``; a prompt that was edited stays in the file beside its replacement. All that is
-resolved here. A compaction begins a new root, but earlier messages still belong to the
-session.
+- One response is several lines with the same ``message.id``; they are joined.
+- A resumed session copies old lines with their ``uuid``; copies are skipped.
+- An edited prompt stays in the file next to its replacement; it is removed.
+- A compaction begins a new root; the messages before it are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memd.signals.usage import IN_THE_WINDOW, Usage
 
 _SYNTHETIC = "<synthetic>"
 
-# Texts that the program writes in its user's name.
+# Beginnings of texts that the program writes as messages of its user.
 _PROGRAM_PREFIXES = (
     "<command-name>",
     "<command-message>",
@@ -30,19 +30,20 @@ _PROGRAM_PREFIXES = (
 
 
 def knows(record: Record) -> bool:
+    """Return whether *record* has the format of this module."""
     has_words = text(record.get("type")) in {"user", "assistant"} and "message" in record
     return has_words or "parentUuid" in record or "leafUuid" in record
 
 
 def session(records: Sequence[Record]) -> str | None:
-    """Return the session of the last line; copied lines may have the old one's id."""
+    """Return the session id of the last line; copied lines have the id of the old session."""
     ids = (text(record.get("sessionId")) for record in reversed(records))
     return next((name for name in ids if name), None)
 
 
 def cwd(records: Sequence[Record]) -> str | None:
-    """Return the folder in which the session began; it may change later."""
-    return next((place for record in records if (place := text(record.get("cwd")))), None)
+    """Return the working directory at the start of the session; it may change later."""
+    return next((path for record in records if (path := text(record.get("cwd")))), None)
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
@@ -58,8 +59,8 @@ def messages(records: Sequence[Record]) -> list[Message]:
         content = _content(message.get("content"))
         response = text(message.get("id")) if record["type"] == "assistant" else None
         if response and response in responses and isinstance(content, list):
-            whole = responses[response]
-            whole.extend(block for block in content if block not in whole)
+            blocks = responses[response]
+            blocks.extend(block for block in content if block not in blocks)
         elif content:
             transcript.append(add_timestamp({"role": record["type"], "content": content}, record))
             if response and isinstance(content, list):
@@ -68,13 +69,13 @@ def messages(records: Sequence[Record]) -> list[Message]:
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
-    """Return the window usage of the last response; the window's size is not recorded."""
+    """Return the tokens in the window at the last response; its size is not recorded."""
     for record in reversed(records):
         message = mapping(record.get("message"))
         fields = mapping(message.get("usage"))
         parts = [count(fields.get(name)) for name in IN_THE_WINDOW]
-        own = not record.get("isSidechain") and message.get("model") != _SYNTHETIC
-        if own and any(part is not None for part in parts):
+        is_main = not record.get("isSidechain") and message.get("model") != _SYNTHETIC
+        if is_main and any(part is not None for part in parts):
             return Usage(
                 source="claude-code",
                 session_id=text(record.get("sessionId")),
@@ -86,7 +87,7 @@ def usage(records: Sequence[Record]) -> Usage | None:
 
 
 def _unique(records: Iterable[Record]) -> Iterator[Record]:
-    """Yield the records, each ``uuid`` with content once."""
+    """Yield the records without repetitions of a ``uuid`` that has content."""
     seen: set[str] = set()
     for record in records:
         uuid = record.get("uuid")
@@ -98,9 +99,9 @@ def _unique(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def _as_prompt(record: Record) -> Record:
-    """Return a prompt that was queued while the assistant worked as an ordinary prompt.
+    """Return a queued prompt as an ordinary one, any other record unchanged.
 
-    The transcript has it only as an attachment.
+    A prompt that was typed while the assistant worked is recorded only as an attachment.
     """
     attachment = mapping(record.get("attachment"))
     if (
@@ -124,10 +125,10 @@ def _is_message(record: Record) -> bool:
 
 
 def _find_replaced(records: Sequence[Record], turns: Sequence[Record]) -> set[str]:
-    """Return the lines below a prompt that another one replaced.
+    """Return the uuids of replaced prompts and of the lines that descend from them.
 
-    A prompt is replaced if the path from the last message back to the beginning contains its
-    parent but not the prompt. Parallel calls fork as well, but not into prompts, so they stay.
+    A prompt is replaced if the path from the last message back to the root contains its parent
+    but not the prompt. Parallel tool calls also branch, but not into prompts, so they are kept.
     """
     parents = {
         record["uuid"]: text(record.get("parentUuid")) or text(record.get("logicalParentUuid"))
@@ -135,17 +136,17 @@ def _find_replaced(records: Sequence[Record], turns: Sequence[Record]) -> set[st
         if isinstance(record.get("uuid"), str) and not record.get("isSidechain")
     }
     path: set[str] = set()
-    step = next((r["uuid"] for r in reversed(turns) if text(r.get("uuid")) in parents), None)
-    while isinstance(step, str) and step not in path:
-        path.add(step)
-        step = parents.get(step)
+    uuid = next((r["uuid"] for r in reversed(turns) if text(r.get("uuid")) in parents), None)
+    while isinstance(uuid, str) and uuid not in path:
+        path.add(uuid)
+        uuid = parents.get(uuid)
     prompts = {
         record["uuid"] for record in turns if text(record.get("uuid")) and _is_prompt(record)
     }
     removed: set[str] = set()
-    for uuid, parent in parents.items():  # in the order of the lines: a parent comes first
-        replaced = uuid in prompts and uuid not in path and parent in path
-        if replaced or (parent in removed and uuid not in path):
+    for uuid, parent in parents.items():  # in the order of the lines, so a parent comes first
+        is_replaced = uuid in prompts and uuid not in path and parent in path
+        if is_replaced or (parent in removed and uuid not in path):
             removed.add(uuid)
     return removed
 
@@ -158,7 +159,7 @@ def _is_prompt(record: Record) -> bool:
 
 
 def _content(content: object) -> str | list[dict[str, Any]]:
-    """Return text or blocks, without images, thoughts and texts of the program."""
+    """Return the text or the blocks, without images, thoughts and texts of the program."""
     if isinstance(content, str):
         return content if _is_words(content) else ""
     if not isinstance(content, list):

@@ -1,7 +1,7 @@
-"""Codex' rollouts: lines of events, of which ``response_item`` are messages.
+"""Read Codex's rollouts, which are JSON lines of events; ``response_item`` are messages.
 
-The total of tokens covers the whole thread; only the last request's count is the window's. A
-rolled back thread keeps its lines, which are removed here.
+Turns that were rolled back stay in the file and are removed here. The window usage is the token
+count of the last request, since the recorded total covers the whole thread.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg"
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
-# The heading that an editor puts above its user's words, in the same message.
+# The heading that an editor extension puts above the user's text; its context comes before it.
 _REQUEST = re.compile(r"^## My request for Codex:\s*", re.MULTILINE)
-# Texts that the program sends as messages of its user.
+# Beginnings of texts that the program sends as messages of its user.
 _PROGRAM_PREFIXES = (
     "<environment_context>",
     "<user_instructions>",
@@ -38,11 +38,12 @@ _PROGRAM_PREFIXES = (
 
 
 def knows(record: Record) -> bool:
+    """Return whether *record* has the format of this module."""
     return text(record.get("type")) in _KINDS and isinstance(record.get("payload"), dict)
 
 
 def session(records: Sequence[Record]) -> str | None:
-    """Return the first session id: a fork repeats its parent's after its own."""
+    """Return the first session id; a forked session has its parent's id after its own."""
     ids = (
         text(mapping(record.get("payload")).get("id"))
         for record in records
@@ -52,14 +53,14 @@ def session(records: Sequence[Record]) -> str | None:
 
 
 def cwd(records: Sequence[Record]) -> str | None:
-    """Return the folder in which the session began."""
+    """Return the working directory at the start of the session."""
     kinds = ("session_meta", "turn_context")
     payloads = (mapping(record.get("payload")) for record in records if record.get("type") in kinds)
-    return next((place for payload in payloads if (place := text(payload.get("cwd")))), None)
+    return next((path for payload in payloads if (path := text(payload.get("cwd")))), None)
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
-    """Return messages, tool calls and results, without those that were rolled back."""
+    """Return the messages, tool calls and results, without rolled back turns."""
     transcript: list[Message] = []
     names: dict[str, str] = {}
     for record in records:
@@ -75,7 +76,7 @@ def messages(records: Sequence[Record]) -> list[Message]:
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
-    """Return the last request's tokens and the window."""
+    """Return the tokens of the last request and the size of the window."""
     for record in reversed(records):
         payload = mapping(record.get("payload"))
         if payload.get("type") == "token_count" and isinstance(payload.get("info"), dict):
@@ -104,26 +105,28 @@ def _last_context(records: Sequence[Record], key: str) -> str | None:
 
 
 def _add(transcript: list[Message], names: dict[str, str], payload: Record) -> None:
+    """Add the message of a ``response_item``, if any; *names* are the tools by call id."""
     kind = text(payload.get("type"))
     if kind == "message":
-        words = text(text_of(payload.get("content")))
-        if payload.get("role") == "user" and words:
-            words = text(_REQUEST.split(words, 1)[-1])
-        if text(payload.get("role")) in {"user", "assistant"} and words and not _is_preamble(words):
-            transcript.append({"role": payload["role"], "content": words})
+        content = text(text_of(payload.get("content")))
+        if payload.get("role") == "user" and content:
+            content = text(_REQUEST.split(content, 1)[-1])
+        is_turn = text(payload.get("role")) in {"user", "assistant"}
+        if is_turn and content and not content.lstrip().startswith(_PROGRAM_PREFIXES):
+            transcript.append({"role": payload["role"], "content": content})
     elif kind in _CALLS:
         _call(transcript, names, payload)
     elif kind in _OUTPUTS:
         call_id = text(payload.get("call_id"))
         output = payload.get("output")
-        answer = {"role": "tool", "content": _output_text(output), **_failure(output)}
+        result = {"role": "tool", "content": _output_text(output), **_failure(output)}
         transcript.append(
-            {**answer, "name": names.get(call_id or "", "tool"), "tool_call_id": call_id}
+            {**result, "name": names.get(call_id or "", "tool"), "tool_call_id": call_id}
         )
 
 
 def _call(transcript: list[Message], names: dict[str, str], payload: Record) -> None:
-    """Add a call to the assistant's message before it, or as a message of its own."""
+    """Add a call to the preceding message of the assistant, or in a new one."""
     call_id = text(payload.get("call_id"))
     name = text(payload.get("name")) or ("shell" if "action" in payload else "tool")
     names[call_id or ""] = name
@@ -143,7 +146,7 @@ def _output_text(output: object) -> str:
 
 
 def _failure(output: object) -> Message:
-    """Return what a tool's output tells of its failure besides its text."""
+    """Return the fields of a tool's output that tell whether it failed."""
     is_error = mapping(output).get("success") is False
     return failure_fields(mapping(_output_object(output).get("metadata"))) | (
         {"is_error": True} if is_error else {}
@@ -151,17 +154,13 @@ def _failure(output: object) -> Message:
 
 
 def _output_object(output: object) -> Record:
-    """Return the object of which a tool's output is the JSON, an empty one for any other."""
+    """Return the object that a tool's output encodes as JSON; an empty one if it encodes none."""
     if not isinstance(output, str) or not output.startswith('{"output":'):
         return {}
     try:
         return mapping(json.loads(output))
     except (ValueError, RecursionError):
         return {}
-
-
-def _is_preamble(words: str) -> bool:
-    return words.lstrip().startswith(_PROGRAM_PREFIXES)
 
 
 def _roll_back(transcript: list[Message], turns: int) -> None:

@@ -1,7 +1,8 @@
-"""Copilot CLI's events, one per line, of which some are messages, calls and results.
+"""Read Copilot CLI's transcripts, which are JSON lines of events.
 
-The program's additions to a prompt are in a separate field. A result is final when the tool's
-execution is complete, and may have the same content twice, as text and as data.
+The field ``content`` of a prompt has the user's text alone, without the program's additions. A
+tool's result is in the event that its execution is complete, where the same content may occur
+twice, as text and as data.
 """
 
 from __future__ import annotations
@@ -14,28 +15,30 @@ from memd.signals.usage import Usage
 
 _SPEAKERS = {"user.message": "user", "assistant.message": "assistant"}
 _STARTS = frozenset({"session.start", "session.resume"})
-_ANSWER = "tool.execution_complete"
-_USED = "session.usage_record"
-_PART_OF = ("session.", "hook.", "assistant.", "tool.", "user.", "system.")
+_RESULT = "tool.execution_complete"
+_USAGE = "session.usage_record"
+_PREFIXES = ("session.", "hook.", "assistant.", "tool.", "user.", "system.")
 
 
 def knows(record: Record) -> bool:
+    """Return whether *record* has the format of this module."""
     kind = text(record.get("type")) or ""
-    return kind.startswith(_PART_OF) and isinstance(record.get("data"), dict)
+    return kind.startswith(_PREFIXES) and isinstance(record.get("data"), dict)
 
 
 def session(records: Sequence[Record]) -> str | None:
+    """Return the session id in the first start event that has one."""
     return next((name for data in _starts(records) if (name := text(data.get("sessionId")))), None)
 
 
 def cwd(records: Sequence[Record]) -> str | None:
-    """Return the folder in which the session began."""
-    places = (mapping(data.get("context")) for data in _starts(records))
-    return next((place for context in places if (place := text(context.get("cwd")))), None)
+    """Return the working directory at the start of the session."""
+    contexts = (mapping(data.get("context")) for data in _starts(records))
+    return next((path for context in contexts if (path := text(context.get("cwd")))), None)
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
-    """Return messages, calls and results, without those of sub-agents."""
+    """Return the messages, tool calls and results, without those of sub-agents."""
     transcript: list[Message] = []
     names: dict[str, str] = {}
     for record in records:
@@ -44,25 +47,25 @@ def messages(records: Sequence[Record]) -> list[Message]:
         if data.get("parentToolCallId"):
             continue
         if role is not None:
-            words = text_of(data.get("content"))
+            content = text_of(data.get("content"))
             calls = [_call(call, names) for call in items(data.get("toolRequests"))]
-            if words.strip() or calls:
-                message: Message = {"role": role, "content": words}
+            if content.strip() or calls:
+                message: Message = {"role": role, "content": content}
                 transcript.append(
                     add_timestamp(message | ({"tool_calls": calls} if calls else {}), record)
                 )
-        elif record.get("type") == _ANSWER:
-            transcript.append(add_timestamp(_answer(data, names), record))
+        elif record.get("type") == _RESULT:
+            transcript.append(add_timestamp(_result(data, names), record))
     return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
-    """Return the tokens of the last answer's prompt, and the maximum of a prompt."""
+    """Return the tokens of the last prompt, with the maximum of a prompt as the window."""
     for record in reversed(records):
         data = mapping(record.get("data"))
         fields = mapping(data.get("usage"))
         used = count(fields.get("inputTokens"))
-        if record.get("type") == _USED and used is not None and not data.get("parentToolCallId"):
+        if record.get("type") == _USAGE and used is not None and not data.get("parentToolCallId"):
             return Usage(
                 source="copilot",
                 session_id=session(records),
@@ -85,7 +88,7 @@ def _call(call: Record, names: dict[str, str]) -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": function}
 
 
-def _answer(data: Record, names: dict[str, str]) -> Message:
+def _result(data: Record, names: dict[str, str]) -> Message:
     call_id = str(data.get("toolCallId"))
     result = data.get("result", data.get("error"))
     content = mapping(result).get("content", mapping(result).get("message", result))

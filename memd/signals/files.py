@@ -1,9 +1,9 @@
-"""Safe opening of files that other programs write for memd.
+"""Safely open files that other programs write for memd.
 
-A usage file names a transcript, so whoever can write it could name any file of this user.
-Therefore a file is read only below the folders in which assistants keep transcripts, only if
-it is a regular file of this user, and each step of its path is opened relative to the one
-before without following links: the checked file is the one that is read.
+A usage file names a transcript, so whoever writes one could make memd read any file of this user.
+Therefore memd reads a transcript only below the folders where assistants keep them, and only if it
+is a regular file of this user. Each component of the path is opened relative to the one before,
+without following links, so that the checked file is the one that is read.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from memd.signals.usage import MissingSignal, UnreadableSignal
 
 # O_NONBLOCK: opening a pipe must not wait for its writer.
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_STEP = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_FOLDER_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def transcript_roots(
@@ -26,8 +26,8 @@ def transcript_roots(
 ) -> tuple[Path, ...]:
     """Return the folders in which assistants keep transcripts, *extra* ones last.
 
-    Both the folder of a variable and the default one, because the daemon may lack the
-    variables of the assistant's terminal.
+    Where an environment variable can move a folder, both places are included, because the daemon
+    may not have the variables of the assistant's terminal.
     """
     claude = [home / ".claude", *_from_variable(environ, "CLAUDE_CONFIG_DIR")]
     codex = [home / ".codex", *_from_variable(environ, "CODEX_HOME")]
@@ -49,11 +49,12 @@ def _from_variable(environ: Mapping[str, str], name: str) -> list[Path]:
 def read_own(
     path: Path, bytes_max: int, roots: Sequence[Path] = (), *, tail: bool = False
 ) -> bytes:
-    """Return the bytes of *path*, a regular file of this user below one of *roots*.
+    """Return the content of *path*, a regular file of this user below one of *roots*.
 
-    A longer file is refused, or with *tail* read from the first line that begins in its last
-    *bytes_max* bytes. Without *roots* only the file itself must not be a link. Raises
-    MissingSignal if it does not exist, UnreadableSignal if it may not be read.
+    A file of more than *bytes_max* bytes is refused; with *tail*, only its last *bytes_max* bytes
+    are read, from the first line that begins in them. Without *roots* the file may be anywhere,
+    and only the file itself must not be a link. Raises MissingSignal if it does not exist,
+    UnreadableSignal if it may not be read.
     """
     with ExitStack() as stack:
         fd = stack.enter_context(_open_file(path, roots))
@@ -61,7 +62,7 @@ def read_own(
         if size > bytes_max and not tail:
             raise UnreadableSignal(f"it has more than {bytes_max} bytes")
         start = max(0, size - bytes_max)
-        # One byte earlier, so that a line that begins exactly there is kept.
+        # From one byte earlier, so that a line that begins exactly at *start* is kept below.
         raw = _read(fd, max(0, start - 1), bytes_max + 1)
     if start:
         _, _, raw = raw.partition(b"\n")
@@ -76,30 +77,30 @@ def read_own(
 def _open_file(path: Path, roots: Sequence[Path]) -> Iterator[int]:
     if not path.is_absolute() or ".." in path.parts or "\0" in str(path):
         raise UnreadableSignal("its path must be absolute and without '..'")
-    root, steps = _split_root(path, roots)
+    root, parts = _split_root(path, roots)
     with ExitStack() as stack:
         try:
             fd = _open(stack, root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            for step in steps[:-1]:
-                fd = _open(stack, step, _STEP, fd)
-            fd = _open(stack, steps[-1], _FLAGS, fd)
+            for part in parts[:-1]:
+                fd = _open(stack, part, _FOLDER_FLAGS, fd)
+            fd = _open(stack, parts[-1], _FILE_FLAGS, fd)
         except FileNotFoundError:
             raise MissingSignal("there is no such file") from None
         except OSError:
             raise UnreadableSignal("it cannot be opened, or a part of its path is a link") from None
         except ValueError:  # a lone surrogate, impossible in a file name
-            raise UnreadableSignal("its path is no path of a file") from None
+            raise UnreadableSignal("its path is not a valid file name") from None
         yield fd
 
 
-def _open(stack: ExitStack, step: Path | str, flags: int, parent: int | None = None) -> int:
-    fd = os.open(step, flags, dir_fd=parent)
+def _open(stack: ExitStack, part: Path | str, flags: int, parent: int | None = None) -> int:
+    fd = os.open(part, flags, dir_fd=parent)
     stack.callback(os.close, fd)
     return fd
 
 
 def _split_root(path: Path, roots: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:
-    """Return the root that contains *path*, and the steps from there.
+    """Return the root that contains *path*, and the parts of the path below it.
 
     A root that is reached through a link also matches by its real path.
     """

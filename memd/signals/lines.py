@@ -1,7 +1,7 @@
-"""Lenient reading of the JSON lines that assistants write for themselves.
+"""Leniently read the JSON lines of assistants' transcripts, whose formats are undocumented.
 
-The formats are undocumented: a line that is broken, incomplete or of an unknown kind is
-skipped, and counted if it is no JSON object.
+A line that is broken, incomplete or of an unknown kind is skipped. Lines that are no JSON object
+are counted.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from memd.signals.usage import UnreadableSignal
 Record = Mapping[str, Any]
 Message = dict[str, Any]
 
-# JSON's escapes of NUL and of surrogates, single or in pairs.
+# JSON escapes of NUL and of surrogates, for example \u0000 and \ud83d.
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _TOKENS_MAX = 2**63 - 1
 _TIME_CHARS_MAX = 64
 
 EXIT_CODE_FIELDS = ("exit_code", "exitCode")
 ERROR_FIELDS = ("is_error", "isError")
-"""What programs call the fields of a tool's result that tell whether it failed."""
+"""Names that assistants use for the fields of a tool's result that tell whether it failed."""
 
 
 def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
@@ -44,7 +44,7 @@ def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
 
 
 def document(raw: bytes) -> Any:
-    """Return the single JSON value in *raw*. Raises UnreadableSignal if it is none."""
+    """Return the single JSON value in *raw*. Raises UnreadableSignal if *raw* is no JSON."""
     value = _value(raw)
     if value is None:
         raise UnreadableSignal("it is no transcript that memd knows")
@@ -64,32 +64,32 @@ def text_of(content: object) -> str:
 
 
 def text(value: object) -> str | None:
-    """Return *value* if it is a text that is not blank."""
+    """Return *value* if it is a string that is not blank, else None."""
     return value if isinstance(value, str) and value.strip() else None
 
 
 def count(value: object) -> int | None:
-    """Return *value* if it is a number of tokens."""
+    """Return *value* if it can be a number of tokens, else None."""
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value <= _TOKENS_MAX else None
 
 
 def mapping(value: object) -> Record:
-    """Return *value* if it is an object, an empty one otherwise."""
+    """Return *value* if it is a JSON object, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def add_timestamp(message: Message, record: Record) -> Message:
-    """Return *message* with the unparsed timestamp of its record; naps validate it."""
-    at = text(record.get("timestamp"))
-    if at is not None and len(at) <= _TIME_CHARS_MAX:
-        message["timestamp"] = at
+    """Add the timestamp of *record* to *message*, unparsed, and return *message*."""
+    timestamp = text(record.get("timestamp"))
+    if timestamp is not None and len(timestamp) <= _TIME_CHARS_MAX:
+        message["timestamp"] = timestamp
     return message
 
 
 def failure_fields(record: Record) -> Message:
-    """Return the fields of *record* that tell whether a tool failed; naps read them.
+    """Return the fields of *record* that tell whether a tool failed.
 
     >>> failure_fields({"content": "", "is_error": True})
     {'is_error': True}
@@ -99,12 +99,12 @@ def failure_fields(record: Record) -> Message:
 
 
 def items(value: object) -> list[Record]:
-    """Return the objects in *value* if it is a list."""
+    """Return the objects in *value* if it is a list, else an empty list."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def _storable(value: Any) -> Any:
-    """Return *value* without NUL and lone surrogates, which cannot be stored."""
+    """Return *value* without NUL and lone surrogates, which SQLite and UTF-8 cannot store."""
     if isinstance(value, str):
         return value.replace("\x00", "").encode("utf-8", "replace").decode()
     if isinstance(value, list):
@@ -120,7 +120,7 @@ def _text_in(item: object) -> str:
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:
-    """Yield the lines that are not blank, without copying the whole."""
+    """Yield the lines that are not blank, without copying all of *raw* as split would."""
     start = 0
     while start < len(raw):
         end = raw.find(b"\n", start)

@@ -1,13 +1,13 @@
-"""Reading of transcripts: the messages of a session, in order, from any known format.
+"""Read a transcript of any known format as the messages of a session, in order.
 
-Each format has a module; all return the documents' messages: ``role``, ``content``,
-``name``, ``tool_calls``, ``tool_call_id``, Claude's blocks, and the ``timestamp`` if there is
-one. Reasoning, side chains, an assistant's own summaries and replaced prompts are left out.
-Compacted messages stay, because naps need them.
+Messages have the fields of the specification: ``role``, ``content`` (text, or Claude's blocks),
+``name``, ``tool_calls``, ``tool_call_id``, and ``timestamp`` if recorded. Reasoning, sub-agents,
+an assistant's own summaries and replaced prompts are left out. Messages before a compaction are
+included, because naps need them.
 
-Two formats are read here: the documents' messages, one per line,
-``{"role": ..., "content": ...}``, and the trajectories of SWE-agent, a document whose ``history``
-has such messages.
+Each assistant's format has its own module. Two more are read here: plain messages, one JSON object
+``{"role": ..., "content": ...}`` per line, and the trajectories of SWE-agent, one JSON document
+whose ``history`` has such messages.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
 def knows(record: Record) -> bool:
+    """Return whether *record* is a plain message."""
     return isinstance(record.get("role"), str) and "content" in record
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
+    """Return the messages of a file of plain messages."""
     return [add_timestamp(_message(record), record) for record in records if knows(record)]
 
 
@@ -49,10 +51,10 @@ def _message(record: Record) -> Message:
 
 
 def _read_trajectory(history: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return the messages of SWE-agent's *history*, an action as a call of a tool, and its result.
+    """Return the messages of SWE-agent's *history*, with actions as tool calls and results.
 
-    What a tool printed has the role of the user there, and is known by the action before it. As
-    the user's words it would become decisions and preferences.
+    There, a tool's output has the role of the user; it is recognised by the action before it. Taken
+    as the user's words, it would become decisions and preferences.
     """
     parsed: list[dict[str, Any]] = []
     call_id = ""
@@ -69,8 +71,8 @@ def _read_trajectory(history: Sequence[Record]) -> list[dict[str, Any]]:
                 message["tool_calls"] = [{"id": call_id, "function": function}]
         elif record.get("role") == "user" and call_id:
             message |= {"role": "tool", "tool_call_id": call_id}
-        elif answered := record.get("tool_call_ids"):
-            message["tool_call_id"] = answered[0] if isinstance(answered, list) else answered
+        elif call_ids := record.get("tool_call_ids"):
+            message["tool_call_id"] = call_ids[0] if isinstance(call_ids, list) else call_ids
         parsed.append(message)
     return parsed
 
@@ -122,11 +124,11 @@ KNOWN = (
 
 
 def read(raw: bytes | Path, roots: Sequence[Path] = ()) -> Transcript:
-    """Return the messages of a transcript: its bytes, or its path below one of *roots*.
+    """Return the transcript in *raw*, which is its bytes or its path below one of *roots*.
 
-    Of a file over TRANSCRIPT_BYTES_MAX only the end is read. Raises UnreadableSignal for a
-    file that may not be read (see ``files.read_own``) or has an unknown format; an empty one
-    has no messages.
+    Of a file over TRANSCRIPT_BYTES_MAX only the end is read. An empty one has no messages. Raises
+    UnreadableSignal for a file that may not be read (see ``files.read_own``) and for an unknown
+    format.
     """
     content = _bytes(raw, roots)
     if specstory.knows(content):
@@ -140,9 +142,10 @@ def read(raw: bytes | Path, roots: Sequence[Path] = ()) -> Transcript:
 
 
 def is_transcript(head: bytes) -> bool:
-    """Return whether a file that begins with *head* is a transcript, by its content.
+    """Return whether a file that begins with *head* is a transcript.
 
-    Its last line may be cut off. A single JSON value over many lines needs the whole file.
+    The last line of *head* may be cut off. For a single JSON value over many lines, *head* must
+    be the whole file.
     """
     if specstory.knows(head):
         return True
@@ -153,10 +156,7 @@ def is_transcript(head: bytes) -> bool:
 
 
 def usage_of(raw: bytes | Path, roots: Sequence[Path] = ()) -> Usage | None:
-    """Return the last usage in a transcript, None if it has none.
-
-    Raises like :func:`read`.
-    """
+    """Return the last recorded window usage, None if there is none. Raises like :func:`read`."""
     name, rows, _ = _recognize(_bytes(raw, roots))
     return _FORMATS[name].usage(rows) if rows else None
 

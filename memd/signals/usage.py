@@ -1,9 +1,9 @@
-"""Parsing of usage files, which report the fill of an assistant's context window (SPEC 6).
+"""Parse usage files, which report how full an assistant's context window is (SPEC 6).
 
-Accepted are memd's own contract, the documents' ``current_tokens`` and ``max_tokens``, the
-input of assistants' hooks, and Claude Code's status line JSON. All become one
-:class:`Usage`, in which None means "not reported", so the last known value stays: a hook
-without a window never overwrites the window of the status line.
+Four formats are accepted: memd's own (docs/usage.md), the specification's ``current_tokens`` and
+``max_tokens``, the input of assistants' hooks, and Claude Code's status line. All become one
+:class:`Usage`, in which None means "not reported". The caller then keeps the last known value: a
+hook that reports no window does not overwrite the one that the status line reported.
 
 Implausible values are refused. Error messages never quote the file.
 """
@@ -22,14 +22,15 @@ from typing import Any, NoReturn
 from memd.base.limits import NAME_CHARS_MAX, SIGNAL_PATH_CHARS_MAX, USAGE_BYTES_MAX
 
 CONTRACT = 1
+"""The version of memd's own format, the field ``v``."""
 STATUS_LINE = "statusline"
 CONSOLIDATED_SUFFIX = ".consolidated.json"
-"""Suffix of a nap's result beside a usage file; never itself a usage file."""
+"""Suffix of the file in which memd writes a nap's result, next to the usage file."""
 _CLAUDE = "claude-code"
-_PERCENT_MAX = 1_000.0
-_WHOLE_MAX = 2**63 - 1  # what the store can hold
+_PERCENT_MAX = 1_000.0  # above 100, since an assistant may exceed the window that it reports
+_WHOLE_MAX = 2**63 - 1  # the largest integer of SQLite
 
-# Names of the same field in different assistants, memd's own first; the first present counts.
+# Names of the same field in different assistants, memd's own first; the first with a value counts.
 _USED = ("used_tokens", "current_tokens", "context_tokens", "context_length")
 _WINDOW = ("window_tokens", "max_tokens", "context_window_size", "max_context_length")
 _PERCENT = ("used_percent", "used_percentage", "context_usage_percent")
@@ -38,11 +39,11 @@ _EVENT = ("event", "hook_event_name", "event_type")
 _CWD = ("cwd", "working_directory")
 _AT = ("ts", "timestamp")
 
-# The tokens of a response that are in the window; its output is not in it yet.
+# The fields of a response that count tokens in the window; its output is not in it yet.
 IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 _UUID_AT_THE_END = re.compile(r"(.+?)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.I)
-# Terminal sequences, and what SQLite or UTF-8 cannot store.
+# Control characters, which could form terminal sequences, and lone surrogates, which UTF-8 lacks.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DASHED_SOURCES = ("claude-code", "gemini-cli", "letta-code")
 
@@ -57,14 +58,14 @@ class MissingSignal(UnreadableSignal):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The fields of one usage file; None is not reported."""
+    """The fields of one usage file; None means not reported."""
 
     source: str | None = None
     session_id: str | None = None
     used_tokens: int | None = None
     window_tokens: int | None = None
     compact_at_tokens: int | None = None
-    """The size at which the assistant compacts, if that is below the window."""
+    """The number of tokens at which the assistant compacts, if below the window."""
     used_percent: float | None = None
     model: str | None = None
     cwd: str | None = None
@@ -76,8 +77,8 @@ class Usage:
 def parse(raw: bytes) -> Usage:
     """Return the parsed usage file *raw*.
 
-    Raises UnreadableSignal if it is no JSON object, has a duplicate key, or a value of a
-    wrong type or out of range.
+    Raises UnreadableSignal if it is too large, is no JSON object, has a duplicate key, or has a
+    value of a wrong type or out of range.
 
     >>> parse(b'{"current_tokens": 25000, "max_tokens": 30000}').window_tokens
     30000
@@ -90,10 +91,8 @@ def parse(raw: bytes) -> Usage:
     if isinstance(fields.get("context_window"), Mapping):
         fields = _status_line(fields)
     if fields.get("hook_event_name") is not None:
-        fields = {
-            **fields,
-            "source": None,
-        }  # a hook's "source" is the reason of the call, not the assistant
+        # In a hook's input, "source" is the reason of the call, not the assistant.
+        fields = {**fields, "source": None}
     usage = Usage(
         source=_name(fields, "source"),
         session_id=_name(fields, *_SESSION),
@@ -115,7 +114,7 @@ def parse(raw: bytes) -> Usage:
 def parse_name(path: Path) -> tuple[str, str]:
     """Return source and session of a file named ``<source>-<session_id>.json``.
 
-    A name without a dash is both, for an assistant with a single file.
+    A name without a dash is both the source and the session.
 
     >>> parse_name(Path("codex-7.json")), parse_name(Path("context.json"))
     (('codex', '7'), ('context', 'context'))
@@ -131,7 +130,7 @@ def parse_name(path: Path) -> tuple[str, str]:
 
 
 def complete(usage: Usage, path: Path) -> Usage:
-    """Return *usage* with source and session, by default from the file's name."""
+    """Return *usage* with source and session, taken from the file's name where missing."""
     source, session = parse_name(path)
     return replace(usage, source=usage.source or source, session_id=usage.session_id or session)
 
@@ -168,15 +167,15 @@ def _refuse_constant(name: str) -> NoReturn:
 def _status_line(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of Claude Code's status line under memd's names.
 
-    Its totals once covered the whole session, so only ``current_usage`` counts as tokens; it
-    is null until the first response, and then the usage is unknown.
+    The tokens are those of ``current_usage``, as the totals of older versions cover the whole
+    session. It is null until the first response; then the usage is unknown.
     """
     window = fields["context_window"]
-    now = window.get("current_usage")
+    current_usage = window.get("current_usage")
     used = None
-    if isinstance(now, Mapping):
-        used = sum(_whole(now, name) or 0 for name in IN_THE_WINDOW)
-    elif now is not None:
+    if isinstance(current_usage, Mapping):
+        used = sum(_whole(current_usage, name) or 0 for name in IN_THE_WINDOW)
+    elif current_usage is not None:
         raise UnreadableSignal("current_usage must be an object or null")
     renamed = {
         "source": _CLAUDE,
@@ -189,7 +188,7 @@ def _status_line(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _first_value(fields: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
-    """Return the first of *names* that has a value, and the value."""
+    """Return the first of *names* that has a value, and the value; or the first name and None."""
     for name in names:
         if fields.get(name) is not None:
             return name, fields[name]
@@ -245,4 +244,4 @@ def _moment(fields: Mapping[str, Any]) -> datetime | None:
         moment = datetime.fromisoformat(value)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
-        raise UnreadableSignal(f"{name} must be a time as ISO 8601 writes it") from None
+        raise UnreadableSignal(f"{name} must be an ISO 8601 time") from None

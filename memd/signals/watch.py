@@ -1,12 +1,11 @@
-"""The watcher of usage files.
+"""Watch usage files and report each new content.
 
-watchdog reports changes at once; a slow poll of every file's time finds those that it missed
-(a network folder, a full queue, a machine that slept), and all of them if the system has no
-watches left. The kind of an event does not matter: the file is read, and reported if its
-content is new. An unreadable file is logged once per change, never with its content, and no
-content ends the watch.
+watchdog reports most changes at once. A slow poll of modification times finds those that it misses:
+on network folders, after a full event queue or a suspend. If the system has no watches left, there
+is only the poll, more often. The kind of an event does not matter: the file is read, and reported
+if its content is new. An unreadable file is logged once per change, without its content.
 
-The only module that imports watchdog, and the only one with its threads.
+This is the only module that imports watchdog, whose thread calls ``_Handler.dispatch``.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers.api import BaseObserver
 
-_BEGIN_S = 0.2
+_OBSERVER_DELAY_S = 0.2  # importing watchdog is slow and must not delay the daemon's start
 
 OnUsage = Callable[[Path, Usage], Awaitable[None]]
 Stamp = tuple[int, int, int]
@@ -53,18 +52,18 @@ Stamp = tuple[int, int, int]
 
 @dataclass(slots=True)
 class _FileState:
-    """The last seen state of a file: its time, size and inode, and the digest of its content."""
+    """The last seen modification time, size and inode of a file, and the digest of its content."""
 
     stamp: Stamp | None = None
     digest: bytes | None = None
 
 
 class UsageWatcher:
-    """Watches usage files and folders of them; ``run`` is its task, for ever.
+    """Watches usage files and folders of usage files; :meth:`run` never ends.
 
-    *own* is memd's own folder, created if missing. *on_usage* is awaited for each change
-    before the next one is read, with source and session filled in from the file's name if
-    missing. After an error with *retry* the file is read again at the next poll.
+    *own* is memd's own folder, created if missing. *on_usage* is awaited for each change before
+    the next file is read. It gets source and session from the file's name if the content has
+    none. If it raises an error with ``retry``, the file is read again at the next poll.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class UsageWatcher:
 
     @property
     def blind(self) -> bool:
-        """Whether the system has no watches, so that files are only polled."""
+        """Whether files are only polled, because watchdog is not (yet) running."""
         return self._observer is None
 
     async def run(self) -> None:
@@ -106,8 +105,8 @@ class UsageWatcher:
         loop = asyncio.get_running_loop()
         try:
             self._scan(loop)
-            # Importing watchdog is slow and must not delay the start.
-            loop.call_later(min(self._poll_s, _BEGIN_S), self._due.put_nowait, None)
+            delay_s = min(self._poll_s, _OBSERVER_DELAY_S)
+            loop.call_later(delay_s, self._due.put_nowait, None)  # None: scan
             while True:
                 path = await self._due.get()
                 if path is None:
@@ -125,7 +124,7 @@ class UsageWatcher:
     # Events of the system.
 
     def _start_observer(self) -> None:
-        """Start watchdog, once; without it files are polled more often."""
+        """Start watchdog at the first call; if it cannot start, poll more often."""
         if self._started:
             return
         self._started = True
@@ -136,7 +135,7 @@ class UsageWatcher:
             self._fall_back(error)
 
     def _watch_folders(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Watch every existing folder; set up all watches again if one was replaced."""
+        """Watch every existing folder; renew all watches if a folder appeared or was replaced."""
         self._make_own_folder()
         stamps = {folder: stamp for folder in self._folders() if (stamp := _folder(folder))}
         if self._observer is None or stamps == self._watched:
@@ -148,7 +147,7 @@ class UsageWatcher:
             try:
                 self._observer.schedule(handler, str(folder), event_filter=_events())
             except (FileNotFoundError, NotADirectoryError):
-                continue  # it has just gone; the next poll sees whether it is back
+                continue  # removed meanwhile; the next poll looks again
             except OSError as error:  # no watch is left (ENOSPC, EMFILE)
                 self._fall_back(error)
                 return
@@ -180,12 +179,12 @@ class UsageWatcher:
             yield path if self._is_folder(path) else path.parent
 
     def _is_folder(self, path: Path) -> bool:
-        """Return whether *path* is, or is going to be, a folder of usage files."""
+        """Return whether *path* is a folder, or is missing and has a name without a suffix."""
         return path == self._own or path.is_dir() or not (path.suffix or path.exists())
 
     def _on_event(self, loop: asyncio.AbstractEventLoop, names: tuple[str, ...]) -> None:
         """Receive the names of changed files. Runs in watchdog's thread."""
-        with suppress(RuntimeError):  # the loop has ended meanwhile
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(self._settle, loop, names)
 
     def _settle(self, loop: asyncio.AbstractEventLoop, names: tuple[str, ...]) -> None:
@@ -208,7 +207,7 @@ class UsageWatcher:
     # Reading.
 
     def _scan(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Queue every file whose time, size or inode changed; forget those that have gone."""
+        """Queue every file whose time, size or inode changed; forget removed files."""
         self._watch_folders(loop)
         present: dict[Path, Stamp] = {}
         for path in self._paths:
@@ -222,19 +221,19 @@ class UsageWatcher:
     async def _read_file(self, path: Path) -> None:
         """Read *path* and report it if its content is new."""
         state = self._files.setdefault(path, _FileState())
-        stamp = _stamp(path)  # before reading, so that a change meanwhile is read again
+        stamp = _stamp(path)  # before reading, so that a change during it is read again
         try:
             raw = read_own(path, USAGE_BYTES_MAX)
             digest = hashlib.blake2b(raw, digest_size=16).digest()
-            new = digest != state.digest
-            usage = complete(parse(raw), path) if new else None
+            is_new = digest != state.digest
+            usage = complete(parse(raw), path) if is_new else None
         except MissingSignal:
             self._forget(path)
             return
         except UnreadableSignal as error:
             if stamp != state.stamp:
                 log.warning("usage_unreadable", path=str(path), reason=str(error))
-            self._unreadable.pop(path, None)  # so that the last key is the last unreadable file
+            self._unreadable.pop(path, None)  # moves the file to the end: the last one is newest
             self._unreadable[path] = str(error)
             self._files[path] = _FileState(stamp, state.digest)
             return
@@ -249,7 +248,7 @@ class UsageWatcher:
         except MemdError as error:
             log.warning("usage_not_taken", path=str(path), kind=error.kind)
             return not error.retry
-        except Exception as error:  # noqa: BLE001  # a bug must not end the watch, nor repeat for ever
+        except Exception as error:  # noqa: BLE001  # a bug must not end the watch
             log.error("usage_not_taken", path=str(path), trace=log.trace_of(error))
         return True
 
@@ -259,16 +258,16 @@ class UsageWatcher:
 
 
 class _Handler:
-    """The handler that watchdog calls, in its own thread, with each filtered event."""
+    """The handler that watchdog calls in its own thread, with each event of ``_events``."""
 
-    def __init__(self, announce: Callable[[tuple[str, ...]], None]) -> None:
-        self._announce = announce
+    def __init__(self, on_names: Callable[[tuple[str, ...]], None]) -> None:
+        self._on_names = on_names
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        # A replaced file is the destination of a move. Only names, because a folder behind a
-        # link is reported under another path.
+        # Both paths, since a file that is replaced is the destination of a move. Only names, since
+        # watchdog reports a folder behind a link under another path.
         paths = (event.src_path, event.dest_path)
-        self._announce(tuple({Path(os.fsdecode(path)).name for path in paths if path}))
+        self._on_names(tuple({Path(os.fsdecode(path)).name for path in paths if path}))
 
 
 _NEVER_SEEN = _FileState()
@@ -281,7 +280,7 @@ def _default_observer() -> BaseObserver:
 
 
 def _events() -> list[type[FileSystemEvent]]:
-    """Return the event classes to handle; reading a file must not trigger another event."""
+    """Return the event classes to handle: not those of opening and reading, which memd causes."""
     from watchdog import events
 
     return [
@@ -293,12 +292,12 @@ def _events() -> list[type[FileSystemEvent]]:
 
 
 def _is_usage(name: str) -> bool:
-    hidden = name.startswith(".")
-    return name.endswith(".json") and not hidden and not name.endswith(CONSOLIDATED_SUFFIX)
+    is_hidden = name.startswith(".")
+    return name.endswith(".json") and not is_hidden and not name.endswith(CONSOLIDATED_SUFFIX)
 
 
 def _stamps(folder: Path) -> Iterator[tuple[Path, Stamp]]:
-    """Return the newest usage files in *folder* with their stamps."""
+    """Return the USAGE_FILES_MAX newest usage files in *folder* with their stamps."""
     try:
         with os.scandir(folder) as entries:
             names = [folder / entry.name for entry in entries if _is_usage(entry.name)]
