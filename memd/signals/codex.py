@@ -164,7 +164,6 @@ def _output_object(output: object) -> Record:
 
 
 def _roll_back(transcript: list[Message], turns: int) -> None:
-    """Remove the last *turns* prompts and everything after them."""
-    for _ in range(min(turns, len(transcript))):
-        prompts = [place for place, message in enumerate(transcript) if message["role"] == "user"]
-        del transcript[prompts[-1] if prompts else 0 :]
+    """Remove the last *turns* prompts and what follows them; everything if there are fewer."""
+    while turns and transcript:
+        turns -= transcript.pop()["role"] == "user"

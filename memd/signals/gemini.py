@@ -90,10 +90,8 @@ def _final_messages(records: Sequence[Record]) -> list[Record]:
 
 def _rewind(final: dict[str, Record], target: object) -> None:
     """Remove *target* and all after it; an unknown one removes everything, as in Gemini."""
-    ids = list(final)
-    place = ids.index(str(target)) if str(target) in final else 0
-    for name in ids[place:]:
-        del final[name]
+    while final and final.popitem()[0] != str(target):
+        pass
 
 
 def _call(call: Record) -> dict[str, Any]:

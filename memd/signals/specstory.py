@@ -195,11 +195,12 @@ def _find_result(content: str) -> tuple[int, str]:
     counted: an even number means that it opens a block.
     """
     for opening in _OPENINGS:
-        start = content.find(opening)
-        while start >= 0:
-            if content.count("\n```", 0, start) % 2 == 0:
+        counted, fences = 0, 0
+        while (start := content.find(opening, counted)) >= 0:
+            fences += content.count("\n```", counted, start)
+            if fences % 2 == 0:
                 return start, opening
-            start = content.find(opening, start + 1)
+            counted, fences = start + 1, fences + 1
     return 0, ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from support.effort import effort
+
 from memd.signals import codex, gemini
 from memd.signals.transcripts import read, usage_of
 
@@ -113,6 +115,14 @@ def test_turns_that_were_rolled_back_are_not_there() -> None:
     assert codex.messages([*ROLLOUT, everything]) == []
 
 
+def test_rolling_back_a_long_thread_is_linear() -> None:
+    back = event("event_msg", type="thread_rolled_back", num_turns=10_000)
+    lines = [*(spoke("user", f"prompt {number}") for number in range(10_000)), back]
+    with effort() as spent:
+        assert codex.messages(lines) == []
+    assert spent.units < 60
+
+
 def test_the_last_request_fills_the_window_not_the_sum_of_all() -> None:
     lines = [*ROLLOUT, event("event_msg", type="token_count", info=TOKENS)]
     empty = event("event_msg", type="token_count", info=None)
@@ -187,6 +197,14 @@ def test_a_rewind_takes_its_message_and_all_after_it_back() -> None:
         "right",
     ]
     assert gemini.messages([*CHAT, {"$rewindTo": "unheard of"}]) == []
+
+
+def test_rewinding_a_long_chat_step_by_step_is_linear() -> None:
+    chat = [says(f"m{number}", "user", "hello") for number in range(30_000)]
+    rewinds = [{"$rewindTo": f"m{number}"} for number in reversed(range(1, 30_000))]
+    with effort() as spent:
+        assert len(gemini.messages([*chat, *rewinds])) == 1
+    assert spent.units < 60
 
 
 def test_a_compression_loses_nothing_that_was_said() -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from support.effort import effort
 from support.foreign_files import jsonl
 
 from memd.signals.transcripts import is_transcript, read
@@ -374,3 +375,13 @@ def test_a_file_is_told_by_its_beginning_even_where_that_is_cut_off() -> None:
     assert is_transcript(json.dumps([{"role": "user", "content": "hi"}], indent=2).encode())
     for other in (b"", b"\n", jsonl({"text": "a memory"}), jsonl({"content": "x", "id": "1"})):
         assert not is_transcript(other)
+
+
+def test_a_tool_with_many_code_blocks_is_read_in_linear_time() -> None:
+    blocks = "```json\n{}\n```\n" * 40_000
+    tool = f'<tool-use data-tool-type="read" data-tool-name="Read"><details>\n{blocks}'
+    page = f"{PAGE}\n{tool}</details></tool-use>\n"
+    with effort() as spent:
+        messages = read(page.encode()).messages
+    assert messages[-1]["content"] == ""
+    assert spent.units < 100
