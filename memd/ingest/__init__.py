@@ -1,1 +1,1 @@
-"""A text arrives and becomes memories. Acknowledged only after COMMIT, nothing lost."""
+"""Turn texts into memories; a receipt is returned only after COMMIT."""

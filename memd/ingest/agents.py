@@ -1,4 +1,4 @@
-"""Each agent's own configuration: its level and its retention periods (SPEC 7.14)."""
+"""Read and write the configuration of each agent: level and retention periods (SPEC 7.14)."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _SETTING_NAMES = {"type": "level"}
 
 @dataclass(frozen=True)
 class Agents:
-    """Reads and writes the agents' configurations; its parts are handed in by the daemon."""
+    """Reads and writes the agents' configurations."""
 
     db: Database
     clock: Clock
     default: MemoryConfig
-    """The configuration of an agent without its own."""
+    """The configuration of an agent that has none."""
     file: Mapping[str, MemoryConfig] = field(default_factory=dict)
-    """The agents' configurations in the settings file, which only an edit of the file changes."""
+    """The agents' configurations in the settings file; calls cannot change these fields."""
 
     async def apply_file(self) -> None:
-        """Apply the settings file's agents, and revoke what it set before.
+        """Apply the configurations in the settings file, and revoke those that it no longer has.
 
-        Fields set by a call stay, except those in the file. Nothing is written when
-        the file is the same as at the last start.
+        Fields that a call set are kept, unless the file sets them. Nothing is written if the file
+        is the same as at the last start.
         """
         columns = {name: _columns(config) for name, config in self.file.items()}
         if columns == await self.db.read(agents.read_file_settings):
@@ -63,7 +63,7 @@ class Agents:
         await self.db.write(_CALLER, work)
 
     def check_not_in_file(self, agent_id: str, given: Collection[str]) -> None:
-        """Raise InvalidStateError when the file sets one of the fields *given* for the agent."""
+        """Raise InvalidStateError if the file sets one of the *given* fields of the agent."""
         config = self.file.get(agent_id)
         fields_in_file = sorted(config.model_fields_set & set(given)) if config is not None else []
         if fields_in_file:
@@ -76,7 +76,7 @@ class Agents:
             )
 
     async def origins(self, agent_id: str) -> dict[str, SettingSource]:
-        """Return for each field who set it: the file, a call, or nobody (the default)."""
+        """Return where each field comes from: "file", "call" or "default"."""
         config = self.file.get(agent_id)
         fields = config.model_fields_set if config is not None else set()
         row = await self.db.read(agents.find_configuration, agent_id)
@@ -89,9 +89,8 @@ class Agents:
     async def set(self, caller: Caller, settings: MemoryConfig) -> MemoryConfig:
         """Set the given fields of the calling agent's configuration; return all of it.
 
-        Fields that are not given stay; the level of an agent without configuration
-        stays the daemon's. One transaction. Raises InvalidError where given and
-        existing fields conflict.
+        Other fields are unchanged. An agent without a level of its own has the daemon's. Raises
+        InvalidError if given and existing fields conflict.
         """
 
         def work(conn: Writing) -> MemoryConfig:
@@ -117,7 +116,7 @@ class Agents:
 
     def _config(self, row: AgentRow) -> MemoryConfig:
         level = row.level or self.default.type
-        stores_memories = level is not MemoryLevel.NONE  # the daemon's own level may be none
+        stores_memories = level is not MemoryLevel.NONE  # also if the daemon's level is none
         return MemoryConfig(
             type=level,
             retention_days=row.retention_days if stores_memories else None,
@@ -168,7 +167,10 @@ def _columns(config: MemoryConfig) -> dict[str, Any]:
 
 
 def _merge(row: AgentRow, before: Mapping[str, Any], columns: Mapping[str, Any]) -> AgentRow:
-    """Return *row* with the file's columns, and without those that only the file set *before*."""
+    """Return *row* with the file's *columns*; those that it set *before* are cleared first.
+
+    A column whose value differs from *before* was set by a call and is kept.
+    """
     empty = AgentRow(row.agent_id, None, None, {})
     new = row._replace(
         **{

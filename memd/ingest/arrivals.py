@@ -1,7 +1,7 @@
 """Store drafts as memory rows, within one transaction.
 
-Every package that creates memories comes through here, so that each memory is
-screened, deduplicated, counted, indexed and audited alike.
+All code that creates memories from texts calls :func:`store_arrivals`, so that each memory is
+deduplicated, counted, indexed and audited in the same way.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ PASSING_REASONS = {
     )
 }
 QUARANTINE_REASON = "it looks like an attack; out of sight until its owner releases it"
-_TURNED_AWAY = frozenset({ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP})
-_RESTORABLE = _TURNED_AWAY | {ArchiveReason.SUPERSEDED, ArchiveReason.MANUAL}
+_RESTORED_BY_NAPS = frozenset({ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP})
+_RESTORED = _RESTORED_BY_NAPS | {ArchiveReason.SUPERSEDED, ArchiveReason.MANUAL}
+"""Reasons of archived memories that are restored when the same text arrives again."""
 
 
 @dataclass(slots=True)
@@ -68,21 +69,21 @@ class _Outcomes:
 
 @dataclass(slots=True)
 class _Changes:
-    """New rows and vectors, and the rows to archive or restore at the end of the call.
+    """What to index, archive, restore and promote at the end of the call.
 
-    Novelty compares with what was known before the call, so *new_vectors* and restored
-    memories join the running sums after all of the call is scored.
+    Novelty compares with what was known before the call. So the vectors of new and restored
+    memories are added to the running sums after all texts of the call are scored.
     """
 
     row_keys: list[int] = field(default_factory=list)
     turned_away_keys: list[int] = field(default_factory=list)
     restored_keys: list[int] = field(default_factory=list)
-    """Archived memories that were told again on purpose."""
+    """Archived memories whose text was stored again on purpose."""
     new_vectors: list[tuple[int, int, bytes]] = field(default_factory=list)
     promoted_keys: list[int] = field(default_factory=list)
-    """Turns in passing that were told again on purpose."""
+    """Turns in passing whose text was stored again on purpose."""
     replaced: dict[int, StatingMemory] = field(default_factory=dict)
-    """By key, the memories that state what a preference no longer says."""
+    """By key, the memories that state an old value of a preference."""
 
 
 def store_arrivals(
@@ -95,8 +96,8 @@ def store_arrivals(
 ) -> list[Receipt]:
     """Store arrivals and return their receipts, valid once the transaction is committed.
 
-    The indexes and caches are updated together, at the end. *record_moves* is around the archiving
-    of what replaced preferences stated.
+    Indexes and caches are updated together at the end. *record_moves* wraps the archiving of
+    memories that state replaced preferences.
     """
     changes = _Changes()
     filings = Filings(conn, caller, ids, now_us)
@@ -119,7 +120,7 @@ def store_arrivals(
 
 @dataclass(slots=True)
 class _ArrivalWriter:
-    """Stores one arrival and collects its receipt; its *changes* are those of the whole call."""
+    """Stores one arrival and collects its receipt. *changes* are shared by the whole call."""
 
     conn: Writing
     arrival: Arrival
@@ -145,9 +146,9 @@ class _ArrivalWriter:
         )
 
     def _drafts(self) -> Sequence[Draft]:
-        """Return the drafts, flagged when the arrival is one of too many at once.
+        """Return the drafts, flagged if too many external texts arrived within BURST_MS.
 
-        Bulk imports and conversations come at once for a reason and are not flagged.
+        Bulk imports and conversations are not counted as a burst.
         """
         drafts, filing = self.arrival.drafts, self.filing
         if drafts.origin not in BURSTING or self.arrival.batch is not None:
@@ -190,7 +191,7 @@ class _ArrivalWriter:
         self._add_outcome(row, draft, stays=stays)
 
     def _quarantine(self, draft: Draft) -> None:
-        """Store a chunk out of sight: without a vector and untrusted."""
+        """Store a chunk as quarantined: without a vector, and untrusted."""
         filing = self.filing
         row = new_row(self.arrival, draft, filing)._replace(
             state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
@@ -206,7 +207,7 @@ class _ArrivalWriter:
     def _insert(self, row: MemoryRow, draft: Draft) -> int:
         """Insert one row with its source and flags; return its key.
 
-        The source is stored with the first row, so a text that is merged whole leaves none.
+        The source is stored with the first new row. If all chunks are merged, it is not stored.
         """
         filing = self.filing
         source_text = self.arrival.drafts.source
@@ -228,10 +229,10 @@ class _ArrivalWriter:
         return memories.find_duplicate(self.conn, row, self.filing.now_us)
 
     def _revive(self, draft: Draft, known: StoredMemory) -> StoredMemory:
-        """Return the *known* memory, made visible and permanent if it is told on purpose now.
+        """Return the *known* memory, made visible and permanent if now stored on purpose.
 
-        A memory archived by the gate, the cap, somebody or what superseded it is restored; one
-        that still waits for the gate skips it.
+        A turn in passing is promoted, a memory that waits for the importance gate skips it, and
+        one that was archived for a reason in _RESTORED is restored.
         """
         conn, key = self.conn, known.memory_key
         if known.passing is not None and self.arrival.passing(draft, self.filing) is None:
@@ -242,8 +243,8 @@ class _ArrivalWriter:
         if known.importance is None:
             pending.set_importance(conn, key, importance(novelty(None), draft.salience))
         archived_row = archive_rows.rows_of(conn, [key]).get(key)
-        # A nap restores what it has superseded by itself, so that it can be undone.
-        reasons = _TURNED_AWAY if self.arrival.distilled else _RESTORABLE
+        # A nap restores superseded memories by itself, in a way that can be undone.
+        reasons = _RESTORED_BY_NAPS if self.arrival.distilled else _RESTORED
         if archived_row is None or archived_row.reason not in reasons:
             return known
         self.changes.restored_keys.append(key)
@@ -260,24 +261,24 @@ class _ArrivalWriter:
     def _with_importance(
         self, row: MemoryRow, draft: Draft, vector: bytes | None, *, is_gated: bool
     ) -> MemoryRow:
-        """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""
+        """Return *row* with its importance (SPEC 1.6) if it has a *vector*, else pending."""
         filing = self.filing
         if vector is None or filing.model_key is None:
             if is_gated:
                 return row
-            # Without a gate the importance needs no vector: the chunk counts as new.
+            # Without a gate, the chunk counts as new, and its importance needs no vector.
             return row._replace(importance=importance(novelty(None), draft.salience))
-        known = centroids.total(self.conn, filing.agent_key, filing.model_key)
-        near = centroids.similarity(self.conn, known, vector, self.arrival.speaker_vector)
-        score = importance(novelty(near), draft.salience)
+        known_sum = centroids.total(self.conn, filing.agent_key, filing.model_key)
+        similarity = centroids.similarity(self.conn, known_sum, vector, self.arrival.speaker_vector)
+        score = importance(novelty(similarity), draft.salience)
         return row._replace(importance=score, state=MemoryState.ACTIVE)
 
     def _set_preference(self, stated: StatedPreference, row: MemoryRow, key: int) -> None:
-        """Set the preference that a chunk states; another value's memory is superseded.
+        """Set the preference that a chunk states, and supersede the memories of its old value.
 
-        One that was said later stays, and supersedes this one's memory; but what a program without
-        a key said does not stand against the owner. The owner's stays where such a program states
-        another value, which is stored as a memory.
+        A value that was stated later is kept, and this chunk's memory is superseded instead. Values
+        from programs without a key never win against the owner's: then the owner's value is kept,
+        and the other one is only a memory.
         """
         filing, (name, value, token_count) = self.filing, stated
         if row.level is MemoryLevel.PROJECT and filing.project_id is not None:
@@ -297,7 +298,7 @@ class _ArrivalWriter:
             token_count,
             key,
             filing.ids.salt(),
-            Origin.PERSON,  # only the owner's text states one
+            Origin.PERSON,  # only the owner's texts state preferences
             filing.client_key,
             filing.now_us if filing.is_known else None,
         )
@@ -308,11 +309,11 @@ class _ArrivalWriter:
             self.changes.replaced.pop(key, None)
 
     def _take_back_preferences(self, draft: Draft, row: MemoryRow) -> None:
-        """Remove the preferences that the owner takes back, with the memories that state them.
+        """Remove the preferences that the owner takes back, and archive memories that state them.
 
-        What was said before a preference, or for one session or project, takes none back; nor
-        does a program without a key one that the owner said or confirmed, nor a nap: undoing it
-        could not bring the row back.
+        Nothing is removed by a text that is older than the preference, that is for one session or
+        project, or that comes from a nap, whose undo could not restore the row. A program without
+        a key cannot remove a preference that the owner stated or confirmed.
         """
         if self.arrival.distilled or row.level is not MemoryLevel.PERSISTENT:
             return
@@ -325,7 +326,7 @@ class _ArrivalWriter:
                 preferences.delete(conn, agent_key, name)
 
     def _said_us(self, row: MemoryRow) -> int:
-        """Return when the text of *row* was said, as far as that is known, and not after now."""
+        """Return when the text of *row* was said: at most now, and now if unknown."""
         now_us = self.filing.now_us
         return now_us if row.occurred_at_us is None else min(row.occurred_at_us, now_us)
 

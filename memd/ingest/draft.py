@@ -1,11 +1,10 @@
-"""From an incoming text to drafts of memories: screened, cleaned, cut, scored, routed. Pure.
+"""Turn an incoming text into drafts of memories: screened, cleaned, chunked, scored and routed.
 
-Secrets are replaced first, so that no cut can split one; everything after
-this module sees screened text only.
+Secrets are replaced first, so that chunking cannot split one and all later code sees screened text.
 
-An assistant repeats what memd gave it (decision 0130). Stored as new, such a text would be
-injected twice, in the assistant's name, and a web text would gain the assistant's trust. A chunk
-that says nothing else is a turn in passing, like one that states nothing (decision 0102).
+Assistants repeat what memd gave them (decision 0130). Stored as new, such a text would be injected
+twice, and a web text would get the assistant's trust. So a chunk that only repeats is a turn in
+passing, like one that states nothing (decision 0102).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ ASSISTANTS = frozenset({"assistant", "agent", "ai", "bot", "model"})
 
 
 class StatedPreference(NamedTuple):
-    """A preference that a piece states: its name, and its *value* with the number of its tokens."""
+    """A preference that a text states; *token_count* is that of the value."""
 
     name: str
     value: Screened
@@ -51,28 +50,29 @@ class StatedPreference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One chunk before it is stored. *own* is the text that is embedded and indexed."""
+    """One chunk before it is stored, the *part*-th of its text."""
 
     part: int
     content: Screened
-    own: str
+    indexed_text: str
+    """The text that is embedded and indexed: the content with speaker and caption."""
     category: MemoryCategory
     salience: float
     token_count: int
     preference: StatedPreference | None
     takes_back: bool = False
-    """Whether its owner may take a preference back in it."""
+    """Whether it may withdraw a preference of its owner (``withdrawn.py``)."""
     flags: tuple[Flag, ...] = ()
-    """Signs of an attack in the piece, in order of name."""
+    """Signs of an attack, sorted by name."""
     quarantined: bool = False
-    """Whether it is stored out of sight (``domain/trust.py``)."""
+    """Whether it is stored as quarantined (``domain/trust.py``)."""
     passing: Passing | None = None
-    """The kind of a piece that states nothing; a conversation's is in passing (decision 0102)."""
+    """The kind of a chunk that states nothing; in a conversation it is a turn in passing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """A text's drafts, and the fields that all of them share."""
+    """The drafts of a text, and the fields that they share."""
 
     items: tuple[Draft, ...]
     namespace: str
@@ -84,14 +84,16 @@ class Drafts:
     trust: Trust
     redacted: tuple[str, ...]
     source: Screened | None
-    """The whole text, if cleaning and cutting changed it."""
+    """The whole text, if cleaning and chunking changed it."""
 
 
 _CHUNKING = ChunkingConfig()
 
+# A pronoun without a noun, which refers to the sentence before: "I prefer it over Vim."
 _POINTS_BACK = re.compile(
     r"\b(?:it|them|they|(?:this|that|these|those|there|so|both|either)(?!\s+\w))\b", re.IGNORECASE
 )
+# The beginning of a sentence that restricts or continues the one before: "But not on servers."
 _CONTINUES = re.compile(
     r"\W*(?:but|except|unless|only|not|no|never|though|although|however|otherwise|or|because|since"
     r"|it|its|that|those|these|they|there|same|e\.g|for example|[\w-]+ ones?)\b",
@@ -107,10 +109,10 @@ def draft_text(
     secrets: SecretsPolicy = "redact",
     chunking: ChunkingConfig = _CHUNKING,
 ) -> Drafts:
-    """Return the drafts of a text; none for a text that is blank once cleaned.
+    """Return the drafts of a text; none if the cleaned text is blank.
 
-    With *whole* the text stays unchanged and in one piece (``memory.store``, SPEC 7.3).
-    With *secrets* ``keep`` secrets stay in text and caption; names never contain one.
+    With *whole* the text is neither cleaned nor split (``memory.store``, SPEC 7.3). With *secrets*
+    ``keep``, text and caption keep their secrets; names such as speaker and tags never do.
     """
     screening = admit(request.text, secrets)
     caption = admit(request.caption, secrets) if request.caption is not None else None
@@ -132,7 +134,7 @@ def draft_text(
         draft = Draft(
             part=part,
             content=text,
-            own=text_to_embed(text, speaker, caption_text),
+            indexed_text=text_to_embed(text, speaker, caption_text),
             category=category,
             salience=salience(text, counter),
             token_count=max(1, counter.count(text)),
@@ -162,17 +164,17 @@ def draft_text(
 
 
 def _list_kinds(*parts: Screening | None) -> tuple[str, ...]:
-    """Return the kinds of the secrets that were replaced in *parts*, each once."""
+    """Return the kinds of secrets that were replaced in *parts*, each once."""
     return tuple(dict.fromkeys(kind for part in parts if part for kind in part.kinds))
 
 
 def _is_hinted(
     request: IngestRequest, pieces: Sequence[str], counter: TokenCounter, chunking: ChunkingConfig
 ) -> bool:
-    """Return whether the hint alone makes the text a preference (SPEC 1.7.5).
+    """Return whether the category that the request gives makes the text a preference (SPEC 1.7.5).
 
-    A how-to of pages is procedural but no preference: preferences come first in every prompt, and
-    it would displace all others.
+    Not for a text of several chunks: a long how-to is procedural, but preferences are in every
+    prompt, where it would displace all others.
     """
     if request.category is not MemoryCategory.PROCEDURAL or len(pieces) != 1:
         return False
@@ -182,10 +184,11 @@ def _is_hinted(
 def preference_of(
     text: Screened, piece: str, counter: TokenCounter, *, is_hinted: bool = False
 ) -> StatedPreference | None:
-    """Return the preference that the owner's procedural *text* states, in its own *piece*.
+    """Return the preference that the owner's procedural *text* states, None if it states none.
 
-    By the hint it is the whole text. Otherwise it is what the piece states, below its heading:
-    every prompt of every project begins with it, and a task that it stood in is of that day.
+    *text* is a *piece* with its heading, if any. With *is_hinted* the value is the whole text. Else
+    it is the heading and the sentences that state the preference, without a task of that day next
+    to them, since every prompt of every project has it.
     """
     if not is_hinted and not is_preference(piece):
         return None
@@ -195,10 +198,10 @@ def preference_of(
 
 
 def stated_part(text: str) -> str:
-    """Return the sentences of *text* that state a preference, with what they do not go without.
+    """Return the sentences of *text* that state a preference, with those needed to understand it.
 
-    That is the sentence that one points back to, what continues or restricts it, and what follows
-    a colon. All of *text* where no sentence states one by itself.
+    These are the sentence that a pronoun refers to, sentences that continue or restrict it, and
+    all that follows a colon. If no single sentence states a preference, return all of *text*.
 
     >>> stated_part("Fix the date in feed.ts. I prefer small commits. Then open the draft.")
     'I prefer small commits.'
@@ -206,32 +209,35 @@ def stated_part(text: str) -> str:
     'I moved to Helix. I prefer it over Vim. But not on servers.'
     """
     parts = sentences(text)
-    kept: set[int] = set()
-    for place, part in enumerate(parts):
+    indexes: set[int] = set()
+    for index, part in enumerate(parts):
         if is_preference(part):
-            first = place - 1 if place and _POINTS_BACK.search(part) else place
-            end = len(parts) if part.endswith(":") else place + 1
+            start = index - 1 if index and _POINTS_BACK.search(part) else index
+            end = len(parts) if part.endswith(":") else index + 1
             while end < len(parts) and _CONTINUES.match(parts[end]):
                 end += 1
-            kept.update(range(first, end))
-    if not kept or len(kept) == len(parts):
+            indexes.update(range(start, end))
+    if not indexes or len(indexes) == len(parts):
         return text
-    return " ".join(parts[place] for place in sorted(kept))
+    return " ".join(parts[index] for index in sorted(indexes))
 
 
 def _split(
     text: str, heading: Screening | None, counter: TokenCounter, chunking: ChunkingConfig
 ) -> list[str]:
-    """Return the chunks of a text, each with room for the heading above it.
+    """Return the chunks of a text, each short enough for the heading above it.
 
-    A heading that takes most of the maximum leaves the minimum to the text below it,
-    as long as both fit into the window of the embedding model.
+    Below a long heading, a chunk still has the minimum of tokens, as long as both fit into the
+    window of the embedding model.
     """
-    low, room = chunking.min_tokens, chunking.max_tokens
+    tokens_min, tokens_max = chunking.min_tokens, chunking.max_tokens
     if heading is not None:
-        above = counter.count(heading.text)
-        room = max(room - above, min(low, WINDOW_TOKENS_MAX - above))
-    return chunk(clean(text), counter, tokens_min=min(low, room), tokens_max=room)
+        heading_tokens = counter.count(heading.text)
+        tokens_max = max(
+            tokens_max - heading_tokens, min(tokens_min, WINDOW_TOKENS_MAX - heading_tokens)
+        )
+    tokens_min = min(tokens_min, tokens_max)
+    return chunk(clean(text), counter, tokens_min=tokens_min, tokens_max=tokens_max)
 
 
 def _add_flags(draft: Draft, suspicion: Suspicion, origin: Origin) -> Draft:
@@ -247,28 +253,28 @@ def _add_flags(draft: Draft, suspicion: Suspicion, origin: Origin) -> Draft:
 
 
 def _add_passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
-    """Return *draft* with the kind of its *piece*, if that states nothing.
-
-    Other people's turns are never in passing: what they ask says something about them.
-    """
+    """Return *draft* with the kind of its *piece*, if that states nothing."""
     if draft.preference is not None:
         return draft
     return replace(draft, passing=passing_kind(piece, by_assistant=by_assistant))
 
 
 def _hide_private(items: tuple[Draft, ...], request: IngestRequest) -> tuple[Draft, ...]:
-    """Return *items* as said in passing where they are the owner's turn that asks not to be kept.
+    """Return *items* as turns in passing, without preferences, if the owner asks for privacy.
 
-    So no prompt has it, and it states no preference.
+    No prompt contains a turn in passing.
     """
     is_turn = turn_of(request) is Origin.PERSON and is_owner(request.speaker, request.origin)
     if not is_turn or not asks_for_privacy(request.text).is_asked:
         return items
-    return tuple(replace(each, preference=None, passing=Passing.REQUEST) for each in items)
+    return tuple(replace(draft, preference=None, passing=Passing.REQUEST) for draft in items)
 
 
 def turn_of(request: IngestRequest) -> Origin | None:
-    """Return whose turn of a session *request* is: the assistant's or a person's; None for none."""
+    """Return whether *request* is a turn of the assistant or of a person; None for no turn.
+
+    A text without a session, or stored on purpose, is no turn.
+    """
     origin = _origin(request)
     if request.session_id is None or request.deliberate:
         return None
@@ -278,14 +284,14 @@ def turn_of(request: IngestRequest) -> Origin | None:
 
 
 def strip_fences(request: IngestRequest) -> IngestRequest:
-    """Return *request* without memd's own texts, unless there is nothing else."""
+    """Return *request* without texts that memd injected, unchanged if it has nothing else."""
     text = strip_injected(request.text)
     is_unchanged = text == request.text or not text.strip()
     return request if is_unchanged else request.model_copy(update={"text": text})
 
 
 def mark_repeats(drafts: Drafts, known_texts: Iterable[str]) -> Drafts:
-    """Return *drafts*, with chunks of only known words marked as remarks in passing."""
+    """Return *drafts*; chunks that only repeat *known_texts* become remarks in passing."""
     known = KnownWords(known_texts)
     if not known:
         return drafts
@@ -305,7 +311,7 @@ def _origin(request: IngestRequest) -> Origin:
 
 
 def is_owner(speaker: str | None, origin: Origin | None) -> bool:
-    """Return whether the speaker is the owner of the store (SPEC D5): by name, or unnamed."""
+    """Return whether a person's speaker is the owner (SPEC D5): by name, or without a name."""
     if origin is not None and origin is not Origin.PERSON:
         return False
     return speaker is None or speaker.strip().casefold() in OWNERS
@@ -317,7 +323,7 @@ def is_assistant(speaker: str | None) -> bool:
 
 
 def text_to_embed(content: str, speaker: str | None, caption: str | None) -> str:
-    """Return the text that is embedded and indexed: with the speaker and the caption.
+    """Return the text to embed and index: *content* with speaker and caption.
 
     >>> text_to_embed("look", "Ann", "a cat")
     'Ann: look [shares photo: a cat]'

@@ -1,4 +1,4 @@
-"""Where an incoming text is filed: its agent, client, session, project, and its order there."""
+"""Determine agent, client, session, project and order number of an incoming text, and its row."""
 
 from __future__ import annotations
 
@@ -24,25 +24,29 @@ from memd.text.preference import is_of_project, names_a_file
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One incoming text. *encodings* None: to come; *gated* False: stored unconditionally."""
+    """One incoming text with its drafts.
+
+    *encodings* is None if the queue embeds it later. With *gated* False it is stored whatever its
+    importance, and not merged with a memory of the same text.
+    """
 
     request: IngestRequest
     drafts: Drafts
     level: MemoryLevel
     encodings: Sequence[Encoding] | None = None
     speaker_vector: bytes | None = None
-    """The vector of the speaker's name alone, when there is a speaker and a model."""
+    """The vector of the speaker's label alone, if there are a speaker and a model."""
     batch: str | None = None
     gated: bool = True
     model: ModelFingerprint | None = None
-    """The model of the encodings; those of another model than the store's are made later."""
+    """The model of the encodings. If the store has another one, they are not used."""
     distilled: bool = False
-    """Taken from a session's messages: not gated, but texts that the session has are merged."""
+    """Whether a nap made it: not gated, but merged with memories of the same session and text."""
     source_key: int | None = None
-    """The source row that the text was taken from, if it is stored already."""
+    """The row of the source text, if that is stored already."""
 
     is_lasting: bool = False
-    """A shared copy, which no end of a session removes."""
+    """Whether it is a shared copy, which does not end with a session."""
 
     def with_source(self, source: Screened | None) -> Arrival:
         """Return the arrival with its source text, if any."""
@@ -59,16 +63,17 @@ class Arrival:
         return not self.deliberate and self.drafts.origin in STREAMS
 
     def passing(self, draft: Draft, filing: Filing) -> Passing | None:
-        """Return the kind of a chunk in passing: one of a conversation that states nothing.
+        """Return the kind of a chunk that is a turn in passing, else None.
 
-        So is each turn of an assistant in a session of no project: it has seen nothing but what it
-        is told, and a nap keeps what came of it (decision 0363).
+        That is a chunk of a conversation that states nothing, and every turn of an assistant in a
+        session without a project: there it knows only what the user says, and a nap keeps the
+        results (decision 0363).
         """
         if self.deliberate or self.drafts.origin not in TALKS:
             return None
-        is_talk = filing.session_key is not None and filing.project_key is None
+        has_no_project = filing.session_key is not None and filing.project_key is None
         is_turn = self.drafts.origin is Origin.ASSISTANT and is_assistant(self.drafts.speaker)
-        if is_talk and is_turn and self.drafts.caption is None:
+        if has_no_project and is_turn and self.drafts.caption is None:
             return draft.passing or Passing.REMARK
         return draft.passing
 
@@ -88,7 +93,7 @@ class Filing:
     now_us: int
     ids: Ids
     is_known: bool
-    """Whether it comes from the owner, or from a program with a key of the owner's."""
+    """Whether the caller is the owner, or a program with a key."""
 
 
 @dataclass(slots=True)
@@ -102,20 +107,20 @@ class Filings:
     filings: dict[tuple[str | None, str | None], Filing] = field(default_factory=dict)
 
     def file(self, arrival: Arrival) -> Filing:
-        """Return where *arrival* is filed, with the next order number of its session."""
-        place_ids = (
+        """Return the filing of *arrival*, with the next order number of its session."""
+        scope_ids = (
             arrival.request.session_id or self.caller.session_id,
             arrival.request.project_id or self.caller.project_id,
         )
-        filing = self.filings.get(place_ids)
+        filing = self.filings.get(scope_ids)
         if filing is None:
-            filing = self.filings[place_ids] = self._new_filing(
-                *(None if name is None else screen_name(name) for name in place_ids)
+            filing = self.filings[scope_ids] = self._new_filing(
+                *(None if name is None else screen_name(name) for name in scope_ids)
             )
         ordinal = arrival.request.order
         if ordinal is None and filing.session_key is not None:
             ordinal = names.next_ordinal(self.conn, filing.session_key)
-        model_key = None  # of the live model, if that made the encodings
+        model_key = None  # the key of the live model, if it made the encodings
         if arrival.encodings is not None and arrival.model is not None:
             model_key = vectors.live_model(self.conn, arrival.model.text) or None
         return replace(filing, source_key=arrival.source_key, ordinal=ordinal, model_key=model_key)
@@ -149,21 +154,21 @@ class Filings:
 
 
 def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:
-    """Return the level of a chunk: that of a preference for "this repo" ends with its project.
+    """Return the level of a chunk: PROJECT for a preference that concerns only its project.
 
-    So does that of one which names a file of it.
+    That is one about "this repo", or one that names a file.
     """
-    is_limited = (
+    is_of_one_project = (
         draft.preference is not None
         and filing.project_key is not None
         and arrival.level is MemoryLevel.PERSISTENT
         and (is_of_project(draft.content) or names_a_file(draft.preference.value))
     )
-    return MemoryLevel.PROJECT if is_limited else arrival.level
+    return MemoryLevel.PROJECT if is_of_one_project else arrival.level
 
 
 def new_row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
-    """Return the row of a chunk, as it is before anything is known of its vector."""
+    """Return the row of a chunk, pending and without importance."""
     request, drafts, ids = arrival.request, arrival.drafts, filing.ids
     return MemoryRow(
         memory_id=ids.new(),
@@ -193,19 +198,20 @@ def new_row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
         state=MemoryState.PENDING,
         expires_at_us=_expiry_us(arrival, draft, filing),
         tags=drafts.tags,
-        # With a guessed category, as in an import, a memory survives its session's end.
+        # A memory with a guessed category, as in an import, survives the end of its session.
         as_is=not arrival.gated and not arrival.distilled and request.category is not None,
         passing=arrival.passing(draft, filing),
     )
 
 
 def _expiry_us(arrival: Arrival, draft: Draft, filing: Filing) -> int | None:
-    """Return when a memory expires: as requested, or when idle for working ones of no session.
+    """Return when a memory expires, None for never.
 
-    A requested time may have passed during embedding: then it expires at once.
+    A working memory without a session expires after the time that ends an idle session. A requested
+    time that has passed during embedding becomes now.
     """
     expires_at = arrival.request.expires_at
     if expires_at is not None:
         return max(to_us(expires_at), filing.now_us)
-    working = draft.category is MemoryCategory.WORKING and not arrival.is_lasting
-    return filing.now_us + IDLE_US if working and filing.session_key is None else None
+    is_working = draft.category is MemoryCategory.WORKING and not arrival.is_lasting
+    return filing.now_us + IDLE_US if is_working and filing.session_key is None else None

@@ -1,9 +1,9 @@
-"""Ingest: a text arrives and becomes memories (SPEC 1, D2-D7).
+"""Turn texts into memories (SPEC 1, D2-D7).
 
-In order: the stored reply of an identical earlier call, if any; screening, cleaning, chunking,
-scoring and routing; vectors, if a model is installed and the text is short; one transaction; the
-receipt. A long text, or any text while no model is installed, is committed without vectors and
-found by words at once; the embedding queue adds vectors and importance later.
+The steps of a call: look up the stored reply of an identical earlier call; screen, clean, chunk,
+score and route the text; embed it, if a model is installed and the text is short; store it in one
+transaction; return the receipt. A long text, or any text without a model, is stored without
+vectors: full-text search finds it at once, and the queue adds vectors and importance later.
 """
 
 from __future__ import annotations
@@ -60,18 +60,19 @@ from memd.view.labels import find_fenced
 R = TypeVar("R")
 
 LONG_TEXT_CHARS = 8_192  # about 5 ms of chunking; longer texts go to the work thread
-INLINE_TOKENS_MAX = CHUNKS_INLINE_MAX * WINDOW_TOKENS_MAX  # of a text stored in one piece
-PROGRESS_ITEMS = 16
+INLINE_TOKENS_MAX = CHUNKS_INLINE_MAX * WINDOW_TOKENS_MAX  # the queue embeds longer texts
+PROGRESS_ITEMS = 16  # between two calls of a progress callback
 
-Progress = Callable[[int, int], None]  # called with the numbers done and in all
+Progress = Callable[[int, int], None]
+"""Called with the number of items done, and of all items."""
 
 OnStore = Callable[[Writing, str], None]
-"""Called inside the transaction with the id of what it stores."""
+"""Called inside the transaction with the id of the stored memory."""
 
 
 @dataclass(frozen=True)
 class Ingest:
-    """Stores texts as memories; its parts are handed in by the daemon."""
+    """Stores texts as memories."""
 
     db: Database
     embedder: Embedder
@@ -85,26 +86,26 @@ class Ingest:
     secrets: SecretsPolicy = "redact"
     emit: Emit = unheard
     advises: bool = False
-    """Whether every store without the tag is logged, or only an agent's first."""
+    """Whether every store without the tag ``non-inferable`` is logged, or only an agent's first."""
     advised: set[str] = field(default_factory=set)
-    """The agents whose first store was checked."""
+    """The agents whose first store was checked for the tag."""
 
     async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt:
         """Turn a text into memories and return the receipt, after COMMIT.
 
-        Raises MemoryStoreError when the agent's level is none or the expiry has
-        passed, BusyError, ReadOnlyError, DiskFullError.
+        Raises IngestionError for a blank text, MemoryStoreError if the agent's level is none or
+        the expiry has passed, BusyError, ReadOnlyError, DiskFullError.
         """
         check_agent(caller)
         turn = turn_of(request)
 
-        def look(conn: Reading) -> tuple[str | None, MemoryLevel | None, list[str]]:
+        def prepare(conn: Reading) -> tuple[str | None, MemoryLevel | None, list[str]]:
             injected: list[str] = []
             if turn is Origin.ASSISTANT and request.session_id is not None:
                 injected = injections.list_texts(conn, caller.agent_id, request.session_id)
             return replies.find(conn, caller), agents.level_of(conn, caller.agent_id), injected
 
-        reply, level, injected = await self.db.read(look)
+        reply, level, injected = await self.db.read(prepare)
         if reply is not None:
             return Receipt.model_validate_json(reply)
         drafts = await self._drafts(request if turn is None else strip_fences(request))
@@ -112,22 +113,22 @@ class Ingest:
             known_texts = [*injected, *find_fenced(request.text)]
             drafts = await self.work.run_sized(len(request.text), mark_repeats, drafts, known_texts)
         arrival = await self._arrival(request, drafts, level or self.level)
-        receipt = await self._commit(caller, [arrival], lambda done: done[0], Receipt)
+        receipt = await self._commit(caller, [arrival], lambda receipts: receipts[0], Receipt)
         self._notify(caller, [receipt])
         return receipt
 
     async def ingest_many(
         self, caller: Caller, request: IngestManyRequest, progress: Progress | None = None
     ) -> Receipts:
-        """Turn several texts into memories in one transaction; their vectors follow in bulk.
+        """Turn several texts into memories in one transaction; the queue adds their vectors.
 
-        Known texts are merged, so an interrupted import is simply repeated.
-        Receipts have the order of the items.
+        Known texts are merged, so an interrupted import can be repeated. Receipts have the order
+        of the items. Raises what :meth:`ingest` does.
         """
         check_agent(caller)
         arrivals = await self._arrivals(caller, request.items, progress)
         receipts = await self._commit(
-            caller, arrivals, lambda done: Receipts(items=tuple(done)), Receipts
+            caller, arrivals, lambda receipts: Receipts(items=tuple(receipts)), Receipts
         )
         self._notify(caller, receipts.items)
         if progress is not None:
@@ -135,10 +136,11 @@ class Ingest:
         return receipts
 
     async def replace_source(self, caller: Caller, request: ReplaceSourceRequest) -> ReplaceResult:
-        """Replace the contents of a source, in one transaction (decision 0086); never gated.
+        """Replace the contents of a source, in one transaction (decision 0086).
 
-        Known chunks stay, under their ids; others are stored, and those
-        that the source no longer has are superseded. Raises what :meth:`ingest_many` does.
+        Known chunks keep their ids, new ones are stored whatever their importance, and those that
+        the source no longer has are superseded. Raises what :meth:`ingest_many` does, and
+        DeniedError as ``check_may_change`` does.
         """
         check_agent(caller)
         items = [item.model_copy(update={"source": request.source}) for item in request.items]
@@ -148,13 +150,13 @@ class Ingest:
                 lambda conn: preview(conn, caller, request, arrivals, self.clock.now_us())
             )
             if request.dry_run or not (expected.new or expected.superseded):
-                return expected  # as for most files of a folder: write nothing
+                return expected  # nothing to write, as for most files of a repeated import
         receipts: list[Receipt] = []
 
         def work(conn: Writing) -> ReplaceResult:
             now_us = self.clock.now_us()
-            answer, receipts[:] = replace(conn, caller, request, arrivals, self.ids, now_us)
-            return answer
+            result, receipts[:] = replace(conn, caller, request, arrivals, self.ids, now_us)
+            return result
 
         batch = arrivals[0].batch if arrivals else None
         replaced = await self.db.write(caller, work, reply=ReplaceResult, batch=batch)
@@ -168,24 +170,24 @@ class Ingest:
         on_store: OnStore | None = None,
         source: Screened | None = None,
     ) -> str:
-        """Store a text as one memory and return its id: never gated, never merged (SPEC 7.3).
+        """Store a text as one memory and return its id (SPEC 7.3).
 
-        *on_store* is called in the same transaction with the id; its errors undo both.
-        *source*: the text that it was made of.
+        It is stored whatever its importance, and not merged with a memory of the same text.
+        *on_store* is called with the id in the same transaction, which its errors roll back.
+        *source* is the text from which the memory was made.
         """
         if self.advises or caller.agent_id not in self.advised:
             self.advised.add(caller.agent_id)
             advise_on_tags(request, is_required=self.advises)
         arrival = (await self.draft_whole(caller, request)).with_source(source)
-        receipt = await self._commit(caller, [arrival], lambda done: done[0], Receipt, on_store)
+        receipt = await self._commit(
+            caller, [arrival], lambda receipts: receipts[0], Receipt, on_store
+        )
         self._notify(caller, [receipt])
         return receipt.new_ids[0]
 
     async def draft_whole(self, caller: Caller, request: MemoryStoreRequest) -> Arrival:
-        """Return a text as one arrival: screened, checked, and embedded if possible.
-
-        Raises what :meth:`store` does. Writes nothing.
-        """
+        """Return a text as one arrival: screened, checked, embedded if possible, not stored."""
         check_agent(caller)
         ingest_request = IngestRequest(
             text=request.content,
@@ -208,17 +210,17 @@ class Ingest:
             return await self._arrival(ingest_request, drafts, level, gated=False)
 
     async def is_repeated(self, caller: Caller) -> bool:
-        """Return whether this request was done before, under its key (SPEC D7).
+        """Return whether a request with this idempotency key was completed before (SPEC D7).
 
-        Raises ConflictError when another request had the key.
+        Raises ConflictError if the key was that of a different request.
         """
         return await self.db.read(replies.find, caller) is not None
 
     async def update(self, caller: Caller, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
-        """Change a memory; the previous version is kept (SPEC D21).
+        """Change a memory and return it; the previous version is kept (SPEC D21).
 
         Raises MemoryNotFoundError, MemoryStoreError for an expiry that has passed,
-        SecretRefusedError.
+        SecretRefusedError, and DeniedError as ``check_may_change`` does.
         """
         size = len(changes.content or "")
         if changes.content is not None and self.secrets == "refuse":
@@ -260,7 +262,7 @@ class Ingest:
         *,
         gated: bool = True,
     ) -> list[Arrival]:
-        """Return several arrivals without vectors, which are computed in bulk later."""
+        """Return the arrivals of *items*, without vectors, which the queue computes in bulk."""
         level = await self._level(caller)
         batch = self.ids.new()
         arrivals: list[Arrival] = []
@@ -269,8 +271,8 @@ class Ingest:
                 progress(done, len(items))
             part = items[done : done + PROGRESS_ITEMS]
             drafts = await self.work.run(list, map(self._draft, part))
-            for place, (item, draft) in enumerate(zip(part, drafts, strict=True), done):
-                with _rename_field(f"items.{place}"):
+            for index, (item, draft) in enumerate(zip(part, drafts, strict=True), done):
+                with _rename_field(f"items.{index}"):
                     self._check(item, draft, level)
                 arrivals.append(Arrival(item, draft, item.level or level, batch=batch, gated=gated))
         return arrivals
@@ -279,15 +281,18 @@ class Ingest:
         self, request: IngestRequest, drafts: Drafts, level: MemoryLevel, *, gated: bool = True
     ) -> Arrival:
         self._check(request, drafts, level)
-        model = self.embedder.fingerprint  # read first: a model installed meanwhile is another
-        own, speaker = (None, None) if model is None else await self._encode(drafts)
+        model = self.embedder.fingerprint
+        encodings, speaker = (None, None) if model is None else await self._encode(drafts)
         if self.embedder.fingerprint != model:
-            own, speaker = None, None  # installed meanwhile: the vectors may be either's
+            encodings, speaker = None, None  # changed meanwhile: they may be of either model
         level = request.level or level
-        return Arrival(request, drafts, level, own, speaker, gated=gated, model=model)
+        return Arrival(request, drafts, level, encodings, speaker, gated=gated, model=model)
 
     def _check(self, request: IngestRequest, drafts: Drafts, level: MemoryLevel) -> None:
-        """Raise for what must not be stored; with level none nothing is stored even on request."""
+        """Raise for a text that must not be stored.
+
+        An agent of level none stores nothing, even if the request has another level.
+        """
         refuse_kinds(drafts.redacted, self.secrets, "text")
         if MemoryLevel.NONE in (request.level, level):
             raise MemoryStoreError(agents.LEVEL_IS_NONE, field="level")
@@ -300,23 +305,26 @@ class Ingest:
         return await self.db.read(agents.level_of, caller.agent_id) or self.level
 
     async def _encode(self, drafts: Drafts) -> tuple[list[Encoding] | None, bytes | None]:
-        """Return the text's encodings and its speaker's vector; None when the queue makes them."""
+        """Return the encodings of the drafts, and the vector of the speaker's label, if any.
+
+        Both are None if the text is long or the model fails; then the queue embeds it.
+        """
         tokens = sum(draft.token_count for draft in drafts.items)
-        long = len(drafts.items) > CHUNKS_INLINE_MAX or tokens > INLINE_TOKENS_MAX
-        if long:
+        if len(drafts.items) > CHUNKS_INLINE_MAX or tokens > INLINE_TOKENS_MAX:
             return None, None
-        texts = [draft.own for draft in drafts.items]
+        texts = [draft.indexed_text for draft in drafts.items]
         try:
-            made = await self.embedder.encode([*texts, *speaker_labels([drafts.speaker])])
+            encodings = await self.embedder.encode([*texts, *speaker_labels([drafts.speaker])])
         except (UnavailableError, ModelError):
-            return None, None  # the queue retries
-        return made[: len(texts)], None if drafts.speaker is None else made[-1].vector
+            return None, None
+        speaker_vector = None if drafts.speaker is None else encodings[-1].vector
+        return encodings[: len(texts)], speaker_vector
 
     async def _commit(
         self,
         caller: Caller,
         arrivals: Sequence[Arrival],
-        answer: Callable[[list[Receipt]], R],
+        make_reply: Callable[[list[Receipt]], R],
         reply: type[R],
         on_store: OnStore | None = None,
     ) -> R:
@@ -330,7 +338,7 @@ class Ingest:
             if on_store is not None:
                 for memory_id in receipts[0].new_ids:
                     on_store(conn, memory_id)
-            return answer(receipts)
+            return make_reply(receipts)
 
         return await self.db.write(caller, work, reply=reply, batch=arrivals[0].batch)
 
@@ -350,28 +358,31 @@ class Ingest:
 
 
 @contextmanager
-def _rename_field(place: str | None = None, **names: str) -> Iterator[None]:
-    """Translate the field of an error to the caller's name for it, or prefix it by *place*."""
-    field_names = {ours: theirs for theirs, ours in names.items()}
+def _rename_field(prefix: str | None = None, **names: str) -> Iterator[None]:
+    """Give the field of an error the name that the caller knows, with a *prefix* if given.
+
+    *names* maps the caller's names to those of the request that raised the error.
+    """
+    caller_names = {name: caller_name for caller_name, name in names.items()}
     try:
         yield
     except MemdError as error:
-        field = field_names.get(error.field or "", error.field)
-        error.field = field if place is None else f"{place}.{field}"
+        field = caller_names.get(error.field or "", error.field)
+        error.field = field if prefix is None else f"{prefix}.{field}"
         raise
 
 
 def check_agent(caller: Caller) -> None:
-    """Raise MemoryStoreError for the agent of shared memories, in whose name nothing is stored."""
+    """Raise MemoryStoreError if the caller's agent is the reserved one of shared memories."""
     if caller.agent_id == RESERVED_AGENT:
         raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
 
 
 def advise_on_tags(request: MemoryStoreRequest, *, is_required: bool = True) -> bool:
-    """Return whether *request* has the tag ``non-inferable``; log one warning when not (SPEC 7.15).
+    """Return whether *request* has the tag ``non-inferable``; log a warning if not (SPEC 7.15).
 
-    *is_required*: whether without the tag no prompt will have it. Never refuses, and never logs
-    a memory's text.
+    *is_required* says whether prompts leave out memories without the tag. The memory's text is not
+    logged.
     """
     if NON_INFERABLE_TAG in request.metadata.tags:
         return True

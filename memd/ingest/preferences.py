@@ -1,6 +1,7 @@
-"""Preferences that are set by name; those in a text arrive with it (``arrivals.py``).
+"""Set, confirm and delete preferences by name.
 
-Only the owner changes what the owner stated or confirmed.
+Preferences that a text states are set when it is stored (``arrivals.py``). Only the owner can
+change what the owner stated or confirmed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from memd.store.memory.preferences import NewPreference
 
 @dataclass(frozen=True)
 class PreferenceWriter:
-    """Sets, confirms and deletes preferences; its parts are handed in by the daemon."""
+    """Sets, confirms and deletes preferences."""
 
     db: Database
     counter: TokenCounter
@@ -39,10 +40,10 @@ class PreferenceWriter:
     secrets: SecretsPolicy = "redact"
 
     async def set(self, caller: Caller, name: str, value: str) -> None:
-        """Set a preference by name; it comes first in every recall.
+        """Set a preference by name.
 
-        Raises QuarantinedError for one that gives orders and is not from the owner (PROMISES
-        H48), DeniedError where it would replace the owner's and the caller is not the owner.
+        Raises QuarantinedError if somebody else than the owner sets one that gives orders
+        (PROMISES H48), DeniedError if it would replace one of the owner's.
         """
         check_agent(caller)
         size = len(value)
@@ -69,10 +70,10 @@ class PreferenceWriter:
         await self.db.write(caller, work, reply=type(None))
 
     async def confirm(self, caller: Caller, name: str, value: str | None) -> bool:
-        """Confirm a preference in the owner's name; prompts no longer fence it.
+        """Confirm a preference in the owner's name, so that prompts no longer fence it.
 
-        Returns False when there is none of that name. Raises ConflictError when its value is no
-        longer *value*.
+        Returns False if there is none of that name. Raises ConflictError if its value is not
+        *value*.
         """
 
         def work(conn: Writing) -> bool:
@@ -90,9 +91,9 @@ class PreferenceWriter:
         return await self.db.write(caller, work, reply=bool)
 
     async def delete(self, caller: Caller, name: str) -> bool:
-        """Remove a preference; False when there was none. Memories that state it are archived.
+        """Remove a preference and archive the memories that state it; return False if unknown.
 
-        Raises DeniedError where it is the owner's and the caller is not the owner.
+        Raises DeniedError if it is the owner's and the caller is not the owner.
         """
 
         def work(conn: Writing) -> bool:

@@ -1,9 +1,8 @@
-"""The embedding queue: rows without a vector get one, single texts before bulk.
+"""Embed the memories that have no vector yet, single texts before bulk imports.
 
-The queue is the rows themselves, so it survives a kill and needs no replay.
-While one batch is written the next is embedded. A model that was
-installed or changed while the daemon runs is noticed at the next poll: rows
-of an older model are embedded again, and found by words meanwhile.
+The queue is the rows themselves, so it survives a kill. While one batch is written, the next is
+embedded. If a model is installed or changed while the daemon runs, the next poll notices: memories
+with vectors of another model are embedded again, and until then found by full-text search.
 """
 
 from __future__ import annotations
@@ -35,21 +34,22 @@ from memd.store.search.pending import PendingRow
 
 SWEEP_ROWS = 256  # embedded together, sorted by length
 STEP_ROWS = 64  # written in one transaction
-BUILD_ROWS = 500  # of a model that was used before, added to its cache in one transaction
+BUILD_ROWS = 500  # existing vectors that one transaction adds to the cache of a model
 POLL_SECONDS = 5.0  # how often to look for a model while there is none
 
 
 class _Sweep(NamedTuple):
-    """The rows that could be embedded, what was made of them, and their speakers' vectors."""
+    """The rows that could be embedded, with their encodings."""
 
     rows: list[PendingRow]
-    own: list[Encoding]
+    encodings: list[Encoding]
     speakers: dict[str, bytes]
+    """The vectors of the speakers' labels, by label."""
 
 
 @dataclass
 class EmbeddingQueue:
-    """Embeds the rows without a vector."""
+    """Embeds the rows that have no vector."""
 
     db: Database
     embedder: Embedder
@@ -60,14 +60,15 @@ class EmbeddingQueue:
     model_lock: SharedLock = field(default_factory=SharedLock)
     """Keeps the model from changing while its cache is read."""
     _known_cache: tuple[object, bytes | None] | None = None
-    """The sum of what was known before the call whose rows were scored last."""
+    """The call whose rows were scored last, and the vector sum of what was known before it."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
     _unembeddable: set[tuple[int, str]] = field(default_factory=set)
-    """Rows whose text the model fails on by itself: found by words, retried after a restart."""
+    """Key and text of rows on which the model fails; retried after a restart."""
     _complete: tuple[int, changes.Head] | None = None
-    """The model and the audit's head for which no row lacked a vector at the last look."""
+    """The model and the audit's head when the last search for rows without a vector found none."""
     _is_expected: bool = False
+    """Whether rows were announced since the last round."""
 
     def wake(self) -> None:
         """Signal that there are rows to embed."""
@@ -75,7 +76,7 @@ class EmbeddingQueue:
         self._wake.set()
 
     def expect(self) -> None:
-        """Announce rows, so that the model is loaded meanwhile."""
+        """Announce that rows will come, so that the model is loaded now."""
         self._is_expected = True
         self.wake()
 
@@ -83,7 +84,7 @@ class EmbeddingQueue:
         """Embed for ever. Errors of model or disk are logged and retried."""
         self.wake()
         while True:
-            self._wake.clear()  # before the look: rows that come during it are looked for again
+            self._wake.clear()  # first, so that rows that arrive during a round start another one
             try:
                 await self._load()
                 await self.drain()
@@ -107,22 +108,23 @@ class EmbeddingQueue:
                 await self._wake.wait()
 
     async def drain(self) -> int:
-        """Embed until no row waits and return how many rows got a vector; 0 without a model.
+        """Embed until no row waits; return the number of rows embedded, 0 without a model.
 
-        Raises DegradedError when the model changes meanwhile: the last batch is dropped.
+        Raises DegradedError if the model changes meanwhile; the last batch is then dropped.
         """
         async with self.model_lock.shared():
             fingerprint = self.embedder.fingerprint
             if fingerprint is None or self.db.read_only:
                 return 0
             model_key = await self._adopt(fingerprint)
-        done = await self._first_vectors(model_key, fingerprint)
-        return done + await self._new_vectors(model_key, fingerprint)
+        count = await self._embed_pending(model_key, fingerprint)
+        return count + await self._embed_missing(model_key, fingerprint)
 
     async def _adopt(self, fingerprint: ModelFingerprint) -> int:
-        """Make the installed model's cache the live one; rows of another model then lack a vector.
+        """Make the vector cache of the installed model the live one and return the model's key.
 
-        The vectors of a model that was used before are in its cache before it is live.
+        Vectors that a model used earlier left are added to its cache before it becomes live.
+        Memories without a vector of this model are embedded later.
         """
 
         def start(conn: Writing) -> int:
@@ -146,9 +148,9 @@ class EmbeddingQueue:
                     break
         return live.model_key
 
-    async def _first_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
+    async def _embed_pending(self, model_key: int, fingerprint: ModelFingerprint) -> int:
         """Embed pending rows in sweeps, writing one while the next is embedded."""
-        done = 0
+        count = 0
         writing: asyncio.Task[None] | None = None
         in_flight: frozenset[int] = frozenset()
         try:
@@ -157,29 +159,30 @@ class EmbeddingQueue:
                 rows = self.filter_embeddable(await self.db.read(pending.list_pending, rows_max))
                 rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
                 if not rows and writing is None:
-                    return done
-                first = await self.embed_rows(rows, fingerprint)
+                    return count
+                sweep = await self.embed_rows(rows, fingerprint)
                 if writing is not None:
                     await writing
                 writing, in_flight = None, frozenset()
-                if first.rows:
-                    writing = asyncio.create_task(self._write(model_key, first))
-                    in_flight = frozenset(row.memory_key for row in first.rows)
-                    done += len(first.rows)
+                if sweep.rows:
+                    writing = asyncio.create_task(self._write(model_key, sweep))
+                    in_flight = frozenset(row.memory_key for row in sweep.rows)
+                    count += len(sweep.rows)
         except BaseException:
             if writing is not None:
-                with suppress(MemdError):  # it must not take the place of a cancellation
+                with suppress(MemdError):  # raise the first error, which may be a cancellation
                     await writing
             raise
 
     def filter_embeddable(self, rows: Sequence[PendingRow]) -> list[PendingRow]:
-        """Return *rows* without those whose text the model fails on."""
+        """Return *rows* without those on whose text the model failed."""
         return [row for row in rows if (row.memory_key, row.own) not in self._unembeddable]
 
     async def embed_rows(self, rows: Sequence[PendingRow], model: ModelFingerprint) -> _Sweep:
-        """Embed a sweep; if it fails, halve it until the text that the model fails on is found.
+        """Embed *rows*; if that fails, halve them until the text that fails is found.
 
-        That text is left to search by words, if the model can embed another one.
+        That text stays without a vector, unless the model fails on any text: then the
+        EmbeddingError is raised.
         """
         if not rows:
             return _Sweep([], [], {})
@@ -190,11 +193,13 @@ class EmbeddingQueue:
             half = len(rows) // 2
             if half:
                 first = await self.embed_rows(rows[:half], model)
-                rest = await self.embed_rows(rows[half:], model)
+                second = await self.embed_rows(rows[half:], model)
                 return _Sweep(
-                    first.rows + rest.rows, first.own + rest.own, first.speakers | rest.speakers
+                    first.rows + second.rows,
+                    first.encodings + second.encodings,
+                    first.speakers | second.speakers,
                 )
-            await self._embed([f"memory {rows[0].memory_id}"], model)
+            await self._embed([f"memory {rows[0].memory_id}"], model)  # does the model work at all?
             self._unembeddable.add((rows[0].memory_key, rows[0].own))
             log.warning("a memory cannot be embedded", memory_id=rows[0].memory_id)
             return _Sweep([], [], {})
@@ -209,19 +214,20 @@ class EmbeddingQueue:
             vectors.validate(encoding, model.dimension)
         return encodings
 
-    def _score(self, near: float | None, text: str) -> tuple[float, bool]:
-        """Return the importance of a stream's text, and whether that is enough to stay."""
+    def _score(self, similarity: float | None, text: str) -> tuple[float, bool]:
+        """Return the importance of a text, and whether it reaches the threshold."""
         from memd.text.importance import importance, is_kept, novelty, salience
 
-        score = importance(novelty(near), salience(text, self.counter))
+        score = importance(novelty(similarity), salience(text, self.counter))
         return score, is_kept(score)
 
-    async def _write(self, model_key: int, computed: _Sweep) -> None:
-        for start in range(0, len(computed.rows), STEP_ROWS):
-            step = list(zip(computed.rows, computed.own, strict=True))[start : start + STEP_ROWS]
+    async def _write(self, model_key: int, sweep: _Sweep) -> None:
+        encoded_rows = list(zip(sweep.rows, sweep.encodings, strict=True))
+        for start in range(0, len(encoded_rows), STEP_ROWS):
+            step = encoded_rows[start : start + STEP_ROWS]
             turned_away = await self.db.write(
                 _CALLER,
-                partial(self._gate, model_key=model_key, step=step, speakers=computed.speakers),
+                partial(self._gate, model_key=model_key, step=step, speakers=sweep.speakers),
             )
             emit_turned_away(self.emit, turned_away)
 
@@ -234,24 +240,25 @@ class EmbeddingQueue:
     ) -> list[tuple[str, str]]:
         """Store vectors, score rows without importance, archive those below the gate (SPEC D4).
 
-        Rows without an importance belong to a stream and await the gate: those of one call are
-        compared with what was known before it, even across a restart. Returns
-        agent and id of each row that was turned away.
+        Only texts of a stream have no importance yet. They are compared with what was known before
+        the call that brought them, even after a restart. Returns agent and id of each memory that
+        was turned away.
         """
         now_us = self.clock.now_us()
         unchanged = pending.find_unchanged(conn, [row for row, _ in step])
         step = [(row, encoding) for row, encoding in step if row.memory_key in unchanged]
-        pending.store_vectors(conn, model_key, [(row.memory_key, each) for row, each in step])
+        vectors_by_key = [(row.memory_key, encoding) for row, encoding in step]
+        pending.store_vectors(conn, model_key, vectors_by_key)
         accepted: list[PendingRow] = []
         turned_away: list[PendingRow] = []
         for row, encoding in step:
             stays = True
             if row.importance is None:
                 known_sum = self._sum_before(conn, model_key, row, unchanged)
-                near = centroids.similarity(
+                similarity = centroids.similarity(
                     conn, known_sum, encoding.vector, speakers.get(f"{row.speaker}:")
                 )
-                score, stays = self._score(near, row.content)
+                score, stays = self._score(similarity, row.content)
                 pending.set_importance(conn, row.memory_key, score)
             if stays:
                 accepted.append(row)
@@ -269,9 +276,10 @@ class EmbeddingQueue:
     def _sum_before(
         self, conn: Writing, model_key: int, row: PendingRow, step: frozenset[int]
     ) -> bytes | None:
-        """Return the sum of what the agent knew before the call that brought *row*.
+        """Return the vector sum of what the agent knew before the call that brought *row*.
 
-        The rows of this *step* have vectors already, but are in no sum yet.
+        Rows of the same call that are in the sum already are subtracted. Those of this *step* have
+        vectors, but are not in the sum yet.
         """
         call = (model_key, row.call)
         if self._known_cache is None or self._known_cache[0] != call:
@@ -279,32 +287,32 @@ class EmbeddingQueue:
             self._known_cache = call, centroids.total(conn, row.agent_key, model_key, without=keys)
         return self._known_cache[1]
 
-    async def _new_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
-        """Embed rows that the model has yet to embed; looked for after a change only.
+    async def _embed_missing(self, model_key: int, fingerprint: ModelFingerprint) -> int:
+        """Embed memories that have vectors of other models only; return the number of rows.
 
-        The look reads every row, too much for every few seconds of an idle day. Rows that arrive
-        meanwhile go first.
+        The search reads every row, so it runs only if the file has changed since the last one.
+        Rows that arrive meanwhile are embedded first.
         """
         state = (model_key, await self.db.read(changes.last_link))
         if state == self._complete:
             return 0
-        done, after = 0, 0
+        count, after = 0, 0
         while True:
             rows = await self.db.read(pending.list_missing, model_key, after, SWEEP_ROWS)
             if not rows:
                 self._complete = state
-                return done
-            computed = await self.embed_rows(self.filter_embeddable(rows), fingerprint)
-            made = list(zip(computed.rows, computed.own, strict=True))
-            for start in range(0, len(made), STEP_ROWS):
-                step = made[start : start + STEP_ROWS]
+                return count
+            sweep = await self.embed_rows(self.filter_embeddable(rows), fingerprint)
+            encoded_rows = list(zip(sweep.rows, sweep.encodings, strict=True))
+            for start in range(0, len(encoded_rows), STEP_ROWS):
+                step = encoded_rows[start : start + STEP_ROWS]
                 work = partial(_store_renewed, model_key=model_key, step=step)
                 await self.db.write(_CALLER, work)
-            done, after = done + len(made), rows[-1].memory_key
-            done += await self._first_vectors(model_key, fingerprint)
+            count, after = count + len(encoded_rows), rows[-1].memory_key
+            count += await self._embed_pending(model_key, fingerprint)
 
     async def settle(self) -> None:
-        """Wait until no row waits for a vector that could have one now."""
+        """Wait until no row is waiting that could be embedded now."""
         await self._idle.wait()
 
 
@@ -316,7 +324,7 @@ def _step_build(conn: Writing) -> bool:
 
 
 def speaker_labels(speakers: Iterable[str | None]) -> list[str]:
-    """Return the embedded label of each distinct speaker, the beginning of an embedded text.
+    """Return the label of each distinct speaker, with which its embedded texts begin.
 
     >>> speaker_labels(["Ann", None, "Ann"])
     ['Ann:']
@@ -325,7 +333,7 @@ def speaker_labels(speakers: Iterable[str | None]) -> list[str]:
 
 
 def emit_turned_away(emit: Emit, turned_away: Sequence[tuple[str, str]]) -> None:
-    """Emit the events of turned-away memories, given as agent and id; after COMMIT."""
+    """Emit an event for each agent of *turned_away*, pairs of agent and id. Call after COMMIT."""
     by_agent: dict[str, list[str]] = {}
     for agent_id, memory_id in turned_away:
         by_agent.setdefault(agent_id, []).append(memory_id)
@@ -355,8 +363,9 @@ def emit_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None
 def _store_renewed(
     conn: Writing, model_key: int, step: Sequence[tuple[PendingRow, Encoding]]
 ) -> None:
-    """Store vectors of memories of before and add them to the model's running sums."""
+    """Store vectors of existing memories and add them to the model's running sums."""
     unchanged = pending.find_unchanged(conn, [row for row, _ in step])
     step = [(row, encoding) for row, encoding in step if row.memory_key in unchanged]
-    pending.store_vectors(conn, model_key, [(row.memory_key, each) for row, each in step])
+    vectors_by_key = [(row.memory_key, encoding) for row, encoding in step]
+    pending.store_vectors(conn, model_key, vectors_by_key)
     centroids.add_memories(conn, [row.memory_key for row, _ in step], model_key)

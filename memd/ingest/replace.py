@@ -1,8 +1,7 @@
-"""Replacement of a source's contents, as when an edited file is imported again.
+"""Replace what was imported from a source, for example when an edited file is imported again.
 
-Chunks that it still has stay, under their ids; those that it no longer has are superseded
-(SPEC D21): archived, from where they can be restored. The source decides about everything
-that was imported from it, including tags and date.
+Chunks that the source still has, with the same tags and date, keep their ids. Chunks that it no
+longer has are superseded (SPEC D21), that is archived, and can be restored.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as changed
+from dataclasses import replace as replace_fields
 from typing import NamedTuple
 
 from memd.archive.authorship import check_may_change
@@ -29,11 +28,11 @@ from memd.store.memory import removal, sources
 from memd.store.memory.sources import SourceRow
 
 RESTORABLE = frozenset({ArchiveReason.SUPERSEDED, ArchiveReason.LOW_IMPORTANCE})
-"""The archive reasons of memories that are restored when their source has them again."""
+"""Reasons of archived memories that are restored when their source has them again."""
 
 
 class _ChunkIdentity(NamedTuple):
-    """The fields by which two chunks of a source are the same."""
+    """Two chunks of a source are the same if they agree in these fields."""
 
     content_hash: bytes
     namespace: str
@@ -46,7 +45,7 @@ class _SourceDiff:
     """The contents of a source compared with what was imported from it before."""
 
     new: list[Arrival] = field(default_factory=list)
-    """The arrivals reduced to drafts that are new, each text once."""
+    """The arrivals with only their new drafts, each once."""
     unchanged: list[SourceRow] = field(default_factory=list)
     restored: list[SourceRow] = field(default_factory=list)
     superseded: list[SourceRow] = field(default_factory=list)
@@ -77,8 +76,8 @@ def replace(
 ) -> tuple[ReplaceResult, list[Receipt]]:
     """Store the new chunks of a source and supersede those it no longer has, in one transaction.
 
-    With ``more`` to come nothing is superseded yet. Raises DeniedError where a person's words
-    would be superseded by another caller.
+    If the request says that ``more`` follows, nothing is superseded yet. Raises DeniedError as
+    ``check_may_change`` does.
     """
     diff = _compare(conn, caller, request, arrivals, now_us)
     superseded = [row.memory_key for row in diff.superseded]
@@ -103,14 +102,15 @@ def _compare(
     diff = _SourceDiff()
     _match(diff, rows, arrivals)
     if not request.more:
-        ids_kept = {row.memory_id for row in (*diff.restored, *diff.unchanged)} | {*request.kept}
+        kept_ids = {row.memory_id for row in (*diff.restored, *diff.unchanged)} | {*request.kept}
         diff.superseded = [
-            row for row in rows if row.memory_id not in ids_kept and _is_visible(row)
+            row for row in rows if row.memory_id not in kept_ids and _is_visible(row)
         ]
     return diff
 
 
 def _match(diff: _SourceDiff, rows: Sequence[SourceRow], arrivals: Sequence[Arrival]) -> None:
+    """Sort the chunks of *arrivals* into new, restored and unchanged ones of *diff*."""
     rows_by_identity: dict[_ChunkIdentity, SourceRow] = {}
     for row in rows:
         rows_by_identity.setdefault(
@@ -130,43 +130,43 @@ def _match(diff: _SourceDiff, rows: Sequence[SourceRow], arrivals: Sequence[Arri
             else:
                 diff.unchanged.append(rows_by_identity[identity])
         if new:
-            drafts = changed(arrival.drafts, items=tuple(new))
-            diff.new.append(changed(arrival, drafts=drafts))
+            drafts = replace_fields(arrival.drafts, items=tuple(new))
+            diff.new.append(replace_fields(arrival, drafts=drafts))
 
 
 def _chunks(arrival: Arrival) -> Iterator[tuple[Draft, _ChunkIdentity]]:
-    at = arrival.request.occurred_at
+    occurred_at_us = to_us(arrival.request.occurred_at)
     for draft in arrival.drafts.items:
         yield (
             draft,
             _ChunkIdentity(
                 hashlib.sha256(draft.content.encode()).digest(),
                 arrival.drafts.namespace,
-                to_us(at),
+                occurred_at_us,
                 arrival.drafts.tags,
             ),
         )
 
 
 def _is_visible(row: SourceRow) -> bool:
-    """Return whether a search can show the memory, or a summary of it."""
+    """Return whether recall can return the memory or a summary of it."""
     if row.state == MemoryState.QUARANTINED:
-        return False  # out of sight already, unlike the archive
+        return False
     return row.reason in {None, ArchiveReason.CONSOLIDATED, ArchiveReason.COMPRESSED}
 
 
 def _result(
     diff: _SourceDiff, receipts: Sequence[Receipt], arrivals: Sequence[Arrival]
 ) -> ReplaceResult:
-    ids_kept = [row.memory_id for row in (*diff.unchanged, *diff.restored)]
-    ids_stored = [
+    kept_ids = [row.memory_id for row in (*diff.unchanged, *diff.restored)]
+    stored_ids = [
         item.id
         for receipt in receipts
         for item in (*receipt.stored, *receipt.pending, *receipt.merged, *receipt.quarantined)
     ]
     kinds = [kind for arrival in arrivals for kind in arrival.drafts.redacted]
     return ReplaceResult(
-        ids=(*ids_kept, *ids_stored),
+        ids=(*kept_ids, *stored_ids),
         new=diff.new_count,
         unchanged=len(diff.unchanged),
         superseded=len(diff.superseded),

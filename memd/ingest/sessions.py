@@ -1,10 +1,9 @@
-"""Sessions: started and ended, by a call or by six hours of silence (SPEC 1.8, D2, D21).
+"""Start, end, list and search sessions (SPEC 1.8, D2, D21).
 
-The end of a session ends what concerned that session alone: memories of
-level session, and working ones that were stored as such, go to the trash; a
-working text that arrived by ``ingest`` becomes episodic.
-It is done in small steps, each a transaction, and the session has ended with the
-last of them; after a kill in between the next end does the rest.
+A session ends by a call, or after six hours without activity. Then its memories of level session,
+and working memories that were stored as such, go to the trash; working texts that arrived by
+``ingest`` become episodic. This takes several small transactions, and the last one marks the
+session as ended. After a kill in between, ending it again does the rest.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ from memd.store.session.session_messages import MessageRow
 from memd.store.session.sessions import SessionRow
 from memd.text.words import content_words
 
-STEP_ROWS = 64
-IDLE_SESSIONS = 16  # at most so many are ended per minute
-DROP_STEP_MESSAGES = 16  # about 55 ms, as their words are removed one by one
-DROP_MESSAGES_MAX = 1_024  # per minute
+STEP_ROWS = 64  # memories in one transaction of an end
+IDLE_SESSIONS = 16  # ended by one call of end_idle, which runs once a minute
+DROP_STEP_MESSAGES = 16  # in one transaction of about 55 ms; each word leaves the index by itself
+DROP_MESSAGES_MAX = 1_024  # dropped by one call of drop_old
 
 
 @dataclass(frozen=True)
 class Sessions:
-    """Starts, ends, lists and searches sessions; its parts are handed in by the daemon."""
+    """Starts, ends, lists and searches sessions."""
 
     db: Database
     clock: Clock
@@ -54,12 +53,12 @@ class Sessions:
     work: Work
     undo_days: int
     text_days: int = 0
-    """After so many idle days a session's text is dropped; 0 keeps it for ever."""
+    """Idle days after which a session's messages are dropped; 0 keeps them for ever."""
     note: Note = ignore_occurrence
     """Called when a session starts, resumes or ends by a call."""
 
     async def start(self, caller: Caller, session_id: str | None = None) -> Session:
-        """Start a session, or resume the one of this name; without a name it gets one."""
+        """Start a session, or resume the one with this id; without an id it gets a new one."""
         name = session_id or self.ids.new()
         events: list[str] = []  # stays empty for a repeated request
 
@@ -123,8 +122,7 @@ class Sessions:
         self, caller: Caller, after: str | None, limit: int
     ) -> tuple[tuple[str, ...], str | None]:
         """Return a page of the agent's projects, by id, and the next page's cursor."""
-        place = caller.agent_id, after, limit + 1
-        items = tuple(await self.db.read(projects.list_page, *place))
+        items = tuple(await self.db.read(projects.list_page, caller.agent_id, after, limit + 1))
         return items[:limit], items[limit - 1] if len(items) > limit else None
 
     async def move_project(
@@ -132,9 +130,9 @@ class Sessions:
     ) -> MovedProject:
         """Move the agent's sessions and memories of a project to the project *new_id*.
 
-        For a folder that was moved or renamed; what *new_id* has already stays. None is no project:
-        what holds in a project alone is not moved there. Raises NotFoundError if the agent has
-        nothing to move, InvalidError if both are the same.
+        This is for a folder that was moved or renamed; *new_id* may have sessions and memories
+        already. None means no project; memories of level project are not moved there. Raises
+        NotFoundError if the agent has nothing to move, InvalidError if both ids are the same.
         """
         if project_id == new_id:
             raise InvalidError("that is the same project", field="new_project_id")
@@ -169,10 +167,9 @@ class Sessions:
         return items, items[-1].ordinal if len(rows) > limit else None
 
     async def search(self, caller: Caller, query: SessionQuery) -> tuple[SessionHit, ...]:
-        """Return the agent's messages that contain the terms, best first; of equals the newer.
+        """Return the agent's messages that contain all terms, or else any; best first, then newest.
 
-        Those that contain all of them; if there are none, those that contain any. A text that
-        occurs several times comes once, at its last place.
+        A text that occurs several times is returned once, at its last occurrence.
         """
         if not content_words(query.query):
             return ()
@@ -189,7 +186,7 @@ class Sessions:
     async def recent(
         self, caller: Caller, session_id: str, limit: int
     ) -> tuple[SessionMessage, ...]:
-        """Return the last *limit* stored messages of a session; none for an unknown one."""
+        """Return the last *limit* stored messages of a session; none if it is unknown."""
 
         def work(conn: Reading) -> list[MessageRow]:
             key = _key(conn, caller.agent_id, session_id)
@@ -198,17 +195,16 @@ class Sessions:
         return await self.work.run(_to_messages, await self.db.read(work))
 
     async def end_idle(self) -> int:
-        """End the sessions that have been idle for hours; return their number."""
-        sessions_ = await self.db.read(sessions.list_idle, self.clock.now_us(), IDLE_SESSIONS)
-        for key, agent_id in sessions_:
+        """End up to IDLE_SESSIONS idle sessions; return their number."""
+        rows = await self.db.read(sessions.list_idle, self.clock.now_us(), IDLE_SESSIONS)
+        for key, agent_id in rows:
             await self._end(_CALLER.acting_for(agent_id), key)
-        return len(sessions_)
+        return len(rows)
 
     async def drop_old(self) -> int:
-        """Drop the texts of sessions past their retention period; return their number.
+        """Drop messages of sessions past their retention period; return the number of messages.
 
-        In small steps, each a transaction, up to a maximum per call; the rest follows
-        in the next one. Memories stay.
+        One call drops about DROP_MESSAGES_MAX, in small transactions. Memories are kept.
         """
         dropped = 0
         while self.text_days and dropped < DROP_MESSAGES_MAX:
@@ -217,27 +213,27 @@ class Sessions:
             def step(conn: Writing, before_us: int = before_us) -> int:
                 return session_messages.delete_old(conn, before_us, DROP_STEP_MESSAGES)
 
-            count = await self.db.write(_DROPS, step)
+            count = await self.db.write(_DROP_CALLER, step)
             if not count:
                 break
             dropped += count
         return dropped
 
     async def _end(self, caller: Caller, key: int) -> None:
-        # Every step is a separate write; a stored reply of the first would skip the others.
+        # Without the idempotency key: the first step would store its reply, and skip the others.
         unkeyed_caller = replace(caller, idempotency_key=None)
         while not await self.db.write(unkeyed_caller, lambda conn: self._step(conn, key)):
             pass
 
     def _step(self, conn: Writing, key: int) -> bool:
-        """Do the next step of an end; return whether the session has ended."""
+        """Do the next step of ending a session; return whether it has ended."""
         now_us = self.clock.now_us()
         ending = sessions.list_ending(conn, key, STEP_ROWS)
         removal.trash(conn, ending, TrashReason.SESSION_END, now_us, self.undo_days * DAY_US)
-        staying = sessions.list_working(conn, key, STEP_ROWS - len(ending))
-        changed = [versions.make_episodic(conn, memory_key, now_us) for memory_key in staying]
-        # Damaged ones stay, and would be met again for ever.
-        if len(ending) + len(staying) == STEP_ROWS and (ending or any(changed)):
+        working = sessions.list_working(conn, key, STEP_ROWS - len(ending))
+        changes = [versions.make_episodic(conn, memory_key, now_us) for memory_key in working]
+        # A full step without any change has only damaged rows, which would be listed for ever.
+        if len(ending) + len(working) == STEP_ROWS and (ending or any(changes)):
             return False
         sessions.end(conn, key, now_us)
         return True
@@ -254,7 +250,7 @@ class Sessions:
 
 
 _CALLER = Caller(client="memd", method="session.end")
-_DROPS = Caller(client="memd", method="purge")
+_DROP_CALLER = Caller(client="memd", method="purge")
 
 
 def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
@@ -262,7 +258,10 @@ def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
 
 
 def _search(conn: Reading, agent_id: str, query: SessionQuery) -> tuple[SessionHit, ...]:
-    """Return the messages with all the words, or else with any, of signs with any pair."""
+    """Return the messages with all words of the query, or else with any.
+
+    Chinese, Japanese and similar text is then split into pairs of signs (``split_signs``).
+    """
     agent_key = names.agent_key(conn, agent_id)
     limits = (
         query.session_id,

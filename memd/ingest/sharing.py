@@ -1,10 +1,8 @@
-"""Memories that agents share: copies that only their publisher retracts (SPEC 10.1).
+"""Publish copies of memories to all agents, and retract them (SPEC 10.1).
 
-A shared copy is a memory of the reserved agent with an id of its own; the
-publisher's memory stays unchanged. It is stored like any other memory (screened,
-counted, indexed, audited), but states no preference and belongs to no
-session, as a session belongs to one agent and ends. It stays until it is
-retracted, expires or is forgotten.
+A shared copy is a memory of the reserved agent with its own id. It is stored like any other memory
+(screened, counted, indexed, audited), but without preference and session, as both belong to one
+agent. It exists until its publisher retracts it, it expires, or it is forgotten.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from memd.store.search import vectors
 
 @dataclass(frozen=True)
 class Sharing:
-    """Publishes and retracts shared copies; its parts are handed in by the daemon."""
+    """Publishes and retracts shared copies."""
 
     ingest: Ingest
     enabled: bool = True
@@ -43,11 +41,9 @@ class Sharing:
     async def publish(self, caller: Caller, request: MemoryStoreRequest) -> str:
         """Share a text in the name of the caller's agent; return the id of the copy, after COMMIT.
 
-        It is screened as an assistant's words, whatever its stated origin, since all agents'
-        prompts may include it. Only the owner's own commands publish in the owner's name.
-
-        Raises MemoryCapabilityError when sharing is switched off, and what storing
-        the same text raises.
+        The prompts of all agents may include it. Therefore only the owner's own commands publish
+        with the origin person; from others it becomes assistant. Raises MemoryCapabilityError
+        when sharing is switched off, and what storing the same text raises.
         """
         check_agent(caller)
         if not self.enabled:
@@ -59,7 +55,7 @@ class Sharing:
         request = request.model_copy(update={"origin": _origin(caller, request.origin)})
         arrival = _as_shared(await ingest.draft_whole(caller, request), request)
         fingerprint = ingest.embedder.fingerprint
-        # Not acting_for, which a key bound to an agent forbids, though it may publish.
+        # Not acting_for: it refuses a key that is bound to an agent, which may publish.
         shared_caller = replace(caller, agent_id=RESERVED_AGENT, session_id=None)
 
         receipts: list[Receipt] = []
@@ -82,10 +78,10 @@ class Sharing:
         return memory_id
 
     async def retract(self, caller: Caller, memory_id: str) -> bool:
-        """Move a shared copy to the trash; False when there is none of that id.
+        """Move a shared copy to the trash; return False if there is none with this id.
 
-        Raises MemoryStoreError when the id is that of the agent's own memory, when
-        another agent published the copy, or when its publisher is unknown.
+        Raises MemoryStoreError if the id is that of the agent's own memory, if another agent
+        published the copy, or if its publisher is unknown.
         """
         check_agent(caller)
         db, clock = self.ingest.db, self.ingest.clock
@@ -119,7 +115,7 @@ def _origin(caller: Caller, origin: Origin | None) -> Origin:
 
 
 def _as_shared(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
-    """Return *arrival* as a shared copy: without session or preference, and lasting."""
+    """Return *arrival* as a shared copy: without session, preference and end of a session."""
     drafts = arrival.drafts
     level = MemoryLevel.PERSISTENT
     if request.level is MemoryLevel.PROJECT:
@@ -136,9 +132,9 @@ def _as_shared(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
 
 
 def _check_not_own(conn: Reading, caller: Caller, memory_id: str) -> None:
-    """Raise if the id is that of the caller's own memory; another agent's counts as unknown."""
-    own = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
-    if own is not None and own.state != MemoryState.TRASHED:
+    """Raise MemoryStoreError if the id is that of a memory of the caller's agent."""
+    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    if row is not None and row.state != MemoryState.TRASHED:
         raise MemoryStoreError(f"{memory_id} is not shared", field="id", hint="delete it instead")
 
 

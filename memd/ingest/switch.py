@@ -1,9 +1,9 @@
-"""The switch to another embedding model, in the background.
+"""Switch to another embedding model in the background (decision 0182).
 
-The model in use answers until each memory has a vector of the coming one; then one
-transaction switches over, between two questions (docs/decisions/0182). Progress is in
-the file: a kill, a full disk or a broken folder loses no vector, and the switch resumes when
-it can. It can be stopped, and undone: the vectors of the previous model are kept.
+The current model is used until every memory has a vector of the new one. Then one transaction
+switches over, while no recall is running. Progress is in the file, so the switch resumes after a
+kill, a full disk or a broken model folder. It can be stopped, and undone later, because the vectors
+of the previous model are kept.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ADD_HINT = "see: memd model list; add a model: memd model add PATH"
 
 
 class SwitchContext(Protocol):
-    """The rooms that the switch uses."""
+    """The parts of the daemon that the switch uses."""
 
     @property
     def db(self) -> Database: ...
@@ -59,7 +59,7 @@ class SwitchContext(Protocol):
 
 @dataclass
 class ModelSwitch:
-    """Switches the embedding model; its parts are handed in by the daemon."""
+    """Starts, carries out, stops and undoes switches of the embedding model."""
 
     context: SwitchContext
     embedder: SwitchableEmbedder
@@ -69,11 +69,11 @@ class ModelSwitch:
     _unembeddable: set[int] = field(default_factory=set)
 
     async def use(self, caller: Caller, name: str) -> dict[str, Any]:
-        """Start to switch to the model *name*, after checking it.
+        """Check the model *name* and start to switch to it.
 
-        Nothing happens for the model in use, or one that is already coming. Raises
-        AlreadyRunningError while another one is coming, ModelError for a folder that is
-        damaged or whose model does not run, InvalidError for an invalid name.
+        Does nothing if it is in use or its switch is in progress. Raises AlreadyRunningError
+        while another switch is in progress, ModelError for a damaged folder or a model that does
+        not run, InvalidError for an invalid name.
         """
         is_coming = await self.context.db.read(_is_coming, name)
         if not is_coming and (model := await self._check_model(name)) is not None:
@@ -93,20 +93,18 @@ class ModelSwitch:
             self._problem = None
             self._emit_state("stopped", change.name)
             return await self.status()
-        last = await self.context.db.read(model_switch.previous_model)
-        if last is None:
+        previous = await self.context.db.read(model_switch.previous_model)
+        if previous is None:
             raise InvalidStateError("the embedding model was never changed")
-        return await self.use(caller, last.name)
+        return await self.use(caller, previous.name)
 
     async def status(self) -> dict[str, Any]:
         """Return the model in use, the previous one, and the progress of a switch."""
-        change, last = (
-            await self.context.db.read(model_switch.current_switch),
-            await self.context.db.read(model_switch.previous_model),
-        )
+        change = await self.context.db.read(model_switch.current_switch)
+        previous = await self.context.db.read(model_switch.previous_model)
         report: dict[str, Any] = {
             "in_use": self.embedder.name,
-            "before": last.name if last else None,
+            "before": previous.name if previous else None,
             "coming": None,
         }
         if change is not None:
@@ -135,7 +133,10 @@ class ModelSwitch:
                     await self._wake.wait()
 
     async def carry_out(self) -> bool:
-        """Carry out the switch in progress, if any; False when the model still has to catch up."""
+        """Carry out the switch in progress, if any; return False if it must be tried again.
+
+        That is so while memories arrive faster than the new model embeds them.
+        """
         change = await self.context.db.read(model_switch.current_switch)
         if change is None:
             return True
@@ -148,7 +149,7 @@ class ModelSwitch:
         return True
 
     async def _check_model(self, name: str) -> ModelFingerprint | None:
-        """Return the fingerprint of a model that runs; None when it is the one in use."""
+        """Return the fingerprint of the model *name* after running it; None if it is in use."""
         state = await self.context.work.run(status, self.embedder.folder(name))
         if state.fingerprint is None:
             raise ModelError(f"{name}: {state.problem}", hint=ADD_HINT)
@@ -163,11 +164,11 @@ class ModelSwitch:
         return state.fingerprint
 
     async def _begin(self, caller: Caller, name: str, model: ModelFingerprint) -> None:
-        """Record the switch and let it be carried out, though the caller be cancelled meanwhile."""
+        """Record the switch and wake the task that carries it out."""
         now_us = self.context.clock.now_us()
 
         def work(conn: Writing) -> bool:
-            if _is_coming(conn, name):  # since the model was checked, which takes seconds
+            if _is_coming(conn, name):  # started while the model was checked, which takes seconds
                 return False
             model_switch.begin(conn, name, model, now_us)
             return True
@@ -181,7 +182,7 @@ class ModelSwitch:
         model = self.embedder.embedder_of(change.name).fingerprint
         if model is None or str(model) != change.fingerprint:
             raise ModelError(f"the folder of {change.name} no longer holds the model of before")
-        for _ in range(3):  # few rows arrive meanwhile; under constant writes, retry later
+        for _ in range(3):  # rows that arrive meanwhile need another round
             await self._embed(change, model)
             while await self._write_if_current(change, partial(model_switch.step, change=change)):
                 pass
@@ -193,7 +194,7 @@ class ModelSwitch:
         return False
 
     async def _embed(self, change: ModelChange, model: ModelFingerprint) -> None:
-        """Give every memory a vector of the coming model, oldest first."""
+        """Store a vector of the new model for every memory, oldest first."""
         context, embedder = self.context, self.embedder.embedder_of(change.name)
         queue = EmbeddingQueue(context.db, embedder, context.counter, context.clock, context.ids)
         after = 0
@@ -202,7 +203,7 @@ class ModelSwitch:
         ):
             sweep = await queue.embed_rows(rows, model)
             self._unembeddable |= {r.memory_key for r in rows} - {r.memory_key for r in sweep.rows}
-            step = list(zip(sweep.rows, sweep.own, strict=True))
+            step = list(zip(sweep.rows, sweep.encodings, strict=True))
             if not await self._write_if_current(
                 change, partial(_store_step, change=change, step=step)
             ):
@@ -211,7 +212,7 @@ class ModelSwitch:
             after = rows[-1].memory_key
 
     async def _write_if_current(self, change: ModelChange, work: Any) -> bool:
-        """Write unless the switch was stopped meanwhile; return the result of *work*."""
+        """Run *work* unless the switch was stopped meanwhile; return whether it returned true."""
 
         def write(conn: Writing) -> bool:
             return model_switch.current_switch(conn) == change and bool(work(conn))
@@ -219,7 +220,7 @@ class ModelSwitch:
         return await self.context.db.write(_CALLER, write)
 
     async def _switch_over(self, change: ModelChange) -> bool:
-        """Switch over between two questions, so that each uses one model throughout."""
+        """Switch over while no recall holds the lock, so that each uses one model throughout."""
         async with self.context.model_lock.exclusive():
             leaving = ModelNote(self.embedder.name, str(self.embedder.fingerprint))
             work = partial(
@@ -238,7 +239,7 @@ _CALLER = Caller(client="memd", method="model")
 
 
 def _is_coming(conn: Reading, name: str) -> bool:
-    """Return whether a switch to *name* is in progress; AlreadyRunningError for another one."""
+    """Return whether a switch to *name* is in progress; raise AlreadyRunningError for another."""
     change = model_switch.current_switch(conn)
     if change is not None and change.name != name:
         raise AlreadyRunningError(

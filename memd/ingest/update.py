@@ -1,4 +1,4 @@
-"""Updates of a memory: the row is rewritten, the previous version is kept (SPEC D21)."""
+"""Update a memory: rewrite its row and keep the previous version (SPEC D21)."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from memd.store.memory.versions import NewVersion
 
 
 class AdmittedUpdate(NamedTuple):
-    """An update that may be stored: its content, if any, is screened and counted."""
+    """An update whose content, if any, is screened and counted."""
 
     update: MemoryUpdate
     content: Screened | None
     token_count: int
     signs: Suspicion = NOTHING
     occurred_at_us: int | None = None
-    """The time that the new content is about, if it is another one."""
+    """The new time of the memory's content; None leaves it unchanged."""
     preference: StatedPreference | None = None
-    """What the new content states as a preference."""
+    """The preference that the new content states."""
 
 
 def admit_update(
     update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy, now_us: int
 ) -> AdmittedUpdate:
-    """Screen *update*; its text changes only by its secrets, as in memory.store.
+    """Screen *update* for secrets and attacks; except for secrets, its text is not changed.
 
-    What an assistant writes anew is of now: it says what holds now, and of two memories that differ
-    a reader believes the later one. A person mends their own words, whose day stays.
+    Content by an assistant is dated now, since it states what holds now and readers believe the
+    later of two memories. A person's edit keeps the date of the memory.
     """
     if update.content is None:
         return AdmittedUpdate(update, None, 0)
@@ -65,8 +65,9 @@ def apply_update(
 ) -> str:
     """Rewrite a memory inside a transaction and return its id.
 
-    New content waits for a new vector (state pending) and is found by its
-    words at once; fields that are not given stay.
+    With new content the memory becomes pending: it waits for a vector, and full-text search finds
+    it at once. Fields that are not given are unchanged. Raises MemoryNotFoundError,
+    MemoryStoreError for an expiry that has passed, DeniedError as ``check_may_change`` does.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     row = _find_visible(conn, agent_key, memory_id, now_us)
@@ -77,8 +78,8 @@ def apply_update(
     if content is not None:
         removal.promote(conn, [row.memory_key])  # an edit is deliberate
     if content is not None and not row.is_summary:
-        # Its summaries are outdated. Their sources are restored, so nothing is lost with
-        # them. What a nap made of other memories has sources, too, and is no summary.
+        # Summaries of the memory are outdated: they are erased and their sources restored. A nap's
+        # memory has sources too, but is no summary.
         summaries = removal.restore_sources(conn, [row.memory_key], now_us)
         removal.erase(conn, [key for key in summaries if key != row.memory_key], now_us)
     tags, reference, confidence = _metadata(row, update)
@@ -97,7 +98,7 @@ def apply_update(
     )
     versions.replace(conn, row.memory_key, version, now_us)
     if trust < row.trust:
-        preferences.erase_of(conn, [row.memory_key])  # only the owner's words state preferences
+        preferences.erase_of(conn, [row.memory_key])  # only the owner's texts state preferences
     if new_content is not None:
         _reword_preference(conn, row, new, now_us)
         client_key = names.ensure_client(conn, caller.client, now_us)
@@ -111,10 +112,10 @@ def apply_update(
 
 
 def _reword_preference(conn: Writing, row: StoredMemory, new: AdmittedUpdate, now_us: int) -> None:
-    """Give the preference that *row* states, if any, its present wording."""
+    """Update the value of the preference that *row* states, if any, to the new content."""
     whole = preferences.Wording(new.content or "", new.token_count)
-    part = whole if new.preference is None else preferences.Wording(*new.preference[1:])
-    preferences.reword(conn, row.memory_key, row.content, whole, part, now_us)
+    stated = whole if new.preference is None else preferences.Wording(*new.preference[1:])
+    preferences.reword(conn, row.memory_key, row.content, whole, stated, now_us)
 
 
 def _find_visible(
@@ -128,14 +129,14 @@ def _find_visible(
 
 
 def _expiry_us(row: StoredMemory, update: MemoryUpdate, now_us: int) -> int | None:
-    """Return the new expiry of the memory; raises MemoryStoreError for a time in the past."""
+    """Return the new expiry of the memory; raise MemoryStoreError for a time in the past."""
     if update.expires_at is None:
         return row.expires_at_us
     expires_at_us = to_us(update.expires_at)
     if expires_at_us <= now_us:
         raise MemoryStoreError("expires_at has passed", field="expires_at")
     if expires_at_us < row.created_at_us:
-        # The clock was set back since; such a row would be no valid entry.
+        # The clock was set back since the memory was made; MemoryEntry refuses such times.
         raise MemoryStoreError("expires_at is before the memory was made", field="expires_at")
     return expires_at_us
 
@@ -151,7 +152,7 @@ def _metadata(row: StoredMemory, update: MemoryUpdate) -> tuple[tuple[str, ...],
 
 
 def _provenance(row: StoredMemory, update: MemoryUpdate | None) -> tuple[Origin, Trust]:
-    """Return the new origin and trust: of the old and the new words, those of the less trusted."""
+    """Return the new origin and trust: those of the less trusted of the old and new text."""
     origin, trust = Origin(row.origin), Trust(row.trust)
     if update is None:
         return origin, trust

@@ -92,7 +92,11 @@ def test_origin_and_trust_are_stamped(more: dict[str, Any], origin: Origin, trus
 def test_what_is_embedded_names_speaker_and_photo() -> None:
     (draft,) = of("look", speaker="Ann", caption="a cat").items
 
-    assert draft.own == text_to_embed("look", "Ann", "a cat") == "Ann: look [shares photo: a cat]"
+    assert (
+        draft.indexed_text
+        == text_to_embed("look", "Ann", "a cat")
+        == "Ann: look [shares photo: a cat]"
+    )
     assert speaker_labels(["Ann", "Bo", None, "Ann"]) == ["Ann:", "Bo:"]
 
 
@@ -109,7 +113,7 @@ def test_a_secret_reaches_neither_vector_nor_row() -> None:
 
     for text in (
         draft.content,
-        draft.own,
+        draft.indexed_text,
         drafts.speaker,
         drafts.caption,
         drafts.reference,
@@ -156,7 +160,7 @@ def test_every_chunk_of_a_text_begins_with_its_heading_and_has_room_for_it() -> 
 
     assert len(drafts.items) > 3
     assert all(draft.content.startswith(f"{heading}\n") for draft in drafts.items)
-    assert all(draft.own == draft.content for draft in drafts.items)
+    assert all(draft.indexed_text == draft.content for draft in drafts.items)
     assert max(draft.token_count for draft in drafts.items) <= WINDOW_TOKENS_MAX
 
 
