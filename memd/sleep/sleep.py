@@ -1,7 +1,8 @@
-"""Consolidation assembled over one open file, for the daemon and for tests.
+"""Build the scheduler of nights over one open file, for the daemon and for tests.
 
-Read on in the order of events: a window fills (trigger, nap), a night comes
-(scheduler, night, tasks), and a run is undone (night, store/run/undo).
+Read on in the order of events: a window fills (``window/trigger.py``, ``nap/nap.py``), a night
+begins (``night/scheduler.py``, ``night/night.py``, ``night/tasks.py``), a run is undone
+(``night/night.py``, ``store/run/undo.py``).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class NightProviders(NamedTuple):
     sessions: CompletionProvider | None = None
     model: str | None = None
     request_counts: Callable[[], tuple[int, int]] = lambda: (0, 0)
-    """How many requests to a model in nights were answered, and how many failed."""
+    """Returns how many requests to a model were answered and failed in nights so far."""
     experiences: Callable[[Rooms], NightTask] | None = None
     """Builds the task that compresses experiences."""
 
@@ -54,10 +55,11 @@ def build_sleep(
     enabled: Callable[[], bool] | None = None,
     providers: NightProviders | None = None,
 ) -> NightScheduler:
-    """Build the scheduler with its nights. *enabled* re-reads the kill switch, else it is fixed.
+    """Return the scheduler with its nights.
 
-    The model of *providers* writes the summaries that the settings assign to one;
-    raises ValueError when it has no name.
+    *enabled* reads the kill switch anew at each call; without it, the setting at the start counts.
+    The model of *providers* writes the summaries that the settings assign to a model. Raises
+    ValueError if it has no name.
     """
     config = settings.memory.consolidation
     models = providers or NightProviders()
@@ -69,7 +71,7 @@ def build_sleep(
         return NightPlan(rooms, settings, models)
 
     if models.summaries is not None or models.sessions is not None:
-        plan()  # validate the model now; without one the modules are imported by the first night
+        plan()  # validates the model; without one, the first night imports the modules
     night = Night(
         db=rooms.db,
         clock=rooms.clock,
@@ -94,34 +96,36 @@ def _usage_since_last(
     request_counts: Callable[[], tuple[int, int]],
 ) -> Callable[[], dict[str, Any]]:
     """Return a function that returns the requests to a language model since its last call."""
-    before = [0, 0]
+    last_counts = (0, 0)
 
     def usage() -> dict[str, Any]:
-        now = request_counts()
-        done, failed = now[0] - before[0], now[1] - before[1]
-        before[:] = now
-        return {"language_model": {"answered": done, "failed": failed}} if done or failed else {}
+        nonlocal last_counts
+        counts = request_counts()
+        answered, failed = counts[0] - last_counts[0], counts[1] - last_counts[1]
+        last_counts = counts
+        if not (answered or failed):
+            return {}
+        return {"language_model": {"answered": answered, "failed": failed}}
 
     return usage
 
 
 async def _first_memory_at(db: Database) -> datetime | None:
-    """Return when the first memory was stored, which is when nights start to count."""
-    first_us = await db.read(agents.first_us)
-    return from_us(first_us)
+    """Return when the first memory was stored; the first night is due one interval later."""
+    return from_us(await db.read(agents.first_us))
 
 
 class RunCompletion(NamedTuple):
-    """What follows a finished run: old records are dropped after a night, and the run is noted.
-
-    Nothing here fails the run: records that cannot be dropped now are dropped next time.
-    """
+    """Drops old records after a whole night, and notes each finished run as an occurrence."""
 
     rooms: Rooms
     settings: Settings
 
     async def complete(self, row: RunRow) -> None:
-        """Complete the finished run *row*; never raises a MemdError."""
+        """Complete the finished run *row*.
+
+        Records that cannot be dropped now are dropped next time; the run does not fail.
+        """
         self.rooms.queue.wake()
         details: dict[str, Any] = {"run_id": row.run_id, **row.report.get("detail", {})}
         if _is_whole_night(row):
@@ -163,10 +167,10 @@ def _is_whole_night(row: RunRow) -> bool:
 
 
 class KillSwitch:
-    """The kill switch in the settings, re-read when the file has changed (SPEC 16.2).
+    """The kill switch in the settings, read again when the file has changed (SPEC 16.2).
 
-    A call returns ``memory.consolidation.enabled``; of an unreadable file, that of the start.
-    A night asks before every step, so the file is parsed only after a change.
+    A call returns ``memory.consolidation.enabled``; if the file cannot be read, its value at the
+    start. A night calls it before every step, so the file is parsed only after a change.
     """
 
     def __init__(self, settings: Settings, config_file: Path, environ: Mapping[str, str]) -> None:
@@ -185,7 +189,7 @@ class KillSwitch:
 
     def _read(self) -> bool:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # logged at the start
+            warnings.simplefilter("ignore")  # the daemon logged them at its start
             try:
                 settings = load(Settings, find(self._config_file), self._environ)
             except (MemdError, OSError):

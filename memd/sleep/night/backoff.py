@@ -1,11 +1,9 @@
-"""When a run that the disk interrupted is tried again: soon, then ever more rarely.
+"""Retry runs that the disk interrupted, with growing delays.
 
-A full disk or a locked file says nothing about a run: what it did is in the
-ledger, and the rest is done when there is room again. So the run stays
-unfinished and is retried after one hour, two, four, up to a day. When the
-disk has refused often enough, its error counts as the run's own: other agents get
-their night, and the run has failed. A run that failed by itself (a bug, a
-language model that refuses) is never retried.
+A full disk or a locked file is no fault of the run. Its completed steps are recorded, so it stays
+unfinished and is resumed after one hour, two, four, and so on up to a day. After NIGHT_TRIES_MAX
+tries the error counts as that of the agent: the night continues with the other agents, and the run
+has failed. A run that failed for another reason, such as a bug, is not retried.
 """
 
 from __future__ import annotations
@@ -36,16 +34,16 @@ _DISK_ERRORS = (BusyError, DamagedError, DiskFullError, ReadOnlyError)
 
 
 def is_disk_error(error: BaseException) -> bool:
-    """Return whether the disk or the file refused, not the run or a service that it called.
+    """Return whether *error* comes from the disk or the database file.
 
-    A file that another program locks, and a writer that is being reopened after a
-    disk error, are busy.
+    BusyError is raised for a file that another program locks, and while the writer is reopened
+    after a disk error.
     """
     return isinstance(error, _DISK_ERRORS) or type(error) is StorageError
 
 
 def retry_delay_s(tries: int) -> int:
-    """Return how long a run waits after *tries* that the disk interrupted.
+    """Return how long a run waits after *tries* interrupted tries, at least 1.
 
     >>> [retry_delay_s(tries) // 3_600 for tries in range(1, 8)]
     [1, 2, 4, 8, 16, 24, 24]
@@ -54,7 +52,7 @@ def retry_delay_s(tries: int) -> int:
 
 
 class PostponedRun(NamedTuple):
-    """A run that waits for the disk: the error, the number of tries, and when it is retried."""
+    """A run that waits for the disk: the kind of the error, the tries, and when it is resumed."""
 
     run_id: str
     kind: str
@@ -65,13 +63,13 @@ class PostponedRun(NamedTuple):
 
     @property
     def report(self) -> dict[str, Any]:
-        """The report for the ledger, where that can be written."""
+        """The report for the row of the run."""
         detail = {"errors": [self.kind], "tries": self.tries}
         return {"detail": detail, "again_at_us": self.again_at_us}
 
 
 class DiskRetries:
-    """Remembers the run that waits for the disk, also when the ledger could not be written."""
+    """Remembers the run that waits for the disk, even if its row cannot be updated."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
@@ -80,14 +78,14 @@ class DiskRetries:
 
     @property
     def current(self) -> PostponedRun | None:
-        """The run that waits; None when none does or its time has come."""
+        """The run that waits; None if there is none or its wait is over."""
         last = self._last
-        over = last is None or self._clock.monotonic_us() >= last.not_before_us
-        return None if over else last
+        is_over = last is None or self._clock.monotonic_us() >= last.not_before_us
+        return None if is_over else last
 
     @asynccontextmanager
     async def postpone_on_error(self, caller: Caller, row: RunRow) -> AsyncIterator[None]:
-        """Postpone *row* when the disk interrupts the block; the error is raised all the same."""
+        """Postpone *row* if the block raises a disk error, and raise the error again."""
         try:
             yield
         except MemdError as error:
@@ -108,16 +106,16 @@ class DiskRetries:
             await self._db.write(caller, work)
 
     def is_exhausted(self, row: RunRow) -> bool:
-        """Return whether the disk refused *row* so often that one more error is the run's own."""
+        """Return whether *row* has no more tries, so that a disk error fails it for the agent."""
         return self._tries(row) + 1 >= NIGHT_TRIES_MAX
 
     def _tries(self, row: RunRow) -> int:
         return int(self.with_retry(row).report.get("detail", {}).get("tries", 0))
 
     def with_retry(self, row: RunRow) -> RunRow:
-        """Return *row* with the report that could not be written to the ledger."""
+        """Return *row*, if it waits for the disk, with the report that may not be in its row."""
         last = self._last
-        finished = row.state not in {RunState.RUNNING, RunState.UNDOING}
-        if last is None or last.run_id != row.run_id or finished:
+        is_finished = row.state not in {RunState.RUNNING, RunState.UNDOING}
+        if last is None or last.run_id != row.run_id or is_finished:
             return row
         return row._replace(report=last.report)

@@ -1,9 +1,8 @@
-"""Compression: an old session is replaced by a few sentences (SPEC 3.4-3.6).
+"""Compress old sessions: replace the memories of each by a few sentences (SPEC 3.4-3.6).
 
-A language model writes them if there is one, else a rule. The prompt is verbatim from the
-specification, except that the conversation is fenced and the instructions say how to read a fence.
-A model that is unreachable or fails costs detail: the rule replaces it. A model with an empty
-answer found nothing to keep: the session stays as it is, and the next night asks again.
+A language model writes them, or a rule if there is no model or it fails. An empty answer means that
+the model found nothing to keep: the session is not changed, and the next night asks again. The
+prompt is that of the specification, with the conversation in a fence.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ from memd.store.session.sessions import IDLE_US
 from memd.text.words import SENTENCE_GAP, sentences
 from memd.view.view import untrusted_content_directive, wrap_stored
 
-SENTENCES = 3
-CHARS = 900
-LEAST_CHARS = 40  # of each active memory
+SENTENCES = 3  # of a summary by rule
+CHARS = 900  # of a summary by rule
+LEAST_CHARS = 40  # of each active memory in it
 PROMPT = """\
 Summarize the following conversation into 2-3 sentences capturing key facts,
 decisions, and topics discussed. Be specific and preserve names, numbers, and
@@ -51,14 +50,15 @@ Conversation:
 
 _Part = tuple[list[str], bool]
 """Sentences of one memory, and whether it is active."""
-_OWN = frozenset({Origin.PERSON, Origin.IMPORT})
+_USERS_ORIGINS = frozenset({Origin.PERSON, Origin.IMPORT})
 _FENCE = "conversation"
 
 
 class SessionText(NamedTuple):
-    """The text of one memory of a session; one that is not *is_active* is in a summary already.
+    """The text of one memory of a session.
 
-    *is_own* is what the user said or brought, and no assistant, tool or page.
+    A memory that is not *is_active* is in another summary already. *is_own* tells what the user
+    said or imported from what an assistant, a tool or a page said.
     """
 
     text: str
@@ -67,10 +67,10 @@ class SessionText(NamedTuple):
 
 
 def summarise_by_rule(texts: Sequence[SessionText]) -> str:
-    """Return the first three statements of *texts*, then the beginnings of other active ones.
+    """Return the first three statements of *texts*, then the beginnings of the other active texts.
 
-    If all are active, only the statements (SPEC 3.5, decision 0345). An active text appears in no
-    other summary, so each gets an equal share of the remaining characters.
+    If all texts are active, return the statements alone (SPEC 3.5, decision 0345). Otherwise each
+    active text gets an equal share of the remaining characters, as no other summary has it.
 
     >>> texts = [SessionText("We met. It rained. We left.", False), SessionText("Ann won.")]
     >>> summarise_by_rule(texts)
@@ -80,12 +80,12 @@ def summarise_by_rule(texts: Sequence[SessionText]) -> str:
     short = first_sentences([" ".join(statements) for statements, _ in parts])
     if all(memory.is_active for memory in texts):
         return short
-    left = (
-        " ".join(each for each in statements if each not in short)
+    remaining = (
+        " ".join(statement for statement in statements if statement not in short)
         for statements, is_active in parts
         if is_active
     )
-    missing = [text for text in left if text]
+    missing = [text for text in remaining if text]
     if not missing:
         return short
     short = truncate(short, CHARS // 2)
@@ -94,21 +94,28 @@ def summarise_by_rule(texts: Sequence[SessionText]) -> str:
 
 
 def _list_statements(texts: Sequence[SessionText]) -> list[_Part]:
-    """Return what the user states in *texts*, each once; or what others state.
+    """Return the statements of the user in *texts*, or of others if the user has no text.
 
-    An answer says little without its question. A text that states nothing counts as a whole.
+    Each statement is returned once. Of a text without a statement, all sentences are returned.
 
     >>> _list_statements([SessionText("ok. A cat came! From where?"), SessionText("a cat came")])
     [(['A cat came!'], True)]
     """
     known: set[str] = set()
     parts: list[_Part] = []
-    for text, is_active, is_own in [each for each in texts if each.is_own] or texts:
-        every = sentences(" ".join(text.split()))
-        stating = [each for each in every if passing_kind(each, by_assistant=not is_own) is None]
-        picked = {each.casefold().rstrip(".!?"): _end_sentence(each) for each in stating or every}
-        new = [picked[words] for words in picked if words not in known]
-        known.update(picked)
+    for text, is_active, is_own in [memory for memory in texts if memory.is_own] or texts:
+        all_sentences = sentences(" ".join(text.split()))
+        statements = [
+            sentence
+            for sentence in all_sentences
+            if passing_kind(sentence, by_assistant=not is_own) is None
+        ]
+        by_words = {
+            sentence.casefold().rstrip(".!?"): _end_sentence(sentence)
+            for sentence in statements or all_sentences
+        }
+        new = [sentence for words, sentence in by_words.items() if words not in known]
+        known.update(by_words)
         if new:
             parts.append((new, is_active))
     return parts
@@ -130,7 +137,7 @@ def _end_sentence(text: str) -> str:
 
 
 def build_prompt(contents: Sequence[str]) -> str:
-    """Return the prompt for a session's texts, in order."""
+    """Return the prompt that asks for a summary of a session's texts."""
     fenced = wrap_stored(_FENCE, "\n".join(contents))
     return PROMPT.replace("{session_content}", fenced)
 
@@ -138,24 +145,24 @@ def build_prompt(contents: Sequence[str]) -> str:
 def select_fitting(
     texts: Sequence[SessionText], *, each_max: int, chars_max: int
 ) -> dict[int, str]:
-    """Return the texts that fit into a prompt, truncated, by their indexes and in order.
+    """Return the texts that fit into a prompt of *chars_max*, by their indexes and in order.
 
-    Active texts are selected first, so that a summary always covers some of them; at least
-    one text is selected.
+    Each is truncated to *each_max* characters. Active texts are selected first, so that a summary
+    covers some of them. At least one text is selected.
 
     >>> texts = [SessionText("abcdef"), SessionText("ab"), SessionText("abc")]
     >>> select_fitting(texts, each_max=4, chars_max=8)
     {0: 'abcd', 1: 'ab'}
     """
-    texts_by_place: dict[int, str] = {}
+    texts_by_index: dict[int, str] = {}
     room = chars_max
-    for place in sorted(range(len(texts)), key=lambda place: not texts[place].is_active):
-        short = texts[place].text[:each_max]
+    for index in sorted(range(len(texts)), key=lambda index: not texts[index].is_active):
+        short = texts[index].text[:each_max]
         room -= len(short) + len("\n")
-        if texts_by_place and room < 0:
+        if texts_by_index and room < 0:
             break
-        texts_by_place[place] = short
-    return dict(sorted(texts_by_place.items()))
+        texts_by_index[index] = short
+    return dict(sorted(texts_by_index.items()))
 
 
 # The task.
@@ -169,7 +176,7 @@ class SessionSummary(NamedTuple):
 
     @property
     def active_members(self) -> list[MemberRow]:
-        """Return the members that this summary hides; the others are hidden already."""
+        """Return the members to hide; the others are hidden already."""
         return [member for member in self.members if _is_active(member)]
 
 
@@ -177,9 +184,9 @@ class SessionSummary(NamedTuple):
 class Compression:
     """Replace the oldest sessions by a few sentences (SPEC 3), one transaction each.
 
-    A summary covers the whole session, including memories that a consolidation has hidden
-    already, which stay hidden. A session filed in several places has a summary in
-    each of them, except in one where it has a single memory.
+    A summary covers the whole session, including memories that a consolidation has hidden. A
+    session with memories in several places gets a summary in each, except where it has only one
+    memory.
     """
 
     db: Database
@@ -187,58 +194,60 @@ class Compression:
     counter: TokenCounter
     work: Work
     model: Model | None
-    """Writes the summaries; without one they are made by rule."""
+    """Writes the summaries; None makes them by rule."""
     bounds: LLMConsolidationConfig
-    """How much of a session one prompt holds."""
+    """The limits of a prompt."""
     threshold: int
     sessions: int | None = None
     force: bool = False
     name: str = "compression"
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
-        del limit  # a session is one transaction, whole
+        del limit  # a whole session is one transaction
         done_keys: list[int] = cursor.get("passed", [])
         waiting = await self.db.read(
             groups.list_uncompressed, scope.agent_key, scope.now_us - IDLE_US, done_keys
         )
-        left = cursor.get("left", self._session_limit(len(waiting)))
-        while left > 0 and waiting:
+        remaining = cursor.get("left", self._session_limit(len(waiting)))
+        while remaining > 0 and waiting:
             session_key = waiting.pop(0)
             done_keys = [*done_keys, session_key]
             members = await self.db.read(groups.list_episodes, session_key)
             parts = [part for part in group_by_place(members) if _needs_summary(part)]
             all_summaries = [await self._summarise_part(part) for part in parts]
-            summaries_of_session = [summary for summary in all_summaries if summary.text]
-            if summaries_of_session:
-                following = {"left": left - 1, "passed": done_keys}
-                return self._plan_step(scope, session_key, summaries_of_session, following)
+            summaries = [summary for summary in all_summaries if summary.text]
+            if summaries:
+                next_cursor = {"left": remaining - 1, "passed": done_keys}
+                return self._plan_step(scope, session_key, summaries, next_cursor)
         return None
 
     async def _summarise_part(self, members: Sequence[MemberRow]) -> SessionSummary:
         texts = [
-            SessionText(member.own, _is_active(member), member.origin in _OWN) for member in members
+            SessionText(member.own, _is_active(member), member.origin in _USERS_ORIGINS)
+            for member in members
         ]
-        text, places = await self._summarise(texts)
-        return SessionSummary(text, [members[place] for place in places])
+        text, indexes = await self._summarise(texts)
+        return SessionSummary(text, [members[index] for index in indexes])
 
     async def _summarise(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
-        """Return a summary of *texts*, "" without one, and the indexes of the texts it covers."""
+        """Return a summary of *texts* or "", and the indexes of the texts that it covers."""
         if self.model is not None:
-            texts_by_place = select_fitting(
+            texts_by_index = select_fitting(
                 texts,
                 each_max=self.bounds.max_entry_input_chars,
                 chars_max=self.bounds.max_total_user_content_chars,
             )
             answer = await request_answer(
                 self.model,
-                build_prompt(list(texts_by_place.values())),
+                build_prompt(list(texts_by_index.values())),
                 system=untrusted_content_directive((_FENCE,)),
             )
             if answer is not None:
-                return answer, list(texts_by_place)
+                return answer, list(texts_by_index)
         return await self.work.run(summarise_by_rule, texts), range(len(texts))
 
     def _session_limit(self, waiting: int) -> int:
+        """Return how many of the *waiting* sessions this run compresses."""
         if not self.force and waiting <= self.threshold:
             return 0
         return self.sessions or max(1, self.threshold // 2)
@@ -247,23 +256,23 @@ class Compression:
         self,
         scope: NightScope,
         session_key: int,
-        summaries_of_session: Sequence[SessionSummary],
-        following: Cursor,
+        summaries: Sequence[SessionSummary],
+        next_cursor: Cursor,
     ) -> PlannedStep:
         def apply(conn: Writing, step: RunStep) -> int:
-            summaries = []
-            for summary in summaries_of_session:
+            planned = []
+            for summary in summaries:
                 text, members = summary
                 new = new_summary(conn, scope, self.ids, session_key, self.counter.count(text))
                 row = summary_row(new, members, text, MemoryCategory.SEMANTIC, (COMPRESSED_TAG,))
                 hidden = summary.active_members
-                summaries.append(plan_summary(row, members, hidden, ArchiveReason.COMPRESSED))
-            hidden_count = write_summaries(conn, step, summaries)
+                planned.append(plan_summary(row, members, hidden, ArchiveReason.COMPRESSED))
+            hidden_count = write_summaries(conn, step, planned)
             names.set_compressed(conn, session_key)
             return hidden_count
 
-        rows = sum(len(summary.active_members) for summary in summaries_of_session)
-        return PlannedStep(rows, following, apply)
+        rows = sum(len(summary.active_members) for summary in summaries)
+        return PlannedStep(rows, next_cursor, apply)
 
 
 def _is_active(member: MemberRow) -> bool:

@@ -1,7 +1,7 @@
-"""Consolidation: groups of old memories are summarised and hidden behind their summaries.
+"""Consolidate groups of old memories: summarise each and hide its members (SPEC 16.5, D9).
 
-It first takes every session by itself, in its order; then the memories of no session: by place and
-source, in order of time. A session or a source that has too few stays as it is.
+First each session is consolidated by itself, in its order. Then memories of no session are, by
+place and source, in order of time. Sessions and sources with too few memories are not changed.
 """
 
 from __future__ import annotations
@@ -43,18 +43,15 @@ from memd.text.words import sentences
 
 AGE_US_MIN = DAY_US  # younger memories are not consolidated (SPEC D9)
 _SESSIONS_PAGE = 100
-_START = (-1, "")
+_START = (-1, "")  # before the creation time and id of any memory
 
 Context = Callable[[int], Awaitable[Sequence[str]]]
-"""Returns summaries of an agent's latest tasks."""
+"""Returns summaries of the latest tasks of an agent, given by its key."""
 
 
 @dataclass(frozen=True)
 class Consolidation:
-    """Summarise groups of old memories, which are then hidden behind the summary (SPEC 16.5, D9).
-
-    Sessions first, each by itself; then memories of no session, by place, source and time.
-    """
+    """The task that consolidates groups of old memories."""
 
     db: Database
     ids: Ids
@@ -65,7 +62,7 @@ class Consolidation:
     context: Context | None = None
     """Context for a language model, read once for each transaction."""
     chars_max: int | None = None
-    """Longer memories stay as they are: the summary would have only their beginnings."""
+    """Longer memories are not consolidated: the summary would have only their beginnings."""
     name: str = "consolidation"
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
@@ -79,12 +76,12 @@ class Consolidation:
             if batches:
                 break
             cursor = group.next_cursor
-        batches_now = _take_batches(batches, limit)
+        step_batches = _take_batches(batches, limit)
         context = () if self.context is None else await self.context(scope.agent_key)
         of_session = group.session_key is not None
         condensations = [
             (batch, await self._condense(batch, context, of_session=of_session))
-            for batch in batches_now
+            for batch in step_batches
         ]
         tokens = await self.work.run(
             lambda: [self.counter.count(condensed.text) for _, condensed in condensations]
@@ -95,7 +92,7 @@ class Consolidation:
             for (batch, condensed), count in zip(condensations, tokens, strict=True):
                 hidden = batch.select_removed(condensed.removable_ids)
                 if not hidden:
-                    continue  # too long for a summary
+                    continue  # no member fits into a summary
                 sources = [
                     member for member in batch.members if member in hidden or member is batch.kept
                 ]
@@ -105,8 +102,8 @@ class Consolidation:
             return write_summaries(conn, step, summaries)
 
         is_reduced = any(condensed.removable_ids for _, condensed in condensations)
-        has_more = is_reduced and len(batches_now) < len(batches)
-        rows = sum(len(batch.to_remove) for batch in batches_now)
+        has_more = is_reduced and len(step_batches) < len(batches)
+        rows = sum(len(batch.to_remove) for batch in step_batches)
         return PlannedStep(rows, group.cursor if has_more else group.next_cursor, apply)
 
     async def _condense(
@@ -122,38 +119,39 @@ class Consolidation:
 
 
 def stated_line(member: MemberRow) -> str:
-    """Return a turn as a list has it: what it states, in one line (decision 0364).
+    """Return the statements of a turn in one line, for a listing (decision 0364).
 
-    What it asks stays behind the list; a turn that states nothing is its own line.
+    Its questions and requests are left out. A turn without statements is returned whole.
     """
     origin = Origin(member.origin)
     text = " ".join(member.own.split())
     if origin not in TALKS or member.reference is not None:
         return text
     by_assistant = origin is Origin.ASSISTANT
-    stated = [
-        each for each in sentences(text) if passing_kind(each, by_assistant=by_assistant) is None
+    statements = [
+        sentence
+        for sentence in sentences(text)
+        if passing_kind(sentence, by_assistant=by_assistant) is None
     ]
-    return " ".join(stated) or text
+    return " ".join(statements) or text
 
 
 def _take_batches(batches: Sequence[Batch], limit: int) -> list[Batch]:
-    """Return the first of *batches*: about *limit* memories in all, at least one batch."""
-    batches_now: list[Batch] = []
+    """Return the first *batches*, of at most *limit* memories in all, but at least one batch."""
+    step_batches: list[Batch] = []
     rows = 0
     for batch in batches:
-        if batches_now and rows + len(batch.members) > limit:
+        if step_batches and rows + len(batch.members) > limit:
             break
-        batches_now.append(batch)
+        step_batches.append(batch)
         rows += len(batch.members)
-    return batches_now
+    return step_batches
 
 
 class Members(NamedTuple):
-    """Memories of one session, or of none, that are split into groups.
+    """Memories of one session, or of no session, that are split into batches.
 
-    *cursor* finds them again while some of them are left, *next_cursor* finds the
-    next ones.
+    *cursor* finds them again while some are not consolidated, *next_cursor* finds the next ones.
     """
 
     session_key: int | None
@@ -162,19 +160,19 @@ class Members(NamedTuple):
     next_cursor: Cursor
 
     def shorter_than(self, chars_max: int | None) -> Members:
-        """Return the group without the members of more than *chars_max* characters."""
+        """Return these without the members of more than *chars_max* characters."""
         if chars_max is None:
             return self
         return self._replace(rows=[row for row in self.rows if len(row.own) <= chars_max])
 
     def batches(self, threshold: int, count: Callable[[str], int]) -> list[Batch]:
-        """Return the groups, each of at least *threshold* members; *count* counts tokens."""
+        """Return the batches, each of at least *threshold* members; *count* counts tokens."""
         split_members = split_by_source if self.session_key is None else split_session
         return split_members(self.rows, threshold, count)
 
 
 def next_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
-    """Return the next members from *cursor* on; None when there are no more."""
+    """Return the next members from *cursor* on; None if there are no more."""
     if "place" not in cursor:
         group = _session_members(conn, due, cursor.get("session", 0))
         if group is not None:
@@ -196,7 +194,7 @@ def _session_members(conn: Reading, due: Due, start: int) -> Members | None:
 
 
 def _place_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
-    """Return the next page of a place, or of the next place that has enough members."""
+    """Return the next page of members of a place, or of the next place that has enough."""
     place = GroupKey(*cursor["place"]) if "place" in cursor else None
     after = tuple(cursor.get("after", _START))
     while True:
@@ -206,9 +204,9 @@ def _place_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
             else groups.list_loose_members(conn, due, place, after, NIGHT_PAGE_ROWS)
         )
         if place is not None and len(rows) >= due.threshold:
-            own_cursor = {"place": list(place), "after": list(after)}
-            next_cursor = {**own_cursor, "after": [rows[-1].created_at_us, rows[-1].memory_id]}
-            return Members(None, rows, own_cursor, next_cursor)
+            page_cursor = {"place": list(place), "after": list(after)}
+            next_cursor = {**page_cursor, "after": [rows[-1].created_at_us, rows[-1].memory_id]}
+            return Members(None, rows, page_cursor, next_cursor)
         place, after = _next_place(groups.list_loose_groups(conn, due), place), _START
         if place is None:
             return None

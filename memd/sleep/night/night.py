@@ -1,10 +1,9 @@
-"""A night: retention, consolidation, compression, ageing, the cap, in steps of about 50 ms.
+"""Run and undo nights: retention, consolidation, compression, ageing, and the cap.
 
-Each step is one transaction that includes its record, so a night that was killed, or
-that the disk interrupted, resumes where it was (backoff.py says when), an interactive write
-waits for at most one step, and the whole night can be undone. Agents are processed one
-after another. The clock is read once, at the start, so that what is due does not change
-during the night.
+A night is a series of steps for one agent after another. Each step is one transaction that has its
+record. So a night that was killed, or interrupted by the disk (``backoff.py``), resumes where it
+stopped, a write waits for at most one step, and a night can be undone. The clock is read once, at
+the start, so that what is due does not change during the night.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from memd.store.run import runs, undo
 from memd.store.run.runs import RunRow
 from memd.store.search.caches import compact
 
-STEP_MS = 50.0
-ROWS_MIN, ROWS_FIRST, ROWS_MAX = 8, 32, 512
+STEP_MS = 50.0  # the target duration of a step
+ROWS_MIN, ROWS_FIRST, ROWS_MAX = 8, 32, 512  # rows of a step: least, at first, most
 STEPS = ("retention", "consolidation", "compression", "ageing", "cap")
 
 Progress = Callable[[int, int], None]
@@ -51,12 +50,12 @@ class _ActiveRun:
     row: RunRow
     progress: Progress | None = None
     errors: list[str] = field(default_factory=list)
-    """The kinds of the errors that ended it for an agent."""
+    """The kinds of the errors that ended it for single agents."""
 
 
 @dataclass
 class Night:
-    """Runs and undoes nights; its parts are handed in by the daemon."""
+    """Runs and undoes nights, one run at a time."""
 
     db: Database
     clock: Clock
@@ -65,16 +64,16 @@ class Night:
     """Returns the tasks of a request: its ``steps``, or ``force`` and ``sessions`` to compress."""
     emit: Emit
     on_finished: Callable[[RunRow], Awaitable[None]]
-    """Called with each finished run, whose summaries may still wait for their vectors."""
+    """Called with each finished run; its summaries may not have vectors yet."""
     enabled: Callable[[], bool]
-    """The settings' kill switch."""
+    """Returns the kill switch of the settings."""
     undo_us: int
     """How long the trash keeps the memories of an undone nap."""
     model_usage: Callable[[], dict[str, Any]] = dict
     """Returns the requests to a language model since the last call, for the report."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _checking: bool = False
-    """Whether the lock is only held to look for unfinished runs."""
+    """Whether the lock is held only to look for unfinished runs, which refuses no request."""
     _running: RunReport | None = None
     _retries: DiskRetries = field(init=False)
 
@@ -88,7 +87,7 @@ class Night:
 
     @property
     def postponed(self) -> PostponedRun | None:
-        """The run that waits for the disk; None when none does or its time has come."""
+        """The run that waits for the disk; None if there is none or its wait is over."""
         return self._retries.current
 
     async def run(
@@ -103,9 +102,9 @@ class Night:
     ) -> RunReport:
         """Run a night now, or with *dry_run* only report what it would do and write nothing.
 
-        *steps*: only those; *agent_id*: only that agent's memories; *ahead_us*: simulate that much
-        later. With the kill switch off, or while paused, nothing runs. Raises InvalidStateError
-        while another run is in progress.
+        *steps* and *agent_id* restrict it to these steps and this agent. A dry run is simulated
+        *ahead_us* in the future. With the kill switch off, or while paused, nothing runs. Raises
+        InvalidStateError while another run is in progress.
         """
         unknown = (steps or frozenset()) - frozenset(STEPS)
         if unknown:
@@ -114,9 +113,9 @@ class Night:
                 field="steps",
                 hint=f"steps are {', '.join(STEPS)}",
             )
-        chosen = [name for name in STEPS if steps is None or name in steps]
-        rehearsal = {"ahead_us": ahead_us} if dry_run else {}
-        request = {"steps": chosen, "agent_id": agent_id, **rehearsal}
+        names = [name for name in STEPS if steps is None or name in steps]
+        dry_run_fields = {"ahead_us": ahead_us} if dry_run else {}
+        request = {"steps": names, "agent_id": agent_id, **dry_run_fields}
         return await self._start(caller, RunKind.NIGHT, request, progress, dry_run=dry_run)
 
     async def compress(
@@ -127,7 +126,10 @@ class Night:
         sessions: int | None = None,
         progress: Progress | None = None,
     ) -> RunReport:
-        """Compress the caller's oldest sessions (SPEC 3), with *force* however few there are."""
+        """Compress the caller's oldest sessions (SPEC 3).
+
+        Without *force*, only if there are more uncompressed sessions than the threshold.
+        """
         if sessions is not None and sessions < 1:
             raise InvalidError("at least one session", field="sessions")
         request = {
@@ -166,7 +168,7 @@ class Night:
         return self.enabled() and not await self.is_paused()
 
     async def resume_unfinished(self) -> None:
-        """Finish what a kill or the disk interrupted; an error of the disk postpones it again."""
+        """Finish interrupted runs, unless one waits for the disk; a disk error postpones them."""
         if self.postponed is not None:
             return
         async with self._lock:
@@ -194,9 +196,9 @@ class Night:
     # Execution.
 
     async def _execute(self, run: _ActiveRun) -> RunReport:
-        """Do all steps of a run, from its cursor on.
+        """Do all steps of a run, from its cursor on, and return its report.
 
-        It stays unfinished when it is paused, and when the disk refuses, which is raised.
+        The run stays unfinished if it is paused or if the disk fails; the disk's error is raised.
         """
         row = run.row
         self._running = build_report(row, [])
@@ -210,7 +212,7 @@ class Night:
             self._running = None
 
     async def _try_agent(self, run: _ActiveRun, scope: NightScope) -> bool:
-        """Do all steps for one agent and record its error; False when sleep was switched off."""
+        """Do all steps for one agent and note its error; return False if sleep was switched off."""
         try:
             return await self._run_agent(run, scope)
         except MemdError as error:
@@ -225,36 +227,36 @@ class Night:
 
     async def _scopes(self, row: RunRow) -> list[NightScope]:
         after = int(row.cursor.get("agent_key", 1)) - 1
-        only = row.asked.get("agent_id")
+        only_agent = row.asked.get("agent_id")
         return [
             NightScope(key, agent_id, row.started_at_us)
             for key, agent_id in await self.db.read(groups.list_agents, after)
-            if only is None or agent_id == only
+            if only_agent is None or agent_id == only_agent
         ]
 
     async def _run_agent(self, run: _ActiveRun, scope: NightScope) -> bool:
-        """Do all steps for one agent; False when sleep was switched off."""
+        """Do all steps for one agent; return False if sleep was switched off."""
         WORKING_FOR.set(scope.agent_id)
         tasks, cursor = self.tasks(run.row.asked), run.row.cursor
         names = [task.name for task in tasks]
         is_resumed = cursor.get("agent_key") == scope.agent_key
-        first = names.index(cursor["task"]) if is_resumed and cursor["task"] in names else 0
-        for task in tasks[first:]:
-            at: Cursor = cursor["at"] if is_resumed and task.name == cursor["task"] else {}
+        start = names.index(cursor["task"]) if is_resumed and cursor["task"] in names else 0
+        for task in tasks[start:]:
+            position: Cursor = cursor["at"] if is_resumed and task.name == cursor["task"] else {}
             limit, done = ROWS_FIRST, 0
             ERASURES_SEEN.set(self.db.files.erasure_count)
-            while (planned := await task.plan(scope, at, limit)) is not None:
+            while (planned := await task.plan(scope, position, limit)) is not None:
                 if not await self._is_allowed():
                     return False
-                at = planned.cursor
-                start = time.perf_counter()
+                position = planned.cursor
+                begin_s = time.perf_counter()
                 rows = await self._run_step(run, scope, task, planned)
-                took_ms = 1_000 * (time.perf_counter() - start)
-                limit = next_limit(limit, took_ms)
+                took_s = time.perf_counter() - begin_s
+                limit = next_limit(limit, 1_000 * took_s)
                 done += rows
                 if run.progress is not None:
                     run.progress(done, 0)
-                await asyncio.sleep(took_ms / 1_000)  # leave half of the time to others
+                await asyncio.sleep(took_s)  # leave half of the time to other writers
                 ERASURES_SEEN.set(self.db.files.erasure_count)
         return True
 
@@ -291,16 +293,16 @@ class Night:
         return report
 
     async def _simulate(self, row: RunRow) -> list[runs.StepSum]:
-        """Return the rows and steps of each task without executing them."""
+        """Return the number of rows and steps of each task, without executing them."""
         sums: dict[str, runs.StepSum] = {}
         for scope in await self._scopes(row):
             for task in self.tasks(row.asked | {"dry_run": True}):
-                at: Cursor = {}
-                while (planned := await task.plan(scope, at, _NO_LIMIT)) is not None:
-                    at = planned.cursor
-                    before = sums.get(task.name, runs.StepSum(task.name, 0, 0))
-                    sums[task.name] = before._replace(
-                        rows=before.rows + planned.rows, steps=before.steps + 1
+                position: Cursor = {}
+                while (planned := await task.plan(scope, position, _NO_LIMIT)) is not None:
+                    position = planned.cursor
+                    total = sums.get(task.name, runs.StepSum(task.name, 0, 0))
+                    sums[task.name] = total._replace(
+                        rows=total.rows + planned.rows, steps=total.steps + 1
                     )
         return list(sums.values())
 
@@ -309,13 +311,12 @@ class Night:
     async def undo(
         self, caller: Caller, run_id: str, *, progress: Progress | None = None
     ) -> RunReport:
-        """Restore exactly the state before a run of every memory that it touched.
+        """Restore every memory that a run changed to its state before the run.
 
-        A nap's memories go to the trash; the messages that it stored stay. An interrupted
-        run can be undone, too, which ends it. Raises
-        NotFoundError, InvalidStateError during a run or when it was undone already, and
-        ConflictError when one of its memories was changed since: then nothing is
-        changed. Killed half-way, it resumes at the next start.
+        Memories that a nap made go to the trash; the messages that it stored are kept. Undoing an
+        interrupted run ends it. An undo that is killed resumes at the next start. Raises
+        NotFoundError, InvalidStateError during a run or if the run is undone already, and
+        ConflictError if one of its memories was changed since; then nothing is changed.
         """
         if self._lock.locked() and not self._checking:
             raise reports.busy_error(self._running)
@@ -337,7 +338,7 @@ class Night:
     async def _undo_steps(self, caller: Caller, row: RunRow, progress: Progress | None) -> None:
         limit, done = ROWS_FIRST, 0
         while True:
-            start = time.perf_counter()
+            begin_s = time.perf_counter()
             now_us = self.clock.now_us()
             work = partial(
                 undo.undo_step, run=row, now_us=now_us, undo_us=self.undo_us, limit=limit
@@ -345,11 +346,11 @@ class Night:
             count = await self.db.write(caller, work, batch=row.run_id)
             if not count:
                 break
-            took_ms = 1_000 * (time.perf_counter() - start)
-            limit, done = next_limit(limit, took_ms), done + count
+            took_s = time.perf_counter() - begin_s
+            limit, done = next_limit(limit, 1_000 * took_s), done + count
             if progress is not None:
                 progress(done, 0)
-            await asyncio.sleep(took_ms / 1_000)
+            await asyncio.sleep(took_s)
         await self.db.write(caller, lambda conn: runs.set_state(conn, row.run_key, RunState.UNDONE))
 
     # Reports.
@@ -363,7 +364,7 @@ class Night:
         return await reports.load_page(self.db, after, limit, self._retries)
 
     async def last(self, kind: RunKind) -> RunReport | None:
-        """Return the last run of a kind; of nights only one of all steps and every agent counts."""
+        """Return the last run of a kind; of nights, the last with all steps and agents."""
         return await reports.load_last(self.db, kind, STEPS, self._retries)
 
     async def _find_run(self, run_id: str) -> RunRow:
@@ -388,7 +389,9 @@ _NO_LIMIT = 1 << 30
 
 
 def next_limit(limit: int, took_ms: float) -> int:
-    """Return how many memories the next step takes, so that it lasts about STEP_MS.
+    """Return the number of memories for the next step, so that it takes about STEP_MS.
+
+    *limit* is that of the step that took *took_ms*; one step changes it by at most 4 or 2 times.
 
     >>> next_limit(32, 50.0), next_limit(32, 200.0), next_limit(32, 1.0)
     (32, 8, 64)

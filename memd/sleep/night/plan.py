@@ -1,4 +1,4 @@
-"""The tasks of a night, by the settings and the request."""
+"""Build the tasks of a night from the settings and the request."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class NightPlan:
         self._experiences = models.experiences and models.experiences(rooms)
 
     def tasks(self, request: Mapping[str, Any]) -> list[NightTask]:
-        """Return the tasks of a run in their order; ``steps`` of *request* are their names.
+        """Return the tasks that *request* names in ``steps``, in order of execution.
 
-        With ``dry_run`` no language model is called, as nobody would read its answers.
+        With ``dry_run`` no language model is called.
         """
         config, is_dry_run = self._config, bool(request.get("dry_run"))
         db, ids, counter = self._rooms.db, self._rooms.ids, self._rooms.counter

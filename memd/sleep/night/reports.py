@@ -1,4 +1,4 @@
-"""The reports of runs, from the ledger and from what could not be written to it."""
+"""Build the reports of runs, from their rows and from what could not be written to these."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ async def find_run(db: Database, run_id: str) -> RunRow:
 async def load_report(
     db: Database, run_id: str, retries: DiskRetries, caller: Caller, after: int = 0
 ) -> RunReport:
-    """Return the report of a run, with the memories that the caller may see; raises NotFoundError.
+    """Return the report of a run, with the memories that the caller may see.
 
-    The memories begin after change *after*, the ``memories_after`` of the report before.
+    *after* is the ``memories_after`` of the previous report, for the next page of memories. Raises
+    NotFoundError.
     """
     row = await find_run(db, run_id)
 
@@ -47,7 +48,7 @@ async def load_report(
 
 
 async def event_payload(db: Database, row: RunRow, agent_id: str) -> dict[str, Any]:
-    """Return the event of a run for an agent's subscribers: with that agent's memories only."""
+    """Return the event of a run for the subscribers of an agent, with that agent's memories."""
 
     def work(conn: Reading) -> dict[str, Any]:
         agents = [names.agent_key(conn, agent_id)]
@@ -100,7 +101,7 @@ async def load_page(
 async def load_last(
     db: Database, kind: RunKind, steps: Sequence[str], retries: DiskRetries
 ) -> RunReport | None:
-    """Return the last run of a kind; of nights only one of all *steps* and every agent counts."""
+    """Return the last run of a kind; of nights, the last with all *steps* and agents."""
 
     def work(conn: Reading) -> RunReport | None:
         if kind is RunKind.NIGHT:
@@ -117,7 +118,7 @@ async def load_last(
 
 
 def build_report(row: RunRow, sums: Sequence[runs.StepSum]) -> RunReport:
-    """Return the report of a ledger row and the sums of its steps."""
+    """Return the report of a run's row and the sums of its steps."""
     finished_at_us, again_at_us = row.finished_at_us, row.report.get("again_at_us")
     return RunReport(
         run_id=row.run_id,
@@ -133,7 +134,7 @@ def build_report(row: RunRow, sums: Sequence[runs.StepSum]) -> RunReport:
 
 
 def busy_error(run: RunReport | None) -> InvalidStateError:
-    """Return the error for a request while *run*, or another use of the lock, is in progress."""
+    """Return the error for a request while *run* is in progress, None if that has no report yet."""
     since = "" if run is None else f": a {run.kind} since {run.started_at:%Y-%m-%d %H:%M} UTC"
     hint = "try again when it is over; memd sleep shows it, memd sleep --pause stops a night"
     return InvalidStateError(f"memd is asleep already{since}", hint=hint)

@@ -1,13 +1,11 @@
-"""Retention periods per category, and deletion of memories past them (SPEC 16.4, 7.14).
+"""Compute retention periods per category, and delete memories past them (SPEC 16.4, 7.14).
 
-Four settings can give a category's period; the first that is set counts: the
-agent's for the category, the company's for it, the agent's default, the
-company's default. Without any, memories are kept for ever. A company's rule for a
-category therefore precedes an agent's default.
+The period of a category is the first of these settings that is set: the agent's for the category,
+the company's for the category, the agent's default, the company's default. Without any, memories
+are kept for ever.
 
-The age is that of ``created_at``; an entry's own expiry is separate. The
-night uses :func:`cutoffs` and moves rows itself; :class:`RetentionEnforcer`
-does the same over any backend, with its retrieve and delete.
+The age counts from ``created_at``; the expiry of a single memory is independent of it. Nights use
+:func:`cutoffs` and move rows themselves. :class:`RetentionEnforcer` does the same over any backend.
 """
 
 from __future__ import annotations
@@ -34,17 +32,17 @@ def retention_days(
 ) -> dict[MemoryCategory, int]:
     """Return the retention period of each category in days; categories kept for ever are missing.
 
-    *overrides* and *default_days* are the agent's own. Raises ValueError when one
-    of them is less than a day.
+    *overrides* and *default_days* are the agent's. Raises ValueError if one of them is less than
+    a day.
     """
     agent_days = {MemoryCategory(category): days for category, days in (overrides or {}).items()}
-    for what, days in (*agent_days.items(), ("the agent's default", default_days)):
+    for name, days in (*agent_days.items(), ("the agent's default", default_days)):
         if days is not None and days < 1:
-            raise ValueError(f"retention of {what} must be at least 1 day, not {days}")
+            raise ValueError(f"retention of {name} must be at least 1 day, not {days}")
     company_days = {rule.category: rule.retention_days for rule in config.rules}
-    general = config.default_retention_days if default_days is None else default_days
+    default = config.default_retention_days if default_days is None else default_days
     days_by_category = {
-        category: agent_days.get(category, company_days.get(category, general))
+        category: agent_days.get(category, company_days.get(category, default))
         for category in MemoryCategory
     }
     return {category: days for category, days in days_by_category.items() if days is not None}
@@ -53,9 +51,9 @@ def retention_days(
 def cutoffs(
     config: RetentionConfig, agent: MemoryConfig | None, now: datetime
 ) -> dict[MemoryCategory, datetime]:
-    """Return for each category the creation time before which memories expire at *now*.
+    """Return for each category the creation time before which memories have expired at *now*.
 
-    A category that is kept for ever, or for longer than dates go back, is missing.
+    A category that is kept for ever, or for longer than a datetime can express, is missing.
     """
     if agent is None:
         return _cutoff_times(retention_days(config), now)
@@ -88,9 +86,9 @@ class RetentionEnforcer:
     ) -> int:
         """Delete the agent's memories past their retention period and return their number.
 
-        At most PAGE_ITEMS_MAX of a category are deleted in one call. A category that fails is
-        logged, and the others are still done. Without any rule the backend is not
-        called. Raises ValueError for a period of less than a day.
+        One call deletes at most PAGE_ITEMS_MAX of each category. The error of a category is logged,
+        and the other categories are processed. Without any period the backend is not called.
+        Raises ValueError for a period of less than a day.
         """
         days_by_category = retention_days(
             self._config, agent_category_overrides, agent_default_retention_days

@@ -1,15 +1,12 @@
-"""When a night begins (SPEC 16.2).
+"""Start nights (SPEC 16.2).
 
-A night is due one interval after the last one began. It then waits for an idle
-moment on mains power, so that nobody is disturbed; after a whole further interval
-it waits for mains power alone. ``sleep.status`` and the tick use one function, so the
-status says what will happen. The rules are pure; the probes of battery and load
-decide nothing.
+A night is due one interval after the last one began. It then waits until the computer is idle and
+on mains power; after another whole interval, it waits only for mains power. ``sleep.status`` and
+the scheduler use the same function, so the status says what the scheduler will do.
 
-A night that cannot begin is retried an hour later; one that began and failed
-by itself is in the ledger and counts; one that the disk interrupted is resumed first
-(backoff.py says when). Runs of some steps, or of one agent, do not count as nights here.
-An error never ends the daemon, which has other work to do.
+A night that cannot begin is tried again an hour later. One that began and failed counts as a night.
+One that the disk interrupted is resumed first (``backoff.py``). Runs of some steps or of one agent
+do not count as nights. No error ends the scheduler.
 """
 
 from __future__ import annotations
@@ -39,13 +36,13 @@ INTERVALS: Final = {
     ConsolidationInterval.DAILY: timedelta(seconds=86_400),
     ConsolidationInterval.WEEKLY: timedelta(seconds=604_800),
 }
-"""How long after a night's start the next one is due; ``never`` is not among them."""
+"""Time from the start of a night until the next one is due; ``never`` has none."""
 
 _CALLER = Caller(client="memd", method="sleep.run")
 
 
 class MachineState(NamedTuple):
-    """The machine's current state: seconds since the last request, load per core, power."""
+    """The state of the computer: seconds since memd's last request, load per core, power."""
 
     quiet_s: float
     load: float
@@ -60,9 +57,9 @@ def next_due(
 ) -> datetime | None:
     """Return when the next night is due; None for never, and for a store without memories.
 
-    *last_started* is the start of the last night, or before the first one the time of the first
-    memory. A time that lies more than an interval ahead came from a
-    wrong clock: then a night is due now.
+    *last_started* is the start of the last night, or the time of the first memory if there was no
+    night. If it is more than an interval in the future, the clock was wrong; then a night is due
+    now.
 
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 17, 12, tzinfo=UTC)
@@ -76,17 +73,17 @@ def next_due(
 
 
 def is_overdue(interval: ConsolidationInterval, due_at: datetime, now: datetime) -> bool:
-    """Return whether a night has been due for a whole further interval."""
+    """Return whether a night has been due for a whole interval."""
     return now - due_at >= INTERVALS[interval]
 
 
 def waiting_reason(
     due_at: datetime | None, now: datetime, machine: MachineState, *, is_late: bool
 ) -> str | None:
-    """Return why a night does not begin now, None when it does.
+    """Return why a night does not begin now, None if it does.
 
-    On battery none begins. On mains power it begins after two minutes without a request
-    when the machine is not busy, or when it is late.
+    On battery none begins. On mains power it begins if it is late, or after NIGHT_QUIET_S_MIN
+    without a request while the computer is not busy.
     """
     if due_at is None:
         return "no night is due"
@@ -105,7 +102,7 @@ def waiting_reason(
 
 
 def is_discharging() -> bool:
-    """Return whether a battery is being discharged; False where there is none or it is unknown."""
+    """Return whether a battery is being discharged; False without a battery or if unknown."""
     import psutil
 
     try:
@@ -128,17 +125,17 @@ def load_per_core() -> float:
 
 @dataclass
 class NightScheduler:
-    """Starts the nights: the daemon runs :meth:`run` and calls :meth:`watch_idle`."""
+    """Starts nights; the daemon runs :meth:`run` and calls :meth:`watch_idle`."""
 
     night: Night
     clock: Clock
     interval: ConsolidationInterval
     enabled: Callable[[], bool]
-    """The settings' kill switch, re-read at every tick."""
+    """Returns the kill switch of the settings; called at every tick."""
     since: Callable[[], Awaitable[datetime | None]]
-    """The time of the first memory: the first night is due an interval later."""
+    """Returns the time of the first memory; the first night is due an interval later."""
     quiet_s: Callable[[], float] = field(default=float)
-    """Seconds since anybody's last request."""
+    """Returns the seconds since the last request of any client."""
     on_battery: Callable[[], bool] = is_discharging
     load: Callable[[], float] = load_per_core
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -146,7 +143,7 @@ class NightScheduler:
     _tasks: set[asyncio.Task[RunReport]] = field(default_factory=set)
 
     def watch_idle(self, quiet_s: Callable[[], float]) -> None:
-        """Take the idle time from *quiet_s*; before this call the daemon counts as in use."""
+        """Set the function that returns the idle time; without it the daemon counts as in use."""
         self.quiet_s = quiet_s
 
     async def run(self) -> None:
@@ -162,9 +159,9 @@ class NightScheduler:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Resume an interrupted run; start a night if the status says that one is due.
+        """Resume an interrupted run, and start a night if one is due and nothing prevents it.
 
-        After an error neither happens for an hour.
+        Does nothing for an hour after an error.
         """
         if self.clock.monotonic_us() < self._not_before_us:
             return
@@ -178,8 +175,8 @@ class NightScheduler:
     async def run_shielded(self, run: Coroutine[Any, Any, RunReport]) -> RunReport:
         """Await *run*, which a caller requested, and return its report.
 
-        The run goes on when the caller stops waiting. When the daemon stops, it is
-        interrupted and resumed at the next start.
+        The run continues if the caller stops waiting. If the daemon stops, the run is interrupted
+        and resumed at the next start.
         """
         task = asyncio.ensure_future(run)
         self._tasks.add(task)
@@ -191,7 +188,7 @@ class NightScheduler:
             raise
 
     async def status(self) -> SleepStatus:
-        """Return whether memd sleeps, whether it may, and when it will."""
+        """Return the run in progress, the last night, the time of the next, and why it waits."""
         now = self._now()
         last = await self.night.last(RunKind.NIGHT)
         enabled, paused = self._is_enabled(), await self._is_paused()
@@ -219,7 +216,7 @@ class NightScheduler:
         )
 
     def _is_enabled(self) -> bool:
-        """Read the kill switch; an unreadable one counts as on (SPEC 16.2)."""
+        """Return the kill switch; nights are enabled if it cannot be read (SPEC 16.2)."""
         try:
             return self.enabled()
         except MemdError:
@@ -239,7 +236,7 @@ class NightScheduler:
             await work()
         except MemdError as error:
             log.error("night failed", kind=error.kind)
-        except Exception as error:  # noqa: BLE001  # a bug by night must not end the day
+        except Exception as error:  # noqa: BLE001  # a bug in a night must not end the daemon
             log.error("bug", method="night", trace=log.trace_of(error))
         else:
             return

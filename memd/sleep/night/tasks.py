@@ -1,9 +1,9 @@
-"""The tasks of a night: what they share, and those that only move memories.
+"""The tasks of a night: their common types, and the tasks that only move memories.
 
-A task never writes. It plans one small transaction at a time from the end of the
-last one (its *cursor*, stored in the ledger), so a killed night resumes where it
-was; the transaction checks the plan again before it applies it. The tasks that
-summarise are in ``consolidation.py`` and ``compression.py``.
+A task plans one small transaction at a time, which the night executes. It continues at a *cursor*,
+which is stored with each transaction, so that a killed night resumes there. The transaction checks
+that the memories are unchanged since they were planned. The tasks that summarise are in
+``consolidation.py`` and ``compression.py``.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from memd.store.memory.transitions import PlannedSummary, RunStep
 CLIENT = "memd"
 
 Cursor = dict[str, Any]
-"""Where a task continues; stored in the ledger."""
+"""The position at which a task continues, as JSON in the table of runs; {} is the beginning."""
 
 
 class NightScope(NamedTuple):
-    """The agent whose memories a task works on, and the time when the run began."""
+    """The agent whose memories a task processes, and the time when the run began."""
 
     agent_key: int
     agent_id: str
@@ -52,14 +52,14 @@ class NightTask(Protocol):
     def name(self) -> str: ...
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
-        """Return the next transaction, of about *limit* memories; None when all is done."""
+        """Return the next transaction, of about *limit* memories; None if nothing is left."""
         ...
 
 
 def new_summary(
     conn: Writing, scope: NightScope, ids: Ids, session_key: int | None, tokens: int
 ) -> NewSummary:
-    """Return the columns of a new summary for *scope*; creates the row of memd's own client."""
+    """Return the columns of a new summary for *scope*, stored by memd's own client."""
     return NewSummary(
         memory_id=ids.new(),
         salt=ids.salt(),
@@ -77,7 +77,7 @@ def plan_summary(
     hidden: Sequence[MemberRow],
     reason: ArchiveReason,
 ) -> tuple[PlannedSummary, list[transitions.PlannedRow]]:
-    """Return a summary to write, and the state that its sources must still have."""
+    """Return a summary to write, and the state that its sources must have when it is written."""
     summary = PlannedSummary(
         row,
         [source.memory_key for source in sources],
@@ -96,7 +96,7 @@ def write_summaries(
     step: RunStep,
     planned: Sequence[tuple[PlannedSummary, list[transitions.PlannedRow]]],
 ) -> int:
-    """Write the summaries whose sources are unchanged; return the number of rows hidden."""
+    """Write the summaries whose sources are unchanged; return the number of hidden rows."""
     summaries = [
         summary for summary, planned_rows in planned if transitions.is_unchanged(conn, planned_rows)
     ]
@@ -106,7 +106,7 @@ def write_summaries(
 
 
 Cutoffs = Callable[[str, int], Awaitable[Mapping[MemoryCategory, int]]]
-"""Returns, for an agent at a time, the oldest time that each category keeps."""
+"""Returns for an agent and a time, by category, the creation time before which memories expire."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Cap:
         keys = await self.db.read(groups.list_oldest, scope.agent_key, count)
         if not keys:
             return None
-        # Fewer keys than asked for: the remaining memories may not be archived.
+        # With fewer keys than requested, none of the other memories may be archived.
         left = left - len(keys) if len(keys) == count else 0
 
         def apply(conn: Writing, step: RunStep) -> int:

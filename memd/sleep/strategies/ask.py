@@ -1,9 +1,8 @@
-"""Calls to a language model for consolidation, which tolerate a missing answer (SPEC 16.10, D8).
+"""Call a language model for consolidation; a missing answer is no error (SPEC 16.10, D8).
 
-The one place that calls a provider for consolidation. No answer is not an error:
-each caller falls back on a rule, so a model that is unreachable or answers
-nonsense costs detail and never a night. Only errors that the owner must fix, a wrong
-key or an unknown model, are raised.
+All calls of consolidation to a provider are made here. Each caller falls back on a rule, so a model
+that is unreachable or answers nonsense does not fail a night. Only errors that the owner must fix,
+such as a wrong key or an unknown model, are raised.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ _STORABLE: TypeAdapter[str] = TypeAdapter(Text)
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A provider, and the parameters of every prompt to it.
-
-    Raises ValueError when the *name* is blank: a provider needs to know which model.
-    """
+    """A provider and the parameters of every request to it. Raises ValueError for a blank name."""
 
     provider: CompletionProvider
     name: str
@@ -62,18 +58,18 @@ def build_model(
 
 
 async def ask(model: Model, prompt: str, *, system: str = "") -> str | None:
-    """Return the stripped answer to *prompt*, or None when there is none that can be stored.
+    """Return the stripped answer to *prompt*, None if there is none or it is empty.
 
-    Raises as :func:`request_answer` does.
+    Raises what :func:`request_answer` does.
     """
     return await request_answer(model, prompt, system=system) or None
 
 
 async def request_answer(model: Model, prompt: str, *, system: str = "") -> str | None:
-    """Return the stripped answer to *prompt*, "" for an empty one, None for none.
+    """Return the stripped answer to *prompt*, "" for an empty answer, None for none.
 
-    An answer that cannot be stored counts as none. Raises ProviderRefusedError, and what no
-    fallback can handle: exhausted memory or stack, and the cancellation of the caller.
+    An answer that cannot be stored counts as none. Raises ProviderRefusedError, MemoryError,
+    RecursionError, and CancelledError if the caller is cancelled.
     """
     try:
         async with asyncio.timeout(PROVIDER_ANSWER_MS_MAX / 1000):
@@ -107,7 +103,7 @@ async def gather_limited(
     *,
     at_once: int = PROVIDER_REQUESTS_MAX,
 ) -> list[_T]:
-    """Return the result of *call* for each of *items*, in order, *at_once* at the same time.
+    """Return the results of *call* for *items*, in order; at most *at_once* calls run concurrently.
 
     The first error is raised unchanged; the other calls are cancelled.
     """

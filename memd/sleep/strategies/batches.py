@@ -1,9 +1,8 @@
-"""Which memories are consolidated together. Pure.
+"""Split memories into batches that become one summary each.
 
-SPEC 16.5 groups by category, which would turn a store of thousands into
-one summary of thousands of lines. memd splits each group by session, or memories of no
-session by source, and by time, so that a summary is about as long as the embedding model
-reads at once: it can be retrieved by meaning, and covers memories that belong together.
+SPEC 16.5 groups by category, which would turn thousands of memories into one summary of thousands
+of lines. memd also splits by session, or by source for memories of no session, and by time. So a
+summary covers memories that belong together, and fits into the embedding model's window.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from memd.guard.secrets import screen
 from memd.store.memory.groups import GroupKey, MemberRow
 from memd.store.memory.rows import MemoryRow
 
-SUMMARY_TOKENS = 240  # of the model's 254; the rest is for the heading
+SUMMARY_TOKENS = 240  # of the 254 that the embedding model reads; 14 are for the heading
 LINE_CHARS = 200  # of each memory in a summary (SPEC 16.6)
-SPAN_US = 30 * 86_400_000_000  # from the first memory of a summary to the last
+SPAN_US = 30 * 86_400_000_000  # between the first and the last memory of a summary
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Memories that become one summary; *kept* stays visible beside it."""
+    """Memories to consolidate: *kept* stays visible, the others become one summary."""
 
     members: tuple[MemberRow, ...]
     kept: MemberRow
@@ -36,8 +35,8 @@ class Batch:
 
     def select_removed(self, ids: Sequence[str]) -> list[MemberRow]:
         """Return the members with *ids*, without the kept one."""
-        chosen = frozenset(ids)
-        return [member for member in self.to_remove if member.memory_id in chosen]
+        id_set = frozenset(ids)
+        return [member for member in self.to_remove if member.memory_id in id_set]
 
     @property
     def category(self) -> MemoryCategory:
@@ -64,8 +63,8 @@ def split_by_source(
 ) -> list[Batch]:
     """Split *members* of one place into batches, in order of the time when they occurred.
 
-    Each has at least *threshold* members of one file or other source, or of none, and
-    spans at most a month.
+    Each has at least *threshold* members of one source, or of none, and spans at most a month.
+    *count* counts tokens.
     """
     ordered = sorted(
         members,
@@ -81,6 +80,7 @@ def split_by_source(
 
 
 def _source_of(member: MemberRow) -> str:
+    """Return the source without its fragment: "notes.md" for "notes.md#setup"."""
     return (member.reference or "").partition("#")[0]
 
 
@@ -90,23 +90,24 @@ def _time_us(member: MemberRow) -> int:
 
 
 def group_by_place(members: Iterable[MemberRow]) -> list[list[MemberRow]]:
-    """Group *members* by place, so that no summary mixes memories that a filter separates."""
+    """Group *members* by place, so that a filter applies to all sources of a summary alike."""
     return [list(group) for _, group in groupby(sorted(members, key=place_of), key=place_of)]
 
 
 def place_of(row: MemberRow | GroupKey) -> tuple[str, str, str, int]:
-    """Return what the memories of one summary share, to sort by."""
+    """Return the place of a memory: category, namespace, level, project; 0 for no project."""
     return row.category, row.namespace, row.level, row.project_key or 0
 
 
 def _split(
     members: Sequence[MemberRow], threshold: int, count: Callable[[str], int]
 ) -> list[list[MemberRow]]:
+    """Split *members* where a summary is full or spans a month; drop too small batches."""
     batches: list[list[MemberRow]] = []
     tokens = 0
     for member in members:
-        line = count(member.own[:LINE_CHARS]) + 2
-        is_full = tokens + line > SUMMARY_TOKENS
+        line_tokens = count(member.own[:LINE_CHARS]) + 2  # 2 for "- "
+        is_full = tokens + line_tokens > SUMMARY_TOKENS
         if (
             not batches
             or abs(_time_us(member) - _time_us(batches[-1][0])) > SPAN_US
@@ -115,12 +116,12 @@ def _split(
             batches.append([])
             tokens = 0
         batches[-1].append(member)
-        tokens += line
+        tokens += line_tokens
     return [batch for batch in batches if len(batch) >= threshold]
 
 
 def newest_member(members: Sequence[MemberRow]) -> MemberRow:
-    """Return the member that stays visible: the newest, of equals the first (SPEC 16.5)."""
+    """Return the member that stays visible: the newest, or the first of several (SPEC 16.5)."""
     return max(members, key=lambda member: member.created_at_us)
 
 
@@ -144,9 +145,10 @@ def summary_row(
     category: MemoryCategory,
     tags: tuple[str, ...],
 ) -> MemoryRow:
-    """Return the row of a summary, no more trusted than its least trusted source (PROMISES 9).
+    """Return the row of a summary.
 
-    Its place and time are those of its first source.
+    Its trust is that of its least trusted source (PROMISES 9), its place and time are those of its
+    first source.
     """
     first, least_trusted = sources[0], min(sources, key=lambda source: source.trust)
     scores = [source.importance for source in sources if source.importance is not None]

@@ -1,17 +1,13 @@
-"""Condensing a group of memories into one text (SPEC 16.6, 16.9, 16.11).
+"""Condense a group of memories into one text (SPEC 16.6, 16.9, 16.11).
 
-An operation has no side effects: it gets a category and members, and
-returns a text with its tags and the members it covers. The strategies store it over a
-backend, a night stores it as rows, so both make the same summaries.
+An operation gets a category and members, and returns a text with its tags and the members that it
+covers. It has no side effects: the strategies store the text over a backend, nights store it as a
+row. An operation awaits only a language model.
 
-An operation awaits only a language model. Without one it returns at once,
-equal to the corresponding function here, which may also be called in a thread.
-
-In a prompt remembered texts are data: each stands in a fence of its own, and the instructions
-say so. Where the model does not answer, the members' beginnings are listed instead, and all of
-them may be removed. By the specification that loses everything after 200 characters; in memd a
-removed original is archived, byte for byte, and restored by its id (SPEC D9). A caller that cannot
-archive originals first must not remove on a fallback: ``CondensedGroup.fallback`` says so.
+In a prompt, each memory is in its own fence, and the instructions say that fenced texts are data.
+If the model does not answer, the text lists the beginnings of the members, and all of them may be
+removed. That is not lossy in memd, which archives removed originals (SPEC D9). A caller that cannot
+archive must not remove anything then; ``CondensedGroup.fallback`` says so.
 """
 
 from __future__ import annotations
@@ -51,7 +47,7 @@ _CONTEXT = "trajectory"
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """One memory of a group, as an operation sees it."""
+    """The id and the text of one memory of a group."""
 
     id: str
     text: str
@@ -59,11 +55,10 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class CondensedGroup:
-    """What an operation made of a group.
+    """The result of an operation.
 
-    *removable_ids* are the members that *text* covers, in order; members that did not
-    fit are missing. *fallback* says that a language model should have written
-    the text and did not.
+    *removable_ids* are the members that *text* covers, in order, without those that did not fit.
+    *fallback* says that a language model should have written the text but did not answer.
     """
 
     text: str
@@ -76,8 +71,8 @@ class CondensedGroup:
 class ConsolidationOp(Protocol):
     """Condenses a group's members into one text.
 
-    *kept* is the member that stays beside the summary. *context* are texts that may
-    help to understand the others. Raises ValueError without a member.
+    *kept* is the memory of the group that stays visible and is not condensed. *context* are texts
+    that may help to understand the members. Raises ValueError without members.
     """
 
     async def condense(
@@ -111,9 +106,9 @@ class ConcatenationOp:
 
 
 class DensityRoutingOp:
-    """Keeps the facts of a group that is mostly dense, shortens one that is not (SPEC 16.9).
+    """Extracts the facts of a mostly dense group, and shortens the texts of others (SPEC 16.9).
 
-    Without a *summarizer*, or with one without a language model, by rule.
+    The default *summarizer* has no language model and truncates.
     """
 
     def __init__(
@@ -150,8 +145,8 @@ class DensityRoutingOp:
 class LLMSynthesisOp:
     """Lets a language model write one summary of a group.
 
-    Without a *provider* every summary is the fallback list (SPEC D8). With one the *model* must be
-    named; raises ValueError when it is not, or is blank.
+    Without a *provider* every summary is the fallback list (SPEC D8). Raises ValueError for a
+    provider without a *model*, or a blank one.
     """
 
     def __init__(
@@ -179,7 +174,7 @@ class LLMSynthesisOp:
     ) -> CondensedGroup:
         """Return the model's answer unchanged, or the fallback.
 
-        Raises ProviderRefusedError when the provider needs its owner.
+        Raises ProviderRefusedError for errors that the owner must fix, such as a wrong key.
         """
         del kept
         if self._model is not None and members:
@@ -199,7 +194,7 @@ def concatenate(
     *,
     chars: int = SHORT_CHARS,
 ) -> CondensedGroup:
-    """Return a heading and one line for each of *members*: its first *chars* characters."""
+    """Return a heading and a line for each of *members* with its first *chars* characters."""
     heading = f"Consolidated {category.value} memories:"
     lines = [f"- {truncate(member.text, chars)}" for member in members]
     return _join((heading,), members, lines, "\n", (CONSOLIDATED_TAG,))
@@ -214,7 +209,7 @@ def vote_mode(classifier: DensityClassifier, texts: Iterable[str]) -> ArchivalMo
 def join_parts(
     mode: ArchivalMode, members: Sequence[GroupMember], parts: Sequence[str]
 ) -> CondensedGroup:
-    """Join *parts*, one for each of *members* and made in *mode*, into one text."""
+    """Join *parts*, which were made in *mode* from each of *members*, into one text."""
     joined = _join((), members, parts, SEPARATOR, (CONSOLIDATED_TAG, f"mode:{mode.value}"))
     assignments = (
         ArchivalModeAssignment(original_id=member_id, mode=mode)
@@ -230,7 +225,7 @@ def _join(
     separator: str,
     tags: tuple[str, ...],
 ) -> CondensedGroup:
-    """Join as many *parts* as a memory may hold; the members of the others are not removable."""
+    """Join as many *parts* as a memory can hold; members of the other parts are not removable."""
     if not members:
         raise ValueError("a group has at least one member to condense")
     lines: list[str] = [*heading]
@@ -249,10 +244,10 @@ def _join(
 def build_prompt(
     members: Sequence[GroupMember], context: Sequence[str], config: LLMConsolidationConfig
 ) -> tuple[tuple[GroupMember, ...], str]:
-    """Return the members that fit a prompt, in order and at least one, and the prompt.
+    """Return the first members that fit into a prompt, at least one, and the prompt.
 
-    The prompt has at most ``max_total_user_content_chars``. *context* comes last
-    and fills the remaining characters.
+    The prompt has at most ``max_total_user_content_chars``. *context* follows the members, as far
+    as it fits.
     """
     total = config.max_total_user_content_chars
     blocks = [_cut_to_fit(members[0].text[: config.max_entry_input_chars], total)]
@@ -271,7 +266,7 @@ def build_prompt(
 
 
 def _cut_to_fit(text: str, total: int) -> str:
-    """Return *text* in its fence, truncated to at most *total* characters."""
+    """Return *text* in its fence, truncated so that both have at most *total* characters."""
     block = wrap_stored(_MEMORY, text)
     while len(block) > total:
         text = text[: total - len(block)]
@@ -300,10 +295,10 @@ def build_operation(
     provider: CompletionProvider | None = None,
     model: str | None = None,
 ) -> ConsolidationOp:
-    """Return the operation of ``config.strategy``, by rule alone without a *provider*.
+    """Return the operation of ``config.strategy``; without a *provider* it uses rules alone.
 
-    A *model* is needed for a strategy that uses the provider; ``dual_mode`` may name its
-    own. Raises ValueError when none is named.
+    A strategy that uses the provider needs a *model*; the settings of ``dual_mode`` may name
+    another one. Raises ValueError if none is named.
     """
     if config.strategy is ConsolidationStrategyType.LLM:
         return LLMSynthesisOp(provider=provider, model=model, config=config.llm)

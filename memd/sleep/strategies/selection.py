@@ -1,11 +1,10 @@
-"""Which memories are consolidated, and which of them stays visible (SPEC 16.5, D9).
+"""Select groups of memories to consolidate, and the one that stays visible (SPEC 16.5, D9).
 
-Pure: entries and the time in, groups out. Beyond SPEC, whose
-groups are categories, a group never mixes memories of different lifetimes: another
-namespace, another project, or sessions with which they end. So the
-summary can be filed exactly where its sources are. Some memories are in no
-group: those younger than a day, summaries, protected ones, those composed by a nap,
-turns in passing, hidden ones, and those with an expiry date.
+In SPEC a group is a category. Here it also has one namespace, one level, and one project or session
+if the level has one, so that the summary can be filed exactly where its sources are.
+
+Never in a group are memories younger than a day, summaries, protected memories, those composed by a
+nap, turns in passing, hidden memories, and those with an expiry.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ AGE_DAYS_MIN = 1
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationGroup:
-    """Memories that become one summary: *kept* stays beside it, *to_remove* are in it.
+    """A group of memories: *kept* stays visible, *to_remove* are replaced by a summary.
 
     *to_remove* has the order of the input.
     """
@@ -48,20 +47,20 @@ class ConsolidationGroup:
 
     @property
     def project_id(self) -> str | None:
-        """The project to which the summary is restricted, if any."""
+        """The project of the summary, if its level is PROJECT."""
         return self.kept.project_id if self.level is MemoryLevel.PROJECT else None
 
     @property
     def session_id(self) -> str | None:
-        """The session with which the summary ends, if any."""
+        """The session of the summary, if its level is SESSION."""
         return self.kept.session_id if self.level is MemoryLevel.SESSION else None
 
 
 class HighestRelevanceSelector:
     """Groups entries and keeps the most relevant one of each group.
 
-    Groups of fewer than *group_threshold* members are left alone. Raises ValueError
-    for a threshold below *threshold_min*.
+    Groups of fewer than *group_threshold* members are not consolidated. Raises ValueError for a
+    threshold below *threshold_min*.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class HighestRelevanceSelector:
     def select(
         self, entries: Iterable[MemoryEntry], now: datetime
     ) -> tuple[ConsolidationGroup, ...]:
-        """Return the groups of *entries*, by category and then namespace."""
+        """Return the groups of *entries*, sorted by category, namespace and level."""
         groups: dict[tuple[str, ...], list[MemoryEntry]] = {}
         for entry in {entry.id: entry for entry in entries}.values():
             if self.is_member(entry, now):
@@ -101,15 +100,15 @@ class HighestRelevanceSelector:
 
 
 def most_relevant(members: Iterable[MemoryEntry]) -> MemoryEntry:
-    """Return the most relevant of *members*; of equals the newest, and of those the first.
+    """Return the most relevant of *members*; of equally relevant ones the newest, then the first.
 
-    Listed entries have no relevance: then it is the newest.
+    Listed entries have no relevance, so it is the newest of them.
     """
     return max(members, key=lambda entry: (entry.relevance_score or 0.0, entry.created_at))
 
 
 def _group_key(entry: MemoryEntry) -> tuple[str, ...]:
-    """Return what all members of a group share."""
+    """Return the values that all members of a group share."""
     scope_id = {MemoryLevel.PROJECT: entry.project_id, MemoryLevel.SESSION: entry.session_id}
     return entry.category.value, entry.namespace, entry.level.value, scope_id.get(entry.level) or ""
 
@@ -125,20 +124,20 @@ _INSTANT = timedelta(microseconds=1)
 async def iter_pages(
     backend: SupportsRetrieve, agent_id: str, query: MemoryQuery
 ) -> AsyncIterator[tuple[MemoryEntry, ...]]:
-    """Yield the memories of *query* page by page, each once; its limit is the page size.
+    """Yield the memories of *query* page by page, each once; the query's limit is the page size.
 
-    With a backend that lists the newest first, pages go back in time. If more memories
-    than a page holds share one microsecond, the excess is skipped.
+    The backend must list the newest first, as pages go back in time. If more memories than fit a
+    page share one microsecond, the remaining ones are skipped.
     """
-    last: frozenset[str] = frozenset()
+    previous_ids: frozenset[str] = frozenset()
     while True:
         page = await backend.retrieve(agent_id, query)
-        yield tuple(entry for entry in page if entry.id not in last)
+        yield tuple(entry for entry in page if entry.id not in previous_ids)
         if len(page) < query.limit:
             return
-        last = frozenset(entry.id for entry in page)
+        previous_ids = frozenset(entry.id for entry in page)
         oldest = min(entry.created_at for entry in page)
-        # The next page includes that microsecond, which may hold more memories.
+        # The next page includes that microsecond, in which there may be more memories.
         next_until = oldest + _INSTANT
         until = next_until if query.until is None or next_until < query.until else oldest
         query = query.model_copy(update={"until": until})

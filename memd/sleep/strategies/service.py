@@ -1,14 +1,12 @@
-"""The documented maintenance of an agent's memories, over any backend (SPEC 16.3).
+"""Maintain an agent's memories over any backend (SPEC 16.3).
 
-One cycle is retention, then consolidation, then the limit. memd's own nights do
-the same with rows of the file, in small steps that can be undone (night.py); this
-service is for programs with a backend in their own process.
+One cycle is retention, then consolidation, then the limit. The service is for programs that use
+memd as a library. The daemon's nights do the same with rows of its file, in small steps that can be
+undone (``night/night.py``).
 
-Beyond SPEC, nothing that consolidation or the limit removes is lost:
-an original is in an archive *before* it is removed, in the given store or in the
-backend's own, and a memory that could not be archived stays. Memories younger than a day,
-summaries and protected ones are left alone, and the limit takes the oldest first
-(docs/decisions/0041).
+Beyond SPEC, an original is archived *before* it is removed, in the given store or in the backend's
+own archive. A memory that cannot be archived is not removed. Memories younger than a day, summaries
+and protected memories are not touched, and the limit removes the oldest first (decision 0041).
 """
 
 from __future__ import annotations
@@ -40,14 +38,14 @@ from memd.sleep.night.retention import RetentionEnforcer
 from memd.sleep.strategies.selection import AGE_DAYS_MIN, iter_pages
 from memd.sleep.strategies.strategies import MoveToArchive
 
-ENFORCE_BATCH = 1_000
+ENFORCE_BATCH = 1_000  # memories that one listing of the limit selects
 ENFORCE_BATCH_MIN = 100
 ENFORCE_BATCH_MAX = 10_000
 
 
 @runtime_checkable
 class ConfigResolver(Protocol):
-    """Reads a setting while the program runs."""
+    """Reads a setting at run time."""
 
     async def get_bool(self, namespace: str, key: str) -> bool:
         """Return the setting *key* of *namespace*."""
@@ -64,13 +62,12 @@ class Archiving(Protocol):
 
 
 class MemoryConsolidationService:
-    """Limits an agent's memories and keeps everything that it removes restorable.
+    """Consolidates and limits an agent's memories; removed ones can be restored.
 
-    Without a *strategy* nothing is consolidated. Without an *archival_store* the
-    backend's own archive is used; without either, MemoryCapabilityError is
-    raised before anything is removed. *config_resolver* is asked for
-    ``memory/consolidation_enabled`` at each call; an unreadable setting counts as
-    enabled. Raises ValueError for a *max_enforce_batch* outside 100-10 000.
+    Without a *strategy* nothing is consolidated. Without an *archival_store* the backend's own
+    archive is used; without either, MemoryCapabilityError is raised before anything is removed.
+    *config_resolver* reads ``memory/consolidation_enabled`` at each call; a setting that cannot be
+    read counts as enabled. Raises ValueError for a *max_enforce_batch* outside 100-10 000.
     """
 
     def __init__(  # noqa: PLR0913  # the documented parameters, all by name
@@ -106,8 +103,8 @@ class MemoryConsolidationService:
     ) -> ConsolidationResult:
         """Run a whole cycle and return the result of its consolidation.
 
-        With the kill switch off nothing is touched and the result is empty. A step
-        that fails is logged and raised; those before it stay done.
+        With the kill switch off nothing is done and the result is empty. The error of a step is
+        logged and raised; earlier steps are not reverted.
         """
         if not await self._is_enabled():
             return ConsolidationResult()
@@ -179,8 +176,8 @@ class MemoryConsolidationService:
     async def enforce_max_memories(self, agent_id: str) -> int:
         """Archive the oldest unprotected memories above the limit; return their number.
 
-        At most *max_enforce_batch* at a time, until the limit holds or nothing more
-        can be archived. Protected ones count, but stay; so do those that no archive accepts.
+        Works in batches of *max_enforce_batch*, until the limit holds or nothing more can be
+        archived. Protected memories, and those that the archive refuses, count but are kept.
         """
         removed_count, stuck = 0, set[str]()
         excess = await self._backend.count(agent_id) - self._config.max_memories_per_agent
@@ -211,28 +208,33 @@ class MemoryConsolidationService:
     async def _archive_removed(
         self, agent_id: str, entries: Iterable[MemoryEntry], result: ConsolidationResult
     ) -> dict[str, ArchivalIndexEntry]:
-        """Archive what a strategy removed by itself; store again what cannot be archived."""
+        """Archive the memories that a strategy removed; store again those that cannot be archived.
+
+        Returns the index entries of the archived ones by their id.
+        """
         entries_by_id = {entry.id: entry for entry in entries}
         modes = {assignment.original_id: assignment.mode for assignment in result.mode_assignments}
         index = {}
-        for removed in result.removed_ids:
-            entry, mode = entries_by_id.get(removed), modes.get(removed, ArchivalMode.EXTRACTIVE)
+        for memory_id in result.removed_ids:
+            entry = entries_by_id.get(memory_id)
+            mode = modes.get(memory_id, ArchivalMode.EXTRACTIVE)
             if entry is None:
-                log.warning("not archived: the strategy was not given it", memory=removed)
+                log.warning("not archived: the strategy was not given it", memory=memory_id)
                 continue
             try:
                 archival_id = await self._archive.archive_removed(agent_id, entry, mode)
             except (MemoryError, RecursionError):
                 raise
             except Exception as error:  # noqa: BLE001  # nothing may be lost, whatever an archive raises
-                log.error("not archived: stored again", memory=removed, error=type(error).__name__)
+                error_name = type(error).__name__
+                log.error("not archived: stored again", memory=memory_id, error=error_name)
                 await self._backend.store(agent_id, _store_request(entry))
                 continue
-            index[removed] = _index_entry(removed, archival_id, mode)
+            index[memory_id] = _index_entry(memory_id, archival_id, mode)
         return index
 
     async def _archive_or_keep(self, agent_id: str, entry: MemoryEntry) -> bool:
-        """Archive *entry* and remove it; if it cannot be archived, it stays."""
+        """Archive *entry* and remove it; return False, and keep it, if it cannot be archived."""
         try:
             _, is_removed = await self._archive.move_to_archive(
                 agent_id, entry, ArchivalMode.EXTRACTIVE
@@ -245,14 +247,14 @@ class MemoryConsolidationService:
             return False
 
     async def _oldest(self, agent_id: str, number: int, stuck: set[str]) -> list[MemoryEntry]:
-        """Return the oldest *number* memories, neither protected nor *stuck*, by time and id.
+        """Return the oldest *number* memories that are neither protected nor *stuck*, oldest first.
 
         A backend lists the newest first, so the whole listing is read.
         """
         oldest: list[MemoryEntry] = []
         async for page in iter_pages(self._backend, agent_id, MemoryQuery(limit=PAGE_ITEMS_MAX)):
-            free = [entry for entry in page if entry.id not in stuck and not _is_protected(entry)]
-            oldest = nsmallest(number, oldest + free, key=_age)
+            removable = [e for e in page if e.id not in stuck and not _is_protected(e)]
+            oldest = nsmallest(number, oldest + removable, key=_age)
         return oldest
 
 
@@ -277,9 +279,9 @@ class _Archive:
     async def move_to_archive(
         self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode
     ) -> tuple[str, bool]:
-        """Archive *entry*; return its archival id, and whether that has removed it as well.
+        """Archive *entry*; return its archival id, and whether archiving has also removed it.
 
-        Raises MemoryStoreError when it could not be archived: then it is not removed.
+        Raises MemoryStoreError if it cannot be archived; then it is not removed.
         """
         try:
             if self._store is not None:
@@ -296,13 +298,12 @@ class _Archive:
         return archival_id, True
 
     async def archive_removed(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> str:
-        """Archive *entry*, which the backend no longer has; raises what the archive raises."""
+        """Archive *entry*, which the backend no longer lists; raise what the archive raises."""
         if self._store is not None:
             return await self._store.archive(self._copy(entry, mode))
         backend = cast("SupportsArchive", self._backend)
-        archival_id = await backend.move_to_archive(
-            agent_id, entry.id, mode
-        )  # it may be in the backend's trash
+        # It may be in the backend's trash, from where it can be archived.
+        archival_id = await backend.move_to_archive(agent_id, entry.id, mode)
         return archival_id or await backend.archival_store.archive(self._copy(entry, mode))
 
     def _copy(self, entry: MemoryEntry, mode: ArchivalMode) -> Any:

@@ -1,14 +1,15 @@
-"""How a single text is shortened, by its density (SPEC 16.8, 16.10).
+"""Shorten a single text, depending on its density (SPEC 16.8, 16.10).
 
-A sparse text is summarised by a language model, or truncated to its first 200 characters without
-one. A summary of code or configuration would lose its point: a dense text keeps its names,
-addresses and values verbatim, with its start, middle and end as their context.
+A sparse text is summarised by a language model, or without one truncated to 200 characters. A dense
+text, such as code or configuration, keeps its names, addresses and values verbatim, with its start,
+middle and end as context.
 
-Three rules differ from the specification in what counts as a fact: an address such as
-192.168.1.100 contains no version, a key without a value does not take the next line for one, and a
-line of prose, a time or an address is no key-value pair. And a fact has at most 500 characters, so
-that a line without an end does not make the summary as long as the text. Every pattern is linear
-in the text.
+Facts differ from the specification in four points. An address such as 192.168.1.100 contains no
+version. The value of a key is on the same line. A line of prose, a time or an address is no
+key-value pair. A fact is cut after 500 characters, so that a very long line does not make the
+summary as long as the text.
+
+Every pattern takes linear time, by possessive quantifiers (``++``).
 """
 
 from __future__ import annotations
@@ -37,10 +38,9 @@ _SYSTEM = (
 
 
 class AbstractiveSummarizer:
-    """Shortens texts, with *provider* or without one.
+    """Summarises texts with *provider*, or truncates them without one.
 
-    With a provider the *model* must be named. Raises ValueError when it is not, or is
-    blank.
+    Raises ValueError for a provider without a *model*, or a blank one.
     """
 
     def __init__(
@@ -56,10 +56,9 @@ class AbstractiveSummarizer:
         )
 
     async def summarize(self, content: str, *, agent_id: str | None = None) -> str:
-        """Return a summary of *content*: its first 200 characters where no model answers.
+        """Return a summary of *content*, or its first 200 characters if no model answers.
 
-        The same model answers for every *agent_id*. Raises ProviderRefusedError
-        when the provider needs its owner.
+        *agent_id* is ignored. Raises ProviderRefusedError for errors that the owner must fix.
         """
         del agent_id
         if self._model is None:
@@ -68,10 +67,9 @@ class AbstractiveSummarizer:
         return truncate(content) if answer is None else answer
 
     async def summarize_batch(self, entries: Sequence[MemoryEntry]) -> tuple[tuple[str, str], ...]:
-        """Return the id of each of *entries* with its summary, in the order given.
+        """Return the id and the summary of each of *entries*, in order.
 
-        The requests run concurrently. An entry whose request fails gets its first
-        200 characters; the others are unaffected.
+        Requests run concurrently. An entry whose request fails is truncated to 200 characters.
         """
         summaries = await gather_limited(
             self._summarize_or_cut, [entry.content for entry in entries]
@@ -103,20 +101,20 @@ _UUID = re.compile(
 )
 _HEX = re.compile(r"\b[0-9a-f]{32,}+\b", re.IGNORECASE)
 
-# A "v" and three or four parts, or three parts that are not the start of four, as an
-# address has four. It must not continue a longer number.
+# "v1.2.3" or "v1.2.3.4", and "1.2.3" unless a fourth part follows, as in an IP address. It must not
+# continue a longer number.
 _VERSION = re.compile(
     r"(?<![\w.])(?:v\d++\.\d++\.\d++(?:\.\d++)?+|\d++\.\d++\.\d++(?!\.\d))", re.IGNORECASE
 )
 
-# A key begins with a letter, which excludes times of day; its value is on the same line, and
-# "//" after the colon begins an address.
+# "port: 5432" or "port = 5432". A key begins with a letter, which excludes times of day, and its
+# value is on the same line. "//" after the colon excludes addresses.
 _PAIR = re.compile(
     r"^[ \t]*+(?P<key>[A-Za-z_][\w.-]*+)[ \t]*+(?P<sign>[:=])(?!//)[ \t]*+(?P<value>\S[^\n]*+)$",
     re.MULTILINE,
 )
 
-# "Note: it rained" is prose whatever follows; so is a value that reads like a sentence.
+# Words before a colon that begin prose: "Note: it rained".
 _LABELS = frozenset((
     "answer", "caution", "edit", "example", "fyi", "hint", "idea", "important", "nb", "note", "ps",
     "question", "re", "remark", "reminder", "so", "summary", "tip", "todo", "update", "warning",
@@ -126,10 +124,10 @@ _VALUE_WORDS_MAX = 12
 
 
 class ExtractivePreserver:
-    """Keeps facts and anchors of dense texts.
+    """Extracts facts and anchors of dense texts.
 
-    At most *max_facts* facts, and anchors of *anchor_length* characters. Raises
-    ValueError when either is less than 1.
+    A result has at most *max_facts* facts, and anchors of *anchor_length* characters. Raises
+    ValueError if either is less than 1.
     """
 
     def __init__(self, max_facts: int = 20, anchor_length: int = 150) -> None:
@@ -140,7 +138,7 @@ class ExtractivePreserver:
         self._anchor_length = anchor_length
 
     def extract(self, content: str) -> str:
-        """Return a block of *content*: its header, its facts if any, its anchors."""
+        """Return a block with a header, the facts of *content* if any, and its anchors."""
         facts = find_facts(content)[: self._max_facts]
         lines = [HEADER]
         if facts:
@@ -155,7 +153,7 @@ class ExtractivePreserver:
 
 
 def find_facts(content: str) -> tuple[str, ...]:
-    """Return the facts of *content*, each once: addresses, identifiers, versions, pairs.
+    """Return the facts of *content*, each once: URLs, identifiers, versions, key-value pairs.
 
     >>> find_facts("port: 5432")
     ('port: 5432',)
@@ -164,9 +162,10 @@ def find_facts(content: str) -> tuple[str, ...]:
 
 
 def anchors(content: str, length: int) -> tuple[str, str, str]:
-    """Return the start, the middle and the end of *content*; a short text is its own start.
+    """Return *length* characters of the start, the middle and the end of *content*.
 
-    "..." marks each cut. The pieces of a text shorter than three times *length* overlap.
+    "..." marks each cut. A text of at most *length* characters is its own start. The pieces of a
+    text shorter than three times *length* overlap.
 
     >>> anchors("abcdefghij", 4)
     ('abcd...', '...defg...', '...ghij')
@@ -188,7 +187,7 @@ def _iter_facts(content: str) -> Iterator[str]:
 
 
 def _is_prose(key: str, value: str) -> bool:
-    """Return whether ``key: value`` is a sentence rather than a key-value pair."""
+    """Return whether ``key: value`` is prose rather than a key-value pair."""
     if key.lower() in _LABELS:
         return True
     words = len(value.split(maxsplit=_VALUE_WORDS_MAX + 1))

@@ -1,16 +1,14 @@
-"""The documented strategies, over any backend: select, condense, store, archive, remove (SPEC 16).
+"""Consolidate memories over any backend: select, condense, store, archive, remove (SPEC 16).
 
-All of them take the same steps with different operations. For each
-group the text is made and the summary stored; only then are the originals
-that it covers archived, one by one, and removed. An error before the summary is
-stored changes nothing; one after it leaves an original beside its
-summary, which the next night finds, never a summary without its originals.
+The strategies differ only in their operation. For each group the summary is stored first; then the
+originals that it covers are archived and removed, one by one. An error before the summary is stored
+changes nothing. A later error leaves an original visible next to its summary, to be consolidated
+again; no original is removed without a summary.
 
-*move_to_archive* archives an original: the given function, or else the
-backend's own archive, if it has one. It is called before each removal, and an
-original that could not be archived is not removed. The ``delete`` of a backend
-without an archive may be final: then nothing is removed, or stored, when the
-language model that should write the summary did not (SPEC 16.11.5).
+*move_to_archive* archives an original before it is removed: the given function, or else the
+backend's own archive. An original that cannot be archived is not removed. Without any archive,
+``delete`` may be final: then a group is left unchanged if the language model does not answer
+(SPEC 16.11.5).
 """
 
 from __future__ import annotations
@@ -54,17 +52,17 @@ from memd.sleep.strategies.shorten import AbstractiveSummarizer, ExtractivePrese
 from memd.text.density import DensityClassifier
 
 MoveToArchive = Callable[[str, MemoryEntry, ArchivalMode], Awaitable[bool | None]]
-"""Archives an agent's memory; returns True when that has removed it already."""
+"""Archives an agent's memory; returns True if that has also removed it."""
 
 _LLM_THRESHOLD_MIN = 3
-_LOOKUP_FACTOR = 4  # a page of distillations is newest first in memd, but need not be elsewhere
+_LOOKUP_FACTOR = 4  # distillations listed per one used, as a backend may not list the newest first
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _GroupResult:
-    """What was done with one group."""
+    """The result of consolidating one group."""
 
     summary_id: str | None = None
     removed_ids: tuple[str, ...] = ()
@@ -72,10 +70,10 @@ class _GroupResult:
 
 
 class CompositeConsolidationStrategy:
-    """A selector and an operation over *backend*: the base of the documented strategies.
+    """Consolidates with a selector and an operation over *backend*; base of the other strategies.
 
-    *move_to_archive* is called before each removal, instead of the backend's own archive;
-    *clock* tells the age of an entry.
+    *move_to_archive* is called before each removal, instead of the backend's own archive. *clock*
+    is used for the age of an entry.
     """
 
     def __init__(
@@ -104,10 +102,10 @@ class CompositeConsolidationStrategy:
     async def consolidate(
         self, entries: tuple[MemoryEntry, ...], agent_id: str
     ) -> ConsolidationResult:
-        """Consolidate the eligible ones of *entries* and return what was done.
+        """Consolidate the eligible *entries* and return the result.
 
-        Without a group that is large enough the backend is not called. Errors of
-        making or storing a summary are raised; groups done before stay done.
+        Without a group that is large enough the backend is not called. Errors of making or storing
+        a summary are raised; groups consolidated before are not reverted.
         """
         groups = self._selector.select(entries, from_us(self._clock.now_us()))
         if not groups:
@@ -127,7 +125,7 @@ class CompositeConsolidationStrategy:
         )
 
     async def _context(self, agent_id: str) -> tuple[str, ...]:
-        """Return texts that help to understand the others; none by default."""
+        """Return texts that help to understand the members of groups; none by default."""
         del agent_id
         return ()
 
@@ -162,7 +160,7 @@ class CompositeConsolidationStrategy:
         return _GroupResult(summary_id, tuple(removed), assigned)
 
     async def _remove(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode | None) -> bool:
-        """Archive *entry* and remove it; return whether it is gone."""
+        """Archive *entry* and remove it; return whether it counts as removed."""
         try:
             if self._move_to_archive is not None and await self._move_to_archive(
                 agent_id, entry, mode or ArchivalMode.EXTRACTIVE
@@ -198,9 +196,9 @@ class SimpleConsolidationStrategy(CompositeConsolidationStrategy):
 
 
 class DualModeConsolidationStrategy(CompositeConsolidationStrategy):
-    """Keeps the facts of dense groups and shortens sparse ones (SPEC 16.9).
+    """Extracts the facts of dense groups and shortens sparse ones (SPEC 16.9).
 
-    Memories that the backend no longer had do not count as removed.
+    Memories that the backend no longer has do not count as removed.
     """
 
     def __init__(  # noqa: PLR0913  # the documented parameters, all by name
@@ -225,9 +223,9 @@ class DualModeConsolidationStrategy(CompositeConsolidationStrategy):
 
 
 class LLMConsolidationStrategy(CompositeConsolidationStrategy):
-    """Lets a language model write the summaries, of several groups at once (SPEC 16.11).
+    """Lets a language model write the summaries, several at the same time (SPEC 16.11).
 
-    Without a *provider* the beginnings are listed.
+    Without a *provider*, summaries list the beginnings of the memories.
     """
 
     def __init__(
@@ -254,7 +252,7 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
         self._groups_at_once = PROVIDER_REQUESTS_MAX
 
     async def _context(self, agent_id: str) -> tuple[str, ...]:
-        """Return the newest distillations, once for all groups; none when they cannot be read."""
+        """Return the newest distillations for all groups; none if they cannot be read."""
         if not self._uses_context:
             return ()
         count = self._config.max_trajectory_context_entries
@@ -271,7 +269,7 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
 
 
 def _backend_archive(backend: MemoryBackend) -> MoveToArchive | None:
-    """Return the function by which *backend* archives a memory, if it can."""
+    """Return a function that archives in *backend*, or None if it has no archive."""
     if not isinstance(backend, SupportsArchive):
         return None
 
