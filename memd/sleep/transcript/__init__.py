@@ -1,4 +1,4 @@
-"""The messages of a session: read, cleaned and shortened by the documented rules (SPEC 6).
+"""Parse, clean and shorten the messages of a session by the rules of the specification (SPEC 6).
 
-Pure. Start at ``messages.py``; ``consolidator.py`` has the documented MemoryConsolidator.
+Pure functions. Start at ``messages.py``; ``consolidator.py`` has the public MemoryConsolidator.
 """

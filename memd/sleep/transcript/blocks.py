@@ -1,9 +1,9 @@
-"""A message as text, tool calls and tool results (SPEC 6.10-6.13).
+"""Parse a message into text, tool calls and tool results (SPEC 6.10-6.13).
 
-Messages come from other programs in two shapes: a text with ``tool_calls`` and
-``tool_call_id``, or a list of blocks (``text``, ``tool_use``, ``tool_result``).
-Both are parsed into one :class:`TranscriptTurn`. Missing, mistyped or endlessly
-nested parts are no error: what cannot be read has no text. Messages are never changed.
+Messages of other programs have one of two formats: a text with ``tool_calls`` and
+``tool_call_id`` (OpenAI), or a list of blocks ``text``, ``tool_use``, ``tool_result`` (Anthropic).
+Both become a :class:`TranscriptTurn`. Missing, mistyped or cyclic parts are no error, and count as
+empty. Messages are never changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOOL_NAME = "tool"
 _RESULT_KIND = "tool_result"
 _FAILED_STATES = ("error", "failed")
 _CALL_KIND = "tool_use"
-# Their text is meant for the model alone, or they have none.
+# Blocks without text, or with text that is meant for the model alone.
 _SKIPPED_KINDS = frozenset(
     ("thinking", "redacted_thinking", "image", "image_url", "document", _CALL_KIND)
 )
@@ -35,9 +35,9 @@ class ToolCall(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """A tool's answer; *name* only where the message itself contains it.
+    """The result of a tool. *name* is "" unless the message itself contains it.
 
-    *failed* is what its fields tell besides the text, None where they do not.
+    *failed* is whether its fields say that it failed; None if they say nothing.
     """
 
     id: str
@@ -47,7 +47,7 @@ class ToolResult(NamedTuple):
 
 
 class TranscriptTurn(NamedTuple):
-    """One message: its own *text*, without the *results* that it carries."""
+    """One message. *text* does not include that of the *results*."""
 
     role: str
     text: str
@@ -56,14 +56,14 @@ class TranscriptTurn(NamedTuple):
 
 
 class ResultPairs(NamedTuple):
-    """Which results belong to which calls, by the index of the message."""
+    """The calls to which results belong, by the index of the message."""
 
     names: dict[tuple[int, int], str]
-    """The tool's name of a result, by the indexes of the message and of its result."""
+    """The tool's name of a result, by the index of its message and its number there."""
     starts: list[int]
-    """For each message the earliest one that calls a tool whose result it carries, or itself."""
+    """For each message the index of the earliest call of one of its results, else its own."""
     unanswered: dict[int, tuple[str, ...]]
-    """The names of the tools that a message calls and that never answered."""
+    """The names of tools that a message calls and that have no result."""
 
 
 def parse_turn(message: object) -> TranscriptTurn:
@@ -88,10 +88,10 @@ def parse_turn(message: object) -> TranscriptTurn:
     if blocks is None:
         return TranscriptTurn(role, text_of(content), calls, ())
     results = (_parse_result(block) for block in blocks if _kind(block) == _RESULT_KIND)
-    called = (
+    block_calls = (
         ToolCall(_string(b["id"]) if "id" in b else "", _tool_name(b)) for b in _call_blocks(blocks)
     )
-    return TranscriptTurn(role, _own_text(blocks), (*calls, *called), tuple(results))
+    return TranscriptTurn(role, _own_text(blocks), (*calls, *block_calls), tuple(results))
 
 
 def text_of(content: object) -> str:
@@ -121,14 +121,14 @@ def all_text(message: object) -> str:
 
 
 def call_texts(message: object) -> str:
-    """Return the texts among the arguments of the calls of *message*, one or more lines each."""
+    """Return the strings in the arguments of the calls of *message*, joined by newlines."""
     return "\n".join(_iter_texts([_decode_json(arguments) for arguments in _arguments(message)]))
 
 
 def call_arguments(message: object) -> list[object]:
     """Return the arguments of each call of *message*, in the order of ``TranscriptTurn.calls``.
 
-    An object, also where the program sent its JSON; a text where that cannot be parsed.
+    JSON text is decoded; text that is no JSON object is returned as it is.
 
     >>> call_arguments({"content": [{"type": "tool_use", "input": {"command": "ls"}}]})
     [{'command': 'ls'}]
@@ -141,7 +141,7 @@ def call_arguments(message: object) -> list[object]:
 
 
 def argument_chars(message: object) -> int:
-    """Return the length in characters of all call arguments of *message*, as sent: text or JSON.
+    """Return the number of characters of all call arguments of *message*, as text or JSON.
 
     >>> argument_chars({"content": [{"type": "tool_use", "input": {"path": "."}}]})
     13
@@ -150,32 +150,34 @@ def argument_chars(message: object) -> int:
 
 
 def pair_results(turns: Sequence[TranscriptTurn]) -> ResultPairs:
-    """Match results with calls: by id with the latest call of that id, without one in order.
+    """Match results with calls, by id or else by order.
 
-    Some programs restart the numbering of calls in every turn, so an id means the
-    nearest call. A result without an id answers the first open call of the
-    turn just before; a result without a call belongs to none.
+    Some programs restart the numbering of calls in every turn, so an id means the latest call with
+    it. A result without an id belongs to the first open call of the latest turn with calls, unless
+    another message came in between. Other results belong to no call.
     """
     pairs = ResultPairs({}, list(range(len(turns))), {})
-    latest: dict[str, tuple[int, str]] = {}
-    waiting: dict[int, OrderedDict[str, str]] = {}
-    recent = -1
-    for place, turn in enumerate(turns):
+    latest_by_id: dict[str, tuple[int, str]] = {}
+    open_calls: dict[int, OrderedDict[str, str]] = {}
+    latest_caller = -1  # the index of the turn whose calls a result without an id belongs to
+    for index, turn in enumerate(turns):
         for number, result in enumerate(turn.results):
-            at, name = latest.get(result.id, (-1, "")) if result.id else (recent, "")
-            name_by_order = _pop_call(waiting.get(at), result.id)
-            pairs.names[place, number] = result.name or name or name_by_order or TOOL_NAME
-            if at >= 0:
-                pairs.starts[place] = min(pairs.starts[place], at)
+            caller, name = (
+                latest_by_id.get(result.id, (-1, "")) if result.id else (latest_caller, "")
+            )
+            name_by_order = _pop_call(open_calls.get(caller), result.id)
+            pairs.names[index, number] = result.name or name or name_by_order or TOOL_NAME
+            if caller >= 0:
+                pairs.starts[index] = min(pairs.starts[index], caller)
         if turn.calls:
-            waiting[place] = _by_id(turn.calls)
-            latest |= {call.id: (place, call.name) for call in turn.calls if call.id}
-            recent = place
+            open_calls[index] = _by_id(turn.calls)
+            latest_by_id |= {call.id: (index, call.name) for call in turn.calls if call.id}
+            latest_caller = index
         elif not turn.results:
-            recent = -1
-    for place, calls in waiting.items():
+            latest_caller = -1
+    for index, calls in open_calls.items():
         if calls:
-            pairs.unanswered[place] = tuple(name or TOOL_NAME for name in calls.values())
+            pairs.unanswered[index] = tuple(name or TOOL_NAME for name in calls.values())
     return pairs
 
 
@@ -192,7 +194,7 @@ def _pop_call(calls: OrderedDict[str, str] | None, call_id: str) -> str:
 
 
 def _blocks(content: object) -> Sequence[object] | None:
-    """Return the blocks of *content*, or None if it has none: a list of numbers is no message."""
+    """Return the blocks of *content*, or None if it is no list of blocks and texts."""
     if isinstance(content, Mapping):
         return [content] if _kind(content) or "text" in content else None
     if not isinstance(content, list | tuple):
@@ -223,9 +225,9 @@ def _parse_result(block: object) -> ToolResult:
 
 
 def _has_failed(*parts: object) -> bool | None:
-    """Return whether an exit code or an error is a field of *parts*; None where neither is told.
+    """Return whether fields of *parts* say that a tool failed; None if they say nothing.
 
-    That there was no error tells nothing: programs write it for each command that ended.
+    An error flag that is false says nothing: programs write it for every completed command.
     """
     fields = [part for part in parts if isinstance(part, Mapping)]
     codes = [part[key] for part in fields for key in EXIT_CODE_FIELDS if key in part]
@@ -275,7 +277,7 @@ def _serialize(arguments: object) -> str:
 
 
 def _decode_json(arguments: object) -> object:
-    """Parse a text that is a JSON object; return anything else, and invalid JSON, unchanged."""
+    """Return the object if *arguments* is the JSON text of one, else *arguments* unchanged."""
     if not isinstance(arguments, str) or not arguments.startswith("{"):
         return arguments
     try:
@@ -287,15 +289,15 @@ def _decode_json(arguments: object) -> object:
 def _iter_texts(value: object) -> Iterator[str]:
     """Yield the texts within lists and mappings at any depth, each container once."""
     seen: set[int] = set()
-    rest = [value]
-    while rest:
-        value = rest.pop()
+    stack = [value]
+    while stack:
+        value = stack.pop()
         if isinstance(value, str):
             yield value
         elif isinstance(value, Mapping | list | tuple) and id(value) not in seen:
             seen.add(id(value))
             inner = value.values() if isinstance(value, Mapping) else value
-            rest.extend(reversed(list(inner)))
+            stack.extend(reversed(list(inner)))
 
 
 def _kind(block: object) -> str:

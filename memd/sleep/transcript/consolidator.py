@@ -1,15 +1,14 @@
-"""Consolidation of a full window into one summary and the latest messages (SPEC 6). Pure.
+"""Consolidate the messages of a full window into one summary and the latest messages (SPEC 6).
 
-Needs no language model, clock or file. The same messages always give the same
-summary, and consolidating a consolidated list changes nothing. Facts are kept,
-not prose: callers that want the whole messages store them before they replace the list.
+Pure functions, without a language model. The same messages always give the same summary, and
+consolidating a consolidated list changes nothing. The summary has facts, not whole messages;
+callers that need those must store them before.
 
-One bullet may enumerate the concrete things of a session: paths, symbols, numbers,
-error names. The rules of SPEC 6 keep the beginning of tools' answers and lines with a
-keyword; on real coding sessions that is a third of the paths and names that the
-rest of the session needs again. Enumerating them costs a twelfth of the
-window and keeps most of the others. SPEC has no such rule, so it is off
-unless asked for (``mention_share``).
+The rules of SPEC 6 keep the beginnings of tools' results and lines with a keyword. On real coding
+sessions these contain a third of the paths and names that the session needs again later. Therefore
+one more bullet can enumerate the concrete things of a session: paths, symbols, numbers, error
+names. It takes about a twelfth of the window and has most of the others. SPEC has no such rule, so
+it is off by default (``mention_share``).
 """
 
 from __future__ import annotations
@@ -38,26 +37,26 @@ from memd.sleep.transcript.facts import (
     render_bullets,
 )
 
-KEPT_MESSAGES = 4
+KEPT_MESSAGES = 4  # latest messages that are not summarised
 THRESHOLD_SHARE = 0.8
 MAX_TOKENS = 30_000
-SUMMARY_SHARE = 0.25
-MENTION_SHARE = 0.16  # the enumeration's share of the window in a nap
+SUMMARY_SHARE = 0.25  # of the window, at most
+MENTION_SHARE = 0.16  # of the window, for the enumeration in a nap
 CHARS_PER_TOKEN = 4
 
 _CUT_MARK = " …"
-_LONGEST_FACT_SHARE = 8
-_LONG_FACT_CHARS = 200
+_LONGEST_FACT_SHARE = 8  # if facts do not fit, each gets at most an eighth of the room
+_LONG_FACT_CHARS = 200  # but is not cut to less
 
 
 class MemoryConsolidator:
     """Decides when a window is full and shortens its list of messages (SPEC 6.1).
 
-    *threshold_pct* is a share, 0.8 for eighty per cent. With a *max_tokens* of zero or
-    less no window is ever full. The summary takes at most a quarter of the
-    window; *mention_share* of the window, none by default, may be a last
-    bullet that enumerates the concrete things that no other bullet names. On request the summary
-    leaves out what another than the user said and reads like an order (docs/decisions/0292).
+    *threshold_pct* is a share, 0.8 for eighty per cent. With a *max_tokens* of zero or less no
+    window is ever full. The summary takes at most a quarter of the window. Of that, the share
+    *mention_share* of the window is for a last bullet, which enumerates concrete things that no
+    other bullet names. With *withholds_attacks* the summary leaves out texts that read like orders
+    and are not from the user (decision 0292).
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class MemoryConsolidator:
         self.withholds_attacks = withholds_attacks
 
     def should_consolidate(self, current_tokens: int) -> bool:
-        """Return whether the window is full, which it is at exactly the threshold (SPEC 6.2).
+        """Return whether the window is filled to the threshold or more (SPEC 6.2).
 
         >>> MemoryConsolidator().should_consolidate(current_tokens=24_000)
         True
@@ -86,11 +85,10 @@ class MemoryConsolidator:
     ) -> tuple[list[Any], str]:
         """Return the shorter list and the summary's bullets without its header (SPEC 6.3-6.6).
 
-        The last four messages are unchanged; more of them if a tool's result among
-        them answers an earlier call, as call and result stay together. All messages
-        before become one message of the user, at the start. If there are none, the list
-        is a copy of *messages* and the summary is "". *messages* is never changed;
-        *system_prompt* is accepted and ignored.
+        The last four messages are kept, or more, so that the call of each result among them is
+        kept too. All earlier messages become one message of the user, at the start. Without any,
+        the list is a copy of *messages* and the summary is "". *messages* is never changed;
+        *system_prompt* is ignored.
         """
         del system_prompt
         return self.consolidate_spoken(messages, messages)
@@ -98,27 +96,27 @@ class MemoryConsolidator:
     def consolidate_spoken(
         self, messages: Sequence[Any], spoken: Sequence[Any], kept: Iterable[Fact] = ()
     ) -> tuple[list[Any], str]:
-        """Do as :meth:`consolidate`, with a summary of *spoken* and of what is *kept* of it.
+        """Consolidate *messages* as :meth:`consolidate`, with a summary of *spoken* and *kept*.
 
-        *spoken* are the same messages, in the same places, without what it must not repeat. Of
-        *kept* the summary has what stands in the messages that it replaces.
+        *spoken* are the same messages at the same indexes, without texts that the summary must not
+        repeat. *kept* are more facts; those from summarised messages are in the summary.
         """
         start = tail_start(messages)
         if not start:
             return list(messages), ""
         turns = [parse_turn(message) for message in spoken]
-        facts = rules.extract_from_turns(turns, pair_results(turns), start)
-        all_ = _with_kept(facts, [fact for fact in kept if 0 <= fact.index < start])
-        summary = render_bullets(self._bullet_texts(spoken, all_, start))
+        rule_facts = rules.extract_from_turns(turns, pair_results(turns), start)
+        facts = _add_facts(rule_facts, [fact for fact in kept if 0 <= fact.index < start])
+        summary = render_bullets(self._bullet_texts(spoken, facts, start))
         content = f"{HEADER}\n\n{summary}"
         return [{"role": "user", "content": content}, *messages[start:]], summary
 
     @staticmethod
     def estimate_tokens(messages: Iterable[Any]) -> int:
-        """Return a quarter of the characters of all messages (SPEC 6.14).
+        """Return the number of characters of all messages, divided by four (SPEC 6.14).
 
-        Texts count, including tools' results and call arguments; roles and names do
-        not. The caller adds its system prompt.
+        Texts count, including tools' results and call arguments; roles and names do not. The
+        system prompt counts only if it is one of *messages*.
 
         >>> MemoryConsolidator.estimate_tokens([{"content": "x" * 800}, {"role": "user"}])
         200
@@ -128,10 +126,7 @@ class MemoryConsolidator:
 
     @staticmethod
     def facts(messages: Sequence[Any]) -> tuple[Fact, ...]:
-        """Return every fact of *messages*, without a limit.
-
-        The enumeration in an earlier summary is not a fact: it has names without their sentences.
-        """
+        """Return all facts of *messages*, without the enumeration of an earlier summary."""
         return tuple(fact for fact in rules.extract_facts(messages) if not _is_mention(fact))
 
     def _bullet_texts(
@@ -139,23 +134,21 @@ class MemoryConsolidator:
     ) -> list[str]:
         """Return the texts of the bullets: the facts that fit, then the enumeration."""
         room = self._window_chars(SUMMARY_SHARE) - len(HEADER) - len("\n\n")
-        attacks = {
-            at for at, fact in enumerate(facts) if self.withholds_attacks and is_attack(fact)
-        }
-        withheld = {facts[at].index for at in attacks}
-        facts = [fact for at, fact in enumerate(facts) if at not in attacks]
+        attacks = [self.withholds_attacks and is_attack(fact) for fact in facts]
+        withheld = {fact.index for fact, attacking in zip(facts, attacks, strict=True) if attacking}
+        facts = [fact for fact, attacking in zip(facts, attacks, strict=True) if not attacking]
         if self.mention_share <= 0:
             return newest_fitting([fact.text for fact in facts], room)
-        share = min(room, self._window_chars(self.mention_share))
+        mention_room = min(room, self._window_chars(self.mention_share))
         newest = newest_fitting(
-            [fact.text for fact in facts if not _is_mention(fact)], room - share
+            [fact.text for fact in facts if not _is_mention(fact)], room - mention_room
         )
         texts = [
-            "" if place in withheld else f"{all_text(message)}\n{call_texts(message)}"
-            for place, message in enumerate(messages)
+            "" if index in withheld else f"{all_text(message)}\n{call_texts(message)}"
+            for index, message in enumerate(messages)
         ]
         known = "\n".join((*newest, *texts[start:]))
-        enumeration = enumerate_things(texts[:start], known, share - len("\n- "))
+        enumeration = enumerate_things(texts[:start], known, mention_room - len("\n- "))
         return [*newest, enumeration] if enumeration else newest
 
     def _window_chars(self, share: float) -> int:
@@ -170,11 +163,11 @@ def build_messages(
     consolidator: MemoryConsolidator | None = None,
     consolidated: Callable[[int, int], None] | None = None,
 ) -> list[Any]:
-    """Return the messages for the next turn: unchanged, or shorter when the window is full.
+    """Return the messages for the next turn: unchanged, or shorter if the window is full.
 
-    The step of an agent's loop in document 003: tokens are estimated, including the system
-    prompt; above the threshold the list is consolidated, and *consolidated* is called with
-    the number of messages removed and the summary's length. *messages* is never changed.
+    This is the step of an agent's loop in document 003. Tokens are estimated, including the system
+    prompt. From the threshold on, the list is consolidated, and *consolidated* is called with the
+    number of removed messages and the length of the summary. *messages* is never changed.
     """
     consolidator = consolidator or MemoryConsolidator()
     prompt = [{"role": "system", "content": system_prompt}] if system_prompt else []
@@ -188,18 +181,18 @@ def build_messages(
     return shorter
 
 
-def _with_kept(facts: Sequence[Fact], kept: Sequence[Fact]) -> list[Fact]:
-    """Return *facts* with those *kept*, each at its place, for the facts that they repeat."""
-    texts = [fact.text for fact in kept]
+def _add_facts(facts: Sequence[Fact], more: Sequence[Fact]) -> list[Fact]:
+    """Return *facts* and *more* by index, without those of *facts* that *more* contains."""
+    texts = [fact.text for fact in more]
     others = [fact for fact in facts if not any(fact.text in text for text in texts)]
-    return sorted([*others, *kept], key=lambda fact: fact.index)
+    return sorted([*others, *more], key=lambda fact: fact.index)
 
 
 def newest_fitting(texts: Sequence[str], room_chars: int) -> list[str]:
     """Return the last of *texts* whose bullets fit into *room_chars*, in order (SPEC 6.16).
 
-    If all fit, they are unchanged. If not, a text that would take more than an
-    eighth of the room is cut first, so that one line does not displace all others.
+    If not all fit, a text that takes more than an eighth of the room is cut, so that one text does
+    not displace all others.
     """
     if sum(len(render_bullet(text)) + 1 for text in texts) <= room_chars + 1:
         return list(texts)
@@ -221,7 +214,7 @@ def _cut(text: str, chars: int) -> str:
 
 
 def is_attack(fact: Fact) -> bool:
-    """Return whether somebody else than the user said *fact*, and it reads like an order."""
+    """Return whether *fact* reads like an order and is not from the user."""
     return fact.role not in USER_ROLES and is_doubtful(fact.text)
 
 
@@ -232,14 +225,15 @@ def _is_mention(fact: Fact) -> bool:
 def tail_start(messages: Sequence[Any]) -> int:
     """Return the index of the first message that a consolidation keeps unchanged.
 
-    The tail extends backwards until it holds the call of each of its results (SPEC 6.12).
+    The kept messages are extended backwards until they contain the call of each of their results
+    (SPEC 6.12).
     """
     pairs = pair_results([parse_turn(message) for message in messages])
-    place = len(pairs.starts)
-    start = max(0, place - KEPT_MESSAGES)
-    while place > start:
-        place -= 1
-        start = min(start, pairs.starts[place])
+    index = len(pairs.starts)
+    start = max(0, index - KEPT_MESSAGES)
+    while index > start:
+        index -= 1
+        start = min(start, pairs.starts[index])
     return start
 
 
@@ -275,10 +269,9 @@ _THING = re.compile(
 def enumerate_things(texts: Sequence[str], known: str, room_chars: int) -> str:
     """Return the fact that enumerates the things of *texts*, or "" if there are none.
 
-    *texts* are those of the messages in order, including an earlier summary; things
-    that occur in *known* are left out. If they exceed *room_chars*, frequent, recent
-    and short ones are kept; of a very long session only the latest messages are
-    read. The order is alphabetical, so that the same things always give the same fact.
+    *texts* are those of the messages in order, including an earlier summary. Things in *known* are
+    left out. If they exceed *room_chars*, frequent, recent and short ones are kept. Only the
+    LATEST_MESSAGES are read. Things are sorted, so that the same ones always give the same fact.
     """
     texts = texts[-LATEST_MESSAGES:]
     weights: dict[str, float] = {}
@@ -290,13 +283,13 @@ def enumerate_things(texts: Sequence[str], known: str, room_chars: int) -> str:
         weights.pop(thing, None)
         weights.pop(thing.removesuffix(_CALL), None)
     chars_left = room_chars - len(MENTION_PREFIX)
-    chosen = []
+    selected = []
     for thing in sorted(weights, key=lambda thing: (-_rank_weight(weights[thing], thing), thing)):
         chars_left -= len(thing) + len(_SEPARATOR)
         if chars_left < 0:
             break
-        chosen.append(thing)
-    return MENTION_PREFIX + _SEPARATOR.join(sorted(chosen)) if chosen else ""
+        selected.append(thing)
+    return MENTION_PREFIX + _SEPARATOR.join(sorted(selected)) if selected else ""
 
 
 def count_things(text: str) -> Counter[str]:
@@ -343,5 +336,5 @@ def _is_thing(thing: str) -> bool:
 
 
 def _rank_weight(weight: float, thing: str) -> float:
-    """Return the weight by its cost; the square root limits the effect of a very frequent name."""
+    """Return *weight* relative to the length; the root limits the effect of frequent names."""
     return float(weight**0.5) / (len(thing) + 6)

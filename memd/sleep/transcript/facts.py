@@ -1,10 +1,9 @@
-"""The facts of a session that a consolidation keeps (SPEC 6.6-6.13, 6.15).
+"""Extract the facts of a session that a consolidation keeps (SPEC 6.6-6.13, 6.15).
 
-Plain rules, no language model: what tools answered, lines that announce a
-result, short messages of the user. A summary is a message of bullets, one fact
-each, and can be parsed again: :func:`parse_summary` returns whatever
-:func:`render_bullets` wrote, including facts of several lines and of Markdown
-lists. So a session can be consolidated repeatedly without nested bullets.
+The rules take results of tools, lines with a keyword, and short messages of the user. A summary is
+a message of bullets with one fact each. :func:`parse_summary` returns exactly the facts that
+:func:`render_bullets` wrote, even those with several lines or Markdown lists, so a session can be
+consolidated repeatedly without nested bullets.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ KEYWORDS = (
 )  # fmt: skip
 
 _BULLET = "- "
-# A line within a fact that looks like a bullet gets a backslash, one that has some gets one more.
+# Within a fact, a line "- c" becomes "\- c", and "\- c" becomes "\\- c".
 _INNER_BULLET = re.compile(r"(?<=\n)(?=\\*- )")
 _ESCAPED_BULLET = re.compile(r"(?<=\n)\\(?=\\*- )")
 
@@ -43,9 +42,9 @@ _ESCAPED_BULLET = re.compile(r"(?<=\n)\\(?=\\*- )")
 class Fact:
     """One fact and its source.
 
-    *role* is that of the message, ``tool`` for anything that a tool answered, and
-    ``summary`` for a fact of an earlier consolidation. *tool* is the name of the tool
-    that answered; *index* is the message's index in the list.
+    *role* is that of the message, ``tool`` for a tool's result, or ``summary`` for a fact of an
+    earlier consolidation. *tool* is the name of the tool of a result. *index* is that of the
+    message.
     """
 
     text: str
@@ -55,7 +54,7 @@ class Fact:
 
 
 def extract_facts(messages: Sequence[object]) -> tuple[Fact, ...]:
-    """Return the facts of *messages* in order, each text once at its first place (SPEC 6.7).
+    """Return the facts of *messages* in order, each text at its first occurrence (SPEC 6.7).
 
     >>> [fact.text for fact in extract_facts([{"role": "user", "content": "use tabs"}])]
     ['use tabs']
@@ -121,7 +120,7 @@ def _turn_facts(turn: TranscriptTurn, index: int, pairs: ResultPairs) -> Iterato
 
 
 def _iter_statements(turn: TranscriptTurn) -> Iterator[str]:
-    """Yield the lines with a keyword, stripped, and a short message of the user as it is."""
+    """Yield the lines with a keyword, stripped, and a short message of the user unchanged."""
     text = turn.text
     if turn.role == "user" and text.startswith(HEADER):
         text = text[len(HEADER) :]

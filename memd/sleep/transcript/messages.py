@@ -1,8 +1,8 @@
-"""The messages of a session: without secrets, without memd's own texts, and as stored. Pure.
+"""Clean the messages of a session from secrets and memd's own texts, and prepare their storage.
 
-Recalled memories return in the conversation: as answers of memd's tools, in fences that a hook
-adds, and with one client within the user's own message. Learnt again they would be duplicates, and
-a web text would get the trust of its reader.
+Memories that memd returned occur in the conversation: as results of memd's tools, in fences that a
+hook adds, and with one client in the user's message. Stored again they would be duplicates, and a
+web text would get the trust of the assistant or user.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from memd.view.labels import find_fenced, strip_injected, strip_labels
 Message = dict[str, Any]
 
 _DEPTH_MAX = 64  # nesting of a message; no program's format is deeper
-_SHORT_CHARS = 16  # no secret is so short
+_SHORT_CHARS = 16  # texts up to this length repeat, so their cleaned form is cached
 _ROLE_CHARS = 32
 _UNSET_YEAR = 1970
+# "memd", "memd_search", "mcp__memd__search", "mcp__plugin_memd_memd__search".
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)
 
 
 def clean(message: Message) -> Message:
-    """Return *message* with secrets replaced and values that JSON or SQLite cannot hold removed.
+    """Return *message* with secrets replaced and without values that JSON or SQLite cannot hold.
 
     >>> clean({"role": "user", "content": "ghp_0123456789abcdefghijABCDEFGHIJ012345"})
     {'role': 'user', 'content': '[secret:github-token#1]'}
@@ -72,7 +73,7 @@ def _clean_short(text: str) -> str:
 
 
 def _replace_unstorable(text: str) -> str:
-    """Replace what neither SQLite nor UTF-8 can hold: NUL and lone surrogates."""
+    """Replace NUL and lone surrogates, which SQLite or UTF-8 cannot hold."""
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")
     try:
@@ -84,10 +85,10 @@ def _replace_unstorable(text: str) -> str:
 
 
 def remove_echoes(messages: Sequence[Message], texts: Sequence[str] = ()) -> list[Message]:
-    """Return *messages* without memd's own texts: same number and order, some of them blank.
+    """Return *messages* without memd's own texts, in the same number and order, some of them blank.
 
-    Sentences of an assistant that only repeat a text that memd showed in *messages*, or one of the
-    *texts* that it injected into the session, are removed too.
+    Sentences of an assistant that only repeat memd's texts are removed too. Those are the texts
+    within *messages*, and *texts* that memd injected into the session.
 
     >>> remove_echoes([{"role": "tool", "name": "memd_search", "content": "8443"}])
     [{'role': 'tool', 'name': 'memd_search', 'content': ''}]
@@ -95,19 +96,19 @@ def remove_echoes(messages: Sequence[Message], texts: Sequence[str] = ()) -> lis
     turns = [parse_turn(message) for message in messages]
     names = pair_results(turns).names
     known = KnownWords([*texts, *_memd_texts(turns, names)])
-    cleaned = [_remove_own_parts(message, place, names) for place, message in enumerate(messages)]
+    cleaned = [_remove_own_parts(message, index, names) for index, message in enumerate(messages)]
     return [_remove_repeats(message, known) for message in cleaned] if known else cleaned
 
 
 def _memd_texts(
     turns: Sequence[TranscriptTurn], names: Mapping[tuple[int, int], str]
 ) -> Iterator[str]:
-    """Yield the texts within memd's fences and in the answers of its tools."""
-    for place, turn in enumerate(turns):
+    """Yield the texts within memd's fences and in the results of its tools."""
+    for index, turn in enumerate(turns):
         yield from find_fenced(turn.text)
         for number, result in enumerate(turn.results):
             texts = find_fenced(result.text)
-            if not texts and _is_own_tool(names.get((place, number)) or result.name):
+            if not texts and _is_own_tool(names.get((index, number)) or result.name):
                 texts = [line for part in result.text.splitlines() if (line := strip_labels(part))]
             yield from texts
 
@@ -132,16 +133,20 @@ def _remove_block_repeats(block: Any, known: KnownWords) -> Any:
 
 
 def _remove_own_parts(
-    message: Message, place: int, names: Mapping[tuple[int, int], str]
+    message: Message, index: int, names: Mapping[tuple[int, int], str]
 ) -> Message:
-    if message.get("role") == TOOL_ROLE and _is_own_tool(names.get((place, 0))):
+    """Return *message* without memd's fences and without calls and results of its tools.
+
+    *index* is that of the message; *names* are the tools of results, as in ``ResultPairs``.
+    """
+    if message.get("role") == TOOL_ROLE and _is_own_tool(names.get((index, 0))):
         return message | {"content": ""}
     changes: Message = {}
     content = message.get("content")
     if isinstance(content, str):
         changes["content"] = strip_injected(content)
     elif isinstance(content, list):
-        changes["content"] = _remove_own_blocks(content, place, names)
+        changes["content"] = _remove_own_blocks(content, index, names)
     calls = message.get("tool_calls")
     if isinstance(calls, list):
         changes["tool_calls"] = [call for call in calls if not _is_own_call(call)]
@@ -149,14 +154,14 @@ def _remove_own_parts(
 
 
 def _remove_own_blocks(
-    blocks: Sequence[Any], place: int, names: Mapping[tuple[int, int], str]
+    blocks: Sequence[Any], index: int, names: Mapping[tuple[int, int], str]
 ) -> list[Any]:
     remaining: list[Any] = []
     number = 0
     for block in blocks:
         kind = block.get("type") if isinstance(block, Mapping) else None
         if kind == "tool_result":
-            if not _is_own_tool(names.get((place, number))):
+            if not _is_own_tool(names.get((index, number))):
                 remaining.append(_clean_field(block, "content"))
             number += 1
         elif isinstance(block, str):
@@ -185,7 +190,7 @@ def _is_own_tool(name: object) -> bool:
 
 
 class StoredMessage(NamedTuple):
-    """One message of a session; *nth* counts the earlier messages with the same text."""
+    """A message as it is stored; *nth* is the number of earlier messages with the same text."""
 
     role: str
     sha256: bytes
@@ -195,7 +200,7 @@ class StoredMessage(NamedTuple):
 
 
 def to_stored(messages: Sequence[Message]) -> tuple[StoredMessage | None, ...]:
-    """Return each message in its stored form, None for one without text."""
+    """Return the stored form of each message, None for a message without text."""
     seen: Counter[bytes] = Counter()
     result: list[StoredMessage | None] = []
     for message in messages:
@@ -213,7 +218,7 @@ def to_stored(messages: Sequence[Message]) -> tuple[StoredMessage | None, ...]:
 
 
 def text_to_store(message: Message) -> str:
-    """Return the stored text of a message: its own text and its tool calls with their arguments.
+    """Return the text to store for a message: its text, and its tool calls with their arguments.
 
     >>> text_to_store({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
     '[calls ls] {"path": "."}'
@@ -226,18 +231,19 @@ def text_to_store(message: Message) -> str:
 
 
 def _tool_calls(message: Message) -> list[tuple[Any, Any]]:
-    content, called = message.get("content"), message.get("tool_calls")
+    """Return the name and the arguments of each tool call, in both formats (``blocks.py``)."""
+    content, tool_calls = message.get("content"), message.get("tool_calls")
     blocks = content if isinstance(content, list) else [content]
-    names = [
+    calls = [
         (block.get("name"), block.get("input"))
         for block in blocks
         if isinstance(block, dict) and block.get("type") == "tool_use"
     ]
-    for call in called if isinstance(called, list) else ():
+    for call in tool_calls if isinstance(tool_calls, list) else ():
         if isinstance(call, dict):
             tool = call["function"] if isinstance(call.get("function"), dict) else call
-            names.append((tool.get("name"), tool.get("arguments")))
-    return names
+            calls.append((tool.get("name"), tool.get("arguments")))
+    return calls
 
 
 def _render_call(name: Any, arguments: Any) -> str:
@@ -246,7 +252,7 @@ def _render_call(name: Any, arguments: Any) -> str:
 
 
 def role_of(message: Message) -> str:
-    """Return the role of *message*; that of one with nothing but tools' results is ``tool``."""
+    """Return the role of *message*: ``tool`` if it has only results, "unknown" if it has none."""
     role = message.get("role")
     turn = parse_turn(message)
     if turn.results and not turn.text.strip():
@@ -255,7 +261,7 @@ def role_of(message: Message) -> str:
 
 
 def date_undated(messages: Sequence[Message], said_at: datetime | None) -> list[Message]:
-    """Return *messages* with the time *said_at*, unless one of them tells a time of its own."""
+    """Return *messages* with the timestamp *said_at*, unless one of them has a timestamp."""
     if said_at is None or any(timestamp_of(message) is not None for message in messages):
         return list(messages)
     return [{**message, "timestamp": said_at.isoformat()} for message in messages]
@@ -264,8 +270,8 @@ def date_undated(messages: Sequence[Message], said_at: datetime | None) -> list[
 def timestamp_of(message: Message) -> datetime | None:
     """Return the message's timestamp if it has a time zone, else None.
 
-    1970 comes from a clock that was never set and counts as none. Whether the time lies in
-    the future is checked when the message is stored.
+    Years up to 1970 come from a clock that was never set and count as none. A time in the future
+    is handled when the message is stored.
     """
     text = message.get("timestamp")
     if not isinstance(text, str):

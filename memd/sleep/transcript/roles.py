@@ -1,7 +1,7 @@
-"""Who says a message: the roles of memd, and what other programs call them. Pure.
+"""Translate the roles of messages, as other programs name them, to those of memd.
 
-A message of an unknown role teaches nothing, so that a session of them would be lost unseen:
-``usage.report`` refuses it.
+Naps ignore messages of unknown roles. So that a session is not lost silently, ``usage.report``
+refuses them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAMES = f"{_USER}, {_ASSISTANT}, {TOOL_ROLE} or {_SYSTEM}"
 
 
 def with_known_role(message: dict[str, Any]) -> dict[str, Any]:
-    """Return *message* with memd's name of its role; an unknown one stays.
+    """Return *message* with memd's name of its role; an unknown role is not changed.
 
     >>> with_known_role({"role": "Bot", "content": "hello"})
     {'role': 'assistant', 'content': 'hello'}
@@ -40,17 +40,17 @@ def with_known_role(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_messages(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Raise InvalidError that names the first message without a known role or without content.
+    """Raise InvalidError for the first message without a known role, or without content.
 
-    Content may be null or empty, as beside calls of tools and images.
+    Content may be null or empty, and missing in a message with tool calls.
     """
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if _find_role(message) is None:
-            what = "is required" if message.get("role") is None else "is unknown"
-            field = f"messages.{place}.role"
-            raise InvalidError(f"{field}: {what}; the roles are {_NAMES}", field=field)
+            problem = "is required" if message.get("role") is None else "is unknown"
+            field = f"messages.{index}.role"
+            raise InvalidError(f"{field}: {problem}; the roles are {_NAMES}", field=field)
         if "content" not in message and "tool_calls" not in message:
-            field = f"messages.{place}.content"
+            field = f"messages.{index}.content"
             raise InvalidError(
                 f"{field}: is required: a text, a list of blocks or null", field=field
             )
