@@ -1,1 +1,1 @@
-"""Assistants' context windows: what is known of them, and when one triggers a nap."""
+"""Track the context windows of assistants and trigger naps over their sessions."""

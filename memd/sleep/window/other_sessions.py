@@ -1,13 +1,13 @@
-"""Naps over sessions that no report of a window triggers: recorded ones, and those fallen quiet.
+"""Nap over sessions that no report of a window triggers: recorded and quiet ones.
 
-A recorded session is imported by a nap as over a session that has ended, under its own id, project
-and times. Importing the same transcript again adds nothing, a longer one adds what is new in it,
-and what was forgotten since is not learnt again. Within REPLY_KEPT_DAYS the same one is not even
-distilled again, so an interrupted import of thousands is simply repeated.
+A recorded session is imported by a nap, as if it had just ended, with its own id, project and
+times. Importing the same transcript again adds nothing, and a longer one adds what is new. Memories
+that were forgotten since are not made again. Within REPLY_KEPT_DAYS a known transcript is not even
+distilled again, so an interrupted import of thousands can be repeated.
 
-Most sessions end with an event, but not that of a closed terminal. One that has been quiet for an
-hour gets a nap, from its transcript if there is one, and stays open: it may go on, and the next nap
-replaces what this one made.
+Most sessions end with an event, but not when a terminal is closed. A session that was quiet for an
+hour gets a nap, over its transcript if there is one. It stays open, and the next nap replaces the
+memories of this one.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:  # loaded with the first of these sessions
     from memd.sleep.nap.nap import Nap
     from memd.sleep.nap.source import NapRequest
 
-QUIET_US = 3_600_000_000
+QUIET_US = 3_600_000_000  # an hour
 CHECK_INTERVAL_S = 60.0
 NAPS_PER_CHECK = 4
-"""At most so many naps a minute; after a month without memd there are many quiet sessions."""
+"""The most naps per check; after a month without memd there are many quiet sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class SessionImporter:
         said_at: datetime | None = None,
         dry_run: bool = False,
     ) -> ImportedSession:
-        """Nap over the transcript *raw*; with *dry_run* only count what that would make.
+        """Nap over the transcript *raw*; with *dry_run* only count the memories it would make.
 
-        *session_id*, *cwd* and *said_at* are used where the transcript lacks them. A session that
-        memd did not know is ended too. Raises InvalidError if *raw* is no transcript, and what
-        ``Nap.nap`` raises.
+        *session_id*, *cwd* and *said_at* are used if the transcript lacks them. A session that memd
+        did not know is ended too. Raises InvalidError if *raw* is no transcript or names no
+        session, and what ``Nap.nap`` raises.
         """
         from memd.signals import transcripts
         from memd.sleep.nap.source import NapRequest
@@ -111,7 +111,7 @@ class SessionImporter:
     async def _nap(
         self, session: ImportedSession, caller: Caller, request: NapRequest, raw: bytes
     ) -> ImportedSession:
-        """Nap over *session*; what was imported already, from the same *raw*, is only counted."""
+        """Nap over *session*; if the same *raw* was imported before, only count its memories."""
         from memd.sleep.nap.transaction import NapOutcome
 
         keyed_caller = _with_idempotency_key(caller, raw)
@@ -129,21 +129,21 @@ class SessionImporter:
     async def _count(
         self, session: ImportedSession, caller: Caller, **counts: int
     ) -> ImportedSession:
-        """Return *session* with these counts, and how many of its memories are in the trash."""
-        place = caller.agent_id, session.session_id or ""
-        trashed = await self.nap.db.read(slots.count_trashed, *place)
+        """Return *session* with *counts*, and the number of its memories in the trash."""
+        session_id = session.session_id or ""
+        trashed = await self.nap.db.read(slots.count_trashed, caller.agent_id, session_id)
         return session.model_copy(update={**counts, "trashed": trashed})
 
 
 def _with_idempotency_key(caller: Caller, raw: bytes) -> Caller:
-    """Return the caller with a key that makes importing the same transcript the same request."""
+    """Return the caller with an idempotency key made from the transcript *raw* and its session."""
     digest = hashlib.sha256(raw).digest()
     key = f"session.import:{caller.agent_id}:{caller.session_id}:{caller.project_id}:{digest.hex()}"
     return replace(caller, idempotency_key=key, request_hash=digest)
 
 
 def _storable_name(name: str | None) -> str | None:
-    """Return the session's name if it can be stored, else None."""
+    """Return the session id *name* without secrets, None if it cannot be stored."""
     if name is None or len(name) > NAME_CHARS_MAX or not name.isprintable():
         return None
     return redact(name)
@@ -154,7 +154,7 @@ def _screen_dir(cwd: str | None) -> str | None:
 
 
 def _project_id(cwd: str | None) -> str | None:
-    """Return the project's id; a folder that no longer exists may have been one, by its path."""
+    """Return the project of the folder *cwd*; for a folder that no longer exists, its path."""
     if cwd is None or not cwd.startswith("/") or "\0" in cwd:
         return None
     if (project_id := project_of(cwd)) is not None:
@@ -169,7 +169,7 @@ def _is_known(conn: Reading, agent_id: str, session_id: str) -> bool:
 
 @dataclass(frozen=True)
 class QuietSessions:
-    """Naps over sessions that have fallen quiet."""
+    """Naps over quiet sessions."""
 
     db: Database
     clock: Clock
@@ -185,7 +185,7 @@ class QuietSessions:
                 log.warning("a quiet session waits", kind=error.kind)
 
     async def nap_over_quiet(self) -> int:
-        """Nap over the sessions that fell quiet since their last nap; return their number."""
+        """Nap over sessions that fell quiet since their last nap; return their number."""
         before_us = self.clock.now_us() - QUIET_US
         rows = await self.db.read(windows.list_quiet, before_us, NAPS_PER_CHECK)
         for row in rows:

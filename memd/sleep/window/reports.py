@@ -1,9 +1,8 @@
-"""Usage reports: what each does to its window, and those that wait while their window naps.
+"""Compute the effect of usage reports, and queue those that arrive during a nap.
 
-Reports that arrive during a nap are handled after it, in order, and none that has an effect is
-dropped: an end of the session is followed by turns, and must not be lost to them. Memory stays
-bounded. Neighbours without an effect become one report, and when QUEUED_REPORTS_MAX wait, the next
-one is refused.
+Queued reports are handled after the nap, in order. None that has an effect is dropped; for example
+the end of a session must not be replaced by a later turn. To bound memory, adjacent reports without
+an effect are merged, and beyond QUEUED_REPORTS_MAX a report is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from memd.store.session.windows import Key, WindowRow
 if TYPE_CHECKING:  # loaded with the first nap
     from memd.sleep.transcript.messages import Message
 
-QUEUED_REPORTS_MAX = 8  # of one window, as each may have the messages of a whole frame
+QUEUED_REPORTS_MAX = 8  # of one window; each may have messages as large as a whole frame
 
 
 class UsageReport(NamedTuple):
@@ -39,17 +38,17 @@ class UsageReport(NamedTuple):
     messages: Sequence[Message] | None = None
     """The session's list of messages, if the caller sent it."""
     reply: asyncio.Future[NapResult | None] | None = None
-    """Resolved with the result of the nap that this triggers, None when it triggers none."""
+    """Resolved with the result of the nap that the report triggers, None if it triggers none."""
 
     @property
     def key(self) -> Key:
-        """The key of its window."""
+        """The key of the window: agent, source and session."""
         assert self.usage.source is not None
         assert self.usage.session_id is not None
         return self.caller.agent_id, self.usage.source, self.usage.session_id
 
     def resolve(self, result: NapResult | Exception | None) -> None:
-        """Resolve the reply once; a caller that has gone cancelled it."""
+        """Resolve the reply, if there is one that is neither resolved nor cancelled."""
         if self.reply is None or self.reply.done():
             return
         if isinstance(result, Exception):
@@ -59,17 +58,17 @@ class UsageReport(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a report does to its window: the row after it, and why a nap is due or None."""
+    """The effect of a report: the window's row after it, and why a nap is due, or None."""
 
     row: WindowRow
     reason: Reason | None
     emptying: Emptying | None
     has_effect: bool
-    """Whether it naps, empties the window, or changes what the next report does."""
+    """Whether it triggers a nap, empties the window, or changes whether later reports trigger."""
 
 
 def step(before: WindowRow | None, report: UsageReport, rule: UsageSettings, now_us: int) -> Step:
-    """Return what *report* does to a window that was *before*; None is a first report."""
+    """Return the effect of *report* on a window; *before* is its row, None for a first report."""
     state = rows.to_state(before)
     after, reason = trigger.step(
         state,
@@ -90,38 +89,41 @@ class ActiveNap:
     """A window whose nap is running or waiting, and the reports that arrived meanwhile."""
 
     row: WindowRow
-    """Stored with the nap; until then it is only in memory."""
+    """The row that the nap will store."""
     queued: deque[UsageReport] = field(default_factory=deque)
 
     def queue(self, report: UsageReport, rule: UsageSettings, now_us: int) -> WindowRow:
-        """Queue *report*; return the window as it will be when the naps before have succeeded.
+        """Queue *report*; return the row of the window after all queued reports are handled.
 
-        Raises BusyError when too many wait.
+        Raises BusyError if too many are queued.
         """
-        states = [self.row]
-        for waiting in self.queued:
-            states.append(step(states[-1], waiting, rule, now_us).row)
+        rows_after = [self.row]
+        for queued_report in self.queued:
+            rows_after.append(step(rows_after[-1], queued_report, rule, now_us).row)
         if self.queued:
             last, merged = self.queued[-1], _merge(self.queued[-1], report)
             steps = (
-                step(states[-2], last, rule, now_us),
-                step(states[-1], report, rule, now_us),
-                step(states[-2], merged, rule, now_us),
+                step(rows_after[-2], last, rule, now_us),
+                step(rows_after[-1], report, rule, now_us),
+                step(rows_after[-2], merged, rule, now_us),
             )
-            if not any(each.has_effect for each in steps):
+            if not any(effect.has_effect for effect in steps):
                 self.queued[-1] = merged
                 return steps[-1].row
         if len(self.queued) >= QUEUED_REPORTS_MAX:
             raise BusyError(f"{QUEUED_REPORTS_MAX} reports of a window wait for its nap")
         self.queued.append(report._replace(reply=None))
-        return step(states[-1], report, rule, now_us).row
+        return step(rows_after[-1], report, rule, now_us).row
 
 
 def _merge(older: UsageReport, newer: UsageReport) -> UsageReport:
-    """Return *newer* with what only *older* reports; tokens and percentage are alternatives."""
+    """Return *newer* with the values that only *older* reports.
+
+    Tokens and percentage are alternatives: if *newer* has one, neither is taken from *older*.
+    """
     usage = newer.usage
-    names = {each.name for each in fields(usage) if getattr(usage, each.name) is None} - {"at"}
+    missing = {field.name for field in fields(usage) if getattr(usage, field.name) is None} - {"at"}
     if usage.used_tokens is not None or usage.used_percent is not None:
-        names -= {"used_tokens", "used_percent"}
-    kept = {name: getattr(older.usage, name) for name in names}
-    return newer._replace(usage=replace(usage, **kept), reply=None)
+        missing -= {"used_tokens", "used_percent"}
+    older_values = {name: getattr(older.usage, name) for name in missing}
+    return newer._replace(usage=replace(usage, **older_values), reply=None)

@@ -1,4 +1,4 @@
-"""Conversions of a window between a usage report, its row, and the value for callers."""
+"""Convert a window between a usage report, its row, and the value for callers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memd.store.session.windows import WindowRow
 
 
 def to_state(row: WindowRow | None) -> WindowState:
-    """Return the state that the trigger decides by; None is a window without a report."""
+    """Return the state for the trigger; *row* is None for a window without a report."""
     if row is None:
         return WindowState()
     return WindowState(
@@ -34,7 +34,7 @@ def to_state(row: WindowRow | None) -> WindowState:
 def update_row(
     agent_id: str, usage: Usage, before: WindowRow | None, after: WindowState, now_us: int
 ) -> WindowRow:
-    """Return a window's row after *usage*, which names its source and session."""
+    """Return a window's row after *usage*, which must have source and session."""
     assert usage.source is not None
     assert usage.session_id is not None
     return WindowRow(
@@ -56,9 +56,9 @@ def update_row(
 
 
 def require_fill(before: WindowRow | None, usage: Usage) -> None:
-    """Raise InvalidError for a first report that says neither a fill nor an event."""
-    says = (usage.used_tokens, usage.used_percent, usage.event)
-    if before is None and all(field is None for field in says):
+    """Raise InvalidError for a first report with neither a fill nor an event."""
+    values = (usage.used_tokens, usage.used_percent, usage.event)
+    if before is None and all(value is None for value in values):
         raise InvalidError(
             "the first report of a window says how full it is",
             field="used_percent",
@@ -67,7 +67,7 @@ def require_fill(before: WindowRow | None, usage: Usage) -> None:
 
 
 def store_row(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:
-    """Store *row*, and record when the texts injected into its session have left the window."""
+    """Store *row*; if the window was emptied, record that it lost the texts injected so far."""
     agent_key = names.ensure_agent(conn, row.agent_id, now_us)
     windows.put(conn, agent_key, row)
     session_key = names.find_session(conn, agent_key, row.session_id)
@@ -80,9 +80,12 @@ def store_row(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | N
 
 
 def summary_window(row: WindowRow, max_tokens: int) -> int:
-    """Return the window size for a summary: the smallest of the window's own and *max_tokens*."""
-    ends = (row.window_tokens, row.compact_at_tokens, max_tokens)
-    return min(end for end in ends if end)
+    """Return the smallest known size of the window; a summary must fit into it.
+
+    The sizes are its own, that at which its assistant compacts, and *max_tokens*.
+    """
+    sizes = (row.window_tokens, row.compact_at_tokens, max_tokens)
+    return min(size for size in sizes if size)
 
 
 def event_payload(window: Window, reason: Reason | None) -> dict[str, Any]:

@@ -1,15 +1,14 @@
-"""When a context window triggers a nap: a rule over its last state and a new report.
+"""Decide whether a report of a context window triggers a nap.
 
-"80 % of the window" alone does not work: assistants compact by themselves, some of
-them much earlier. So a window ends where its assistant compacts, the event before
-a compaction triggers as well, and a drop means that the assistant compacted first
-and only the transcript is left. A crossing triggers once; the window must fall
-below the rearm share, or the session be new, before the next one does. A
-compaction and a session's end trigger whenever they are
-announced: what came after the crossing would otherwise be lost.
+A nap is due when the fill reaches the threshold (80 %). But assistants compact by themselves, some
+of them earlier, so:
 
-Pure: the state is stored after each report, so a restart triggers
-nothing twice and two assistants never affect each other.
+- the window counts as full at the size at which its assistant compacts, if that is known;
+- the event before a compaction, and the end of a session, trigger at any fill;
+- a drop of the fill triggers: the assistant has compacted, and only the transcript has all.
+
+Reaching the threshold triggers once. Before it does again, the fill must fall below the rearm
+share. The caller stores the new state after each report, so a restart triggers nothing twice.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ MAX_TOKENS = 30_000
 METHOD = "memory.consolidate"
 """The method name of every nap in the audit, whatever triggered it."""
 
-THRESHOLD = 0.8
-REARM = 0.6
-DROP = 0.25
-_NEAR = 0.4  # how alike a misspelt event is: "end" and "SessionEnd" are 0.46
+THRESHOLD = 0.8  # the fill that triggers
+REARM = 0.6  # below this fill, the threshold can trigger again
+DROP = 0.25  # the share of the tokens by which a window falls when it was compacted
+_SIMILARITY_MIN = 0.4  # of a misspelt event; "end" and "SessionEnd" have 0.46
 
 
 def _normalise(event: str) -> str:
-    """Return *event* in lower-case letters alone."""
+    """Return the letters of *event* in lower case: "sessionend" for "session_end"."""
     return "".join(letter for letter in event.lower() if letter.isalpha())
 
 
@@ -46,10 +45,10 @@ def _normalise_all(*events: str) -> frozenset[str]:
 _BEFORE_COMPACTION = _normalise_all(
     "PreCompact", "session.compacting", "experimental.session.compacting"
 )
-_PERHAPS_BEFORE_COMPACTION = _normalise_all("PreCompress")
+_PERHAPS_BEFORE_COMPACTION = _normalise_all("PreCompress")  # of Gemini CLI
 _AFTER_COMPACTION = _normalise_all("PostCompact", "PostCompress", "session.compacted")
 _AT_THE_END = _normalise_all("SessionEnd", "session.deleted", "TaskComplete", "TaskCancel")
-# Of these only the fill counts. The other events of the hooks that memd installs are among them.
+# Events that trigger nothing by themselves; only their fill counts.
 _IN_BETWEEN = _normalise_all(
     *("turn", "statusline", "SessionStart", "UserPromptSubmit", "Stop", "Notification"),
     *("PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "BeforeAgent", "AfterAgent"),
@@ -61,7 +60,7 @@ _KNOWN = (
     _BEFORE_COMPACTION | _PERHAPS_BEFORE_COMPACTION | _AFTER_COMPACTION | _AT_THE_END | _IN_BETWEEN
 )
 NAMED_EVENTS = ("turn", "PreCompact", "PostCompact", "SessionEnd")
-"""The events for a client of its own; the others are names of assistants' hooks."""
+"""The events for users' own programs; the other names are those of assistants' hooks."""
 
 
 class Reason(StrEnum):
@@ -77,11 +76,11 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """The known state of one assistant's window; None is unknown.
+    """The known state of one assistant's window; None means unknown.
 
-    *used* and *percent* are alternatives, so a report replaces both.
-    *armed*: the next crossing triggers. *event* and *at* are those of the last report, by
-    which a new event is told from one that is read again.
+    *used* and *percent* are alternatives, so a report replaces both. *armed* says whether reaching
+    the threshold triggers. *event* and *at* are those of the last report, to recognise it when it
+    is read again.
     """
 
     used: int | None = None
@@ -94,11 +93,11 @@ class WindowState:
 
 
 def merge(state: WindowState, usage: Usage) -> WindowState:
-    """Return *state* updated by *usage*; what it does not report stays."""
-    says_fill = usage.used_tokens is not None or usage.used_percent is not None
+    """Return *state* with the values that *usage* reports."""
+    has_fill = usage.used_tokens is not None or usage.used_percent is not None
     return WindowState(
-        used=usage.used_tokens if says_fill else state.used,
-        percent=usage.used_percent if says_fill else state.percent,
+        used=usage.used_tokens if has_fill else state.used,
+        percent=usage.used_percent if has_fill else state.percent,
         window=state.window if usage.window_tokens is None else usage.window_tokens,
         compact_at=state.compact_at if usage.compact_at_tokens is None else usage.compact_at_tokens,
         event=usage.event or state.event,
@@ -108,10 +107,10 @@ def merge(state: WindowState, usage: Usage) -> WindowState:
 
 
 def fill(state: WindowState, max_tokens: int = MAX_TOKENS) -> float | None:
-    """Return how full the window is, as a share of where it ends; None when unknown.
+    """Return how full the window is, as a share; None if unknown.
 
-    It ends where the assistant compacts, at its size, or after *max_tokens* when
-    neither is known. A *max_tokens* of 0 never fills.
+    It is full at the smaller of its size and the size at which the assistant compacts, or at
+    *max_tokens* if neither is known. With a *max_tokens* of 0 it is never full.
 
     >>> compacting = WindowState(used=162_000, window=1_000_000, compact_at=400_000)
     >>> fill(WindowState(used=24_000)), fill(compacting)
@@ -136,10 +135,10 @@ def step(
     rearm: float = REARM,
     drop: float = DROP,
 ) -> tuple[WindowState, Reason | None]:
-    """Return the state after *usage*, and why a nap is due or None.
+    """Return the state after *usage*, and why a nap is due, or None.
 
-    Reaching the threshold exactly triggers. A *rearm* that is not below *threshold* becomes
-    three quarters of it, so that a window that hovers there does not trigger at every report.
+    A fill of exactly the threshold triggers. A *rearm* that is not below *threshold* becomes three
+    quarters of it, so that a window near the threshold does not trigger at every report.
     """
     new_state = merge(state, usage)
     share = fill(new_state, max_tokens)
@@ -168,9 +167,9 @@ class Emptying(StrEnum):
 def detect_emptying(
     before: WindowState, usage: Usage, reason: Reason | None, drop: float = DROP
 ) -> Emptying | None:
-    """Return whether *usage* shows that the window is emptied: by an event, or by its fill.
+    """Return how *usage* shows that the window was emptied; None if it was not.
 
-    The event before a compaction counts like the one after it: nothing is asked in between.
+    The event before a compaction counts like the one after it, as no prompt comes in between.
     """
     is_after = usage.event is not None and _normalise(usage.event) in _AFTER_COMPACTION
     if reason is Reason.EVENT or (is_after and not _is_repeated(before, usage)):
@@ -179,14 +178,15 @@ def detect_emptying(
 
 
 def check_event(event: str | None) -> None:
-    """Raise InvalidError for an event that memd does not know: what it announces would be lost.
+    """Raise InvalidError for an unknown event, which might announce a compaction or an end.
 
     Letter case and punctuation do not matter.
     """
     if event is None or _normalise(event) in _KNOWN:
         return
-    nearest = get_close_matches(_normalise(event), map(_normalise, NAMED_EVENTS), 1, _NEAR)
-    guesses = [name for name in NAMED_EVENTS if _normalise(name) in nearest]
+    names = map(_normalise, NAMED_EVENTS)
+    matches = get_close_matches(_normalise(event), names, 1, _SIMILARITY_MIN)
+    guesses = [name for name in NAMED_EVENTS if _normalise(name) in matches]
     guess = f"did you mean {guesses[0]}? " if guesses else ""
     raise InvalidError(
         f"no such event; there are {', '.join(NAMED_EVENTS)}, and the events of assistants' hooks",
@@ -198,9 +198,10 @@ def check_event(event: str | None) -> None:
 def _reason_of_event(
     state: WindowState, usage: Usage, share: float | None, rearm: float
 ) -> Reason | None:
-    """Return the reason of a new event of *usage*, if it triggers.
+    """Return the reason if *usage* has a new event that triggers, else None.
 
-    Gemini announces every attempt to compress, including those that do nothing.
+    Gemini CLI announces every attempt to compress, even if it then does nothing. So its event
+    triggers only if the window is armed and filled to *rearm*.
     """
     if usage.event is None or _is_repeated(state, usage):
         return None
@@ -209,8 +210,8 @@ def _reason_of_event(
         return Reason.ENDED
     if name in _BEFORE_COMPACTION:
         return Reason.EVENT
-    likely = state.armed and share is not None and share >= rearm
-    return Reason.EVENT if name in _PERHAPS_BEFORE_COMPACTION and likely else None
+    is_likely = state.armed and share is not None and share >= rearm
+    return Reason.EVENT if name in _PERHAPS_BEFORE_COMPACTION and is_likely else None
 
 
 def _is_repeated(state: WindowState, usage: Usage) -> bool:
@@ -223,7 +224,7 @@ def _is_repeated(state: WindowState, usage: Usage) -> bool:
 
 
 def _has_dropped(before: WindowState, new_state: WindowState, drop: float) -> bool:
-    """Return whether usage fell by more than the share *drop*."""
+    """Return whether the usage fell by more than the share *drop*."""
     used, used_now = _tokens(before), _tokens(new_state)
     if used is None or used_now is None:
         used, used_now = before.percent, new_state.percent

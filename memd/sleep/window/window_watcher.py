@@ -1,10 +1,9 @@
-"""From usage reports to naps: the state of each window, and the naps that it triggers.
+"""Handle usage reports: store the state of each window and run the naps that it triggers.
 
-A window's new state is stored with the nap that it triggers, in one transaction:
-killed before, memd reads the same file again and naps; killed after, it does not.
-Reports that arrive while their session naps are handled after the nap (``reports.py``).
-A session has one nap at a time, few naps run at once, and no error of a file, transcript
-or nap ends the watching.
+The new state of a window is stored in the transaction of the nap that it triggers. After a kill
+before it, memd reads the usage file again and naps; after a kill behind it, it does not. Reports
+that arrive during a nap of their session are handled after it (``reports.py``). A session has one
+nap at a time, and NAPS_AT_ONCE naps run concurrently. No error ends the watching.
 """
 
 from __future__ import annotations
@@ -49,15 +48,15 @@ if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is hal
     from memd.sleep.transcript.messages import Message
 
 NAPS_AT_ONCE = 2
-WARM_UP_FILL = 0.5  # of a window; from here on the modules for naps are loaded
-PROBLEMS_MAX = 256  # of windows, of which the reason for a failed nap is known
-RETRY_SECONDS = (1.0, 5.0, 25.0)
-IDLE_US_MAX = 30 * 86_400_000_000  # a window without a report for so long is dropped
+WARM_UP_FILL = 0.5  # the fill of a window at which the modules for naps are loaded
+PROBLEMS_MAX = 256  # windows whose reason for a failed nap is remembered
+RETRY_SECONDS = (1.0, 5.0, 25.0)  # pauses between the tries of a nap
+IDLE_US_MAX = 30 * 86_400_000_000  # windows without a report for 30 days are deleted
 
 
 @dataclass
 class WindowWatcher:
-    """Owns the windows, the naps that they trigger, and the task that watches usage files."""
+    """Handles usage reports, runs the naps that they trigger, and watches usage files."""
 
     db: Database
     clock: Clock
@@ -65,9 +64,9 @@ class WindowWatcher:
     sessions: Sessions
     rule: UsageSettings
     usage_path: Path
-    """The usage file, or the folder of them, that is watched."""
+    """The watched usage file, or folder of usage files."""
     default_dir: Path | None = None
-    """The same folder where it is memd's own, which is created."""
+    """memd's own folder of usage files, which is created if missing."""
     emit: Emit = field(default=unheard)
     _active_naps: dict[Key, ActiveNap] = field(default_factory=dict)
     _problems: dict[Key, str] = field(default_factory=dict)
@@ -87,16 +86,15 @@ class WindowWatcher:
     ) -> Window:
         """Handle an assistant's report of its window (``usage.report``); it may trigger a nap.
 
-        With *messages* the nap is over these, not over the transcript. With *returns* it waits
-        for the nap and the window has its result, unless none was triggered or the
-        session has a nap already; raises what ``Nap.nap`` raises. Raises BusyError when too many
-        naps wait, or too many reports of a window that naps: then nothing is stored, so that the
-        report can be repeated.
+        A nap is over *messages* if given, else over the transcript. With *returns*, wait for the
+        nap and return its result in the window, unless no nap was triggered or the session has one
+        already; then what ``Nap.nap`` raises is raised. Raises BusyError if too many naps, or
+        reports of this window, are waiting; nothing is stored, so the report can be repeated.
         """
-        answer = asyncio.get_running_loop().create_future() if returns else None
-        report = UsageReport(caller, _screen(usage), None, messages, answer)
+        reply = asyncio.get_running_loop().create_future() if returns else None
+        report = UsageReport(caller, _screen(usage), None, messages, reply)
         window = await self._handle(report)
-        result = None if answer is None else await answer
+        result = None if reply is None else await reply
         if result is None:
             return window
         row = await self.db.read(windows.get, *report.key)
@@ -105,7 +103,7 @@ class WindowWatcher:
 
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent, latest report first."""
-        # Before the read as well: a nap may end meanwhile.
+        # Also before the read: a nap that ends during it may be missing in both later lists.
         rows_by_key = self._active_windows(caller.agent_id)
         stored = await self.db.read(windows.list_windows, caller.agent_id)
         rows_by_key |= {row.key: row for row in stored}
@@ -114,20 +112,17 @@ class WindowWatcher:
         return tuple(self._window(row) for row in newest)
 
     def _active_windows(self, agent_id: str) -> dict[Key, WindowRow]:
-        napping = {key: nap.row for key, nap in self._active_naps.items()}
-        return {key: row for key, row in napping.items() if row.agent_id == agent_id}
+        rows_by_key = {key: nap.row for key, nap in self._active_naps.items()}
+        return {key: row for key, row in rows_by_key.items() if row.agent_id == agent_id}
 
     def unreadable(self) -> tuple[int, str | None]:
-        """Return how many usage files cannot be read, and the reason for the last one.
-
-        The reason has nothing of the file's contents.
-        """
+        """Return the number of usage files that cannot be read, and the reason for the last one."""
         reasons = tuple(self.watcher.unreadable.values())
         return len(reasons), reasons[-1] if reasons else None
 
     @property
     def waiting(self) -> int:
-        """The number of naps that run or wait."""
+        """The number of naps that are running or waiting."""
         return len(self._active_naps)
 
     @cached_property
@@ -136,7 +131,7 @@ class WindowWatcher:
         return UsageWatcher([self.usage_path], self.on_usage, own=self.default_dir)
 
     async def run(self) -> None:
-        """Watch for ever; naps in progress are cancelled when the daemon stops."""
+        """Watch usage files for ever; when cancelled, cancel the naps in progress."""
         try:
             await self._drop_old()
             await self.watcher.run()
@@ -150,7 +145,7 @@ class WindowWatcher:
             await asyncio.gather(*self._tasks)
 
     async def on_usage(self, path: Path, usage: Usage) -> None:
-        """Handle a report from a usage file (``UsageWatcher``)."""
+        """Handle a usage file; called by the ``UsageWatcher``."""
         usage = _screen(usage)
         caller = Caller(client=LOCAL, session_id=usage.session_id, method=METHOD)
         await self._handle(UsageReport(caller, usage, path))
@@ -188,7 +183,7 @@ class WindowWatcher:
         return window
 
     def _warm_up_once(self) -> None:
-        """Load what the process's first nap needs, while the window still fills."""
+        """Load the modules and models for naps, once, before the first nap is due."""
         if not self._is_warm:
             self._is_warm = True
             self._start_task(self._warm_up())
@@ -197,7 +192,7 @@ class WindowWatcher:
         try:
             await self.nap.warm_up()
         except MemdError as error:  # the nap itself will report it
-            log.warning("no nap could be made ready for", kind=error.kind)
+            log.warning("naps could not be prepared", kind=error.kind)
 
     def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(coroutine)
@@ -211,16 +206,16 @@ class WindowWatcher:
         self._start_task(self._nap_and_go_on(report, step))
 
     async def _nap_and_go_on(self, report: UsageReport, step: Step) -> None:
-        """Nap, then handle what was reported meanwhile; the window is napping until all is done.
+        """Nap, then handle the reports that arrived meanwhile.
 
-        So no report overtakes another, and none of those waiting can be refused.
+        The nap counts as active until all are handled, so that no later report overtakes them.
         """
         active = self._active_naps[report.key]
         try:
             await self._nap(report, step)
             while active.queued:
                 await self._handle_queued(active, active.queued.popleft())
-        finally:  # without a pause since the last reply: the next report does not meet this nap
+        finally:  # no await since the last reply, so its caller's next report finds no active nap
             del self._active_naps[report.key]
 
     async def _handle_queued(self, active: ActiveNap, report: UsageReport) -> None:
@@ -245,7 +240,7 @@ class WindowWatcher:
             if step.reason is Reason.ENDED:
                 with suppress(NotFoundError):
                     await self.sessions.end(report.caller, step.row.session_id)
-            report.resolve(result)  # last, so that the next report does not meet this nap
+            report.resolve(result)  # last, see _nap_and_go_on
         except MemdError as error:
             self._note_problem(step.row, error)
             report.resolve(error)
@@ -255,10 +250,10 @@ class WindowWatcher:
             log.error("a nap failed", trace=log.trace_of(error))
 
     async def _nap_with_retries(self, report: UsageReport, step: Step) -> NapResult | None:
-        """Nap; retry when the disk or the load prevents it, give up on other errors.
+        """Nap, with retries after errors of disk or load; return None after an error of the caller.
 
-        Either way the window has triggered. A caller that waits for the list gets an error at
-        once.
+        A caller that waits gets the first error at once, and the retries continue. After the error
+        of the caller, the new state of the window is stored, so that it does not trigger again.
         """
         for seconds in (*RETRY_SECONDS, None):
             try:
@@ -267,7 +262,7 @@ class WindowWatcher:
                 report.resolve(error)
                 log.warning("no nap", kind=error.kind, why=error.message)
                 await self._store(step)
-                self._note_problem(step.row, error)  # last, as the reply is in _nap
+                self._note_problem(step.row, error)
                 return None
             except MemdError as error:
                 report.resolve(error)
@@ -278,7 +273,7 @@ class WindowWatcher:
         return None
 
     async def _nap_once(self, report: UsageReport, step: Step) -> NapResult:
-        """Nap over the reported messages, else the transcript, else the session's memories."""
+        """Nap over the reported messages, the transcript, or the memories of the session."""
         from memd.sleep.nap.source import NapRequest
 
         row, reason = step.row, step.reason
@@ -317,7 +312,7 @@ class WindowWatcher:
                 raise error from None
 
     def _note_problem(self, row: WindowRow, error: MemdError) -> None:
-        """Keep why a nap failed, for whoever asks about the window."""
+        """Remember why a nap failed, for reports about the window."""
         while len(self._problems) >= PROBLEMS_MAX:
             del self._problems[next(iter(self._problems))]
         reason = error.message if error.hint is None else f"{error.message}: {error.hint}"
@@ -340,8 +335,8 @@ class WindowWatcher:
     def _window(self, row: WindowRow) -> Window:
         problem = self._problems.get(row.key)
         window = rows.to_window(row, self.rule.max_tokens)
-        napping = row.key in self._active_naps
-        return window.model_copy(update={"nap_problem": problem, "napping": napping})
+        is_napping = row.key in self._active_naps
+        return window.model_copy(update={"nap_problem": problem, "napping": is_napping})
 
 
 _CALLER = Caller(client="memd", method="usage")
