@@ -1,1 +1,1 @@
-"""What a language model writes in naps and nights, with its checks; imported only with a model."""
+"""Let a language model write in naps and nights, and check its answers; optional."""

@@ -1,9 +1,8 @@
-"""A nap's facts and digest as written by a language model, checked against the transcript.
+"""Let a language model write the facts and the digest of a nap, checked against the transcript.
 
-The model cites for each fact the turns that say it; a fact that they do not support is
-dropped (``check_answer``). Its facts replace those found by rule in the turns that it
-read; turns that it did not read, or did not answer for, keep the rules' facts. So a model
-that is unreachable, silent or wrong changes nothing else.
+For each fact the model cites the turns that say it. A fact that these do not support is dropped
+(``check_answer``). Its facts replace those found by rule in the turns that it read; other turns
+keep the rules' facts. So a model that is unreachable, silent or wrong does no harm.
 """
 
 from __future__ import annotations
@@ -32,24 +31,27 @@ from memd.text.words import ENGLISH_FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 WINDOW_CHARS = 24_000
-"""Of the transcript in one prompt: some 6,000 tokens, which small models can read."""
+"""Characters of the transcript in one prompt: about 6,000 tokens, for small models."""
 WINDOWS_MAX = 8
-"""Of one nap, the newest; earlier turns keep what the rules found."""
+"""Prompts of one nap, for the newest turns; earlier turns keep the rules' facts."""
 TURN_CHARS = 2_000
+"""Characters of one turn in a prompt."""
 FACTS_MAX = 40
 FACT_CHARS_MIN, FACT_CHARS_MAX = 12, 600
 REPLY_TOKENS = 2_000
 SCHEMA_FACTS_MAX, SCHEMA_FACT_CHARS_MAX, SCHEMA_LINE_CHARS_MAX, SCHEMA_TURNS_MAX = 10, 300, 200, 6
-"""Limits of one answer in its schema, so that it ends within REPLY_TOKENS. A server that
-ignores the schema may exceed them; its answer is read all the same."""
+"""Limits in the schema of an answer, so that it ends within REPLY_TOKENS.
+
+The answer of a server that ignores the schema may exceed them, and is accepted.
+"""
 _TAG = "turn"
 
 WORDS_SHARE_MIN = 0.6
-"""The share of a fact's content words that its turns must have."""
-_STEM_CHARS = 5
+"""The least share of a fact's content words that its turns must contain."""
+_STEM_CHARS = 5  # words with the same first five letters count as the same
 _WORD = re.compile(r"[^\W_][\w'-]*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+")
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+")  # capitalised, not first in its sentence
 _CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|without|cannot|nicht|kein\w*|nie|ohne|pas|jamais|sans|nunca|sin)\b"
@@ -58,11 +60,11 @@ _NEGATION = re.compile(
 )
 _CALL = "()"
 _WENT_WRONG = "Went wrong"
-"""The field in which a model may repeat what a tool printed, whatever turns it cites."""
+"""A field of the digest in which the model may repeat a tool's output, whatever turns it cites."""
 
 _KINDS = tuple(kind for kind in NapKind if kind is not NapKind.DIGEST)
 _BY_OWNER = frozenset({NapKind.PREFERENCE, NapKind.CORRECTION, NapKind.CONSTRAINT})
-_TRUST = (Origin.TOOL, Origin.ASSISTANT, Origin.PERSON)
+_BY_TRUST = (Origin.TOOL, Origin.ASSISTANT, Origin.PERSON)  # the least trusted first
 
 _SYSTEM = (
     "You read a part of a recorded session between a user and a coding assistant, and write down "
@@ -108,20 +110,20 @@ class WrittenNap(Value):
 
 
 class NapWindow(NamedTuple):
-    """The turns of one prompt: their places and their texts."""
+    """The turns of one prompt: the indexes of their messages, and their texts."""
 
     places: tuple[int, ...]
     texts: tuple[str, ...]
 
 
 class NapWriter:
-    """Lets *model* write what a nap stores."""
+    """Lets *model* write the facts and the digest of naps."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
 
     async def write(self, draft: NapExtract, agent_id: str) -> NapExtract:
-        """Return *draft* with what the model wrote; unchanged where none of that is supported."""
+        """Return *draft* with the supported facts and digest lines that the model wrote."""
         if not self._model.serves(Purpose.NAP):
             return draft
         places_read: set[int] = set()
@@ -144,7 +146,7 @@ class NapWriter:
 
 
 def split_windows(messages: Sequence[Message]) -> list[NapWindow]:
-    """Return the turns of *messages* that have text, in windows, at most the newest ones."""
+    """Return the WINDOWS_MAX newest windows of the turns of *messages* that have text."""
     windows: list[NapWindow] = []
     places: list[int] = []
     texts: list[str] = []
@@ -180,14 +182,17 @@ def _build_request(window: NapWindow, agent_id: str) -> CompletionRequest:
 
 
 class CheckedNap(NamedTuple):
-    """The part of an answer that the transcript supports."""
+    """The facts and digest lines of an answer that the transcript supports."""
 
     facts: tuple[NapMemory, ...]
     digest: tuple[WrittenLine, ...]
 
 
 def check_answer(answer: WrittenNap, messages: Sequence[Message], window: NapWindow) -> CheckedNap:
-    """Return the part of *answer* that its cited turns support, each of them in *window*."""
+    """Return the facts and lines of *answer* that their cited turns support.
+
+    All cited turns must be in *window*.
+    """
     turns = dict(zip(window.places, window.texts, strict=True))
     facts: dict[str, NapMemory] = {}
     for number, fact in enumerate(answer.facts[:FACTS_MAX]):
@@ -211,14 +216,14 @@ def _fact(
     origin = _least_trusted(messages, places)
     kind = fact.kind
     if kind in _BY_OWNER and origin is not Origin.PERSON:
-        kind = NapKind.OUTCOME  # only the user's own words are a preference
+        kind = NapKind.OUTCOME  # only a user's turn states a preference or a correction
     first_text = window.texts[window.places.index(places[0])]
     about = hashlib.sha256(first_text.encode()).hexdigest()[:16]
     return NapMemory(fact.line, kind, places, f"written-{about}-{number}", origin)
 
 
 def _least_trusted(messages: Sequence[Message], places: Sequence[int]) -> Origin:
-    return min((_origin(messages[place]) for place in places), key=_TRUST.index)
+    return min((_origin(messages[place]) for place in places), key=_BY_TRUST.index)
 
 
 def _origin(message: Message) -> Origin:
@@ -229,9 +234,9 @@ def _origin(message: Message) -> Origin:
 
 
 def build_digest(lines: dict[str, WrittenLine], messages: Sequence[Message]) -> NapMemory | None:
-    """Return the digest of *lines* in the order of its fields, None without any.
+    """Return the digest of *lines* in the order of its fields, None if there are none.
 
-    While it is too long, the longest line is dropped.
+    The longest lines are dropped until it has at most DIGEST_TOKENS_MAX.
     """
     lines_by_label = {
         label: " ".join(lines[label].text.split()) for label in FIELDS if label in lines
@@ -243,7 +248,7 @@ def build_digest(lines: dict[str, WrittenLine], messages: Sequence[Message]) -> 
     places = tuple(dict.fromkeys(place for label in lines_by_label for place in lines[label].turns))
     origin = _least_trusted(messages, places)
     if origin is Origin.PERSON:
-        origin = Origin.ASSISTANT  # its words are the model's
+        origin = Origin.ASSISTANT  # the model wrote the text
     if _WENT_WRONG in lines_by_label:
         origin = Origin.TOOL
     text = _join_lines(lines_by_label)
@@ -257,16 +262,18 @@ def _join_lines(lines_by_label: dict[str, str]) -> str:
 def merge(
     draft: NapExtract, facts: Sequence[NapMemory], places_read: set[int], digest: NapMemory | None
 ) -> NapExtract:
-    """Return *draft* with *facts* in place of those by rule in the turns *places_read*.
+    """Return *draft* with *facts* instead of the rules' facts in the turns *places_read*.
 
-    A digest by rule leaves to memories what they have: it tells that again where they go.
+    A digest by rule leaves out what other memories state. If some of those are replaced, and the
+    model wrote no digest, it becomes the whole digest.
     """
     replaced = [memory for memory in draft.distilled if _is_replaced(memory, places_read, digest)]
     by_rule = [memory for memory in draft.distilled if memory not in replaced]
     if digest is None and any(memory.kind in USERS_KINDS for memory in replaced):
         whole = whole_digest([*draft.earlier, *draft.spoken])
         by_rule = [
-            each._replace(text=whole) if each.kind is NapKind.DIGEST else each for each in by_rule
+            memory._replace(text=whole) if memory.kind is NapKind.DIGEST else memory
+            for memory in by_rule
         ]
     memories = tuple(_order([*by_rule, *facts, *([digest] if digest else [])]))
     if memories == draft.distilled:
@@ -277,11 +284,12 @@ def merge(
 def _is_replaced(memory: NapMemory, places_read: set[int], digest: NapMemory | None) -> bool:
     if memory.kind is NapKind.DIGEST:
         return digest is not None
-    # The store has those of an earlier nap already, from the model or by rule.
+    # Facts with a negative place are from an earlier nap, so the store has them already.
     return bool(places_read) and (memory.places[0] in places_read or memory.places[0] < 0)
 
 
 def _order(memories: Sequence[NapMemory]) -> Iterator[NapMemory]:
+    """Yield the facts in the order of their turns, then the digest."""
     digests = [memory for memory in memories if memory.kind is NapKind.DIGEST]
     yield from sorted(
         (memory for memory in memories if memory.kind is not NapKind.DIGEST),
@@ -291,12 +299,11 @@ def _order(memories: Sequence[NapMemory]) -> Iterator[NapMemory]:
 
 
 def is_supported(text: str, places: Sequence[int], turns: Mapping[int, str]) -> bool:
-    """Return whether the *turns* at *places* support *text*; never without a place.
+    """Return whether the *turns* at *places* support *text*; False without places.
 
-    This checks the wording, not the truth: every concrete thing (a path, a number, a name in code,
-    a capitalised word) must occur in those turns verbatim, no negation may be new, and most of the
-    other content words must occur. What a model invented, or a text told it to write, names things
-    that the turns lack.
+    This checks the wording, not the truth. Every concrete thing (a path, a number, a name in code,
+    a capitalised word) must occur in these turns, and so must most of the other content words. A
+    negation must not be new. Inventions of a model usually name things that the turns lack.
 
     >>> turns = {3: "We deploy with ansible to port 8443."}
     >>> is_supported("Deploys go by ansible to port 8443", [3], turns)
@@ -319,7 +326,7 @@ def is_supported(text: str, places: Sequence[int], turns: Mapping[int, str]) -> 
 
 
 def _things(text: str) -> set[str]:
-    """Return the parts of *text* that must occur in its source verbatim."""
+    """Return the parts of *text* that must occur in its source, in any letter case."""
     names = {thing.removesuffix(_CALL) for thing in count_things(text)}
     names.update(_NUMBER.findall(text))
     for pattern in (_NAME, _CAPITALS):

@@ -1,10 +1,9 @@
-"""What a language model writes in nights, where the settings assign it to one (SPEC 16.15).
+"""Let a language model write in nights, for the purposes in the settings (SPEC 16.15).
 
-The providers of summaries, and the lessons of detailed experiences. Those have two tiers. The raw
-one is append-only: an experience is stored unchanged, read by id, and never injected. The other
-states what was decided and where that applies, and names the experience that it comes from, which
-is not compressed again. Without an answer, or with an invalid one, an experience stays as it is,
-and the next night asks again.
+This module has the providers of summaries, and the task that compresses experiences. An experience
+itself is stored unchanged, read by id, and never injected. Its compressed form states the decisions
+and where they apply, and names the experience, which is not compressed again. Without a valid
+answer the experience is not compressed, and the next night asks again.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
 
 NIGHT_PURPOSES = (Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE)
 VERSION = "llm-v1"
+"""The ``compressor_version`` of compressed experiences."""
 _RATIO_MIN, _RATIO_MAX = 0.01, 1.0
 _PROMPT_CHARS_MAX = 20_000
 _TAG = "task-data"
@@ -57,7 +57,7 @@ _SYSTEM = (
 
 
 def night_purposes(settings: Settings) -> frozenset[Purpose]:
-    """Return the purposes for which nights use a language model, by the settings."""
+    """Return the purposes that the consolidation settings assign to a language model."""
     compresses_experiences = settings.memory.consolidation.experience_compressor.enabled
     return frozenset(
         ({Purpose.SUMMARY} if _model_summarises(settings) else set())
@@ -66,7 +66,7 @@ def night_purposes(settings: Settings) -> frozenset[Purpose]:
 
 
 def night_providers(settings: Settings, model: LanguageModel) -> NightProviders | None:
-    """Return the providers that write summaries in nights, None where rules do."""
+    """Return the providers for nights, None if the settings allow no tokens for them."""
     if settings.llm.night_tokens == 0:
         return None
     return NightProviders(
@@ -94,10 +94,13 @@ def _experience_task(
 
 
 def _model_summarises(settings: Settings) -> bool:
-    """Return whether a model summarises memories: by strategy llm, or a named one of dual_mode."""
+    """Return whether a model summarises memories.
+
+    It does with strategy ``llm``, and with ``dual_mode`` if that names a model.
+    """
     config = settings.memory.consolidation
-    named = config.archival.dual_mode.summarization_model is not None
-    return config.strategy == "llm" or (config.strategy == "dual_mode" and named)
+    is_named = config.archival.dual_mode.summarization_model is not None
+    return config.strategy == "llm" or (config.strategy == "dual_mode" and is_named)
 
 
 class ExperienceLessons(Value):
@@ -109,7 +112,7 @@ class ExperienceLessons(Value):
 
 @dataclass(frozen=True)
 class Experiences:
-    """Compress each experience that was not compressed yet, one transaction each."""
+    """The task that compresses experiences, one transaction each."""
 
     db: Database
     ids: Ids
@@ -120,7 +123,7 @@ class Experiences:
     name: str = "experiences"
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
-        del limit  # one experience is one question
+        del limit  # one experience is one request to the model
         after = int(cursor.get("after", 0))
         while (
             row := await self.db.read(groups.next_experience, scope.agent_key, after)
@@ -132,7 +135,10 @@ class Experiences:
         return None
 
     async def _compress(self, row: MemberRow) -> str | None:
-        """Return the second tier of *row* as it is stored: JSON with its five fields."""
+        """Return the compressed form of *row* as JSON; None without an answer that is accepted.
+
+        An answer shorter than ``min_compression_ratio`` of the experience is not accepted.
+        """
         parts = split_parts(row.own)
         config = self.config
         model = Model(self.provider, self.model, config.temperature, config.max_tokens)
@@ -175,7 +181,7 @@ class Experiences:
 
 
 def split_parts(content: str) -> list[str]:
-    """Return prompt, output, feedback and trace of an experience; another text is one part.
+    """Return prompt, output, feedback and trace of an experience; any other text is one part.
 
     >>> split_parts('{"prompt": "p", "output": "o", "reasoning_trace": ["a", "b"]}')
     ['p', 'o', 'a', 'b']
@@ -195,7 +201,7 @@ def split_parts(content: str) -> list[str]:
 
 
 def compression_ratio(reply: str, parts: list[str]) -> float:
-    """Return the length of *reply* as a share of *parts*, from 0.01 to 1.
+    """Return the length of *reply* relative to *parts*, from 0.01 to 1.
 
     >>> compression_ratio("x" * 10, ["y" * 30, "z" * 10]), compression_ratio("x" * 10, ["y"])
     (0.25, 1.0)

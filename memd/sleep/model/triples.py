@@ -1,8 +1,8 @@
-"""Statements that a language model reads in memories, for the graph, beside those of the rules.
+"""Let a language model extract statements from memories for the graph, in addition to the rules.
 
-One request for several memories. A statement is kept only where the memory itself has
-the subject and the object, verbatim but for case; it is then as old
-and as trusted as the memory. Without an answer the graph has the rules' statements.
+One request covers several memories. A statement is accepted only if the memory contains its subject
+and object, in any letter case. It gets the age and trust of the memory. Without an answer the graph
+has only the rules' statements.
 """
 
 from __future__ import annotations
@@ -56,13 +56,16 @@ class ReadTriples(Value):
 
 
 class ModelRelations:
-    """Reads relations with *model* (``RelationReader``)."""
+    """Extracts statements with *model*; a ``RelationReader``."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
 
     async def read(self, texts: Mapping[int, str]) -> Mapping[int, tuple[ExtractedStatement, ...]]:
-        """Return the statements that the model reads in *texts*, none without an answer."""
+        """Return by key the statements that the model extracts from *texts*; {} without an answer.
+
+        Texts that are too long, or do not fit into the prompt, are skipped.
+        """
         sent_texts: dict[int, str] = {}
         room = PROMPT_CHARS_MAX
         for key, text in texts.items():
@@ -95,7 +98,7 @@ class ModelRelations:
 
 
 def check_triple(triple: ReadTriple, text: str) -> ExtractedStatement | None:
-    """Return *triple* as a statement of *text*; None where the text does not have its things.
+    """Return *triple* as a statement of *text*; None if its subject or object is not in the text.
 
     >>> triple = check_triple(
     ...     ReadTriple(text=0, subject="billing", relation="Depends on", object="Redis"),
@@ -117,7 +120,7 @@ def check_triple(triple: ReadTriple, text: str) -> ExtractedStatement | None:
 
 
 def _find_span(name: str, text: str) -> tuple[int, int] | None:
-    """Return the span of *name* as whole words in *text*."""
+    """Return the span of the first occurrence of *name* as whole words in *text*, or None."""
     name = name.strip()
     if not name:
         return None

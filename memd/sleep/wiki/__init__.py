@@ -1,1 +1,1 @@
-"""Memories as a folder of Markdown files (SPEC 16.16)."""
+"""Export memories as a folder of Markdown files (SPEC 16.16)."""

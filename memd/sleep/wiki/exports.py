@@ -1,8 +1,8 @@
-"""The daemon's wiki: exported on request, after a consolidation, and after forgetting.
+"""Export the daemon's wiki: on request, after a consolidation, and after forgetting.
 
-The export below memd's own root follows the store: a forgotten memory is removed from
-it before the answer. An export to another folder is a copy like a backup, so it
-is recorded before it is made, and forgetting names it.
+Forgotten memories are removed from the export below memd's own root before ``forget`` returns. An
+export to another folder is a copy, like a backup: it is recorded before it is made, and ``forget``
+names it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wiki:
-    """Exports to the folder at *root*, in which each agent has its own."""
+    """Exports the memories of agents, each to its own folder below *root*."""
 
     db: Database
     exporter: WikiExporter
@@ -47,7 +47,8 @@ class Wiki:
     async def export(self, caller: Caller, target: str | None = None) -> WikiExport:
         """Write the memories of the caller's agent below *target*, by default below the root.
 
-        Raises InvalidError for a *target* that is not absolute, and errors of the export.
+        Raises InvalidError for a *target* that is not absolute, and what
+        ``WikiExporter.export`` raises.
         """
         if target is None:
             return await self._export(caller.agent_id)
@@ -55,7 +56,7 @@ class Wiki:
         if not root.is_absolute():
             raise InvalidError("target must be an absolute path", field="target")
         if root != self.root and not self.exporter.is_disabled:
-            with suppress(MemdError):  # a read-only store is exported as well
+            with suppress(MemdError):  # a read-only store cannot record the copy
                 from memd.sleep.wiki.wiki import folder_name
 
                 folder = root / folder_name(caller.agent_id)
@@ -63,7 +64,7 @@ class Wiki:
         return await self._export(caller.agent_id, root)
 
     async def remove_forgotten(self, caller: Caller) -> str | None:
-        """Remove forgotten memories from the agent's export; return its path if that failed."""
+        """Remove forgotten memories from the agent's export; return its path if that fails."""
         from memd.sleep.wiki import wiki_files
         from memd.sleep.wiki.wiki import folder_name
 
@@ -78,7 +79,7 @@ class Wiki:
         return str(self.root / folder) if export.path is None or export.failed else None
 
     def wrap_emit(self, emit: Emit) -> Emit:
-        """Return *emit* extended to schedule an export after each consolidation."""
+        """Return *emit*, extended to schedule an export after each consolidation."""
 
         def on_event(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
             emit(agent_id, name, body)
@@ -89,7 +90,7 @@ class Wiki:
         return on_event
 
     async def run(self) -> None:
-        """Export after each consolidation, if the settings say so. Never ends."""
+        """Carry out scheduled exports for ever."""
         while True:
             await self.wakeup.wait()
             self.wakeup.clear()
@@ -107,10 +108,9 @@ class Wiki:
 
 
 def build_wiki(rooms: Rooms, config: WikiExportConfig, default_root: Path) -> Wiki:
-    """Build the wiki over *rooms*; a root in the settings replaces *default_root*.
+    """Return the wiki over *rooms*, exported to *default_root* or to the root in the settings.
 
-    "~" is the owner's home; a relative root is a sibling of
-    *default_root*.
+    In the settings, "~" is the owner's home, and a relative path is next to *default_root*.
     """
     folder = config.export_root
     root = default_root if folder is None else default_root.parent / Path(folder).expanduser()
@@ -132,7 +132,7 @@ def build_wiki(rooms: Rooms, config: WikiExportConfig, default_root: Path) -> Wi
 
 @dataclass(frozen=True)
 class _RecallBackend:
-    """The memories of this file, listed as by a backend."""
+    """Lists the memories of this file as a backend does."""
 
     recall: Recall
 

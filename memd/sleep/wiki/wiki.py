@@ -1,10 +1,9 @@
-"""Memories as a folder of Markdown files, for people and tools that read files (SPEC 16.16).
+"""Write memories as a folder of Markdown files, for people and programs (SPEC 16.16).
 
-Each agent has a folder: ``raw/`` with its original memories,
-``wiki/`` with their summaries, and ``index.md``. An export synchronises the folder with
-the current memories: files of memories that no longer exist are
-removed. All text passes ``view``, and the values in a file's head are quoted, so that no
-memory can imitate the head of another (docs/decisions/0040).
+Each agent has a folder with ``raw/`` for its original memories, ``wiki/`` for their summaries, and
+``index.md``. An export also removes the files of memories that no longer exist. All text passes
+``view``, and the values in the head of a file are quoted, so that no memory can imitate the head of
+another (decision 0040).
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _OWN_LINES = re.compile(
     rf"(?:{'|'.join(map(fold, _HEAD))}):\s*[\"']"
     rf"|.{{0,6}}{fold(MARK)}|##\s*(?:{'|'.join(map(fold, _TITLES))})|#\s*{fold('Memories of')}\b"
 )
-"""How the lines begin that memd itself writes into these files."""
+"""Beginnings of lines that memd itself writes into these files, folded."""
 _NOTHING = "_Nothing is recorded._"
 
 Files = dict[str, str]
@@ -61,7 +60,7 @@ Run = Callable[..., Awaitable[Any]]
 
 @runtime_checkable
 class KeepsOriginals(Protocol):
-    """A backend that tells original memories from summaries."""
+    """A backend that can list original memories, without summaries."""
 
     async def originals(
         self, agent_id: str, after: str | None, limit: int
@@ -71,7 +70,7 @@ class KeepsOriginals(Protocol):
 
 
 class _View(NamedTuple):
-    """One folder of an export; *files* is None when its memories could not be read."""
+    """One folder of an export; *files* is None if its memories could not be read."""
 
     name: str
     files: Files | None
@@ -79,7 +78,7 @@ class _View(NamedTuple):
 
 
 class WikiExporter:
-    """Writes an agent's memories below *root*. *run* executes calls that may wait for the disk."""
+    """Writes agents' memories below *root*; *run* executes calls that may block on the disk."""
 
     def __init__(
         self,
@@ -97,11 +96,11 @@ class WikiExporter:
         self._run = run or _call_directly
 
     async def export(self, agent_id: str, root: Path | None = None) -> WikiExport:
-        """Synchronise the agent's folder below *root* with its memories, and report its contents.
+        """Synchronise the agent's folder below *root* with its memories, and return a report.
 
-        Nothing is written when the settings say ``enabled = false``. A view whose
-        memories cannot be read is left unchanged. The index is written last, so that
-        everything it names exists. Raises what :func:`wiki_files.update` raises.
+        Nothing is written if the settings say ``enabled = false``. A view whose memories cannot be
+        read is not changed. The index is written last, so that everything it names exists. Raises
+        what :func:`wiki_files.update` raises.
         """
         if self.is_disabled:
             return WikiExport(agent_id=agent_id)
@@ -114,11 +113,12 @@ class WikiExporter:
             ),
         ]
         removed = 0
-        for part in views:
-            if part.files is not None:
-                removed += await self._write(root, (folder, part.name), part.files)
-        counts = {part.name: len(part.files or ()) for part in views}
-        truncated = tuple(part.name for part in views if part.truncated)
+        for exported in views:
+            if exported.files is not None:
+                path = (folder, exported.name)
+                removed += await self._write(root, path, exported.files)
+        counts = {exported.name: len(exported.files or ()) for exported in views}
+        truncated = tuple(exported.name for exported in views if exported.truncated)
         text = render_index(agent_id, counts, truncated, from_us(self._clock.now_us()))
         await self._run(wiki_files.update, root, (folder,), {"index.md": text})
         return WikiExport(
@@ -128,7 +128,7 @@ class WikiExporter:
             wiki=counts[WIKI],
             removed=removed,
             cut=truncated,
-            failed=tuple(part.name for part in views if part.files is None),
+            failed=tuple(exported.name for exported in views if exported.files is None),
         )
 
     @property
@@ -179,24 +179,24 @@ class WikiExporter:
                 return
 
     async def _summary_pages(self, agent_id: str, limit: int) -> tuple[Files, bool]:
-        by_name: dict[str, MemoryEntry] = {}
+        summaries: dict[str, MemoryEntry] = {}
         for tag in (COMPRESSED_EXPERIENCE_TAG, CONSOLIDATED_TAG, COMPRESSED_TAG):
             query = MemoryQuery(tags=(tag,), limit=PAGE_ITEMS_MAX)
-            of_tag: dict[str, MemoryEntry] = {}
+            tagged: dict[str, MemoryEntry] = {}
             async for page in iter_pages(self._backend, agent_id, query):
-                of_tag |= {entry.id: entry for entry in page if _is_summary(entry)}
-                if len(of_tag) > limit:
+                tagged |= {entry.id: entry for entry in page if _is_summary(entry)}
+                if len(tagged) > limit:
                     break
-            by_name |= of_tag
-        newest = sorted(by_name.values(), key=lambda entry: entry.created_at, reverse=True)
+            summaries |= tagged
+        newest = sorted(summaries.values(), key=lambda entry: entry.created_at, reverse=True)
         return name_files(newest[:limit], render_summary), len(newest) > limit
 
     async def _write(self, root: Path, folders: tuple[str, ...], files: Files) -> int:
-        """Write *files* in portions, remove stale ones, and return the number removed."""
+        """Write *files* a few at a time, remove stale ones, and return the number removed."""
         items = list(files.items())
         for start in range(0, len(items), _FILES_AT_ONCE):
-            part = dict(items[start : start + _FILES_AT_ONCE])
-            await self._run(wiki_files.update, root, folders, part)
+            batch = dict(items[start : start + _FILES_AT_ONCE])
+            await self._run(wiki_files.update, root, folders, batch)
         removed: int = await self._run(wiki_files.prune, root, folders, frozenset(files))
         return removed
 
@@ -206,7 +206,7 @@ async def _call_directly(call: Callable[..., Any], *args: Any) -> Any:
 
 
 def _is_summary(entry: MemoryEntry) -> bool:
-    """Return whether *entry* was made from other memories; such entries are in the wiki view."""
+    """Return whether *entry* was made from other memories, and so belongs to the wiki view."""
     tags = _SUMMARIES.intersection(entry.metadata.tags)
     is_lesson = COMPRESSED_EXPERIENCE_TAG in entry.metadata.tags
     return is_lesson or (bool(tags) and entry.metadata.source == SUMMARY_SOURCE)
@@ -216,27 +216,27 @@ def _is_summary(entry: MemoryEntry) -> bool:
 
 
 def render_raw(entry: MemoryEntry) -> str:
-    """Return the file of a memory: its head, then its text."""
+    """Return the content of a memory's file: its head, then its text."""
     return f"{_head(entry)}\n{_escape_text(entry.content)}\n"
 
 
 def _escape_text(content: str) -> str:
-    """Return a memory's text for a file, in which no line imitates memd's own.
+    """Return a memory's text for a file, with lines escaped that imitate memd's own.
 
-    A reader of several concatenated files finds where each memory begins by the heads.
+    So a reader of several concatenated files can rely on the heads.
     """
     return "\n".join(map(_escape_line, view(redact(content)).split("\n")))
 
 
 def _escape_line(line: str) -> str:
-    place = skip_invisible(line, 0)
-    if _OWN_LINES.match(fold(line[place : place + _SHAPE_CHARS_MAX])):
-        return f"{line[:place]}\\{line[place:]}"
+    start = skip_invisible(line, 0)
+    if _OWN_LINES.match(fold(line[start : start + _SHAPE_CHARS_MAX])):
+        return f"{line[:start]}\\{line[start:]}"
     return escape_label(line)
 
 
 def render_summary(entry: MemoryEntry) -> str:
-    """Return the file of a summary's text, or of an experience's lessons."""
+    """Return the content of the file of a summary, or of the lessons of an experience."""
     if COMPRESSED_EXPERIENCE_TAG not in entry.metadata.tags:
         return render_raw(entry)
     lesson = _parse_object(entry.content)
@@ -253,7 +253,7 @@ def render_summary(entry: MemoryEntry) -> str:
 def render_index(
     agent_id: str, counts: Mapping[str, int], truncated: Sequence[str], exported_at: datetime
 ) -> str:
-    """Return the page that links the two views."""
+    """Return the content of ``index.md``, which links the two views."""
     raw_text, summaries_text = (_count_text(counts[name], name, truncated) for name in (RAW, WIKI))
     return (
         f"# Memories of {one_line(agent_id)}\n\n<!-- {MARK} -->\n\n"
@@ -264,8 +264,8 @@ def render_index(
 
 
 def _count_text(count: int, name: str, truncated: Sequence[str]) -> str:
-    what = {RAW: ("memory", "memories"), WIKI: ("summary", "summaries")}[name]
-    text = f"{count} {what[count != 1]}"
+    singular, plural = {RAW: ("memory", "memories"), WIKI: ("summary", "summaries")}[name]
+    text = f"{count} {singular if count == 1 else plural}"
     return f"the newest {text}" if name in truncated else text
 
 
@@ -280,7 +280,7 @@ def _head(entry: MemoryEntry) -> str:
         owner_mark := mark(entry.origin, entry.trust)
     ):
         fields["whose"] = owner_mark.strip(" []")
-    # JSON strings are valid YAML once one_line has removed control characters.
+    # JSON strings are valid YAML, since one_line has removed control characters.
     lines = [
         f"{name}: {json.dumps(one_line(redact(v)), ensure_ascii=False)}"
         for name, v in fields.items()
@@ -305,7 +305,7 @@ def _parse_object(content: str) -> dict[str, Any]:
 
 
 def name_files(entries: Iterable[MemoryEntry], page: Callable[[MemoryEntry], str]) -> Files:
-    """Return the page of each entry by its file name; no two names differ in case only."""
+    """Return the content of each entry's file by its name; no two names differ in case only."""
     files: Files = {}
     names_taken: set[str] = set()
     for entry in entries:
@@ -318,14 +318,14 @@ def name_files(entries: Iterable[MemoryEntry], page: Callable[[MemoryEntry], str
 
 
 def folder_name(agent_id: str) -> str:
-    """Return the unique name of an agent's folder.
+    """Return the name of an agent's folder; different agents have different names.
 
     >>> folder_name("ada"), folder_name("a/b"), folder_name("..")
     ('ada', 'a_b-c14cddc0', '_.-5ec1f7e7')
     """
     name = _safe_name(agent_id)
-    plain = name == agent_id and not _HASHED.search(name)
-    return name if plain else f"{name}-{_short_hash(agent_id)}"
+    is_plain = name == agent_id and not _HASHED.search(name)
+    return name if is_plain else f"{name}-{_short_hash(agent_id)}"
 
 
 def _safe_name(name: str) -> str:

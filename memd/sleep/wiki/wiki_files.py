@@ -1,9 +1,8 @@
-"""Markdown files that memd maintains in a folder, among files of others.
+"""Maintain memd's Markdown files in a folder that may contain other files.
 
-All access goes through an open folder handle and names without a slash,
-and no symlink is followed below it: what a link points at is never written. A
-file is written whole or not at all. Only files made by memd are replaced or
-removed, recognised by the mark in their head. Folders are 0700, files 0600.
+Files are accessed by their names relative to an open folder, and below the root no symlink is
+followed. A file is replaced atomically. Only files made by memd are replaced or removed; they are
+recognised by the mark in their head. Folders have mode 0700, files 0600.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from memd.base.errors import DiskFullError, InvalidStateError, ReadOnlyError, Un
 
 MARK = "made by memd"
 _HEAD_BYTES = 4_096
-_PART = ".memd-part"
+_PART = ".memd-part"  # suffix of a file that is being written
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NO_FOLDER = frozenset({errno.ELOOP, errno.ENOTDIR})
 
 
 def update(root: Path, folders: tuple[str, ...], files: Mapping[str, str]) -> int:
-    """Write *files*, text by name, into a folder of *root*; return how many changed.
+    """Write *files*, text by name, into a folder below *root*; return how many changed.
 
-    *folders* leads there from *root*; missing ones are created. Raises UnsafePathError
-    for a symlink on that path, InvalidStateError for a file that is not memd's,
+    *folders* is the path of the folder from *root*; missing folders are created. Raises
+    UnsafePathError for a symlink on that path, InvalidStateError for a file that is not memd's,
     DiskFullError and ReadOnlyError.
     """
     with _translate_errors(root), _open_path(root, folders) as folder:
@@ -37,14 +36,14 @@ def update(root: Path, folders: tuple[str, ...], files: Mapping[str, str]) -> in
 
 
 def prune(root: Path, folders: tuple[str, ...], keep: frozenset[str]) -> int:
-    """Remove memd's files from a folder of *root*, except those in *keep*; return their number."""
+    """Remove memd's files from a folder below *root* except *keep*; return their number."""
     removed = 0
     with _translate_errors(root), _open_path(root, folders) as folder:
         for name in os.listdir(folder):  # noqa: PTH208  # a handle has no path
-            stale = name.endswith(".md") and name not in keep and _is_own(folder, name)
-            if stale or name.endswith(_PART):
+            is_stale = name.endswith(".md") and name not in keep and _is_own(folder, name)
+            if is_stale or name.endswith(_PART):
                 os.unlink(name, dir_fd=folder)
-                removed += stale
+                removed += is_stale
     return removed
 
 
@@ -57,7 +56,7 @@ def has_folder(root: Path, name: str) -> bool:
 
 @contextmanager
 def _open_path(root: Path, folders: tuple[str, ...]) -> Iterator[int]:
-    """Yield a handle of the folder at the end of *folders*, which are created."""
+    """Yield a handle of the folder at the path *folders* below *root*; create missing folders."""
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle = os.open(root, _FOLDER)
     try:
@@ -85,7 +84,7 @@ def _open_folder(folder: int, name: str) -> int:
 
 
 def _write_file(folder: int, name: str, body: bytes) -> bool:
-    """Write a file unless it holds *body* already."""
+    """Write a file unless its content is *body*; return whether it was written."""
     content = _read(folder, name, len(body) + 1)
     if content == body:
         return False
@@ -111,7 +110,10 @@ def _is_own(folder: int, name: str) -> bool:
 
 
 def _read(folder: int, name: str, bytes_max: int) -> bytes | None:
-    """Return the beginning of a regular file, None when there is none of that name."""
+    """Return the first *bytes_max* bytes of a regular file, None if the name does not exist.
+
+    Anything else, such as a link or a folder, counts as empty: it exists and is not memd's.
+    """
     try:
         flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         handle = os.open(name, flags, dir_fd=folder)
@@ -119,7 +121,7 @@ def _read(folder: int, name: str, bytes_max: int) -> bytes | None:
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return b""  # a link exists and is not memd's
+            return b""  # a link
         raise
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -129,7 +131,7 @@ def _read(folder: int, name: str, bytes_max: int) -> bytes | None:
 
 @contextmanager
 def _translate_errors(root: Path) -> Iterator[None]:
-    """Raise the system's errors as memd's."""
+    """Raise OSError as DiskFullError or ReadOnlyError."""
     try:
         yield
     except OSError as error:
