@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import apsw
 import pytest
 from support.clocks import HeldClock
 from support.store import ADA, a_house, a_writer
 
+from memd.base.errors import DegradedError
+from memd.domain.caller import Caller
 from memd.domain.settings.settings import Settings
 from memd.signals.usage import Usage
 from memd.sleep.nap.naps import Naps
 from memd.sleep.window.other_sessions import QuietSessions
 from memd.store.access import names
 from memd.store.file.connect import Writing
+from memd.store.file.database import Database
 from memd.store.session import windows
 from memd.store.session.windows import WindowRow
+
+if TYPE_CHECKING:
+    from memd.sleep.nap.nap import Nap
+    from memd.sleep.nap.source import NapRequest
 
 CLAUDE = WindowRow(
     agent_id="ada",
@@ -199,3 +207,43 @@ async def test_one_without_a_transcript_or_a_word_is_looked_at_once(stage: Stage
     stage.clock.advance(hours=1)
     assert [await stage.quiet.nap_over_quiet(), await stage.quiet.nap_over_quiet()] == [1, 0]
     assert await contents(stage) == []
+
+
+NAPPED_US = 4_000_000_000_000_000
+
+
+@dataclass
+class FailingNap:
+    """Raises *error* over the session "bad" and notes the sessions of all calls."""
+
+    db: Database
+    error: Exception
+    sessions: list[str | None] = field(default_factory=list)
+
+    async def nap(self, caller: Caller, request: NapRequest) -> None:
+        self.sessions.append(caller.session_id)
+        if caller.session_id == "bad":
+            raise self.error
+        on_write = request.on_write
+        assert on_write is not None
+        await self.db.write(caller, lambda conn: on_write(conn, NAPPED_US))
+
+
+@pytest.mark.parametrize(
+    ("error", "again"), [(ValueError("a bug"), []), (DegradedError("no model"), ["bad"])]
+)
+async def test_a_nap_that_fails_does_not_stop_the_naps_over_other_quiet_sessions(
+    stage: Stage, error: Exception, again: list[str]
+) -> None:
+    failing = FailingNap(stage.quiet.db, error)
+    quiet = replace(stage.quiet, nap=cast("Nap", failing))
+    for session_id in ("good", "bad"):
+        usage = Usage(source="codex", session_id=session_id, event="Stop")
+        await stage.naps.watcher.report(ADA, usage)
+        stage.clock.advance(minutes=1)
+    stage.clock.advance(hours=1)
+    await quiet.nap_over_quiet()
+    assert failing.sessions == ["bad", "good"]
+    failing.sessions.clear()
+    await quiet.nap_over_quiet()
+    assert failing.sessions == again

@@ -185,23 +185,27 @@ class QuietSessions:
                 log.warning("a quiet session waits", kind=error.kind)
 
     async def nap_over_quiet(self) -> int:
-        """Nap over sessions that fell quiet since their last nap; return their number."""
+        """Nap over sessions that fell quiet since their last nap; return their number.
+
+        An error concerns one session only. After an error of disk or model the next check tries
+        again; after a bug, only when the session has gone on.
+        """
         before_us = self.clock.now_us() - QUIET_US
         rows = await self.db.read(windows.list_quiet, before_us, NAPS_PER_CHECK)
         for row in rows:
-            await self._nap_over(row)
+            try:
+                await self._nap_over(row)
+            except MemdError as error:
+                log.warning("a quiet session waits", kind=error.kind)
+            except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the daemon
+                log.error("a nap over a quiet session failed", trace=log.trace_of(error))
+                await self._set_napped(row)
         return len(rows)
 
     async def _nap_over(self, row: WindowRow) -> None:
         from memd.sleep.nap.source import NapRequest
 
-        caller = Caller(
-            client=LOCAL,
-            agent_id=row.agent_id,
-            session_id=row.session_id,
-            project_id=project_of(row.cwd),
-            method=METHOD,
-        )
+        caller = _caller(row)
         request = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
@@ -216,5 +220,19 @@ class QuietSessions:
                 await self.nap.nap(caller, replace(request, transcript_path=None))
         except CallerError as error:  # for example an empty session
             log.debug("no nap over a quiet session", kind=error.kind)
-            now_us = self.clock.now_us()
-            await self.db.write(caller, lambda conn: windows.set_napped(conn, *row.key, now_us))
+            await self._set_napped(row)
+
+    async def _set_napped(self, row: WindowRow) -> None:
+        now_us = self.clock.now_us()
+        await self.db.write(_caller(row), lambda conn: windows.set_napped(conn, *row.key, now_us))
+
+
+def _caller(row: WindowRow) -> Caller:
+    """Return the caller of naps over the session of *row*."""
+    return Caller(
+        client=LOCAL,
+        agent_id=row.agent_id,
+        session_id=row.session_id,
+        project_id=project_of(row.cwd),
+        method=METHOD,
+    )
