@@ -51,7 +51,7 @@ def messages(records: Sequence[Record]) -> list[Message]:
     turns = [record for record in _unique(map(_as_prompt, records)) if _is_message(record)]
     replaced = _find_replaced(records, turns)
     transcript: list[Message] = []
-    responses: dict[str, list[dict[str, Any]]] = {}
+    responses: dict[str, _Response] = {}
     for record in turns:
         if text(record.get("uuid")) in replaced:
             continue
@@ -59,13 +59,39 @@ def messages(records: Sequence[Record]) -> list[Message]:
         content = _content(message.get("content"))
         response = text(message.get("id")) if record["type"] == "assistant" else None
         if response and response in responses and isinstance(content, list):
-            blocks = responses[response]
-            blocks.extend(block for block in content if block not in blocks)
+            responses[response].add(content)
         elif content:
             transcript.append(add_timestamp({"role": record["type"], "content": content}, record))
             if response and isinstance(content, list):
-                responses[response] = content
+                responses[response] = _Response(content)
     return transcript
+
+
+class _Response:
+    """Collects the blocks of one response, which may be repeated in several lines."""
+
+    def __init__(self, blocks: list[dict[str, Any]]) -> None:
+        self._blocks = blocks
+        self._blocks_by_text: dict[str, list[dict[str, Any]]] = {}
+        for block in blocks:
+            self._find_similar(block).append(block)
+
+    def add(self, blocks: Sequence[dict[str, Any]]) -> None:
+        """Add the *blocks* that are not there yet to the message's content."""
+        for block in blocks:
+            similar = self._find_similar(block)
+            if block not in similar:
+                similar.append(block)
+                self._blocks.append(block)
+
+    def _find_similar(self, block: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the blocks that may equal *block*: those with the same text or id.
+
+        Comparing each block with all others would take quadratic time.
+        """
+        values = (block.get(name) for name in ("text", "id", "tool_use_id"))
+        key = next((value for value in values if isinstance(value, str)), "")
+        return self._blocks_by_text.setdefault(key, [])
 
 
 def usage(records: Sequence[Record]) -> Usage | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from support.effort import effort
+
 from memd.signals import claude
 
 Line = dict[str, Any]
@@ -185,3 +187,11 @@ def test_a_response_was_given_when_its_first_line_was() -> None:
         ]
     )
     assert [message["timestamp"][-3:-1] for message in transcript] == ["00", "05"]
+
+
+def test_a_response_of_many_lines_is_joined_in_linear_time() -> None:
+    lines = [block(f"a{n}", f"a{n - 1}", "r", text(f"part {n % 9_000}")) for n in range(10_000)]
+    with effort() as spent:
+        (message,) = claude.messages(lines)
+    assert len(message["content"]) == 9_000
+    assert spent.units < 100
