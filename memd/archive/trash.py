@@ -92,8 +92,9 @@ class Trash:
         - shared copies that the caller's agent published;
         - the agent's learnings from tasks: by id, or by a filter that has only times;
         - messages that naps stored: by a filter that has only a session and times;
-        - messages of its session whose text an erased memory contains, or may contain because one of
-          the two is damaged.
+        - messages of its session that contain the text of an erased memory, or may contain it
+          because
+          one of the two is damaged.
 
         The result has a SHA-256 over the ids and hashes of the erased rows as proof, and names the
         backups that may still contain them. Memories are erased a few per transaction, so that
