@@ -63,6 +63,12 @@ _CHOOSES = words(
     r"(?: only| always| also| just| usually| normally| currently)?"
     r" (?:use|deploy|run|keep|follow|name|write|store|ship|support|release|build|host|target"
     r"|put|work)",
+    # "Our team uses ...", "the project deploys with ..."; but "our app runs fine" is a report.
+    r"^\W*(?:(?:so|and|also|but|fyi|note|yes|no|well|here)\W+)*"
+    r"(?:our \w+|the (?:team|project|repo))(?: only| always| also| just| usually| normally"
+    r"| currently)?"
+    r" (?:uses(?! too| so| the wrong)|deploys|follows|names|stores|ships|supports|releases|hosts"
+    r"|targets|keeps(?! \w+ing\b)|(?:runs|builds|writes) (?:in|on|with|under|for|only)\b)",
     r"(?:we're|i'm|we are|i am) (?:on|using|running|targeting)",
     r"(?:go|goes|belongs?|lives?|stays?) (?:in|into|under|next to)",
     r"it(?:'s| is) (?:ok|okay|fine|allowed|forbidden|important) to",

@@ -14,6 +14,9 @@ KEPT = {
         "Commit messages should name the ticket.",
         "The subject line should only name the part that changed.",
         "forget selling",
+        "Our team uses Postgres for reports.",
+        "the project deploys with blue-green",
+        "our CI runs on every push",
     ],
     Act.TASK: [
         "Let's put the rate limiter into its own package",
