@@ -150,11 +150,13 @@ _VERB = (
     r"|said|broke"
     r"|ist|sind|hat|haben|est|sont|es|son|e|sono|heeft|zijn)"
 )
+# "I told you about it": what was said is not stated again.
+_SPOKE = r"(?:(?<=\bi )|(?<=\bwe ))(?:told|said|asked|mentioned|talked|discussed)\b"
 # A clause with subject and verb: "the bins go out", but not "the tests are ...".
 _STATES = Phrases(
     rf"\W*(?!(?:(?:the|my|our) )?(?:\w+ )?(?:files?|tests?|step|bug|line|part|thing|one|code)\b)"
     rf"(?:(?:i|we) (?!(?:told|said|asked|mentioned|talked|had|did|was|were|\w+ed)\b)\w+ \w"
-    rf"|(?:[\w'-]+ ){{1,6}}?(?<!you )(?<!which )(?<!what ){_VERB} \w)",
+    rf"|(?:[\w'-]+ ){{1,6}}?(?<!you )(?<!which )(?<!what )(?!{_SPOKE}){_VERB} \w)",
     0,
 )
 _WORDS_MIN = 2  # in a statement

@@ -79,6 +79,32 @@ def test_orders_and_what_is_at_hand_are_not_asked_for(text: str) -> None:
     assert statement_of(text) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remember i told you about the lock",
+        "remember we talked about the lock",
+        "don't forget i asked for a short one",
+        "remember I said no to that",
+    ],
+)
+def test_that_something_was_said_is_no_statement(text: str) -> None:
+    assert statement_of(text) is None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "i parked the car on level 3",
+        "we moved the server to the cellar",
+        "mum said dinner is at eight",
+        "i told you the rent is 950",
+    ],
+)
+def test_what_somebody_did_is_a_statement(statement: str) -> None:
+    assert statement_of(f"remember {statement}") == AskedSentence(statement, is_kept=True)
+
+
 def test_what_only_asks_is_about_the_sentence_beside_it() -> None:
     before = find_asked(["How are you?", RENT, "Please remember that."])
     assert [each.text for each in before if each.is_kept] == [RENT]
