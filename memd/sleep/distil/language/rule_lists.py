@@ -52,6 +52,7 @@ _WEAK = Phrases(
     r"|.{0,80}\bshould\b"
 )
 _OPEN = ("{", ";", ",", "(")
+_JOINS = re.compile(r"\s*[{;,(:]\s*")
 # A limit of the current task only: "do not modify the schema".
 _LIMITS = Phrases(
     r"(?:(?:do not|don'?t|must not|never) (?:change|modify|rewrite|touch|edit|add|implement|remove"
@@ -181,6 +182,34 @@ def rule_key(line: str) -> str:
     ('never fetch', 'never fetch')
     """
     return _MARK.sub("", line.replace("**", ""), count=1).strip(" :").casefold()
+
+
+def without_listed(paragraphs: Sequence[str], rules: Sequence[str]) -> tuple[str, ...]:
+    r"""Return *paragraphs* without the lines that are rules, or that were joined to one.
+
+    >>> without_listed(("Never read it\nit", "axios"), ("- never read it\n- only use: axios; zod",))
+    ('it',)
+    """
+    keys = [rule_key(line) for text in rules for line in text.split("\n")]
+    parts = [key.partition(": ") for key in keys]
+    whole = {*keys, *(lead.rstrip() for lead, _, _ in parts)}
+    joined = "\n".join(f"; {_as_items(items)};" for _, _, items in parts)
+    remaining = (
+        "\n".join(
+            line
+            for line in paragraph.split("\n")
+            if (items := _as_items(key := rule_key(line)))
+            and key not in whole
+            and f"; {items};" not in joined
+        )
+        for paragraph in paragraphs
+    )
+    return tuple(filter(None, remaining))
+
+
+def _as_items(key: str) -> str:
+    """Return *key* with "; " for all that may join a line to its rule."""
+    return "; ".join(filter(None, _JOINS.split(key)))
 
 
 def with_items(words: str, text: str) -> str:

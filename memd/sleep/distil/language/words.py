@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from memd.sleep.distil.language.pasted_answers import answer_span
 from memd.sleep.distil.language.prose import READ_MAX, is_printed_line
-from memd.sleep.distil.language.rule_lists import rule_key, rule_texts
+from memd.sleep.distil.language.rule_lists import rule_texts, without_listed
 from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS, PROSE_WORDS, has_english_word
 from memd.text.quotation import without_dictation
@@ -198,12 +198,7 @@ class Words(NamedTuple):
         """Return these words without the lines that are in *rules*."""
         if not self.rules:
             return self
-        listed = rule_key("\n".join(self.rules))
-        remaining = (
-            "\n".join(line for line in paragraph.split("\n") if rule_key(line) not in listed)
-            for paragraph in self.paragraphs
-        )
-        return self._replace(paragraphs=tuple(filter(None, remaining)))
+        return self._replace(paragraphs=without_listed(self.paragraphs, self.rules))
 
 
 @lru_cache(maxsize=READ_MAX)

@@ -76,6 +76,20 @@ def test_what_is_no_list_of_rules_is_read_line_by_line(text: str) -> None:
     assert rule_texts(text) == ()
 
 
+def test_a_line_that_a_rule_only_contains_stays() -> None:
+    rules = "- never fetch\n- always use hooks\n- no borders: they flicker\n- must be pure"
+    own = words(f"{rules}\n\nhooks\n\nborders\nno borders: they flicker").without_rules()
+    assert own.paragraphs == ("hooks", "borders")
+
+
+@pytest.mark.parametrize("items", ["{ data, error }", "{\ndata,\nerror", "data: T;\nerror"])
+def test_a_line_that_was_joined_to_its_rule_is_told_with_it(items: str) -> None:
+    page = f"{_RULES.replace('{ data, error }', items)}\nerror"
+    own = words(page)
+    assert "must return: " in own.rules[0]
+    assert own.without_rules().paragraphs == ()
+
+
 def test_rules_that_the_agent_wrote_are_not_the_user_s() -> None:
     listed = "\n".join(f"- never use the {at}th way of doing it here" for at in range(6))
     assert [kind for kind, _ in _memories(f"Add these.\n\n{listed}", f"Rules:\n{listed}")] == []
