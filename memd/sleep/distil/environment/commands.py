@@ -356,10 +356,12 @@ def runner(line: str) -> str:
 def runners(text: str, gone: Collection[str] = ()) -> frozenset[str]:
     """Return the runners in a memory of commands, each with its folder, without those in *gone*.
 
+    A command may have a ";" of its own: what only sets up the shell has no runner.
+
     >>> sorted(runners("To run the tests here: pnpm test; cd web && npx playwright test"))
     ['test', 'web playwright']
     """
-    lines = text.partition(": ")[2].split("; ")
+    lines = filter(about, text.partition(": ")[2].split("; "))
     left = {line: name for line in lines if (name := runner(line)) not in gone}
     return frozenset(f"{entered_folder(line) or ''} {name}".strip() for line, name in left.items())
 
@@ -372,7 +374,7 @@ def covers_a_part(text: str) -> bool:
     >>> covers_a_part("To run the tests here: go test ./...; pytest tests/a.py")
     False
     """
-    return all(_selects_part(line) for line in text.partition(": ")[2].split("; "))
+    return all(map(_selects_part, filter(about, text.partition(": ")[2].split("; "))))
 
 
 def _selects_part(line: str) -> bool:

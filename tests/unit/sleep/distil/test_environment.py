@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.environment.commands import COMMANDS_SLOT, covers_a_part
+from memd.sleep.distil.environment.commands import COMMANDS_SLOT, covers_a_part, runners
 from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
 
@@ -292,6 +292,14 @@ def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
 )
 def test_what_only_looks_like_a_terminal_is_no_command(pasted: str) -> None:
     assert _facts(_exchange(0, "", user=f"it fails\n{pasted}\ndone")) == {}
+
+
+def test_what_sets_up_the_shell_is_no_command_of_its_own() -> None:
+    text = "To run the tests here: export A=1; pytest tests/a.py; B=2; cd web && npx vitest run"
+    assert runners(text) == {"pytest", "web vitest"}
+    assert runners(text, {"pytest"}) == {"web vitest"}
+    assert covers_a_part("To run the tests here: export A=1; pytest tests/a.py")
+    assert not covers_a_part("To run the tests here: export A=1; pytest")
 
 
 def test_a_number_is_no_command() -> None:
