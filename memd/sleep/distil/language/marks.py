@@ -12,17 +12,18 @@ from memd.text.alternations import Phrases
 MARKS_MAX = 8
 """How many marks of one message are used; a longer list is not a choice."""
 
+_NUMBER = r"\d{1,3}(?:\.\d{1,3})*"  # "3", or of a section: "2.5"
 # Codes of items: D4, UX2, Q-UX1, F12.
 _NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")
 # "option B", "finding 3", "go with b", "fix #4", "(a)"
 _CHOSEN = Phrases(
     r"\b(?:option|point|item|issue|finding|step|phase|bug|choice|approach|suggestion|number|no\."
     r"|nr\.|nummer|variante?|möglichkeit|vorschlag|opción|opção|opzione|optie|número|numéro)"
-    r"(?:s?\s+#?\(?|s?[#(]|(?=\d))(\d{1,3}|[a-z])\b\)?"
+    rf"(?:s?\s+#?\(?|s?[#(]|(?=\d))({_NUMBER}|[a-z])\b\)?"
     r"|\b(?:it'?s|go with|do|take|choose|pick|prefer|use)\s+\(?([a-d]|\d{1,2})\)?"
     r"(?=\s*(?:$|[,!;]|\.\s*$))"
     r"|\b(?:address|fix|tackle|handle|implement|skip|ignore|look at(?: this)?|consider this \w+)"
-    r":?\s+#?(\d{1,3})\b"
+    rf":?\s+#?({_NUMBER})\b"
     r"|#(\d{1,3})\b|\(([a-z])\)"
 )
 # A mark at the start, with a comment: "1, but not persisted", "die 2 bitte", "B - without cache".
@@ -34,7 +35,7 @@ _LEADS = Phrases(
     0,
 )
 # Numbers in a message that only picks, except of "top 3".
-_NUMBERS = re.compile(r"(?<!top )\b\d{1,3}\b(?![.:]\d)", re.IGNORECASE)
+_NUMBERS = re.compile(rf"(?<!top )(?<!\d[.:])\b{_NUMBER}\b(?![.:]\d)", re.IGNORECASE)
 # Lines that answer a numbered list: "2. yes"
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)
 # A whole message of marks and an action: "address 3, 8 and 11".

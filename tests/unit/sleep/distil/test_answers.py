@@ -7,6 +7,7 @@ import pytest
 from memd.sleep.distil.answers import CHARS_MAX, cut, find_answered
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import AgentText
+from memd.sleep.distil.language.marks import find_marks
 
 FINDINGS = """I read all of it.
 
@@ -43,6 +44,27 @@ def test_findings_are_found_by_number_the_first_list_first() -> None:
 
 def test_a_bare_number_chooses_from_the_last_list() -> None:
     assert text_of("2", FINDINGS) == "2. Rename `x`."
+
+
+@pytest.mark.parametrize(
+    ("user", "marks"),
+    [
+        ("fix 2.5", ["2.5"]),
+        ("3.10", ["3.10"]),
+        ("go with 2.5.", ["2.5"]),
+        ("address 2.5, 3 and 4.1", ["2.5", "3", "4.1"]),
+        ("address top 5: 1, 3", ["1", "3"]),
+        ("fix 2. then 3.", ["2", "3"]),
+        ("it's 10:30", []),
+    ],
+)
+def test_the_number_of_a_section_is_one_mark(user: str, marks: list[str]) -> None:
+    assert sorted(find_marks(user)) == marks
+
+
+def test_a_section_is_found_by_its_number() -> None:
+    answer = "## 2 The lock\n\n- 2.4 It is taken twice\n- 2.5 Nobody frees it\n\n5. The end"
+    assert text_of("fix 2.5", answer) == "2.5 Nobody frees it"
 
 
 def test_an_option_is_found_by_its_letter() -> None:
