@@ -52,11 +52,23 @@ _GOOD = re.compile(
 )
 # "gin day it is", "let's go with the nest box": the option's name is one of the two groups.
 _NAMED = Phrases(
-    r"\W*(?:(?:o+h|ok(?:ay)?|yes|yeah|yep|hm+|then|well|ha|i think)\W+)*"
-    r"(?:(?:let'?s |i'?ll |we'?ll |i'?d )?(?:go (?:with|for)|take|pick|choose|prefer)"
-    r" (?P<after>[^.!?,;\n]{3,60})"
+    r"\W*(?:(?:o+h|ok(?:ay)?|yes|yeah|yep|hm+|then|well|ha|i think|ja|gut|dann)\W+)*"
+    r"(?:(?:(?:let'?s |i'?ll |we'?ll |i'?d )?(?:go (?:with|for)|take|pick|choose|prefer)"
+    r"|(?:wir|ich) nehmen?|nehmen wir|nimm|(?:dann )?lieber) (?:d(?:ie|as|e[nr]) )?"
+    r"(?P<after>[^.!?,;\n]{3,60})"
     r"|(?:the |a )?(?P<before>[^.!?,;\n]{3,40}?) (?:it is|please|pls|sounds (?:good|great|perfect)"
-    r"|looks (?:good|great|lovely)|then)\b(?=\W*$|[.!,;]))"
+    r"|looks (?:good|great|lovely)|is (?:fine|ok(?:ay)?|best|better)(?=\W*$)|then|bitte|passt)\b"
+    r"(?=\W*$|[.!,;]))"
+)
+# What is not picked: "not 3", "skip option B", "nicht die 2".
+_REFUSED = re.compile(
+    r"\b(?:not|never|nicht|skip|ignore|drop|except|(?:don'?t|do not) (?:do|take|use|pick|go with))"
+    r" (?:(?:option|variante?|number|nr\.?|the|die|das) )*#?(?:\d{1,2}|[a-f])\b\)?",
+    re.IGNORECASE,
+)
+# Words after a name that speak against it: "redis, too slow".
+_DOUBTS = re.compile(
+    r"\b(?:too|not|no|never|isn'?t|doesn'?t|don'?t|what|why|how|but|nicht|zu|aber)\b", re.IGNORECASE
 )
 
 
@@ -85,7 +97,7 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
     options = _options(last.text)
     if not _OPTIONS_MIN <= len(options) <= _OPTIONS_MAX:
         return None
-    picked = list(_match_options(user, options, is_asked=is_asked))
+    picked = list(_match_options(_REFUSED.sub("", user), options, is_asked=is_asked))
     if not picked or len(picked) == len(options) or _are_no_options(picked, last.text):
         return None
     text = cut("; ".join(picked), _OPTION_CHARS)
@@ -183,8 +195,7 @@ def _match_options(user: str, options: list[_Option], *, is_asked: bool) -> Iter
     if marked:
         yield from (by_label[mark] for mark in marked if mark in by_label)
         return
-    named = _NAMED.match(user)
-    name = (named["after"] or named["before"]) if named else user * is_asked
+    name = _find_name(user, is_asked=is_asked)
     stems = content_stems(name)
     if stems and len(name.split()) <= _NAME_WORDS_MAX:
         fitting = [
@@ -193,3 +204,20 @@ def _match_options(user: str, options: list[_Option], *, is_asked: bool) -> Iter
             if len(stems & content_stems(option.text)) >= _NAME_SHARE * len(stems)
         ]
         yield from fitting if len(fitting) == 1 else ()
+
+
+def _find_name(user: str, *, is_asked: bool) -> str:
+    """Return the words of *user* that may name an option, "" if none do.
+
+    Where the agent asked which one, this is the whole message, or what is in front of a reason.
+
+    >>> _find_name("mock the clock, I hate retries", is_asked=True)
+    'mock the clock'
+    """
+    named = _NAMED.match(user)
+    if named:
+        return named["after"] or named["before"]
+    if not is_asked:
+        return ""
+    name, comma, reason = user.partition(",")
+    return user if comma and _DOUBTS.search(reason) else name

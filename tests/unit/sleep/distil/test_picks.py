@@ -56,6 +56,39 @@ def test_the_agent_may_ask_which_option_it_should_be() -> None:
     assert picked("B", HEADINGS.rpartition("\n\n")[0], "the store is slow") is None
 
 
+WHICH = f"{NUMBERS}\n4. A bench\n\nWhich one would you like?"
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "a bench, she likes to sit outside",
+        "the bench is fine",
+        "wir nehmen Bench",
+        "dann lieber die bench",
+        "4, not 2",
+        "skip 3. take the fourth",
+    ],
+)
+def test_an_option_is_picked_with_a_reason_or_another_one_refused(user: str) -> None:
+    assert picked(user, WHICH, "it is mum's 70th") == "A bench"
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "not 2",
+        "skip option 3",
+        "nicht die 2",
+        "don't take 4",
+        "a bench, too heavy",
+        "the bench is fine, the nest-box is not",
+    ],
+)
+def test_an_option_that_is_refused_is_not_picked(user: str) -> None:
+    assert picked(user, WHICH, "it is mum's 70th") is None
+
+
 def test_what_speaks_for_an_option_is_none() -> None:
     reasons = "I lean toward Option B:\n\n1. **Simple**: one line\n2. **Robust**: no cache\n"
     listed = HEADINGS.replace("Which one", f"{reasons}\nWhich one")
