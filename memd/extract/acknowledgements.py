@@ -1,7 +1,7 @@
-"""The pattern of an acknowledgement: a sentence of courtesy, assent or a choice, and no more. Pure.
+"""Recognise acknowledgements: courtesy, assent or a choice, such as "ok, thanks a lot". Pure.
 
-Each table is a list of expressions that are acknowledgements alone, in any sequence. A word that
-would also be an answer with content ("Berlin", "red") is in none.
+Each table lists expressions, separated by commas. A text that is a sequence of them is an
+acknowledgement. Words that may answer a question with content ("Berlin", "red") are in no table.
 """
 
 from __future__ import annotations
@@ -85,13 +85,15 @@ _ACKNOWLEDGEMENTS = rf"""
     не за что,
     угу, ага
 """
-_GOOD_GERMAN = (
+_PRAISE_DE = (
     "gut|super|toll|prima|klasse|perfekt|ok|okay|in ordnung|richtig|korrekt|sauber|grün|fertig"
     "|erledigt|schön|klar|fein|spitze|genial|cool|wunderbar|großartig|hervorragend|einwandfrei"
     "|besser|genug|egal|wahr"
 )
 _SUBJECT = "das |es |alles |beides |beide |so |diesmal |jetzt |nun |dann "
-_RATHER = " das| es| alles| diesmal| jetzt| so| für mich| echt| wirklich| sehr| schon| doch| auch"
+_PARTICLES = (
+    " das| es| alles| diesmal| jetzt| so| für mich| echt| wirklich| sehr| schon| doch| auch"
+)
 _ORDINAL = "(?:erste|zweite|dritte|vierte|letzte|andere|obere|untere)n?"
 _DAY = (
     "tag|abend|nacht|morgen|wochenende|feierabend|woche|mittag|nachmittag|reise|fahrt|appetit"
@@ -114,9 +116,9 @@ _GERMAN = rf"""
     fang an,
     (?:das |es |so |jetzt |alles )?(?:passt|klappt|läuft|funktioniert|geht|stimmt|reicht)(?: so
     | schon| jetzt| wieder| gut| super| prima| perfekt| für mich| für uns| mir)*,
-    (?:das |es )?(?:klingt|sieht|schaut|hört sich)(?:{_RATHER})* (?:{_GOOD_GERMAN})(?: aus| an)?,
-    (?:{_SUBJECT})?(?:ist|sind|war|wäre|wird)(?:{_RATHER})* (?:{_GOOD_GERMAN})(?: so| für mich)?,
-    alles (?:{_GOOD_GERMAN}), sehr (?:{_GOOD_GERMAN}), das war(?:'s| es| alles),
+    (?:das |es )?(?:klingt|sieht|schaut|hört sich)(?:{_PARTICLES})* (?:{_PRAISE_DE})(?: aus| an)?,
+    (?:{_SUBJECT})?(?:ist|sind|war|wäre|wird)(?:{_PARTICLES})* (?:{_PRAISE_DE})(?: so| für mich)?,
+    alles (?:{_PRAISE_DE}), sehr (?:{_PRAISE_DE}), das war(?:'s| es| alles),
     danke(?: schön| sehr| dir| euch| ihnen| nochmals?| auch| vielmals| im voraus)*, dankeschön,
     danke für (?:die|deine|eure|ihre) (?:hilfe|antwort|info), ich danke (?:dir|euch|ihnen),
     (?:besten|herzlichen|tausend|lieben) dank, nichts zu danken,
@@ -179,35 +181,37 @@ _DUTCH = r"""
     wacht(?: even)?, nog (?:een keer|eens), opnieuw, natuurlijk, uiteraard, zeker, inderdaad,
     maakt niet uit, heel goed, (?:heel )?erg bedankt, sorry
 """
-# A name after these is an address; after "yes" it would be the answer.
-_CALLED = "|".join(
+# After these words and a comma a name is an address: "thanks, Anna". After "yes" it may be an
+# answer.
+_BEFORE_COMMA_AND_NAME = "|".join(
     f"(?<={word})"
     for word in (
-        *(
-            "thanks",
-            r"thank\syou",
-            "welcome",
-            "problem",
-            "hi",
-            "hey",
-            "hello",
-            "bye",
-            "job",
-            "work",
-            "congratulations",
-            "later",
-            "tomorrow",
-            "soon",
-            r"meet\syou",
-            r"see\syou",
-            "morning",
-            "evening",
-            "night",
-        ),
-        *("great", "awesome", "nice"),
+        "thanks",
+        r"thank\syou",
+        "welcome",
+        "problem",
+        "hi",
+        "hey",
+        "hello",
+        "bye",
+        "job",
+        "work",
+        "congratulations",
+        "later",
+        "tomorrow",
+        "soon",
+        r"meet\syou",
+        r"see\syou",
+        "morning",
+        "evening",
+        "night",
+        "great",
+        "awesome",
+        "nice",
     )
 )
-_GREETED = "|".join(
+# After these a capitalised name may follow without a comma: "good morning Anna".
+_BEFORE_NAME = "|".join(
     f"(?<={word})"
     for word in (
         "morning",
@@ -221,22 +225,20 @@ _GREETED = "|".join(
     )
 )
 _TABLES = ",".join((_ACKNOWLEDGEMENTS.rstrip(), _GERMAN.rstrip(), _ROMANCE.rstrip(), _DUTCH))
-_ONE = Phrases(rf"(?:{longest_first(_TABLES)})(?![\w'])")
-_END = Phrases(
-    rf"(?:(?:{_CALLED}),\s+[^\W\d_]+|(?:{_GREETED})\s+(?-i:[A-Z\u00c0-\u00de])[^\W\d_]+)?\W*\Z"
+_EXPRESSION = Phrases(rf"(?:{longest_first(_TABLES)})(?![\w'])")
+_NAME_AND_END = Phrases(
+    rf"(?:(?:{_BEFORE_COMMA_AND_NAME}),\s+[^\W\d_]+|(?:{_BEFORE_NAME})\s+(?-i:[A-Z\u00c0-\u00de])[^\W\d_]+)?\W*\Z"
 )
 
 
 def acknowledges(text: str) -> bool:
-    """Return whether *text* is one acknowledgement or several, and no more.
-
-    Of two that begin alike the longer one counts.
+    """Return whether *text* is one or more acknowledgements and nothing else.
 
     >>> acknowledges("Ok, thanks a lot!"), acknowledges("ok, port 80"), acknowledges("...")
     (True, False, False)
     """
-    at = _ONE.sequence_end(text)
-    return at > 0 and _END.match(text, at) is not None
+    end = _EXPRESSION.sequence_end(text)
+    return end > 0 and _NAME_AND_END.match(text, end) is not None
 
 
 CJK_ACKNOWLEDGES = Phrases(

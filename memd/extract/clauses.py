@@ -1,14 +1,14 @@
 """Parse one clause into statements: subject, relation, object, qualifier and valid time.
 
-A clause is parsed from its verb: the texts before and after it must be names, or there is no
-statement. A :class:`TextContext` carries what earlier clauses of the text leave open: "the team
-used Flask until March, *then switched* to Litestar".
+A clause is parsed from its verb: without names before and after it, there is no statement.
+:class:`TextContext` carries subjects, objects and times over to later clauses, which may omit
+them: "the team used Flask until March, *then switched* to Litestar".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ OBJECTS_MAX = 5
 
 @dataclass(slots=True)
 class TextContext:
-    """What the clauses so far leave for the next ones."""
+    """What later clauses may refer to; *subject* and *last_used* are None at a sentence's start."""
 
     speaker: str | None = None
     now_us: int | None = None
@@ -78,12 +78,14 @@ class _Objects:
     """After "replaced ... with": the new thing."""
 
 
+# "the only exception is", "except for", "with the exception of"
 _EXCEPTION = re.compile(
     r"^(?:the\s+|one\s+|only\s+)*exceptions?(?:\s*[:\u2014\u2013-]\s*|\s+is(?:\s+that)?\s+)"
     r"|^except(?:\s+that|\s+for)?\s+|^with\s+the\s+exception\s+of\s+",
     re.IGNORECASE,
 )
 _WHAT = r"(?:\s+(?P<what>[\w+#-]+(?:\s[\w+#-]+){0,2}?))??"
+# "Litestar is our standard for APIs", and _STANDARD_IS: "our standard for APIs is Litestar"
 _STANDARD = re.compile(
     r"^(?P<thing>.+?)\s+(?:is|are|remains?|stays?|(?P<begins>becomes?|became|is\s+becoming))\s+"
     r"(?:now\s+|still\s+)?(?P<no>not\s+|no\s+longer\s+)?(?:(?:the|our|a)\s+|(?P<who>[^'\u2019]+)['\u2019]s\s+)"
@@ -98,12 +100,14 @@ _STANDARD_IS = re.compile(
     r"(?P<thing>.+)$",
     re.IGNORECASE,
 )
-_HAS = re.compile(
+# "the owner of Billing", "Billing's owner"
+_ATTRIBUTE = re.compile(
     r"^(?:the\s+(?P<key>[a-z]+)\s+of\s+(?P<of>.+)|(?P<whose>.+?)['\u2019]s\s+(?P<own>[a-z]+))$",
     re.IGNORECASE,
 )
 _TO = re.compile(r"^(?:over\s+)?(?:from\s+(?P<old>.+?)\s+(?:over\s+)?)?to\s+(?P<new>.+)$", re.I)
 _TO_FROM = re.compile(r"^(?:over\s+)?to\s+(?P<new>.+?)\s+from\s+(?P<old>.+)$", re.IGNORECASE)
+# What divides the text after a verb into pieces: prepositions, conjunctions, punctuation.
 _TAIL = re.compile(
     r"(?:,?\s+|,\s*)(?P<word>for|in|on|at|during|instead\s+of|rather\s+than|over|but\s+not|and\s+not"
     r"|not|because|so|to|as|with|from|by|which|that|who|when|while|whenever|if|unless|via|than"
@@ -111,12 +115,13 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 _AND = re.compile(r"\s+(?:and|&|\+)\s+", re.IGNORECASE)
-_A = re.compile(r"^an?\s+", re.IGNORECASE)
-_OUT = frozenset(("instead of", "rather than", "over", "but not", "and not", "not"))
-_SCOPE = frozenset(("for", "in", "on", "at", "during"))
-_CONDITION = frozenset(("when", "while", "whenever", "if", "unless"))
+_ARTICLE = re.compile(r"^an?\s+", re.IGNORECASE)
+# Words before objects that are ruled out, before a qualifier, and before a condition.
+_EXCLUDING = frozenset(("instead of", "rather than", "over", "but not", "and not", "not"))
+_QUALIFYING = frozenset(("for", "in", "on", "at", "during"))
+_CONDITIONAL = frozenset(("when", "while", "whenever", "if", "unless"))
+# Relations whose object may be any noun ("uses postgres"); others need a surely recognised name.
 _LOOSE = frozenset(("uses", "prefers", "requires", "depends_on", "works_on", "standardises_on"))
-_ONE_OF = frozenset(("member_of",))
 _GROUP = re.compile(r"(?:team|department|group|squad|guild|company|organisation)s?$", re.IGNORECASE)
 
 
@@ -131,8 +136,7 @@ def parse_clause(
     excepted = context.last_object or TEAM
     tail = text[exception.end() :]
     statements = list(_parse_plain(tail, times, context))
-    only = name(tail, context.speaker) if not statements else None
-    subject = statements[0].subject if statements else only
+    subject = statements[0].subject if statements else name(tail, context.speaker)
     if subject and subject not in {excepted, TEAM}:
         context.subject = subject
         yield ClauseStatement(subject, "except_for", excepted)
@@ -157,7 +161,7 @@ def _parse_plain(
 def _find_subject(before: str, match: re.Match[str], context: TextContext) -> str | None:
     """Return the subject; without one, that of the clause before, or TEAM for a command."""
     if before.strip(" ,:"):
-        attribute = _HAS.match(before.strip())
+        attribute = _ATTRIBUTE.match(before.strip())
         return before.strip() if attribute else name(before, context.speaker)
     if context.subject is not None:
         return context.subject
@@ -175,7 +179,7 @@ def _parse_predicate(predicate: _Predicate) -> Iterator[ClauseStatement]:
         return
     if predicate.verb.kind == "is":
         statements = _parse_is(predicate)
-    elif _HAS.match(subject) and name(subject, context.speaker) is None:
+    elif _ATTRIBUTE.match(subject) and name(subject, context.speaker) is None:
         return
     elif predicate.verb.kind == "state":
         statements = _parse_state(predicate)
@@ -192,6 +196,7 @@ def _parse_predicate(predicate: _Predicate) -> Iterator[ClauseStatement]:
 
 
 def _is_asserted(predicate: _Predicate) -> bool:
+    """Return whether the clause states a fact: not "could use", nor "will use" without a time."""
     match, verb = predicate.match, predicate.verb
     modal = (match["modal"] or "").casefold()
     if modal in {"would", "could", "might", "had"}:
@@ -203,9 +208,6 @@ def _is_asserted(predicate: _Predicate) -> bool:
     if verb.tense == "past" and verb.kind == "is":
         return bool(predicate.times)
     return not (verb.tense == "past" and predicate.negated)
-
-
-# The kinds of verbs.
 
 
 def _parse_standard(
@@ -265,7 +267,7 @@ def _parse_event(predicate: _Predicate) -> Iterator[ClauseStatement]:
 def _is_possible(verb: Verb, thing: str) -> bool:
     """Return whether a thing fits the relation: one joins a team or a name, not "the party"."""
     return (
-        verb.relation not in _ONE_OF or not thing.startswith("the ") or bool(_GROUP.search(thing))
+        verb.relation != "member_of" or not thing.startswith("the ") or bool(_GROUP.search(thing))
     )
 
 
@@ -308,11 +310,11 @@ def _parse_is(predicate: _Predicate) -> Iterator[ClauseStatement]:
     """Yield roles ("the CTO is Ann"), kinds ("X is a Y") and attributes ("the owner of X is Y")."""
     subject, tail, negated = predicate.subject, predicate.tail, predicate.negated
     span = _validity(predicate.times)
-    attribute = _HAS.match(subject)
+    attribute = _ATTRIBUTE.match(subject)
     if attribute is not None:
         yield from _parse_attribute(attribute, predicate)
         return
-    kind = _A.match(tail)
+    kind = _ARTICLE.match(tail)
     if kind is not None:
         thing = _parse_objects(tail[kind.end() :], loose=True).things
         if thing and subject != TEAM and not subject.startswith("the "):
@@ -340,9 +342,6 @@ def _parse_attribute(match: re.Match[str], predicate: _Predicate) -> Iterator[Cl
     yield ClauseStatement(one, verb.relation, other, predicate.negated, None, *span)
 
 
-# Objects.
-
-
 def _parse_objects(tail: str, *, loose: bool) -> _Objects:
     """Return the things at the start of *tail*; none if a condition follows."""
     take = loose_name if loose else name
@@ -350,13 +349,13 @@ def _parse_objects(tail: str, *, loose: bool) -> _Objects:
     things: list[str] = []
     objects = _Objects()
     for place, (word, piece) in enumerate(pieces):
-        if word in _CONDITION:
+        if word in _CONDITIONAL:
             return _Objects()
         if place == 0 or (word == "," and things):
             things += _split_list(piece, take if place == 0 else name)
-        elif word in _OUT:
+        elif word in _EXCLUDING:
             objects = replace(objects, ruled_out=(*objects.ruled_out, *_split_list(piece, take)))
-        elif word in _SCOPE and objects.qualifier is None:
+        elif word in _QUALIFYING and objects.qualifier is None:
             objects = replace(objects, qualifier=loose_name(piece))
         elif word == "with" and things:
             objects = replace(objects, replacement=name(piece))
@@ -364,6 +363,7 @@ def _parse_objects(tail: str, *, loose: bool) -> _Objects:
 
 
 def _split_pieces(tail: str) -> Iterator[tuple[str, str]]:
+    """Yield each piece of *tail* after the word or mark before it, "" for the first."""
     at, word = 0, ""
     for match in _TAIL.finditer(tail):
         if match.start() >= at:
@@ -373,8 +373,9 @@ def _split_pieces(tail: str) -> Iterator[tuple[str, str]]:
     yield word, tail[at:]
 
 
-def _split_list(piece: str, take: object) -> list[str]:
-    assert callable(take)
+def _split_list(piece: str, take: Callable[[str], str | None]) -> list[str]:
+    """Return the things joined by "and" in *piece*, parsed by *take*; none if one is no thing."""
+    # In quotation marks, "R and D" may be one thing.
     whole = take(piece) if not _AND.search(piece) else name(piece) if '"' in piece else None
     if whole is not None:
         return [whole]
@@ -382,11 +383,8 @@ def _split_list(piece: str, take: object) -> list[str]:
     return [thing for thing in things if thing is not None] if all(things) else []
 
 
-# Times.
-
-
 def _validity(times: Sequence[TimeMention]) -> _Span:
-    """Return the span in which a state holds."""
+    """Return the span in which a state holds; open ends if the times contradict each other."""
     start = next((time.from_us for time in times if time.from_us is not None), None)
     stop = next((time.to_us for time in times if time.to_us is not None), None)
     return _Span(start, stop) if start is None or stop is None or start < stop else _Span()

@@ -31,10 +31,11 @@ from memd.extract.time_words import Grain
 
 _DIGITS = re.compile(r"\d{1,3}(?:[.,]\d)?")
 _SATURDAY = 5
-_FEW = 3
-_FEW_LAST = 5  # units that "the last few weeks" reach back
+_FEW = 3  # "a few weeks ago"
+_FEW_LAST = 5  # "the last few weeks", which may reach back further
 _MOMENT = timedelta(seconds=1)
-_ONCE = timedelta(days=300)  # "two years ago" is shorter, "some years ago" is not
+# The stretch of "two years ago" is shorter: it may contain another time. "Some years ago" is not.
+_CONTAINER_MAX = timedelta(days=300)
 _JOINTS = AROUND | EDGE_JOINTS | words.word_set("s im au nel nella dell")
 _ABOUT = words.ABOUT - words.AHEAD
 _RUNS = words.LASTS | words.NEXTS
@@ -101,13 +102,15 @@ def _ago(text: TimeText, amount: Amount, place: int, after: int) -> Point:
 
 
 def _is_ago(text: TimeText, amount: Amount) -> bool:
+    """Return whether a word for "ago" follows; "her" and "zurück" only after German units."""
     word = text.at(amount.after)
-    is_one = word not in words.AGO_OF_GERMAN or text.at(amount.after - 1) in words.GERMAN_UNITS
-    return word in words.AGO and is_one
+    if word in words.AGO_OF_GERMAN and text.at(amount.after - 1) not in words.GERMAN_UNITS:
+        return False
+    return word in words.AGO
 
 
 def _ahead_lead(text: TimeText, place: int, amount: Amount) -> int | None:
-    """Return the index of the "in" of "in zwei Wochen"; "once in a week" has none."""
+    """Return the index of the "in" before *amount*; None if it means a length: "once in a week"."""
     at = place - 1
     while at > place - 3 and text.at(at) in _ABOUT:
         at -= 1
@@ -143,7 +146,7 @@ def _parse_run(text: TimeText, place: int) -> Point | None:
 def parse_amount(text: TimeText, place: int, *, bare: bool = False) -> Amount | None:
     """Parse "3 days", "gut zwei Wochen", "einem halben Jahr", "a year and a half".
 
-    With *bare* also "Tagen", which are a few.
+    With *bare* also a plural without a number, "Tagen", as a few.
     """
     at = text.skip(place, words.ABOUT)
     if bare and text.at(at) in words.PLURALS:
@@ -251,6 +254,7 @@ def _parse_ordinal(text: TimeText, place: int) -> Point | None:
 
 
 def _cut_of(unit: str, number: int) -> Callable[[Stretch], Stretch]:
+    """Return the function from a stretch to its half, week or weekend *number*."""
     if unit == "half":
         return lambda whole: stretches.half(whole, number)
     first_day = _SATURDAY if unit == "weekend" else None
@@ -288,7 +292,10 @@ def _part_of(
 def _part_of_unit(
     text: TimeText, unit: str, places: tuple[int, int], cut: Callable[[Stretch], Stretch]
 ) -> Point | None:
-    """Return the part of the current unit, or of the year that follows; *places* are its words."""
+    """Return the part of the current unit, or of the year that follows.
+
+    *places* are the index of its first word, and the one after its last word.
+    """
     first, after = places
     year = points.parse_year(text, after)
     if year is not None and unit == "year":
@@ -306,11 +313,13 @@ def _sure_month(text: TimeText, place: int) -> Point | None:
 
 
 def _any_month(text: TimeText, place: int) -> Point | None:
+    """Parse a month within a year, where an ambiguous word is the month if it is capitalised."""
     word = text.words[place].text if text.at(place) else ""
     is_named = word[:1].isupper() or text.at(place) not in words.CAPITAL
     return points.parse_month(text, place, sure=is_named)
 
 
+# The parsers of times within a week and within a year.
 _NARROWER: dict[str, tuple[Callable[[TimeText, int], Point | None], ...]] = {
     "week": (points.parse_weekday,),
     "year": (
@@ -360,19 +369,22 @@ def _as_container(text: TimeText, place: int, counted: Point | None) -> Point | 
         point = points.parse_unit(text, place)
         return point if point and point.stretch.grain in _NARROWER else None
     begin, end, grain, _, limit = counted.stretch
-    if grain not in _NARROWER or limit is None or end - begin > _ONCE:
+    if grain not in _NARROWER or limit is None or end - begin > _CONTAINER_MAX:
         return None
     return counted._replace(stretch=stretches.unit_of(limit, grain, 0))
 
 
 def _last_moment(outer: Point) -> datetime:
-    """Return the moment at which "on Monday", or "in March", is that of this week, or year."""
+    """Return the moment from which "on Monday", or "in March", is the one within *outer*."""
     end = outer.stretch.end
     return end if outer.stretch.grain is Grain.WEEK else end - _MOMENT
 
 
 def _definite(inner: Point | None, outer: Point, first: int, after: int) -> Point | None:
-    """Return a time within *outer*, of which there is only one; None if it has its own year."""
+    """Return *inner* without its second reading, in the year of *outer*.
+
+    None if it has only one reading, because it names its year itself.
+    """
     if inner is None or inner.stretch.other is None:
         return None
     date = inner.date and inner.date._replace(year=outer.stretch.begin.year)

@@ -1,13 +1,13 @@
 """Classify turns in passing: questions, requests, acknowledgements and remarks. Pure.
 
-Errors are not symmetric: a question taken for a statement costs an entry in some prompt, but a
-statement taken for a question is never injected again. So a turn is in passing only if each of
-its clauses is known to state nothing. A turn that both asks and states ("I moved to Berlin, do
-you know a dentist?") is a statement, and a standing order ("always run the tests") is a rule.
-Takes linear time; a text longer than TEXT_CHARS_MAX is not in passing.
+The two possible errors differ in cost. A question that is taken for a statement may waste an
+entry of a prompt. A statement that is taken for a question is never injected. So a turn is in
+passing only if each of its clauses is known to state nothing. A turn that both asks and states
+("I moved to Berlin, do you know a dentist?") is a statement, and so is a standing order
+("always run the tests").
 
-Acknowledgements (yes, no, thanks, which one) are known in nine languages, and two more by their
-particles.
+The word tables cover nine languages; Chinese and Japanese are classified by their particles.
+Classification takes linear time. Texts over TEXT_CHARS_MAX are not classified.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ It may be the first clause of a turn, or the whole text of an assistant.
 
 _CJK_NAME_CHARS_MAX: Final = 4
 _FRAGMENT_WORDS_MAX: Final = 3
-"""A later independent clause with more words is a statement."""
+"""A clause after a question or request that has more words is a statement."""
 
 _REPORT_WORDS_MAX: Final = 8
+"""The maximum words of an assistant's report without content ("Sorry, replaced by a buffer.")."""
 _NAMES = re.compile(r"\d|[`/_:@]|\w\.\w|\w[A-Z]")
 _REPORTS = Phrases(
     r"\W*(?:(?:sorry|done|ok(?:ay)?|good|right|yes)\W+)?(?:(?:we|i)(?: have|'ve)? )?"
@@ -65,7 +66,7 @@ _REPORTS = Phrases(
     r"|pushed|committed|merged|deployed|reverted|cleaned|applied|formatted)\b"
 )
 _LEAVES_WORDS_MAX: Final = 10
-# Who goes says why, and that is of the moment: "gotta run, train leaves in 10".
+# A farewell and its reason are only of the moment: "gotta run, train leaves in 10".
 _LEAVES = Phrases(
     r"\b(?:brb|ttyl|gtg|gotta (?:go|run|dash)(?! (?:to|the|an?|it|this|that|my|our|all|through|thru"
     r"|with|for|on|over|back)\b))\b"
@@ -75,22 +76,23 @@ _CLAUSE = re.compile(
     r"[,;:()\u3001\uff0c\uff1b\uff1a\u2026]+\s*|\.{3,}\s*|\s[-\u2013\u2014]+\s|\s(?=\u00bf)"
 )
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
-_AROUND = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022>"
+_SURROUNDING_CHARS = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022>"
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": "'"})
-# What is decided together, by its name: "let's go with cement board".
+# A joint decision that names its object states something: "let's go with cement board".
 _CHOOSES = Phrases(
     r"(?:let'?s|let us) (?:go with|settle on) (?!(?:option|variant|number|that|this|it"
     r"|(?:the|your) (?:first|second|third|last|other|suggestion|plan))\b|#?\d)"
 )
-# Input for the program and not for the assistant: "/review 150", and programs' own marks.
+# Input for the assistant's program: "/review 150", and markup that such programs insert.
 _COMMAND = re.compile(
     r"\s*+(?:/[a-z][\w:-]*(?:\s+[\w#./@-]+){0,4}\s*\Z|<(?:local-)?command-|\[Request interr)"
 )
 # "Address: 12 Main Street" states what follows, and "Fix this: ..." may quote it.
 _COLON = re.compile(r"[:\uff1a]\s+\S")
-_MARKS = "?\uff1f"
-_OF_THE_MOMENT = frozenset({Passing.REQUEST, Passing.REMARK})
-_RANK = (Passing.QUESTION, Passing.REQUEST, Passing.REMARK, Passing.ACKNOWLEDGEMENT)
+_QUESTION_MARKS = "?\uff1f"
+# Kinds that are statements after all if they express a lasting wish.
+_MAY_BE_STANDING = frozenset({Passing.REQUEST, Passing.REMARK})
+_BY_PRECEDENCE = (Passing.QUESTION, Passing.REQUEST, Passing.REMARK, Passing.ACKNOWLEDGEMENT)
 
 
 def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
@@ -117,7 +119,7 @@ def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
 
 
 def _says_little(text: str) -> bool:
-    """Return whether an assistant's *text* is a few words, or a short report, that name nothing.
+    """Return whether an assistant's *text* is one or two words, or a report without names.
 
     >>> [_says_little(text) for text in ("Poor Fips.", "Sorry, replaced by a buffer.", "Port 80.")]
     [True, True, False]
@@ -126,13 +128,13 @@ def _says_little(text: str) -> bool:
     if words > _REPORT_WORDS_MAX or "?" in text or _NAMES.search(text) or CJK.search(text):
         return False
     report = _REPORTS.match(text)
-    is_either = words <= _NAME_WORDS_MAX or report is not None
-    return is_either and not FINITE.search(text, report.end() if report else 0)
+    is_short = words <= _NAME_WORDS_MAX or report is not None
+    return is_short and not FINITE.search(text, report.end() if report else 0)
 
 
 def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
     """Return the kind of one sentence, None for one that states something."""
-    bare = sentence.strip(_AROUND)
+    bare = sentence.strip(_SURROUNDING_CHARS)
     if not _WORD.search(bare):
         return Passing.ACKNOWLEDGEMENT
     is_asked = _ends_with_question_mark(sentence)
@@ -146,18 +148,18 @@ def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
     if not is_asked and not core:
         return Passing.ACKNOWLEDGEMENT
     if by_assistant and REMARKS.match(core):
-        act = None if FINITE.search(core) else Passing.REMARK
+        kind = None if FINITE.search(core) else Passing.REMARK
     else:
-        act = _classify_clauses(core, is_asked=is_asked)
-        if by_assistant and act is Passing.REQUEST:  # "Now fix the import", addressed to itself
-            act = Passing.REMARK
-    return None if act in _OF_THE_MOMENT and STANDING.search(bare) else act
+        kind = _classify_clauses(core, is_asked=is_asked)
+        if by_assistant and kind is Passing.REQUEST:  # "Now fix the import", addressed to itself
+            kind = Passing.REMARK
+    return None if kind in _MAY_BE_STANDING and STANDING.search(bare) else kind
 
 
 def _ends_with_question_mark(sentence: str) -> bool:
     """Return whether a question mark follows the last word."""
-    trailing_signs = itertools.takewhile(lambda letter: not letter.isalnum(), reversed(sentence))
-    return any(letter in _MARKS for letter in trailing_signs)
+    trailing_chars = itertools.takewhile(lambda letter: not letter.isalnum(), reversed(sentence))
+    return any(letter in _QUESTION_MARKS for letter in trailing_chars)
 
 
 def _classify_clauses(text: str, *, is_asked: bool) -> Passing | None:
@@ -169,12 +171,14 @@ def _classify_clauses(text: str, *, is_asked: bool) -> Passing | None:
     names = 0
     for place, clause in enumerate(clauses):
         kind = _classify_clause(clause, is_asked=is_asked)
-        begun = bool(kinds - {Passing.ACKNOWLEDGEMENT})
+        is_later = bool(kinds - {Passing.ACKNOWLEDGEMENT})  # a question or request precedes it
         if kind is not None:
             kinds.add(kind)
-        elif _states(clause, begun=begun) or not (begun or is_asked or CONDITIONS.match(clause)):
+        elif _states(clause, is_later=is_later) or not (
+            is_later or is_asked or CONDITIONS.match(clause)
+        ):
             is_name = place == 0 and len(_WORD.findall(clause)) <= _NAME_WORDS_MAX
-            is_asking = is_asked and not begun and place == len(clauses) - 1
+            is_asking = is_asked and not is_later and place == len(clauses) - 1
             if FIRST_PERSON.match(clause) or not (is_name or is_asking):
                 return None
             names += 1
@@ -186,30 +190,31 @@ def _classify_clauses(text: str, *, is_asked: bool) -> Passing | None:
 
 
 def _strongest(kinds: set[Passing]) -> Passing | None:
-    return next((kind for kind in _RANK if kind in kinds), None)
+    return next((kind for kind in _BY_PRECEDENCE if kind in kinds), None)
 
 
 def _classify_clause(clause: str, *, is_asked: bool) -> Passing | None:
-    """Return a clause's kind by its first words, None for one without a kind of its own."""
+    """Return a clause's kind by its first words, None if they determine none."""
     if acknowledges(clause):
         return Passing.ACKNOWLEDGEMENT
     if _CHOOSES.match(clause):
         return None
     if order := ORDERS_NOW.match(clause) or ORDERS_FOREIGN.match(clause):
         verb = FINITE.search(clause, order.end())
-        is_told = verb and not SUBORDINATES.search(clause, order.start(), verb.start())
-        return None if is_told else Passing.REQUEST
+        # "Test coverage is 80 %" states something; "check if it is done" does not.
+        is_statement = verb and not SUBORDINATES.search(clause, order.start(), verb.start())
+        return None if is_statement else Passing.REQUEST
     is_question = is_asked and not FIRST_PERSON.match(clause) and ASKS.match(clause)
     return Passing.QUESTION if is_question or ASKS_UNMARKED.match(clause) else None
 
 
-def _states(clause: str, *, begun: bool) -> bool:
-    """Return whether a clause is a statement; *begun*: it follows a question or a request."""
+def _states(clause: str, *, is_later: bool) -> bool:
+    """Return whether a clause is a statement; *is_later*: it follows a question or a request."""
     if FIRST_PERSON.match(clause):
         return True
     if DEPENDENT.match(clause):
         return False
-    if not begun or len(_WORD.findall(clause)) > _FRAGMENT_WORDS_MAX:
+    if not is_later or len(_WORD.findall(clause)) > _FRAGMENT_WORDS_MAX:
         return True
     return bool(THIRD_PERSON.match(clause) or VERBS.search(clause))
 
@@ -220,7 +225,7 @@ def _strip_lead(text: str) -> str:
 
 
 def _classify_cjk(text: str) -> Passing | None:
-    """Return the kind of a Chinese or Japanese sentence, by its particles."""
+    """Return the kind of a Chinese or Japanese sentence by its particles, None for a statement."""
     if CJK_ACKNOWLEDGES.fullmatch(text):
         return Passing.ACKNOWLEDGEMENT
     *before, last = [part for part in _CLAUSE.split(text) if part.strip()] or [""]

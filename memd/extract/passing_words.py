@@ -1,8 +1,9 @@
 r"""Word tables for the classification of turns in passing.
 
-English, German, French, Spanish, Italian, Portuguese, Dutch, Polish and Russian; Chinese and
-Japanese by their particles. Each table is an alternation at the start of a clause, or anywhere
-in it. A clause that no table matches is a statement.
+The languages are English, German, French, Spanish, Italian, Portuguese, Dutch, Polish and
+Russian, and for questions also Chinese and Japanese. Tables made by ``opening`` match at the
+start of a clause, those made by ``anywhere`` at any word. A clause that no table matches is a
+statement.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ VERBS = anywhere(
     r"have, haven't, can't, cannot, doesn't, don't, didn't, says?, said, works?, fails?, needs?,"
     r" takes?, uses?, likes?, loves?, hates?, prefers?, became, got, went, gave, told, [a-z]{3,}ed",
 )
+# Words between an order and a verb that make the verb part of a subordinate clause.
 SUBORDINATES = anywhere(
     "what, who, where, when, why, how, which, that, if, whether, it, there, they, this, those, you,"
     " we, i, everything, anything, all, whatever, was, wer, wo, wann, warum, wie, welche\\w*,"
@@ -69,7 +71,7 @@ SUBORDINATES = anywhere(
     " wie, waar,"
     " hoe, co, kto, gdzie, jak, что, кто, где, как"
 )
-# Somebody is named: "my daughter Mia".
+# Introduces a person by name, which states something: "my daughter Mia".
 INTRODUCES = Phrases(
     r"(?<!\w)(?:(?:[Mm]y|[Oo]ur|[Mm]on|[Mm]a|[Nn]otre|[Mm]i|[Nn]uestr\w|[Mm]i[oa]|[Mm]eu"
     r"|[Mm]inha|[Mm]ijn"
@@ -84,7 +86,7 @@ THIRD_PERSON = opening(
     " ze, het,"
     " on, ona, ono, oni, он, она, оно, они, это"
 )
-# A reason, or information about the speaker, within a question.
+# A reason, or information about the speaker, within a question: "since I moved", "I have a dog".
 REASONS = Phrases(
     r"(?<!\w)(?:(?:because|since|although|though|given(?:\s+that)?|now\s+that"
     r"|considering(?:\s+that)?)"
@@ -102,7 +104,7 @@ REASONS = Phrases(
     r"|(?:что|потому\s+что|так\s+как)\s+(?:я|мы|у\s+меня|мой|моя))(?!\w)"
 )
 
-# First words of questions. The first table needs no question mark.
+# First words of questions. Those of ASKS_UNMARKED are questions without a question mark, too.
 ASKS_UNMARKED = opening(
     r"(?:what|who|where|when|why|how|which)(?:'s|s|'re)? (?:is|are|do|does|did|can|could|should"
     r"|was|"
@@ -153,6 +155,7 @@ ASKS = opening(
     r" какое, чей, разве, можно, есть ли, \w+ ли",
 )
 
+# First words of a condition, place or time that may precede a question or request.
 CONDITIONS = opening(
     "if, when, once, before, after, while, until, unless, as soon as, in case, for, in, on, at,"
     " with,"
@@ -188,7 +191,8 @@ DEPENDENT = opening(
 CJK_ASKS = re.compile(r"(?:[？?]|[吗嗎呢么麼]|ですか|ますか|でしょうか|のか|かな)[。！!?？]*$")
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
-# What an assistant does at the moment, in the first person. "creo" is "I think", too.
+# Present actions of an assistant: "ich prüfe", "je lance". Spanish "creo" (I create) is missing,
+# as it also means "I think".
 _GERMAN_ACTS = any_of(r"""
     schaue?, prüfe?, überprüfe?, sehe?, lese?, suche?, führe?, starte, trage?, ändere?, passe?,
     lasse?,
@@ -217,7 +221,7 @@ _DUTCH_ACTS = (
     "kijk|draai|voer|voeg|pas|lees|zoek|start|maak|verwijder|controleer|test|schrijf|open|begin"
     "|bekijk|noteer|haal|zet|los|verander|wijzig"
 )
-# "Ich notiere, dass du Tabs bevorzugst" tells something, and so may a number.
+# Not before "that" or a digit: "ich notiere, dass du Tabs bevorzugst" states something.
 _ACTS_FOREIGN = (
     rf"(?:ich (?:{_GERMAN_ACTS})|(?:{_GERMAN_ACTS}) ich|je (?:{_FRENCH_ACTS})|ik (?:{_DUTCH_ACTS})"
     r"|j'(?:ajoute|exécute|ouvre|écris|essaie|analyse|efface|examine|enlève|installe|applique)"
@@ -225,7 +229,7 @@ _ACTS_FOREIGN = (
     rf"|questo|qué"
     r"|si|se|nei|nel|en))(?!\w)(?!.{0,60}(?:\b(?:dass|que|che|dat)\b|\d))"
 )
-# Announcements of an assistant about its current work.
+# Announcements of an assistant about its current work: "let me check", "now running the tests".
 REMARKS = Phrases(
     r"(?:(?:now|next|first|then|good|great|ok|okay|perfect|sure|yes|alright|(?:einen )?moment"
     r"|als nächstes|zuerst|danach|gleich|d'abord|ensuite|primero|luego|prima|poi|primeiro|eerst)"

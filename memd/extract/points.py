@@ -1,8 +1,12 @@
 """Parse single expressions of time: "yesterday", "last week", "8 May 2023", "il y a trois jours".
 
-The word tables are in ``time_words.py``, the calendar in ``stretches.py``; this module has the
-grammar of single words and their neighbours, ``composed.py`` that of numbers of units and of times
-within others. Each word is examined a bounded number of times, so parsing takes linear time.
+The word tables are in ``time_words.py``, calendar arithmetic in ``stretches.py``, numbers of units
+and times within others in ``composed.py``. Parsers take the index of a word (*place*) and return
+the time that begins there, or None. Each word is examined a bounded number of times, so parsing
+takes linear time.
+
+``parse_feast`` also accepts a bare name, for use within another time; ``_parse_feast_alone`` needs
+a context that shows a time. Seasons, quarters and years have the same two parsers.
 """
 
 from __future__ import annotations
@@ -39,11 +43,11 @@ def parse_simple(text: TimeText, place: int) -> Point | None:
         _parse_shifted,
         parse_month,
         parse_weekday,
-        _parse_season,
-        _parse_feast,
-        _parse_quarter,
+        _parse_season_alone,
+        _parse_feast_alone,
+        _parse_quarter_alone,
         _parse_week_number,
-        _parse_year,
+        _parse_year_alone,
     ):
         point = parse(text, place)
         if point is not None:
@@ -95,14 +99,14 @@ def _parse_named_day(text: TimeText, place: int) -> Point | None:
         shift = words.SHIFTS[word]
         whole = stretches.part_of(stretches.day(text.now, shift), words.PARTS[text.at(place + 1)])
         return Point(whole, place, place + 2) if shift <= 0 else None
-    shift_of = words.DAYS.get(word)
-    if shift_of is None or _has_other_meaning(text, place):
+    day_shift = words.DAYS.get(word)
+    if day_shift is None or _has_other_meaning(text, place):
         return None
-    return _with_part(text, Point(stretches.day(text.now, shift_of), place, place + 1))
+    return _with_part(text, Point(stretches.day(text.now, day_shift), place, place + 1))
 
 
 def _has_other_meaning(text: TimeText, place: int) -> bool:
-    """Return whether a word for a day has another meaning in this context."""
+    """Return whether a word for a day means something else here, as in "guten Morgen"."""
     word, before = text.at(place), text.at(place - 1)
     if word == "hier":  # French; a place in German and Dutch
         return any(word.word in words.GERMANIC for word in text.words)
@@ -110,7 +114,7 @@ def _has_other_meaning(text: TimeText, place: int) -> bool:
 
 
 def _with_part(text: TimeText, day: Point) -> Point:
-    """Return *day*, or the part of it that follows."""
+    """Return the part of *day* that the next words name ("gestern *Abend*"), else *day*."""
     for at in range(day.after, day.after + 3):
         hours = words.PARTS.get(text.at(at))
         if hours is not None:
@@ -139,18 +143,18 @@ def _parse_shifted(text: TimeText, place: int) -> Point | None:
         at = place
     if shift is None:
         return None
-    moment = _shift_noun(text, at, shift)
-    if moment is None or text.at(after) == "of":
+    stretch = _shift_noun(text, at, shift)
+    if stretch is None or text.at(after) == "of":
         return None
-    parse_point = Point(moment, place, after)
-    return _with_part(text, parse_point) if text.at(at) in words.WEEKDAYS else parse_point
+    point = Point(stretch, place, after)
+    return _with_part(text, point) if text.at(at) in words.WEEKDAYS else point
 
 
 def _shift_noun(text: TimeText, place: int, shift: int) -> Stretch | None:
+    """Return the unit, weekday, month, season or feast at *place*, *shift* from the current one."""
     word = text.at(place)
     if word in words.UNITS:
-        unit = words.UNITS[word]
-        return stretches.unit_of(text.now, unit, shift)
+        return stretches.unit_of(text.now, words.UNITS[word], shift)
     if word in words.WEEKDAYS:
         return stretches.weekday(text.now, words.WEEKDAYS[word], shift)
     if word in words.MONTHS:
@@ -165,7 +169,7 @@ def _shift_noun(text: TimeText, place: int, shift: int) -> Stretch | None:
 def parse_month(text: TimeText, place: int, *, sure: bool = False) -> Point | None:
     """Parse "March", "8 May 2023", "May 8th", "el 8 de mayo de 2023", "March 2025".
 
-    *sure*: "may" is the month here.
+    *sure*: an ambiguous word such as "may" is known to be the month.
     """
     at, day = place, _day(text, place)
     if day is not None:
@@ -180,8 +184,8 @@ def parse_month(text: TimeText, place: int, *, sure: bool = False) -> Point | No
     year = _year_number(text, year_at)
     if year is not None:
         after = year_at + 1
-    elif (year := _year_number(text, place - 1)) is not None:
-        pass
+    else:
+        year = _year_number(text, place - 1)  # "2023 May 8"
     if day is None and year is None and not sure and not _is_month(text, at):
         return None
     date = CalendarDate(month, year, day)
@@ -189,13 +193,15 @@ def parse_month(text: TimeText, place: int, *, sure: bool = False) -> Point | No
 
 
 def _day(text: TimeText, place: int) -> int | None:
+    """Return the day of the month in "8", "8th" or "1er", None for another word."""
     match = _DAY.fullmatch(text.at(place))
     return int(match[1]) if match and 1 <= int(match[1]) <= 31 else None  # noqa: PLR2004  # a month's days
 
 
 def _year_number(text: TimeText, place: int) -> int | None:
+    """Return the number at *place* if it may be a year, else None."""
     word = text.at(place)
-    return int(word) if _YEAR.fullmatch(word) and text.follows_year(place) else None
+    return int(word) if _YEAR.fullmatch(word) and text.may_be_year(place) else None
 
 
 def _is_month(text: TimeText, place: int) -> bool:
@@ -219,14 +225,14 @@ def parse_weekday(text: TimeText, place: int) -> Point | None:
     after = place + 1
     if word in words.FEIRAS and text.at(place + 1) == "feira":
         number, after = words.FEIRAS[word], place + 2
-    in_one_word = words.WEEKDAY_PARTS.get(word)
-    if in_one_word is not None:
-        number = in_one_word[0]
+    day_and_hours = words.WEEKDAY_PARTS.get(word)
+    if day_and_hours is not None:
+        number = day_and_hours[0]
     if number is None or before in words.HABITS:
         return None
     day = Point(stretches.weekday(text.now, number, None), place, after)
-    if in_one_word is not None:
-        return day._replace(stretch=stretches.part_of(day.stretch, in_one_word[1]))
+    if day_and_hours is not None:
+        return day._replace(stretch=stretches.part_of(day.stretch, day_and_hours[1]))
     return _date_after(text, day) or _with_part(text, day)
 
 
@@ -244,18 +250,19 @@ def parse_season(text: TimeText, place: int) -> Point | None:
     if number is None or not _is_season(text, place):
         return None
     year = _year_number(text, place + 1)
-    point_in = stretches.season(text.now, number, year, None)
-    return Point(point_in, place, place + (1 if year is None else 2))
+    stretch = stretches.season(text.now, number, year, None)
+    return Point(stretch, place, place + (1 if year is None else 2))
 
 
-def _parse_season(text: TimeText, place: int) -> Point | None:
-    """Parse "in spring", "summer 2024"; "the spring" may be another thing."""
+def _parse_season_alone(text: TimeText, place: int) -> Point | None:
+    """Parse "in spring", "summer 2024"; without a lead or a year, "the spring" may be a coil."""
     point = parse_season(text, place)
-    is_lone = point is not None and point.after == place + 1
-    return None if is_lone and not _is_led(text, place) else point
+    has_year = point is not None and point.after > place + 1
+    return point if has_year or _has_lead(text, place) else None
 
 
 def _is_season(text: TimeText, place: int) -> bool:
+    """Return whether a word for a season means one of the north, by time zone or language."""
     if text.at(place - 1) in words.HABITS:
         return False
     if is_northern(text.now, text.zone):
@@ -264,8 +271,8 @@ def _is_season(text: TimeText, place: int) -> bool:
     return is_german and not has_summer_time(text.now, text.zone)
 
 
-def _is_led(text: TimeText, place: int) -> bool:
-    """Return whether a season's lead is before a word, or before the filler before it."""
+def _has_lead(text: TimeText, place: int) -> bool:
+    """Return whether a word of SEASON_LEADS precedes the word, perhaps with a filler between."""
     before = text.at(place - 1)
     leads = words.SEASON_LEADS
     return before in leads or (before in words.FILLERS and text.at(place - 2) in leads)
@@ -284,7 +291,7 @@ def parse_feast(text: TimeText, place: int) -> Point | None:
     return Point(stretch, place, place + (1 if year is None else 2), date)
 
 
-def _parse_feast(text: TimeText, place: int) -> Point | None:
+def _parse_feast_alone(text: TimeText, place: int) -> Point | None:
     """Parse a feast that is no name: "at Easter", "Weihnachten", and not "a Christmas tree"."""
     point = parse_feast(text, place)
     if point is None or point.date or text.at(place) not in FEASTS_UNSURE:
@@ -307,12 +314,12 @@ def parse_quarter(text: TimeText, place: int) -> Point | None:
     return Point(stretch, place, after if year is None else year_at + 1)
 
 
-def _parse_quarter(text: TimeText, place: int) -> Point | None:
+def _parse_quarter_alone(text: TimeText, place: int) -> Point | None:
     """Parse "in Q3", "Q3 2025"; a bare "Q3" may be a question's number."""
     point = parse_quarter(text, place)
     if point is None or point.stretch.other is None:
         return point
-    return point if _is_led(text, place) else None
+    return point if _has_lead(text, place) else None
 
 
 def _parse_week_number(text: TimeText, place: int) -> Point | None:
@@ -328,7 +335,7 @@ def _parse_week_number(text: TimeText, place: int) -> Point | None:
     return Point(stretch, place, after + (year is not None))
 
 
-def _parse_year(text: TimeText, place: int) -> Point | None:
+def _parse_year_alone(text: TimeText, place: int) -> Point | None:
     """Parse "in 2024", "seit 2024"; a bare number is no year."""
     return parse_year(text, place) if text.at(place - 1) in words.YEAR_LEADS else None
 
@@ -340,15 +347,17 @@ def parse_year(text: TimeText, place: int) -> Point | None:
 
 
 def is_northern(now: datetime, zone: tzinfo | None) -> bool:
-    """Return whether the zone's clocks go forward for July; False where they never change."""
+    """Return whether the zone has daylight saving time in July, as in the north."""
     return _summer_shift(now, zone) > timedelta()
 
 
 def has_summer_time(now: datetime, zone: tzinfo | None) -> bool:
+    """Return whether the zone has daylight saving time at all."""
     return _summer_shift(now, zone) != timedelta()
 
 
 def _summer_shift(now: datetime, zone: tzinfo | None) -> timedelta:
+    """Return how far the clocks of July are ahead of those of January."""
     winter, summer = (
         (at.replace(tzinfo=zone) if zone else at.astimezone()).utcoffset()
         for at in (now.replace(month=1, day=1), now.replace(month=7, day=1))

@@ -1,8 +1,8 @@
 """Word tables that distinguish a request of the moment from a standing order, in nine languages.
 
-A verb at the start is an order in English, but may be a statement in languages that omit the
-subject: "abre a las nueve" says when it opens. So a verb that may be a statement or a noun ("Test
-coverage is 80 %") must be followed by an object with a determiner or the like. Pure.
+An English clause that begins with a verb is an order. In languages that omit the subject it may
+be a statement: "abre a las nueve" is "it opens at nine". English verbs may also be nouns ("Test
+coverage is 80 %"). Such verbs count only before an object, known by its determiner. Pure.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from memd.text.alternations import Phrases, any_of, anywhere
 # Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001
 
+# Verbs that are orders whatever follows.
 _PLAIN = """
     rerun, re-run, rewrite, explain, tell me, give me, remove, rename, revert, implement, proceed,
     generate, analy[sz]e, evaluate, investigate, figure out, debug, summari[sz]e, convert, refactor,
@@ -22,6 +23,7 @@ _PLAIN = """
     do (?:it|that|this|the|these|those|so|a|all|both|another|one),
     make (?:a|an|the|it|that|this|these|those|all|them|another|some)
 """
+# Verbs that are orders only before an _OBJECT: "run the tests".
 _WITH_OBJECT = """
     run, fix, add, create, write, show, check, look, find, delete, read, move, deploy, compare,
     verify, bump, replace, extract, include, count, sort, clean, install, continue, address, apply,
@@ -39,20 +41,23 @@ _OBJECT = (
     r"one|some|how|what|why|where|which|whether|if|and|here|there|now|ahead|back|tests?|"
     r"lint\w*|comments?|changes|unused|\d+)(?!\w)|\s+['/#.@]|\s+\w[\w-]*[./_(]\w?)"
 )
+# Verbs that are orders as a whole clause: "Commit."
 _ALONE = r"(?:commit|push|merge|rebase|deploy|build|test|run|fix|review|publish|search)\W*$"
-_POLITELY = (
+_POLITE = (
     r"(?:(?:can|could|would|will) (?:you|u)(?! (?:like|prefer|say|rather)\b)(?: please)?"
     r"(?: just| also| quickly)?|(?:i|we)(?:'?d like| want| need| would like) you to|do you mind"
     r"|would you mind)"
 )
-_TOGETHER = r"(?:let'?s|let us|we need to)(?: just| first| now| also)? "
-_BEGINS = "begin, look, see, discuss, talk, decide, figure, get, work, move on, brainstorm, think"
+_JOINT = r"(?:let'?s|let us|we need to)(?: just| first| now| also)? "
+_JOINT_VERBS = (
+    "begin, look, see, discuss, talk, decide, figure, get, work, move on, brainstorm, think"
+)
 
 ORDERS_NOW = Phrases(
-    rf"(?:{_TOGETHER})?(?:(?:{any_of(_PLAIN)})(?!\w)|(?:{any_of(_WITH_OBJECT)}){_OBJECT}|{_ALONE})"
-    rf"|{_TOGETHER}(?:{any_of(_BEGINS)})(?!\w)|{_POLITELY}\s+\w+"
+    rf"(?:{_JOINT})?(?:(?:{any_of(_PLAIN)})(?!\w)|(?:{any_of(_WITH_OBJECT)}){_OBJECT}|{_ALONE})"
+    rf"|{_JOINT}(?:{any_of(_JOINT_VERBS)})(?!\w)|{_POLITE}\s+\w+"
 )
-"""An order at the start of an English clause."""
+"""Matches an order at the start of an English clause."""
 
 # Polite questions, and forms that only orders have.
 _PLAIN_FOREIGN = """
@@ -115,14 +120,14 @@ _GERMAN_VERBS = """
     speicher, start, stell, streich, teil, test, trag, übernimm, übersetz, überprüf,
     überarbeit, vereinfach, verbesser, vergiss, verschieb, versuch, verwend, wechsel, wiederhol
 """
-# "Fass der Woche" and "Bau der Brücke" are nouns with an article in the genitive.
+# "der" is missing: "Fass der Woche" and "Bau der Brücke" are nouns with a genitive.
 _GERMAN_OBJECT = (
     r"(?:\s+(?:bitte|doch|mal|kurz|jetzt|einfach|noch|gleich|eben|schnell|erst|wieder|dann))*+"
     r"\s+(?:das|die(?!\s+(?:finger|hände)\b)|den|dem|es|sie|ihn|eine?[nm]?|mir|mich|dir|uns|alle\w*"
     r"|beide\w*|diese\w*|bitte|mal|kurz|jetzt|nochmals?|noch\s+(?:ein)?mal|erneut|wieder|mehr"
     r"|hier|weiter|los)(?!\w)"
 )
-# "Trage eine Brille" may be a note in the first person.
+# Forms in "-e" need an adverb: "trage eine Brille" may mean "I wear glasses".
 _GERMAN_ADVERB = (
     r"\s+(?:(?:das|es|die)\s+)?(?:bitte|mal|kurz|jetzt|nochmals?|noch\s+(?:ein)?mal|erneut)(?!\w)"
     r"|\s+(?:das|es)\W*$"
@@ -156,6 +161,7 @@ _OTHER_PLAIN = r"""
     |doe|bouw|draai|commit|push|merge) (?:het|dit|dat|de|een|deze|die|alles|even|eens|nog|opnieuw),
     kijk (?:in|naar|of), pas (?:het|dit|dat|deze|die)
 """
+# "Use ... this time" is no standing order: "nimm diesmal Tabs", "usa esta vez npm".
 _THIS_TIME = (
     r"(?:nimm|verwend|benutz|nutz|mach|prends|utilis|essaie|usa|use|utiliza|prueba|prova|prendi"
     r"|pega|neem|gebruik|probeer|doe)e?s?z?(?:\s+(?:bitte\s+)?[^\s.?!]+){0,6}?\s+(?:diesmal"
@@ -166,13 +172,13 @@ ORDERS_FOREIGN = Phrases(
     rf"(?:(?:{any_of(_PLAIN_FOREIGN)}|{any_of(_OTHER_PLAIN)})(?!\w)"
     rf"|(?:{any_of(_WITH_OBJECT_FOREIGN)}){_OBJECT_FOREIGN}|{_GERMAN}|{_THIS_TIME})"
 )
-"""An order at the start of a clause in the other languages with spaces between words."""
+"""Matches an order at the start of a clause in the other languages except Chinese and Japanese."""
 CJK_ORDERS = re.compile(
     r"(?:请(?!问)|請(?!問)|帮我|幫我|麻烦|能不能|给我)"
     r"|[^。]{0,200}(?:ください|下さい|くれる？|もらえますか？?)[。！]?\Z"
 )
 
-# Words of a lasting wish: a standing order, or a choice.
+# Words of a lasting wish: a standing order ("always"), or a choice ("instead of").
 STANDING = anywhere(
     r"always, never, ever again, from now on, going forward, in (?:the )?future, next time, every,"
     r" each, whenever, by default, as a (?:general )?rule, remember, keep in mind,"

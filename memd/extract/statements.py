@@ -1,17 +1,18 @@
 """Extract statements about things from a text by rule, deterministically.
 
-Precision comes first: a sentence that asks, doubts, reports or leaves its subject open has no
-statement, since the text is found by its words anyway and a wrong edge misleads. Extracted are
-the relations of ``verbs.py`` between names (``things.py``) at times (``when.py``), exceptions,
-negations and changes, and explicit triples.
-
-Whoever changes the statements of a text raises ``domain.org.graph.STATEMENTS_VERSION``. The
-patterns take 10 ms to compile, so import this module where the first text is read.
+Precision comes first: a wrong statement misleads, while a text without one is still found by its
+words. So nothing is extracted from a sentence that asks, doubts, reports or has no clear subject.
+A statement is a relation of ``verbs.py`` between two names (``things.py``), with the times of
+``when.py``. It may be negated, and changes and exceptions are statements, too.
 
 Explicit triples are arrows, ``Owner: Ann`` lines and wiki links. ``Billing -> depends_on ->
-Postgres`` and ``Billing | owned by | Ann`` are one statement each. Lines with keys are about the
-heading above them, or about the line that names a subject (``Service: billing``). Two wiki links
-in one line, or a link under a heading, make ``links_to``.
+Postgres`` and ``Billing | owned by | Ann`` are one statement each. The subject of an ``Owner:``
+line is the heading or the subject line (``Service: billing``) above it. Two wiki links in one
+line, or a link under a heading, make ``links_to``.
+
+A change of the rules that changes the statements of a text must increase
+``domain.org.graph.STATEMENTS_VERSION``. The patterns take 10 ms to compile, so this module is
+imported when the first text is read.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ _DOUBT = re.compile(
     r"|consider|considered|want|wants|wanted|likely|apparently|rumou?rs?|for example|joke)\b",
     re.IGNORECASE,
 )
+# What may precede a clause's subject: a bullet, "Note:", "we decided that".
 _LEAD = re.compile(
     r"\s*(?:[-*>+]\s+|\d{1,3}[.)]\s+)?(?:(?:note|nb|remember|reminder|fyi|btw|by the way|policy"
     r"|rule|decision|decided|convention|update|adr[ -]?\d*|also|so|and|ok|okay|yes|well|hey"
@@ -46,6 +48,7 @@ _LEAD = re.compile(
     r"|in short|as a rule)(?:\s*[:,]\s*|\s+(?=[\w`\"“\[]))){0,3}",
     re.IGNORECASE,
 )
+# Where a clause ends: "; ", "and then", ", but", a dash, ", which".
 _BREAK = re.compile(
     r"\s*;\s*|,?\s+(?:and\s+)?then\s+|,?\s+but\s+(?!not\b)|\s*[\u2014\u2013]\s*"
     r"|,?\s+(?=except(?:ion)?\b)|,\s+(?:which|who)\s+|\.\s+"
@@ -80,20 +83,21 @@ def extract_statements(
 
 
 def covers(text: str, spans: Iterable[tuple[int, int]]) -> bool:
-    """Return whether each sentence of *text* overlaps one of *spans*, those of its statements.
+    """Return whether each sentence of *text* overlaps one of *spans*, the spans of its statements.
 
-    If so, the text holds as long as its statements do; else it says something more, which no
+    If so, the text is outdated when its statements are. If not, it also says something that no
     statement can contradict.
     """
     spans = list(spans)
     return all(
-        any(start < end_ and begin < end for begin, end_ in spans)
+        any(start < span_end and span_start < end for span_start, span_end in spans)
         for start, end in _sentences(text)
         if any(letter.isalnum() for letter in text[start:end])
     )
 
 
 def _is_valid(statement: ExtractedStatement) -> bool:
+    """Return whether both names are neither empty nor too long, and differ."""
     names = (statement.subject, statement.object)
     return all(fold_name(part) and len(part) <= CHARS_MAX for part in names) and fold_name(
         statement.subject
@@ -101,6 +105,7 @@ def _is_valid(statement: ExtractedStatement) -> bool:
 
 
 def _identity(statement: ExtractedStatement) -> object:
+    """Return a key that is equal for statements that differ only in spelling or position."""
     return (
         fold_name(statement.subject),
         statement.relation,
@@ -117,6 +122,7 @@ def _is_outside(statement: ExtractedStatement, spans: set[tuple[int, int]]) -> b
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the span of each sentence, without leading white space."""
     for match in _SENTENCE.finditer(text):
         start, end = match.span()
         while start < end and text[start].isspace():
@@ -128,23 +134,23 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 def _extract_prose(
     text: str, now_us: int | None, speaker: str | None
 ) -> Iterator[ExtractedStatement]:
-    story = TextContext(speaker=speaker, now_us=now_us)
+    context = TextContext(speaker=speaker, now_us=now_us)
     for start, end in _sentences(text):
         sentence = text[start:end]
         if end - start > _SENTENCE_CHARS_MAX or _DOUBT.search(sentence):
             continue
-        story.subject = story.last_used = story.used_until_us = None
-        times_in = find_times(sentence, now_us)
-        bare = _blank_times(sentence.rstrip(".!; "), times_in)
+        context.subject = context.last_used = context.used_until_us = None
+        times = find_times(sentence, now_us)
+        bare = _blank_times(sentence.rstrip(".!; "), times)
         clauses = list(_split_clauses(bare))
-        for place, (begin, close) in enumerate(clauses):
-            after = clauses[place + 1][0] if place + 1 < len(clauses) else len(sentence)
-            inside = [time for time in times_in if begin <= time.start < after]
+        for number, (begin, close) in enumerate(clauses, 1):
+            next_begin = clauses[number][0] if number < len(clauses) else len(sentence)
+            clause_times = [time for time in times if begin <= time.start < next_begin]
             lead = _LEAD.match(bare[begin:close])
-            first = begin + (lead.end() if lead else 0)
-            stop = max([close, *(time.end for time in inside)])
-            for statement in parse_clause(bare[first:close].strip(" ,"), inside, story):
-                yield _statement(statement, start + begin, start + max(stop, begin + 1))
+            clause = bare[begin + (lead.end() if lead else 0) : close].strip(" ,")
+            stop = max([close, begin + 1, *(time.end for time in clause_times)])
+            for statement in parse_clause(clause, clause_times, context):
+                yield _statement(statement, start + begin, start + stop)
 
 
 def _statement(clause_statement: ClauseStatement, start: int, end: int) -> ExtractedStatement:
@@ -161,8 +167,9 @@ def _statement(clause_statement: ClauseStatement, start: int, end: int) -> Extra
     )
 
 
-def _blank_times(sentence: str, times_: tuple[TimeMention, ...]) -> str:
-    for start, end, *_ in times_:
+def _blank_times(sentence: str, times: tuple[TimeMention, ...]) -> str:
+    """Replace each time in *sentence* by spaces, so that offsets stay the same."""
+    for start, end, *_ in times:
         sentence = sentence[:start] + " " * (end - start) + sentence[end:]
     return sentence
 
@@ -178,6 +185,7 @@ def _split_clauses(sentence: str) -> Iterator[tuple[int, int]]:
 
 
 def _split_at_and(sentence: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Split at each "and" that has a verb on both sides, and after it a name or no subject."""
     for match in _AND.finditer(sentence, begin, end):
         right = VERB_PHRASE.search(sentence, match.end(), end)
         if right is None or not VERB_PHRASE.search(sentence, begin, match.start()):
@@ -191,24 +199,26 @@ def _split_at_and(sentence: str, begin: int, end: int) -> Iterator[tuple[int, in
 
 
 def _blank(block: str) -> str:
+    """Return spaces in place of *block*, with its line breaks."""
     return "".join("\n" if letter == "\n" else " " for letter in block)
 
 
 _LINE = re.compile(r"[^\n]+")
 _ARROW = re.compile(r"\s*(?:--?>|=>|\u2192|--)\s*")
 _PIPE = re.compile(r"\s*\|\s*")
-_PARTS = 3
+_PARTS = 3  # subject, relation, object
 _LINE_CHARS_MIN = 3  # the shortest heading is "# a"
 _LINE_CHARS_MAX = 400
 _SIGN = re.compile(
     r"^\s*#{1,6}\s|:(?:\*\*)?\s+\S|\[\[|\|.*\||(?:-->?|->|=>|\u2192).*(?:--|->|=>|\u2192)"
 )
-"""A cheap test for lines that may have a triple, or name a subject."""
+"""Matches in each line that has a triple or names a subject; other lines are skipped early."""
 _HEADING = re.compile(r"#{1,6}\s+(?P<name>[^#\n]{1,80}?)\s*#*")
 _FIELD = re.compile(
     r"\s*(?:[-*]\s+)?(?:\*\*)?(?P<key>[A-Za-z][a-z_ -]{2,20}?)(?:\*\*)?:(?:\*\*)?\s+"
     r"(?P<value>\S.{0,200})"
 )
+# Keys of lines that name the subject of the following lines: "Service: billing".
 _SUBJECTS = frozenset(
     ("service", "project", "component", "team", "name", "repository", "system", "title")
 )
@@ -217,7 +227,7 @@ _BULLET = re.compile(r"^\s*(?:[-*]|\d{1,3}[.)])\s+")
 
 
 def extract_triples(text: str) -> Iterator[ExtractedStatement]:
-    """Yield the statements in arrows, bars, keys and links, in order."""
+    """Yield the explicit statements of *text* (see the module), in order."""
     heading: str | None = None
     for match in _LINE.finditer(text):
         line = match.group()

@@ -1,13 +1,14 @@
-"""Compute stretches of days, weeks, months and years around a now, without time zones. Pure.
+"""Compute stretches of days, weeks, months and years relative to a local time. Pure.
 
-A stretch includes *begin* and excludes *end*. If words are ambiguous ("on Monday"), *other* is
-the second reading. Functions raise ValueError or OverflowError for impossible dates.
+All times are naive, in the person's time zone. A *shift* counts from the current unit: -1 is the
+last one, 0 this one, 1 the next. Functions raise ValueError or OverflowError for impossible dates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from memd.extract.time_words import Grain
@@ -17,10 +18,15 @@ _WEEK = timedelta(days=7)
 _MONTHS_A_YEAR = 12
 _SATURDAY = 5
 DAYS_NEAR = 7
+"""Days of a month that differ by at most this match in :meth:`CalendarDate.match`."""
 
 
 class Stretch(NamedTuple):
-    """A stretch of time, the precision of its words, and the moment that they mean as a limit."""
+    """A stretch of time from *begin* to before *end*, with the precision of the words.
+
+    *other* is the second reading of ambiguous words: "on Monday" is the last one or the next.
+    *limit* is the moment of the words in "since ..." or "until ..."; None is *begin*.
+    """
 
     begin: datetime
     end: datetime
@@ -48,7 +54,7 @@ class CalendarDate(NamedTuple):
 
 
 def day(now: datetime, shift: int) -> Stretch:
-    """Return a day by its own word: "yesterday" is no other one, but a night may belong to it."""
+    """Return the day *shift* days from now; its grain is HOUR, since "yesterday" is exact."""
     begin = _midnight(now) + shift * _DAY
     return Stretch(begin, begin + _DAY, Grain.HOUR)
 
@@ -77,7 +83,7 @@ def part_of(whole: Stretch, hours: tuple[int, int]) -> Stretch:
 def ago(now: datetime, number: float, unit: str, *, vague: bool = False) -> Stretch:
     """Return the stretch around *number* units ago; *vague* is for "a few".
 
-    Half a unit is more precise than a unit.
+    It is longer for longer units, and shorter for "a year and a half ago" than "a year ago".
     """
     if unit in {"minute", "hour"}:
         length = timedelta(**{f"{unit}s": 1})
@@ -163,7 +169,7 @@ def date(now: datetime, named: CalendarDate, shift: int | None = None) -> Stretc
     """Return the date; without a year the latest that has begun, and as other the next."""
     if named.year is not None:
         return _date_in(named, named.year)
-    return _of_some_year(now, lambda of_year: _date_in(named, of_year), shift)
+    return _of_some_year(now, partial(_date_in, named), shift)
 
 
 def year(number: int) -> Stretch:
@@ -173,12 +179,12 @@ def year(number: int) -> Stretch:
 
 
 def season(now: datetime, number: int, of_year: int | None, shift: int | None) -> Stretch:
-    """Return a season of the north; spring is 0. A winter begins in December of the year before."""
+    """Return a northern season, 0 for spring; winter begins in December of the year before."""
     if of_year is not None:
         return _season(number, of_year)
     if shift != 0:
-        return _of_some_year(now, lambda each: _season(number, each), shift)
-    latest = _of_some_year(now, lambda each: _season(number, each), None)
+        return _of_some_year(now, partial(_season, number), shift)
+    latest = _of_some_year(now, partial(_season, number), None)
     return latest._replace(other=None) if now < latest.end else latest
 
 
@@ -186,14 +192,14 @@ def quarter(now: datetime, number: int, of_year: int | None) -> Stretch:
     """Return a quarter of a year, from 1 to 4."""
     if of_year is not None:
         return _quarter(number, of_year)
-    return _of_some_year(now, lambda each: _quarter(number, each), None)
+    return _of_some_year(now, partial(_quarter, number), None)
 
 
 def calendar_week(now: datetime, number: int, of_year: int | None) -> Stretch:
     """Return a week by its number in ISO 8601."""
     if of_year is not None:
         return _calendar_week(number, of_year)
-    return _of_some_year(now, lambda each: _calendar_week(number, each), None)
+    return _of_some_year(now, partial(_calendar_week, number), None)
 
 
 def feast(
@@ -202,7 +208,7 @@ def feast(
     """Return a feast, by its month, day and length in days; in month 0 by days from Easter."""
     if of_year is not None:
         return _feast(place, of_year)
-    return _of_some_year(now, lambda each: _feast(place, each), shift)
+    return _of_some_year(now, partial(_feast, place), shift)
 
 
 def easter(of_year: int) -> datetime:
@@ -223,7 +229,7 @@ def easter(of_year: int) -> datetime:
 
 
 def third(whole: Stretch, number: int) -> Stretch:
-    """Return the first, second or last third of a stretch, of which 0 is the first."""
+    """Return the first (0), second (1) or last (2) third of a stretch."""
     grain = {Grain.WEEK: Grain.DAY, Grain.MONTH: Grain.WEEK, Grain.QUARTER: Grain.MONTH}
     return _within(whole, (number, number + 1), 3, grain.get(whole.grain, Grain.QUARTER))
 
@@ -238,7 +244,10 @@ def half(whole: Stretch, number: int) -> Stretch:
 
 
 def _within(whole: Stretch, parts: tuple[int, int], of: int, grain: Grain) -> Stretch:
-    """Return the days, or the months of a longer stretch, between two of its parts."""
+    """Return the *parts* (first, last) of a stretch that is cut into *of* parts.
+
+    The edges are at whole days, for quarters and years at whole months.
+    """
     months = {Grain.QUARTER: 3, Grain.YEAR: _MONTHS_A_YEAR}.get(whole.grain)
 
     def cut(begin: datetime, end: datetime) -> tuple[datetime, datetime]:
@@ -251,9 +260,9 @@ def _within(whole: Stretch, parts: tuple[int, int], of: int, grain: Grain) -> St
 
 
 def week_of(month: Stretch, number: int, first_day: int | None = None) -> Stretch:
-    """Return the first seven days of a month, or others; -1 is for the last.
+    """Return the week *number* of a month, counted from its first day; -1 is the last one.
 
-    With *first_day*, the weekend in them.
+    With *first_day*, the number of a weekday, return the weekend that begins on it in that week.
     """
 
     def cut(begin: datetime, end: datetime) -> tuple[datetime, datetime]:
@@ -278,7 +287,7 @@ def shift_earlier(stretch: Stretch) -> Stretch:
 
 
 def adjacent_week(edge: datetime, *, before: bool) -> Stretch:
-    """Return the week before or after *edge*, in which "the Monday before" it lies."""
+    """Return the seven days before or after *edge*, for "the Monday before Easter"."""
     begin = edge - _WEEK if before else edge
     return Stretch(begin, begin + _WEEK, Grain.WEEK)
 

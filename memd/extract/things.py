@@ -1,8 +1,8 @@
 """Recognise names of things: proper and code names, quotations, teams and roles.
 
-Precision comes first: a wrong edge misleads for ever, while a missing one is found by words
-anyway. Pronouns ("it", "they", "this one") are no names, and a capital letter at the start of a
-sentence proves nothing for a common word.
+Precision comes first: a wrong name makes a wrong statement, while a text without one is still
+found by its words. Pronouns ("it", "they", "this one") are not names, nor are common words that
+are capitalised at the start of a sentence.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 TEAM = "the team"
-"""The thing that "we", "our team" and the subject of a command mean."""
+"""The name for "we", "our team" and the subject of a command."""
 
 CHARS_MAX = 80
 _WORDS_MAX = 6
@@ -39,8 +39,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Pronouns and other words that name nothing by themselves.
-_POINTING = _words(
+# Pronouns and question words, which are part of no name.
+_PRONOUNS = _words(
     """
     i me my mine you your yours he him his she her hers it its they them their theirs this that
     these those one ones something anything nothing everything someone anyone nobody somebody
@@ -63,6 +63,7 @@ _COMMON = _words(
     every only even very really quite pretty almost about like than though although however
     """
 )
+# Words that are in no name without an article: "the new service" is one, "much better" is not.
 _EMPTY = _words(
     """
     a an and as at be been being but by did do does else for from get gets got had has have having
@@ -87,7 +88,7 @@ def unwrap(text: str) -> str | None:
 
 
 def name(text: str, speaker: str | None = None) -> str | None:
-    """Return the thing that *text* names, None unless it surely is a name.
+    """Return the name in *text*, None unless it is certain; *speaker* is the name for "I".
 
     >>> name("the data team"), name("we"), name("Litestar"), name("it"), name("a lot")
     ('the data team', 'the team', 'Litestar', None, None)
@@ -109,7 +110,7 @@ def name(text: str, speaker: str | None = None) -> str | None:
 
 
 def loose_name(text: str) -> str | None:
-    """Return the thing that *text* names, in a position where only a thing can occur.
+    """Return the name in *text*, which may be a common noun, as only a thing fits its position.
 
     >>> [loose_name(text) for text in ("2 approvals", "postgres", "them", "a bit more")]
     ['2 approvals', 'postgres', None, None]
@@ -136,7 +137,7 @@ def _role(text: str) -> str | None:
 
 def _is_plausible(text: str) -> bool:
     words = text.casefold().split()
-    if any(word in _POINTING or word in _EMPTY for word in words):
+    if any(word in _PRONOUNS or word in _EMPTY for word in words):
         return False
     return any(any(letter.isalnum() for letter in word) for word in words)
 
@@ -145,7 +146,7 @@ def _proper(text: str) -> str | None:
     words = text.split()
     if not 1 <= len(words) <= _WORDS_MAX or not all(map(_is_part, words)):
         return None
-    if words[0].casefold() in _COMMON or any(word.casefold() in _POINTING for word in words):
+    if words[0].casefold() in _COMMON or any(word.casefold() in _PRONOUNS for word in words):
         return None
     if words[-1].casefold() in _BETWEEN or words[0].casefold() in _BETWEEN:
         return None

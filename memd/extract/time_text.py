@@ -1,7 +1,7 @@
-"""Split a text into the words that the time parser reads, compounds as one word.
+"""Split a text into words for the time parser, with compounds ("il y a") as one word.
 
-The tables are of the parts of a time ("end of"), of feasts, and of the words that may begin a
-time. Their spelling and languages are those of ``time_words.py``.
+Also tables of the parts of a time ("end of"), of feasts, and of the words that may begin a time,
+in the languages and spelling of ``time_words.py``.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ EDGES = number_words(
     "ende end late fin finales fines final fine fim eind einde",
     first=0,
 )
-"""The first, the second or the last third of what follows."""
+"""Words for the first (0), middle (1) and last (2) third of the time that follows."""
 EDGES_SURE = word_set("anfang beginn mitte ende early mid late debut fin eind einde midden")
-"""Those that need no "of"; "it may start next week" names no part of that week."""
+"""Words of EDGES that need no "of"; "it may start next week" names no part of that week."""
 EDGES_OF_MONTH = word_set("mi half inizio meta fine begin")
-"""Those that need none before the name of a month."""
+"""Words of EDGES that need no "of" before a month."""
 EDGE_JOINTS = word_set("of der des von vom de del du di della dell do da van d")
 EDGE_UNITS = {
     noun + edge: (unit, EDGES[edge])
@@ -103,14 +103,14 @@ FEASTS = value_words(
 FEASTS_UNSURE = word_set(
     "christmas xmas easter pentecost whitsun halloween newyear noel natale natal pascua ascension"
 )
-"""Those that are also names, or often stand before a noun."""
+"""Feasts that are also names or often precede a noun, and count only after a lead."""
 FEAST_LEADS = word_set(
     """at over on since before after until till during around by zu an uber nach vor seit bis am
     por para pour avant apres depuis desde hasta antes despues durante pendant per dopo no pelo em
     ate op voor na sinds tot"""
 )
 FEAST_LEADS_OF = {"noel": "a", "natale": "a", "natal": "de", "pascua": "en"}
-"""Leads of one feast each; "a Christmas tree" is no time."""
+"""Leads that show a time before one feast only: "a Natale", but not "a Christmas tree"."""
 
 COMPOUNDS = {
     tuple(words.split()): compound
@@ -147,7 +147,7 @@ COMPOUNDS = {
     }.items()
     for words in phrases.split(", ")
 }
-"""Compounds: several words with one meaning."""
+"""Sequences of words that are read as one word."""
 
 CORE = (
     frozenset(words.MONTHS)
@@ -186,8 +186,9 @@ FIRST = CORE.union(
     words.BETWEEN,
     words.FROM,
 ).union(EDGES, ORDINALS)
-"""Words that may begin a time; a number may, too."""
+"""Words that may begin a time; so may any number."""
 
+# A word: a date such as "2025-03-01" or "1.3.", a decimal "1,5", "KW" before a number, or letters.
 _WORD = re.compile(
     r"(?<![\w.:/-])(?:\d{4}-\d{2}-\d{2}|\d{4}-\d{2}|\d{1,2}\.\d{1,2}(?:\.(?:\d{4})?)?|\d{1,2},5)"
     r"(?![\w/-]|[.:]\d)"
@@ -195,12 +196,12 @@ _WORD = re.compile(
 )
 _SENTENCE_END = frozenset(".!?:\n")
 _BREAKS = re.compile('[.!?:;,\n()"\u201c\u201d\u201e\xab\xbb]')
-_COMPOUND_WORDS = 4
+_COMPOUND_WORDS_MAX = 4
 _COMPOUND_FIRST = frozenset(compound[0] for compound in COMPOUNDS)
 
 
 class DateWord(NamedTuple):
-    """A word in the tables' spelling, as written, and its position in the text."""
+    """A folded word, the *text* it is written as, and its position."""
 
     word: str
     text: str
@@ -209,7 +210,7 @@ class DateWord(NamedTuple):
 
 
 class TimeText(NamedTuple):
-    """A text's words, and the reader's time and time zone."""
+    """A text with its words, and the person's local time and time zone (None: the machine's)."""
 
     whole: str
     words: tuple[DateWord, ...]
@@ -235,6 +236,7 @@ class TimeText(NamedTuple):
         )
 
     def us(self, local: datetime) -> int:
+        """Return a local time in microseconds since 1970, UTC."""
         return to_us(local.replace(tzinfo=self.zone) if self.zone else local.astimezone())
 
     def begins_sentence(self, place: int) -> bool:
@@ -242,8 +244,11 @@ class TimeText(NamedTuple):
         previous = self.whole[max(0, start - 4) : start].rstrip()[-1:]
         return not previous or previous in _SENTENCE_END
 
-    def follows_year(self, place: int) -> bool:
-        """Return whether the number at *place* may be a year, by its context."""
+    def may_be_year(self, place: int) -> bool:
+        """Return whether the context of the number at *place* allows a year.
+
+        It does not in "1.2024", "#2024", "2024 %" and "2024 lines".
+        """
         number = self.words[place]
         after = self.whole[number.end : number.end + 2]
         return (
@@ -256,7 +261,7 @@ class TimeText(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The time that the words from *first* until before *after* name."""
+    """The time named by the words from *first* to before *after*; *date* if it is a date."""
 
     stretch: Stretch
     first: int
@@ -286,7 +291,7 @@ def split_words(text: str) -> tuple[DateWord, ...]:
 
 def _compound(single: Sequence[DateWord], place: int) -> tuple[Sequence[DateWord], str | None]:
     """Return the words of the longest compound at *place*, and its word; None without one."""
-    for length in range(_COMPOUND_WORDS, 0, -1):
+    for length in range(_COMPOUND_WORDS_MAX, 0, -1):
         part = single[place : place + length]
         compound = COMPOUNDS.get(tuple([word.word for word in part]))
         if compound is not None:

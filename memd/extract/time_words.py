@@ -1,8 +1,7 @@
-"""Tables of words of time in seven languages, folded: lower case without accents.
+"""Tables of time words in seven languages, folded to lower case without accents.
 
-English, German, French, Spanish, Italian, Portuguese, Dutch. German words are written with their
-umlauts here and are known without them as well: "März" is "marz" and "maerz". A word with another
-common meaning is in ``UNSURE`` and counts only next to a word of time.
+The languages are English, German, French, Spanish, Italian, Portuguese and Dutch. A German word
+with an umlaut is in a table in two spellings: "März" as "marz" and "maerz".
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def fold(word: str) -> str:
 
 
 class Grain(StrEnum):
-    """The precision of words of time."""
+    """The precision of a time."""
 
     HOUR = "hour"
     DAY = "day"
@@ -39,7 +38,7 @@ class Grain(StrEnum):
 
 
 def _spellings(text: str) -> list[str]:
-    """Return the words of *text*, folded, and those with an umlaut also as "ae", "oe", "ue"."""
+    """Return the folded words of *text*; unless it is ASCII, also with "ae" for "ä" and so on."""
     words = text.split()
     if text.isascii():
         return words
@@ -50,14 +49,17 @@ _WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
 
 def word_set(text: str) -> frozenset[str]:
+    """Return the words of *text* in all spellings."""
     return frozenset(_spellings(text))
 
 
 def number_words(*rows: str, first: int = 1) -> dict[str, int]:
+    """Return the number of each word: *first* for the words of the first row, and so on."""
     return {word: number for number, row in enumerate(rows, first) for word in _spellings(row)}
 
 
 def value_words(rows: dict[Value, str]) -> dict[str, Value]:
+    """Return the value of each word of *rows*."""
     return {word: value for value, row in rows.items() for word in _spellings(row)}
 
 
@@ -76,9 +78,10 @@ MONTHS = number_words(
     "december dec dezember dez decembre diciembre dicembre dezembro",
 )
 UNSURE = word_set("may march mar sep dec jan mars mai marco mei julio juli janeiro")
-"""Months that are also names, verbs, or a planet."""
+"""Months that are also other words, and count only in a context that shows the month."""
 CAPITAL = word_set("may march mar sep dec jan")
-"""Those of UNSURE, all English, that count if they are capitalised."""
+"""The English words of UNSURE, which also count if capitalised within a sentence."""
+# Before a word of UNSURE these show the month.
 MONTH_LEADS = word_set(
     """in im en em au dans seit ab bis vor nach depuis avant apres desde hasta since until till
     before after from to through during durante through by dal tra fra dopo ate sinds tot voor
@@ -86,7 +89,7 @@ MONTH_LEADS = word_set(
     begin midden eind einde inizio meta fine mois monat mes mese maand gli"""
 )
 JOINTS = word_set("of de del di du d der des do da von van")
-"""Words between a day, a month and a year."""
+"""Words between a day, a month and a year: "8 de mayo de 2023"."""
 
 WEEKDAYS = number_words(
     "monday montag lundi lunes lunedi maandag",
@@ -100,11 +103,11 @@ WEEKDAYS = number_words(
 )
 WEEKDAY_JOINTS = word_set("den dem der the le el il op am")
 DAY_LEADS = word_set("am vom zum den dem der")
-"""Before "3.11." these show that it is a day."""
+"""Before "3.11." these show a date."""
 FEIRAS = number_words("segunda", "terca", "quarta", "quinta", "sexta", first=0)
-"""Portuguese weekdays, ordinals unless "feira" follows."""
+"""Portuguese weekdays before "feira"; elsewhere they are ordinals."""
 HABITS = word_set("every each jeden jede jedes chaque cada ogni elke iedere los tous toutes")
-"""Before a weekday, a season or a feast these make a habit and not a time."""
+"""Before a weekday, season or feast these make a habit ("every Monday"), which is no time."""
 
 DAYS = value_words(
     {
@@ -120,7 +123,7 @@ GERMANIC = word_set(
     und nicht hat haben gibt liegt steht wohnt het een ik wij wat waar wanneer staat ligt zijn
     woont"""
 )
-"""In a text with one of these, "hier" means "here" and not the French "yesterday"."""
+"""In a text with one of these, "hier" is the German or Dutch "here", not the French "yesterday"."""
 
 PARTS = value_words(
     {
@@ -132,7 +135,8 @@ PARTS = value_words(
         (18, 29): "night nacht nuit noche notte noite",
     }
 )
-"""Hours of the day; they may reach into the next day."""
+"""Parts of a day by first and last hour; an hour over 24 is of the next day."""
+# Words between a day and its part: "ayer por la tarde".
 PART_LEADS = word_set("a in por pela de la na em noite am im s le au nel di")
 DAY_PARTS = {
     "tonight": (0, (17, 29)),
@@ -147,8 +151,9 @@ DAY_PARTS = {
 }
 NIGHT = (18, 29)
 BOTH_NIGHTS = word_set("heute cette")
-"""Before "night" these mean the last night or the coming one; so do NIGHTS."""
+"""Before "night" these mean the last or the coming night: "heute Nacht"."""
 NIGHTS = word_set("vannacht stanotte")
+"""Words for the last or the coming night."""
 WEEKDAY_PARTS = {
     day + part: (WEEKDAYS[day], PARTS[part])
     for days, parts in (
@@ -164,7 +169,7 @@ WEEKDAY_PARTS = {
     for day in days.split()
     for part in parts.split()
 }
-"""Weekdays and parts of them in one word: "Freitagabend"."""
+"""Parts of a weekday in one word: "Freitagabend"."""
 
 UNITS = value_words(
     {
@@ -184,7 +189,7 @@ UNIT_DAYS = value_words(
         ("year", -1): "vorjahr vorjahres",
     }
 )
-"""Units by their own word, and how far they are from the current one."""
+"""Words that contain a unit and its distance from the current one: "Vorjahr" is year -1."""
 CALENDAR_WEEKS = word_set("kw kalenderwoche")
 COUNTED = value_words(
     {
@@ -203,14 +208,15 @@ PLURALS = {
         annees dias semanas meses anos giorni settimane mesi anni dagen weken maanden jaren"""
     )
 }
-"""Without a number these are a few: "die letzten Tage"."""
+"""Plurals, which without a number mean a few: "die letzten Tage"."""
 AGO_OF_GERMAN = word_set("her zurück")
 GERMAN_UNITS = word_set(
     "minuten stunde stunden tag tage tagen woche wochen monat monate monaten jahr jahre jahren"
 )
-"""Before these words, of which one is English too."""
+"""Units after which AGO_OF_GERMAN means "ago"; "her" is also an English word."""
 DUTCH_UNITS = word_set("dagen weken maand maanden jaar uur")
-"""Before these "over" means "in"."""
+"""Units before which Dutch "over" means "in": "over drie dagen"."""
+# Distances of the named unit, weekday, month, season or feast from the current one.
 SHIFTS = value_words(
     {
         -2: "vorletzte vorletzten vorletzter vorletztes vorletztem avantdernier antepasado"
@@ -233,7 +239,7 @@ SHIFTS_AFTER = value_words(
         1: "prochain prochaine proximo proxima prossimo prossima",
     }
 )
-"""Those that may follow their noun."""
+"""Words of SHIFTS that may follow their noun: "le mois dernier"."""
 SEASONS = number_words(
     "spring frühling frühlings frühjahr frühjahrs printemps primavera voorjaar lente",
     "summer sommer sommers ete verano estate verao zomer",
@@ -241,15 +247,16 @@ SEASONS = number_words(
     "winter winters hiver invierno inverno",
     first=0,
 )
+# Before a season or a quarter these show that it is a time: "in spring", "in Q3".
 SEASON_LEADS = word_set(
     "in im en au el nel em no vom zum bis during since until seit depuis desde sinds"
 )
 NORTHERN = word_set(
     "frühling frühlings frühjahr frühjahrs sommer sommers herbst herbsts voorjaar zomer herfst"
 )
-"""Seasons in languages whose speakers live in the north."""
+"""Seasons in languages spoken in the northern hemisphere only."""
 NORTHERN_LEADS = word_set("im letzten vorletzten vorigen vergangenen diesen nächsten kommenden")
-"""Before "winter", which is English too."""
+"""Before "winter", which is also English, these show such a language."""
 
 NUMBERS = number_words(
     "a an one ein eine einem einer einen un une una uno um uma een",
@@ -276,11 +283,13 @@ NUMBERS = number_words(
         30: "thirty dreißig trente treinta trenta trinta dertig",
     }
 )
+# Vague numbers.
 VAGUE = word_set(
     """couple few several some paar par paio einige einigen mehrere mehreren quelques plusieurs
     algunos algunas unos unas varios varias alcuni alcune qualche parecchi parecchie alguns algumas
     enkele"""
 )
+# Numbers with a half.
 MIXED = value_words(
     {
         1.5: "anderthalb eineinhalb anderhalf",
@@ -294,14 +303,14 @@ ABOUT = word_set(
     nearly over roughly more than environ presque plus de casi mas quasi piu oltre cerca mais
     ongeveer bijna ruim"""
 )
-"""Before a number."""
+"""Words before an approximate number."""
 AGO = word_set("ago fa atras geleden terug zurück her")
-"""After a number of units."""
+"""Words for "ago" that follow a number of units."""
 AGO_LEADS = word_set("vor hace ha")
-"""Before a number of units; "il y a" are three words."""
+"""Words for "ago" that precede a number of units; "il y a" is a compound (``time_text``)."""
 
 AHEAD = word_set("in dans dentro fra tra daqui over binnen")
-"""Before a number of units: so far from now."""
+"""Words before a number of units from now: "in two weeks"."""
 
 SINCE = word_set("since seit ab depuis desde sinds vanaf")
 AFTER = word_set("after nach apres despues dopo depois")
@@ -312,11 +321,12 @@ FROM = word_set("from von vom de du dal da desde van")
 AND = word_set("and und et y e en")
 TO = word_set("to till until through bis au a al hasta ate tot jusqu")
 RANGE = word_set("bis tot through")
-"""Between two times, without a word before them."""
+"""Words between two times without a word before them: "Montag bis Freitag"."""
 FILLERS = word_set(
     """the of der dem den des die das zum le la les l au aux a el al los de del di du d il lo i o
     os do dos as em en no na het"""
 )
+# Before a number of four digits these show that it is a year.
 YEAR_LEADS = (
     word_set("in en im of del nel em year jahr annee ano anno jaar during and und to bis")
     | SINCE
@@ -331,17 +341,17 @@ NO_YEAR = word_set(
     euro dollars pounds ms px mb kb gb km m kg zeilen wörter menschen zeichen stück lignes mots
     lineas palabras percent"""
 )
-"""After a number these show that it is no year."""
+"""After a number these show that it is not a year: "2000 lines"."""
 
 LASTS = word_set(
     """last past letzte letzten vergangenen derniers dernieres ultimos ultimas ultimi ultime
     laatste afgelopen"""
 )
-"""Before a number of units: a stretch that ends now."""
+"""Words before a number of units up to now: "the last three days"."""
 NEXTS = word_set(
     """next coming nächste nächsten kommenden prochains prochaines proximos proximas prossimi
     prossime volgende komende"""
 )
-"""Before a number of units: a stretch that begins now."""
+"""Words before a number of units from now on: "the next three days"."""
 OF_THINGS = word_set("of the der des von de du del di van")
-"""After "the last days" these show that they are not those before now."""
+"""After "the last days" these show that they do not end now: "the last days of March"."""

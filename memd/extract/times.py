@@ -1,10 +1,11 @@
 """Find the times that a text names: periods ("last week", "2025-03"), and events ("the release").
 
-Seven languages. Periods are relative to a *now* in the person's own time zone; for statements, in
-UTC, see ``when.py``. An event is the event's words, and on which side of it the time lies: its date
-may be in a memory (``recall/times.py``). Precision before completeness: "may I", "the last line"
-and "port 2024" name no time; an event is named as known ("the", "our", "we ..."), so "after a walk"
-and "after lunch" name none.
+Periods in seven languages are relative to a *now* in the person's time zone; ``when.py`` finds
+those of statements, in UTC. An :class:`Event` has the words of the event, whose date may be in a
+memory (``recall/times.py``), and whether the time lies before or after it.
+
+Precision comes before completeness. "May I", "the last line" and "port 2024" name no period. An
+event must be definite ("the release", "our move"), so "after a walk" names none.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ _LIMIT_CHARS_MAX = 200  # of a text that is only a time
 class Period:
     """A period of time, named by characters *start* to *end* of a text.
 
-    It includes *from_us* and excludes *to_us*; either may be open. *grain* is the precision of
-    the words, *other* a second reading: "on Monday" is the last one or the next. *limit_us* is
-    the moment that the words mean as a limit. *bounds*: the words limit ("since", "until",
-    "between"). *dates*: dates given by the calendar. *by_event*: the time comes from a memory of
-    an event, which may be the wrong one.
+    It includes *from_us* and excludes *to_us*; either may be None, for no limit. *grain* is the
+    precision of the words, *other* the second reading of ambiguous ones: "on Monday" is the last
+    one or the next. *limit_us* is the moment meant after "since" or "until". *bounds*: the words
+    are a limit themselves ("since", "until", "between"). *dates*: calendar dates in it.
+    *by_event*: the time is that of a memory of an event, perhaps of the wrong event.
     """
 
     start: int
@@ -64,7 +65,7 @@ def find_periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Pe
     """
     plain = fold(text)
     if CORE.isdisjoint(WORD.findall(plain)) and not _NUMBER.search(plain):
-        return ()  # the fast path for most texts
+        return ()  # the usual case
     now = localize(from_us(now_us), zone).replace(tzinfo=None)
     reading = TimeText(text, split_words(text), now, zone)
     result: list[Period] = []
@@ -78,7 +79,7 @@ def find_periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Pe
 
 
 def parse_limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime | None:
-    """Parse *text* as one time and return its moment as a limit; None for any other text.
+    """Parse *text* as one time and return the moment at which it begins; None for another text.
 
     >>> from datetime import UTC
     >>> parse_limit("last week", 0, UTC).isoformat()
@@ -247,7 +248,7 @@ def _parse_adjacent(text: TimeText, place: int) -> Point | None:
 
 
 WORDS_MAX = 8  # of an event
-_SHORT = 3  # letters of probable function words, in languages without a list of them
+_SHORT = 3  # the letters up to which a word is taken for a function word, except in English
 
 
 class Side(StrEnum):
@@ -267,7 +268,7 @@ class Event(NamedTuple):
 
 
 class _Language(NamedTuple):
-    """Patterns of what precedes an event, marks it as known, and asks a question after it."""
+    """Patterns: words before an event, its definite article or subject, question words after it."""
 
     before: str
     after: str
@@ -360,14 +361,14 @@ def _pattern(language: _Language) -> re.Pattern[str]:
 
 
 def find_events(text: str) -> tuple[Event, ...]:
-    """Return the events by which *text* gives a time.
+    """Return the events that *text* refers to for a time.
 
     >>> [(e.side.value, e.words) for e in find_events("What broke after the last release?")]
     [('after', ('last', 'release'))]
     """
     if _FIRST.isdisjoint(WORD.findall(text.casefold())):
-        return ()  # the fast path for most texts
-    events_read = []
+        return ()  # the usual case
+    events = []
     for language in _LANGUAGES:
         for match in _pattern(language).finditer(text):
             words = WORD.findall(match["words"])
@@ -377,8 +378,8 @@ def find_events(text: str) -> tuple[Event, ...]:
                 words = [word for word in words if len(word) > _SHORT or not word.islower()]
             if 0 < len(words) <= WORDS_MAX:
                 side = next(side for side in Side if match[side])
-                events_read.append(Event(side, tuple(words)))
-    return tuple(dict.fromkeys(events_read))
+                events.append(Event(side, tuple(words)))
+    return tuple(dict.fromkeys(events))
 
 
 def _with_noun(words: list[str]) -> list[str]:
@@ -388,7 +389,7 @@ def _with_noun(words: list[str]) -> list[str]:
 
 
 def asks_ahead(text: str) -> bool:
-    """Return whether *text* asks about the future, or about what is always so.
+    """Return whether *text* asks about the future or about habits, not about the past.
 
     >>> asks_ahead("What should I do before the release?")
     True

@@ -3,20 +3,20 @@
 | relation | means | only one at a time |
 |---|---|---|
 | uses | works with a tool, a language, a service | |
-| standardises_on | has it as its standard or default (for something) | one a subject |
-| prefers | likes it better | |
-| requires | cannot do without it | |
-| depends_on | is built upon it | |
-| replaces | came in its place | |
+| standardises_on | has it as the standard or default, perhaps for a purpose | one per subject |
+| prefers | likes it better than others | |
+| requires | needs it | |
+| depends_on | is built on it | |
+| replaces | replaces it | |
 | owns | is responsible for it | one owner |
-| leads | is at its head | one leader |
+| leads | leads it | one leader |
 | works_on | | |
-| member_of | is one of its people | |
+| member_of | is a member or employee of it | |
 | part_of | | one whole |
-| located_in | lives there, runs there | one place |
+| located_in | lives or runs there | one place |
 | reports_to | | one superior |
-| is | is this one: the role is the subject, who fills it the object | one a subject |
-| is_a | is one of this kind | |
+| is | a role (the subject) is filled by the object | one per subject |
+| is_a | is of this kind | |
 | except_for | is an exception to it | |
 | links_to | a wiki page names it | |
 | related_to | any other relation of an explicit triple; the qualifier says which | |
@@ -42,14 +42,14 @@ RELATIONS = frozenset(
 
 
 class Verb(NamedTuple):
-    """The meaning of a verb form; *inverted*: subject and object are swapped."""
+    """The meaning of a verb form; *inverted*: subject and object are swapped ("is owned by")."""
 
     relation: str
     kind: VerbKind = "state"
     tense: Tense = "present"
     inverted: bool = False
     bare: bool = False
-    """An infinitive, which is a command without a subject."""
+    """Whether the form is an infinitive, which without a subject is a command ("use tabs")."""
 
 
 _WORDS: dict[Verb, str] = {
@@ -94,7 +94,7 @@ _WORDS: dict[Verb, str] = {
     Verb("except_for"): "is an exception to|are an exception to|is exempt from|are exempt from",
 }  # fmt: skip
 FORMS: dict[str, Verb] = {form: verb for verb, forms in _WORDS.items() for form in forms.split("|")}
-"""Every form in lower case with its meaning."""
+"""The meaning of every verb form, in lower case."""
 
 _NOT = (
     r"don't|doesn't|didn't|mustn't|shouldn't|can't|cannot|isn't|aren't|do not|does not|did not"
@@ -109,7 +109,7 @@ VERB_PHRASE = re.compile(
     rf"(?P<verb>{_ANY})(?P<after>\s+(?:not|no\s+longer)|n't)?(?![\w'\u2019-])",
     re.IGNORECASE,
 )
-"""A verb with its modal and its negation."""
+"""Matches a verb with its modal and its negation."""
 
 FIELDS: dict[str, Verb] = {
     "owner": Verb("owns", inverted=True),

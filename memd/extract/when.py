@@ -66,8 +66,7 @@ _WORDS = (
 _YEAR_FIRST = re.compile(rf"({_YEAR})[ -]?(q[1-4])", re.IGNORECASE)
 _YEARS = re.compile(rf"{_YEAR}$")
 _IS_RELATIVE = re.compile(_RELATIVE)
-_LEAD = "in "
-"""In front of a unit it says that a number is a year."""
+_LEAD = "in "  # before a number, so that it is read as a year
 _AGO_MONTHLY = frozenset((Grain.MONTH, Grain.YEAR))
 
 
