@@ -73,9 +73,9 @@ class Learn:
         outcome = task.outcome or outcome_of(task.final_response or "")
         approach = approach_of(tools)
         text = task.lesson or lesson_of(task_type, approach, outcome)
-        names_of = " ".join((task_type, *approach))
-        size = len(text) + len(names_of)
-        await self.work.run_sized(size, refuse_orders, caller, lesson=text, tools=names_of)
+        tool_names = " ".join((task_type, *approach))
+        size = len(text) + len(tool_names)
+        await self.work.run_sized(size, refuse_orders, caller, lesson=text, tools=tool_names)
         lesson = await self._screen_in_thread(text, "lesson")
         new = NewLearning(
             learning_id=self.ids.new(),
@@ -133,23 +133,23 @@ class Learn:
     async def playbook(self, caller: Caller, query: PlaybookQuery) -> tuple[PlaybookEntry, ...]:
         """Return patterns of the agent, the most successful first (SPEC 5a.2).
 
-        These are reported patterns, and fixes that naps saw, which never become skills. With a
-        query, those that share most words with it come first.
+        Includes fixes that naps saw, which never become skills. With a query, the patterns that
+        share most words with it come first.
         """
 
         def work(conn: Reading) -> list[PlaybookEntry]:
             agent_key = names.agent_key(conn, caller.agent_id)
-            most = PATTERNS_READ_ITEMS_MAX
+            rows_max, task_type = PATTERNS_READ_ITEMS_MAX, query.task_type
             if query.promotable:
-                successes = PROMOTABLE_SUCCESSES
-                ready = playbook.list_patterns(conn, agent_key, query.task_type, most, successes)
-                return list(map(_entry, ready))
-            patterns = list(
-                map(_entry, playbook.list_patterns(conn, agent_key, query.task_type, most))
-            )
-            if query.task_type in {None, FIX_TYPE}:
+                rows = playbook.list_patterns(
+                    conn, agent_key, task_type, rows_max, PROMOTABLE_SUCCESSES
+                )
+                return list(map(_entry, rows))
+            rows = playbook.list_patterns(conn, agent_key, task_type, rows_max)
+            patterns = list(map(_entry, rows))
+            if task_type in {None, FIX_TYPE}:
                 visible = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
-                patterns += map(_entry_of_fix, playbook.list_fixes(conn, visible, most))
+                patterns += map(_entry_of_fix, playbook.list_fixes(conn, visible, rows_max))
             return patterns
 
         entries = await self.db.read(work)
@@ -158,7 +158,7 @@ class Learn:
         return tuple(nearest(entries, words_of(query.query), query.limit))
 
     async def mark_promoted(self, caller: Caller, pattern: str) -> None:
-        """Mark a pattern as made into a skill; raises KeyError for an unknown one."""
+        """Mark a pattern as promoted to a skill; raises KeyError for an unknown one."""
 
         def work(conn: Writing) -> bool:
             agent_key = names.agent_key(conn, caller.agent_id)
@@ -172,7 +172,7 @@ class Learn:
     ) -> tuple[Learning, ...]:
         """Return the agent's latest lessons, newest first.
 
-        These are reported ones, and memories with the tag of lessons, which naps set, too.
+        Includes the lessons of naps, which are memories with LESSON_TAG.
         """
 
         def work(conn: Reading) -> list[Learning]:
@@ -186,7 +186,7 @@ class Learn:
         return tuple(sorted(lessons, key=attrgetter("timestamp"), reverse=True)[:limit])
 
     async def reported_patterns(self, caller: Caller, limit: int) -> tuple[PlaybookEntry, ...]:
-        """Return the reported patterns, without fixes, which are memories."""
+        """Return the reported patterns, without the fixes of naps, which are memories."""
 
         def work(conn: Reading) -> list[PatternRow]:
             agent_key = names.agent_key(conn, caller.agent_id)
@@ -206,6 +206,7 @@ class Learn:
 def _find_row(
     conn: Reading, caller: Caller, find: Callable[[Reading, int, str], R | None], public_id: str
 ) -> R:
+    """Return the agent's row; raises NotFoundError if it was forgotten after a first attempt."""
     row = find(conn, names.agent_key(conn, caller.agent_id), public_id)
     if row is None:
         raise NotFoundError("it was forgotten since", field="idempotency_key")

@@ -1,8 +1,7 @@
 """Lessons of failures: propose, compare, store, supersede, prune (SPEC 17).
 
-A report never fails the task that it is about: errors here are logged and returned as
-*why_not*. A lesson is a memory like any other (undone, forgotten, exported as one); its content
-is the discovery tier, and its source text has all tiers.
+Reporting a task never fails: errors are logged and returned as *why_not*. A lesson is a memory
+like any other. Its content is the discovery tier; its source text has all tiers.
 """
 
 from __future__ import annotations
@@ -66,12 +65,16 @@ if TYPE_CHECKING:
     from memd.llm.llm import LanguageModel
 
 QUALITY_MIN = 8.0
-"""Of 10, for the lesson of a success to be stored; the quality is ten times the confidence."""
+"""The lowest quality, ten times the confidence, of a success's lesson that is stored."""
 NOTHING_LEARNT = "there is nothing to learn from it"
 
 
 class _Comparison(NamedTuple):
-    """How a new lesson relates to existing ones."""
+    """How a new lesson relates to existing ones.
+
+    *same* is the id of an equal lesson of the same task, *conflicts* are ids of lessons with the
+    same condition and another action.
+    """
 
     same: str | None
     superseded: tuple[LessonRow, ...]
@@ -130,9 +133,9 @@ class Lessons:
         assert tiers is not None, "a secret is replaced by one word in its line"
         source = f"{SUCCESS_SOURCE if is_success else FAILURE_SOURCE}{payload.task_id}"
         compared = await self._compare(caller, tiers, proposal.confidence, source)
-        event = {"proposal": proposal, "conflicts": compared.conflicts}
+        common = {"proposal": proposal, "conflicts": compared.conflicts}
         if compared.same is not None:
-            return LessonOutcome(id=compared.same, **event)
+            return LessonOutcome(id=compared.same, **common)
         tags = (NON_INFERABLE_TAG, *((SUCCESS_TAG,) if is_success else ()), *proposal.tags)
         request = MemoryStoreRequest(
             category=MemoryCategory.PROCEDURAL,
@@ -148,7 +151,7 @@ class Lessons:
             is_new=True,
             skill_path=path,
             superseded=tuple(row.memory_id for row in compared.superseded),
-            **event,
+            **common,
         )
 
     async def _propose(
@@ -174,6 +177,7 @@ class Lessons:
     async def _compare(
         self, caller: Caller, tiers: Tiers, confidence: float, source: str
     ) -> _Comparison:
+        """Compare a new lesson with all of the caller's."""
         same, superseded = None, []
         conflicts: dict[Hashable, str] = {}
         for row in await self.list_lessons(caller):
@@ -254,17 +258,19 @@ def list_memories(
     Fixes that naps saw are lessons if *config* enables lessons and their confidence suffices.
     """
     agent_key = names.agent_key(conn, caller.agent_id)
-    visible, most = bind(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
-    fixes = playbook.list_fixes(conn, visible, most) if config.enabled else []
-    cured = [row for row in map(as_lesson, fixes)
-             if row is not None and row.confidence >= config.min_confidence
-             and not is_doubtful(row.text)]  # fmt: skip
-    rows = [*learnings.list_lessons(conn, visible, most), *cured]
-    return sorted(rows, key=lambda row: (row.created_at_us, row.memory_key), reverse=True)[:most]
+    visible = bind(agent_key, MemoryFilter(), now_us, active=caller)
+    lessons = learnings.list_lessons(conn, visible, LESSONS_READ_ITEMS_MAX)
+    fixes = playbook.list_fixes(conn, visible, LESSONS_READ_ITEMS_MAX) if config.enabled else []
+    for row in map(as_lesson, fixes):
+        if row is None or row.confidence < config.min_confidence or is_doubtful(row.text):
+            continue
+        lessons.append(row)
+    lessons.sort(key=lambda row: (row.created_at_us, row.memory_key), reverse=True)
+    return lessons[:LESSONS_READ_ITEMS_MAX]
 
 
 def _identity(row: LessonRow) -> Hashable:
-    """Return the identity of a lesson: a fix's condition and action, else the memory's id."""
+    """Return a key equal for the same lesson: of a fix its condition and action, else its id."""
     tiers = tiers_of(row.text) if row.of_nap else None
     return row.memory_id if tiers is None else (tiers.condition, tiers.action)
 

@@ -1,8 +1,6 @@
-"""The rules of outcomes and patterns (SPEC 5a). Pure.
+"""Derive a task's type, approach, outcome and lesson from its tools and last reply (SPEC 5a). Pure.
 
-A task's type, approach, outcome and lesson are derived from its tools and last reply. A pattern's
-id does not depend on the order of its tools: the same tools for the same type of task are one
-pattern.
+The same tools for the same type of task are one pattern, whatever their order.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from memd.domain.learn import PlaybookEntry
 from memd.text.words import ENGLISH_FUNCTION_WORDS, words_of
 
 APPROACH_TOOLS = 5
+"""How many tools an approach has at most."""
 DIRECT = "direct_response"
 """The approach of a task that used no tool."""
 
@@ -27,12 +26,13 @@ _FAILURE = re.compile(
     r"(?<!\w)(?:failed|error|unable|couldn['\u2019]t|cannot)(?!\w)", re.IGNORECASE
 )
 
-# Words in the names of tools, of the assistants that memd knows.
-_WORDS = {
+# Words in the names of the assistants' tools, by kind of tool.
+_KIND_WORDS = {
     "shell": {"shell", "bash", "zsh", "powershell", "exec", "execute", "terminal", "command"},
     "web": {"web", "fetch", "http", "https", "url", "browser", "browse"},
     "file": {"file", "files", "read", "write", "edit", "patch", "notebook", "glob", "grep"},
 }
+# The types of tasks with the kinds of tools they need; the first that fits is used.
 _TYPES = (
     ("shell+web", {"shell", "web"}),
     ("shell+file", {"shell", "file"}),
@@ -41,6 +41,7 @@ _TYPES = (
     ("file", {"file"}),
 )
 CHAT = "chat"
+# The words of a tool's name: "WebFetch2" has "Web", "Fetch" and "2".
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -64,7 +65,7 @@ def task_type_of(tools: Iterable[str]) -> str:
     ('shell+web', 'shell+file')
     """
     words = {word.lower() for tool in tools for word in _PARTS.findall(tool)}
-    used = {kind for kind, kind_words in _WORDS.items() if words & kind_words}
+    used = {kind for kind, kind_words in _KIND_WORDS.items() if words & kind_words}
     return next((name for name, needed in _TYPES if needed <= used), CHAT)
 
 
@@ -91,8 +92,9 @@ _OUTCOME_WORDS = {
 
 ID_DIGITS = 16
 PROMOTABLE_SUCCESSES = 3
+"""The successes from which a pattern may become a skill."""
 FIX_TYPE = "shell"
-"""The task type of a fix that a nap saw: a command failed, and passed."""
+"""The task type of a fix that a nap saw: a command that failed and passed later."""
 _FAILED = " failed: "
 
 

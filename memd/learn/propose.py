@@ -1,8 +1,8 @@
 """Propose the lesson of a failure by rule, from its error, tools and retries (SPEC D8). Pure.
 
-Each rule has the pattern of one kind of error, and advice. An unknown error still makes a
-lesson, with what was tried and what cured it, if that was reported. A fix that a nap saw becomes a
-lesson by the same rules (:func:`proposal_of`).
+A rule is the pattern of one kind of error with advice. The lesson of an unknown error has what
+was tried, and the cure if one was reported. The same rules make lessons of the fixes that naps
+see (:func:`proposal_of`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,18 @@ from memd.learn.tiers import REDACTED, as_tiers, one_line, sanitise_error
 from memd.store.learn.learnings import LessonRow
 from memd.store.learn.playbook import FixRow
 
-CONFIDENCE_UNKNOWN, CONFIDENCE_KNOWN, CONFIDENCE_CURED, CONFIDENCE_TITLE_ONLY = 0.5, 0.6, 0.3, 0.4
-"""Of an unknown error, of a known one, added for a reported cure, of nothing but a title."""
-_TITLE_CHARS, _CURE_CHARS, _DISCOVERED_CURE_CHARS = 120, 1_500, 160
-_REPEATS_MIN = 3
+CONFIDENCE_TITLE_ONLY = 0.4
+"""The confidence if only the task's title is known."""
+CONFIDENCE_UNKNOWN = 0.5
+"""The confidence if the error matches no rule."""
+CONFIDENCE_KNOWN = 0.6
+"""The confidence if the error matches a rule."""
+CONFIDENCE_CURED = 0.3
+"""Added to the confidence if a cure is known."""
+_TITLE_CHARS = 120
+_CURE_CHARS = 1_500
+_DISCOVERED_CURE_CHARS = 160  # of a cure in the discovery tier
+_REPEATS_MIN = 3  # calls of one tool in a row that the rationale mentions
 
 
 class _Rule(NamedTuple):
@@ -171,13 +179,13 @@ def propose(payload: FailureAnalysisPayload) -> ProceduralMemoryProposal | None:
         if is_error or payload.missing_capability
         else CONFIDENCE_TITLE_ONLY
     )
-    outlook = (
+    hint = (
         f"What cured it: {one_line(cure, _DISCOVERED_CURE_CHARS)}"
         if cure
         else f"Next time {advice}."
     )
     return ProceduralMemoryProposal(
-        discovery=one_line(f"When {title} {failure}. {outlook}", DISCOVERY_CHARS_MAX),
+        discovery=one_line(f"When {title} {failure}. {hint}", DISCOVERY_CHARS_MAX),
         condition=one_line(_condition(payload, error if is_error else "", title), TIER_CHARS_MAX),
         action=one_line(
             " ".join(map(_sentence, filter(None, [cure, instruction]))), TIER_CHARS_MAX
@@ -201,8 +209,8 @@ def _default_advice(payload: FailureAnalysisPayload) -> str:
     return "read the whole error message before the next attempt, and change one thing at a time"
 
 
-def _condition(payload: FailureAnalysisPayload, error: str, what: str) -> str:
-    parts = [f"{what} ({payload.task_type.value})."]
+def _condition(payload: FailureAnalysisPayload, error: str, title: str) -> str:
+    parts = [f"{title} ({payload.task_type.value})."]
     if error:
         parts.append(f"The error reads: {error}.")
     if payload.error_category != "unknown":
@@ -237,11 +245,11 @@ def _tags(payload: FailureAnalysisPayload, rule: _Rule | None) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    """Return *text* with a full stop; its first letter stays, since it may be a command's."""
+    """Return *text* with a full stop; a lower-case start stays, as it may be a command."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-# The format of sleep/distil/agent/fixes.py; a text that was too long ends after a sentence.
+# The format of sleep/distil/agent/fixes.py, which cuts a long text after a sentence.
 _FIX = re.compile(
     r"(?P<command>.+?) failed: (?P<error>.+?)"
     r"(?: Changed (?P<changed>.+?)\.)?(?: Ran (?P<ran>.+?)\.)?"
@@ -255,10 +263,10 @@ _RATIONALE = "The command failed in a session and passed later; this is what was
 
 
 def proposal_of(fix: str) -> ProceduralMemoryProposal | None:
-    """Return the lesson of a fix's text, None for another text.
+    """Return the lesson of a fix, a text that a nap wrote; None for another text.
 
-    The error is the first sentence, the text up to the cure is the reason. Without a change or
-    a command, the reason is the cure.
+    After "failed:", the first sentence is the error, the others are the reason. The cure is what
+    was changed or run, or the reason if that is missing.
 
     >>> lesson = proposal_of("npm test failed: no port 6380. Ran docker compose up. It passes now.")
     >>> lesson.discovery, lesson.confidence
@@ -270,15 +278,17 @@ def proposal_of(fix: str) -> ProceduralMemoryProposal | None:
     if match is None or not (match["changed"] or match["ran"] or match["end"]):
         return None
     first, *others = _NEXT_SENTENCE.split(match["error"], maxsplit=1)
-    error, why = sanitise_error(first.rstrip(".")), one_line("".join(others), TIER_CHARS_MAX)
+    error = sanitise_error(first.rstrip("."))
+    reason = one_line("".join(others), TIER_CHARS_MAX)
     command = one_line(match["command"], _COMMAND_CHARS)
     steps = [f"{word} {match[part]}." for word, part in (("Change", "changed"), ("Run", "ran"))
             if match[part]]  # fmt: skip
     rerun = f"Run {match['passes'] or command}."
-    cure = " ".join(steps) or (rerun if match["passes"] else why)
+    cure = " ".join(steps) or (rerun if match["passes"] else reason)
     if not cure:
         return None
-    reason = "" if cure == why else why
+    if cure == reason:
+        reason = ""
     outcome = f"What cured it: {cure[0].lower()}{cure[1:]}"
     kind = kind_of_error(error)
     return ProceduralMemoryProposal(

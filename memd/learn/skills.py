@@ -1,12 +1,12 @@
-"""Keep a folder of skills, which assistants read, in step with the lessons (SPEC 17.5, D16).
+"""Write the lessons as skills into a folder that assistants read (SPEC 17.5, D16).
 
-Each is ``<folder>/<name>/SKILL.md``, written atomically. A forgotten memory has no file any more
-when ``forget`` returns; after other changes the folder is updated within LOOK_SECONDS.
+A skill is ``<folder>/<name>/SKILL.md``, written atomically. When ``forget`` returns, a forgotten
+lesson has no file any more. After other changes the folder is updated within LOOK_SECONDS.
 
-The folder may hold others' skills: only real folders with memd's mark and owner are touched;
-anything else is left alone and reported. The layout is that of Agent Skills: every value of the
-YAML head is a quoted string, so no text of a lesson can add a key. Texts of tasks and tools are
-presented as observations, and the file says that they are not instructions.
+The folder may also hold skills of others: only real folders with memd's mark and owner are
+changed, conflicts are reported. The layout is that of Agent Skills. Every value of the YAML head
+is a quoted string, so that no text of a lesson can add a key. The file says that texts of tasks
+and tools are observations, not instructions.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from memd.store.memory import memories
 from memd.view.view import one_line
 
 LOOK_SECONDS = 2.0
+"""How often changes of memories are looked for."""
 
 
 class _SkillSource(NamedTuple):
@@ -212,11 +213,11 @@ def _render(source: _SkillSource, owner: str) -> str:
 
 
 FILE = "SKILL.md"
-_HEAD_BYTES = 16_384
+_HEAD_BYTES = 16_384  # are read of a file to find its owner
 
 
 class UpdateResult(NamedTuple):
-    """What an update did; *failed* are names that somebody else's file or folder has."""
+    """Counts of an update; *failed* are names of which another program has a file or folder."""
 
     written: int
     removed: int
@@ -224,9 +225,9 @@ class UpdateResult(NamedTuple):
 
 
 def update_files(root: Path, files: Mapping[str, str], owners: frozenset[str]) -> UpdateResult:
-    """Write ``<root>/<name>/SKILL.md`` for *files*, text by name; remove the *owners'* others.
+    """Write each of *files*, a text by name, to ``<root>/<name>/SKILL.md``.
 
-    Raises DiskFullError and ReadOnlyError.
+    Removes other skills of *owners*. Raises DiskFullError and ReadOnlyError.
     """
     written, failed = 0, []
     for name, text in files.items():
@@ -248,6 +249,7 @@ def _is_foreign(folder: Path) -> bool:
 
 
 def _prune(root: Path, keep: frozenset[str], owners: frozenset[str]) -> int:
+    """Remove the skills of *owners* but those in *keep*; return how many."""
     removed = 0
     try:
         names = sorted(
@@ -340,5 +342,5 @@ def _quote(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return *text* with Markdown's characters escaped."""
+    """Return *text* as one line with Markdown's special characters escaped."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))

@@ -1,8 +1,8 @@
 """The texts of lessons: tiers, supersession, pruning, quoted errors (SPEC 17.1, 17.4, 17.6). Pure.
 
-A tool's output is untrusted. An error's message is quoted shortened: its paths and addresses belong
-to one machine and teach nothing; text that looks like an order or a chat's frame could inject a
-prompt.
+The output of tools is untrusted. A lesson quotes the beginning of an error message, without paths
+and addresses, which belong to one machine, and without text that looks like an order or like
+markup of a chat, which could inject a prompt.
 """
 
 from __future__ import annotations
@@ -19,9 +19,13 @@ from memd.recall.ranking.scored_memories import jaccard
 from memd.store.learn.learnings import LessonRow
 
 TTL_DAYS = 90
+"""Lessons older than this are archived."""
 PARETO_ABOVE = 100
-SAME, COVERED = 0.5, 0.8
-"""The shares of words from which two tiers are the same, and one covers the other."""
+"""With more lessons than this, dominated ones are archived."""
+SAME = 0.5
+"""The Jaccard similarity of words from which two tiers are the same."""
+COVERED = 0.8
+"""The share of an old condition's words from which a new condition covers it."""
 _LABELS = ("DISCOVERY", "CONDITION", "ACTION", "RATIONALE")
 _STEPS = "EXECUTION"
 _LABEL = re.compile(r"\[(?=(?:DISCOVERY|CONDITION|ACTION|RATIONALE|EXECUTION)\])")
@@ -30,7 +34,7 @@ _WORD = re.compile(r"\w{2,}")
 
 
 def one_line(text: str, chars_max: int) -> str:
-    """Return *text* as one line that cannot be mistaken for the label of a tier."""
+    """Return *text* as one line of at most *chars_max* characters, without labels of tiers."""
     line = " ".join(_LABEL.sub("(", text).split())
     return line if len(line) <= chars_max else f"{line[: chars_max - 1].rstrip()}…"
 
@@ -124,10 +128,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 def select_stale(lessons: Sequence[LessonRow], now_us: int) -> list[LessonRow]:
-    """Return those of *lessons* to archive: the too old, then of many the dominated ones.
+    """Return the *lessons* to archive: those over TTL_DAYS old, and dominated ones.
 
-    Too old is strictly older than 90 days. If more than 100 others remain, one is dominated when
-    another is more confident and newer, or better in one of the two and equal in the other.
+    If more than PARETO_ABOVE remain, a lesson is dominated by one that is newer and at least as
+    confident, or as new and more confident.
     """
     oldest_us = now_us - TTL_DAYS * DAY_US
     fresh = [lesson for lesson in lessons if lesson.created_at_us >= oldest_us]
@@ -135,15 +139,16 @@ def select_stale(lessons: Sequence[LessonRow], now_us: int) -> list[LessonRow]:
     if len(fresh) <= PARETO_ABOVE:
         return stale
     best, last = -1.0, (0, 0.0)
-    for lesson in sorted(fresh, key=_age, reverse=True):
+    for lesson in sorted(fresh, key=_recency, reverse=True):
         if lesson.confidence > best:
-            best, last = lesson.confidence, _age(lesson)
-        elif _age(lesson) != last:
+            best, last = lesson.confidence, _recency(lesson)
+        elif _recency(lesson) != last:
             stale.append(lesson)
     return stale
 
 
-def _age(lesson: LessonRow) -> tuple[int, float]:
+def _recency(lesson: LessonRow) -> tuple[int, float]:
+    """Return the sort key of a lesson: its time, then its confidence."""
     return lesson.created_at_us, lesson.confidence
 
 

@@ -1,7 +1,7 @@
-"""Estimate how many memories of a prompt its answer used (decision 0204).
+"""Estimate how many of a prompt's memories the answer used (decision 0204).
 
-A session's last prompt is kept in memory until its assistant's next turn, which is examined in
-the background. Only ids and counts are stored, no text of either.
+A session's last prompt stays in memory until the assistant's next turn, which is examined in the
+background. Only ids and counts are stored, no texts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Train a matrix for the vectors of questions by contrast (SPEC 18.2.6, D17). Pure, numpy.
+"""Train a matrix for the vectors of questions by contrastive loss (SPEC 18.2.6, D17). Pure, numpy.
 
-The memories' vectors do not change, so nothing is embedded anew. The matrix starts as the
-identity and is regularised towards it, so directions without pairs stay as they were.
+The vectors of memories do not change, so no memory is embedded again. The matrix starts as the
+identity and is regularised towards it, so it barely changes directions that occur in no pair.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Matrix = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
 RATE = 1e-3
-"""Of Adam for the matrix; the request's ``learning_rate`` is for an encoder."""
+"""The learning rate of Adam; the request's ``learning_rate`` is for an encoder."""
 PULL = 0.1
-"""The regularisation towards the identity."""
+"""The strength of the regularisation towards the identity."""
 EPOCHS = 12
 NEAREST = 0.95
-"""The share of the right passage's cosine up to which another one is a hard negative."""
+"""A hard negative's cosine is below this share of the right passage's; a nearer one may answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +57,19 @@ def train(
     with the share of steps done, and may raise to stop. Deterministic.
     """
     count, size = pairs.questions.shape
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     matrix = np.eye(size, dtype=np.float32)
     first, second = np.zeros_like(matrix), np.zeros_like(matrix)
     step, steps = 0, EPOCHS * -(-count // batch)
     for _ in range(EPOCHS):
-        order = chance.permutation(count)
+        order = rng.permutation(count)
         for start in range(0, count, batch):
             step += 1
             slope = _slope(pairs, order[start : start + batch], matrix, temperature)
             slope += PULL * (matrix - np.eye(size, dtype=np.float32))
             first = 0.9 * first + 0.1 * slope
             second = 0.999 * second + 0.001 * slope * slope
-            rate = RATE * min(1.0, step / max(1, min(100, steps // 10)))
+            rate = RATE * min(1.0, step / max(1, min(100, steps // 10)))  # a linear warm-up
             move = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
             matrix = (matrix - rate * move).astype(np.float32)
             progress(step / steps)
@@ -146,7 +146,7 @@ def mine_negatives(
     vectors: Mapping[int, bytes],
     top_k: int,
 ) -> dict[int, list[int]]:
-    """Return the hard negatives of each answer: memories that only seem to answer, too."""
+    """Return the hard negatives of each answer: similar memories that are no answers."""
     rows = {key: at for at, key in enumerate(vectors)}
     keys = list(vectors)
     used = [at for at, question in enumerate(questions) if question.memory_key in rows]

@@ -17,9 +17,10 @@ from memd.store.learn import tunings
 from memd.store.learn.tunings import MemoryText
 
 BENCH_MEMORIES_MAX = 500
-"""The latest; each model embeds all of them anew."""
+"""How many of the latest memories each model embeds."""
 BENCH_PAIRS_MAX = 200
-BENCH_TEXTS = 64  # in one batch; interactive requests come between two batches
+BENCH_TEXTS = 64
+"""Texts in one batch; interactive requests may run between two batches."""
 
 
 async def measure(

@@ -1,8 +1,8 @@
-"""The defining documents' pipeline (S4) over a folder of texts: pairs, triples, a checkpoint.
+"""The documented fine-tuning pipeline (S4) over a folder of texts: pairs, triples, a checkpoint.
 
-It trains a matrix for the vectors of questions to the installed model, without torch, and the
-checkpoint is ``adapter.npy``. Training an encoder is refused. The files contain texts of the
-folder and are therefore readable by their owner only.
+It trains a matrix for the question vectors of the installed model, without torch; the checkpoint
+is ``adapter.npy``. It cannot train an encoder. Its files contain texts of the folder, so only
+their owner can read them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memd.learn.tuning.evaluation import compare_ranks, first_sentence
 SUFFIXES = frozenset({".txt", ".md", ".rst"})
 CHUNK_WORDS = 512
 PAIRS_MIN = 2
-"""The documents' minimum; a useful result needs more."""
+"""The documented minimum; a useful result needs more pairs."""
 TRAINING, VALIDATION = "training.jsonl", "validation.jsonl"
 TRIPLES, METRICS = "training_triples.jsonl", "eval_metrics.json"
 CHECKPOINT = "adapter.npy"
@@ -42,10 +42,11 @@ class AdapterPipeline:
     work: Work = field(default_factory=lambda: Work("memd-tuning"))
 
     async def generate_training_data(self, source_dir: str) -> Path:
-        """Make a pair of each chunk of the texts below *source_dir* (SPEC 18.2.4).
+        """Write a pair of each chunk of the texts below *source_dir* (SPEC 18.2.4).
 
-        Texts that are not UTF-8 are skipped; the order is that of the files' paths. Raises
-        InvalidError, a ValueError, for a folder without texts and for fewer than two pairs.
+        Returns the file of the training pairs, in the order of the files' paths; the last pairs
+        are in the validation file. Texts that are not UTF-8 are skipped. Raises InvalidError, a
+        ValueError, for a folder without texts and for fewer than PAIRS_MIN pairs.
         """
         pairs = await self.work.run(_pairs_below, Path(source_dir))
         cut = len(pairs) - round(self.request.validation_split * len(pairs))
@@ -54,7 +55,7 @@ class AdapterPipeline:
         return self._write(TRAINING, pairs[:cut])
 
     async def mine_hard_negatives(self, training_data: Path) -> Path:
-        """Add to each pair its hard negatives, passages that only seem to answer (SPEC 18.2.5)."""
+        """Add hard negatives to each pair: similar passages of other pairs (SPEC 18.2.5)."""
         from memd.learn.tuning import adapter
 
         rows = _read(training_data)
@@ -84,15 +85,15 @@ class AdapterPipeline:
                 hint=f"for {installed.name} a matrix is trained without it",
             )
         rows = _read(training_data)
-        texts = [
-            *dict.fromkeys(
-                [*(r["positive"] for r in rows), *(t for r in rows for t in r["negatives"])]
-            )
-        ]
+        positives = [row["positive"] for row in rows]
+        negatives = [text for row in rows for text in row["negatives"]]
+        texts = list(dict.fromkeys([*positives, *negatives]))
         vectors = await self._embed(texts)
         questions = await self._embed([row["query"] for row in rows])
-        at = {text: place for place, text in enumerate(texts)}
-        places = [(at[row["positive"]], [at[text] for text in row["negatives"]]) for row in rows]
+        index = {text: place for place, text in enumerate(texts)}
+        places = [
+            (index[row["positive"]], [index[text] for text in row["negatives"]]) for row in rows
+        ]
         checkpoint = await self.work.run(
             adapter.train_matrix, questions, vectors, places, self.request
         )
@@ -100,7 +101,7 @@ class AdapterPipeline:
         return self._put(CHECKPOINT, checkpoint)
 
     async def _evaluate(self, checkpoint: bytes) -> None:
-        """Write the matrix's metrics on the validation pairs, compared to none (SPEC 18.2.7)."""
+        """Write the metrics of the validation pairs with and without the matrix (SPEC 18.2.7)."""
         from memd.learn.tuning import adapter
 
         validation = self.output_dir / VALIDATION
@@ -121,6 +122,7 @@ class AdapterPipeline:
         return self._put(name, lines.encode())
 
     def _put(self, name: str, content: bytes) -> Path:
+        """Write a file atomically, readable by its owner only."""
         self.output_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.output_dir / name
         new = path.with_suffix(".new")

@@ -1,11 +1,11 @@
-"""Questions with known answers, and the verdict over their ranks (SPEC 18.2.4, 18.2.7). Pure.
+"""Make questions with known answers, and compare two rankings by them (SPEC 18.2.4, 18.2.7). Pure.
 
-The questions are from the owner's conversations. A pair is a turn that ends in a question, and the
-next turn of another speaker; no language model is needed. Questions are not stored: a run notes the
-memory's key and reads them again.
+A pair is a turn of the owner's conversations that ends in a question, and the next turn of
+another speaker, which is its answer. A run stores only the key of the answer's memory and reads
+the question again.
 
-Two rankings of the same held-out questions are compared question by question. A tuning is better if
-its mean gain exceeds what chance would explain.
+Two rankings are compared on the same held-out questions. A tuning is better if its mean gain is
+larger than chance would explain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memd.store.learn.tunings import MemoryText
 from memd.text.words import SENTENCE_GAP
 
 ANSWER_CHARS_MIN = 30
-"""A shorter text ("Yes, sure!") answers no later question."""
+"""A shorter answer ("Yes, sure!") would be no answer to the same question later."""
 
 LEAD_IN = "What is known about this: "
 FIRST_CHARS_MAX = 200
@@ -42,7 +42,7 @@ def label_questions(texts: Sequence[MemoryText]) -> list[LabelledQuestion]:
 
 
 def question_of(memory: MemoryText) -> LabelledQuestion | None:
-    """Return the question that *memory* answers: the last one of another speaker's turn before."""
+    """Return the last sentence of the turn before *memory* if it is another speaker's question."""
     before = (memory.before or "").strip()
     if not before.endswith("?") or memory.before_speaker == memory.speaker:
         return None
@@ -53,7 +53,7 @@ def question_of(memory: MemoryText) -> LabelledQuestion | None:
 
 
 def first_sentence(chunk: str) -> str:
-    """Return the question for a chunk of a file, by the documents' rule (SPEC 18.2.4).
+    """Return the question for a chunk of a file, as documented (SPEC 18.2.4).
 
     >>> first_sentence("Deploys wait for CI. Then rsync.")
     'What is known about this: Deploys wait for CI.'
@@ -62,10 +62,11 @@ def first_sentence(chunk: str) -> str:
 
 
 TOP = 10
+"""The ranks that count."""
 STANDARD_ERRORS = 2.0
-"""By how many the mean gain must exceed 0."""
+"""A tuning is better if its mean gain is over this many standard errors."""
 ANSWERED_LOSS_MAX = 0.01
-"""The share of questions that may lose the right memory from a default answer."""
+"""The share of questions whose default answer may lose the right memory."""
 
 
 def compare_ranks(
@@ -75,9 +76,10 @@ def compare_ranks(
     *,
     errors: float = STANDARD_ERRORS,
 ) -> Verdict:
-    """Return the verdict over the ranks of the right passage, from 1 on, or 0.
+    """Return the verdict on a tuning by the ranks of the right passages *before* and *after* it.
 
-    *shares*: of questions whose default answer has it, before and after.
+    A rank is from 1 on, or 0 for a missing passage. *shares* are those of the questions whose
+    default answer has the right passage, before and after.
 
     >>> compare_ranks([3, 2, 5], [3, 2, 5]).better
     False
@@ -105,7 +107,7 @@ def compare_ranks(
 
 
 def ndcg(rank: int) -> float:
-    """Return the gain of a passage at *rank*: 1 at the top, 0 from the eleventh on.
+    """Return the discounted gain of a passage at *rank*: 1 at the top, 0 after rank TOP.
 
     >>> [ndcg(1), ndcg(3), ndcg(11), ndcg(0)]
     [1.0, 0.5, 0.0, 0.0]
@@ -114,7 +116,7 @@ def ndcg(rank: int) -> float:
 
 
 def recall(ranks: Sequence[int]) -> float:
-    """Return the share of questions whose passage is among the ten best."""
+    """Return the share of questions whose passage is among the TOP best."""
     return _mean([float(0 < rank <= TOP) for rank in ranks])
 
 

@@ -1,8 +1,8 @@
-"""Fit the ranker's weights and the bar of selection to the owner's pairs. Pure, numpy.
+"""Fit the ranker's weights and the selection threshold (*bar*) to the owner's pairs. Pure, numpy.
 
-A listwise softmax like that of the reviewed table, but starting from that table and regularised
-towards it. Scores keep their spread and answers their length, so that gate, calibration and bar
-stay valid.
+The loss is the listwise softmax with which the reviewed weights were made. Fitting starts at
+those weights and is regularised towards them. The spread of scores and the mean length of answers
+stay the same, so that gate, calibration and threshold stay valid.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ Numbers = NDArray[np.float64]
 
 STEPS = 200
 RATE = 0.05
+"""The learning rate of Adam."""
 PULL = 0.02
-"""The regularisation of each weight, in units of its feature's spread, to the reviewed one."""
+"""The strength of the regularisation towards the reviewed weights, each times its spread."""
 SPREAD_MIN = 0.02
+"""The least standard deviation by which a feature is divided, for nearly constant features."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedQuestion:
-    """A question's candidates, best first, and which of them answers it."""
+    """A question's candidates, best first, and for each whether it is the right answer."""
 
     items: Sequence[Ranked]
     right: Sequence[bool]
@@ -40,7 +42,7 @@ def fit(
     reviewed: Mapping[str, float],
     progress: Callable[[float], None] = lambda _share: None,
 ) -> dict[str, float]:
-    """Return weights that rank right candidates higher; *reviewed* without any evidence.
+    """Return weights that rank right candidates higher; *reviewed* if no sample has one.
 
     *progress* is called with the share of steps done, and may raise to stop.
     """
@@ -48,29 +50,37 @@ def fit(
     if not used:
         return dict(reviewed)
     names = list(reviewed)
-    rows = np.array([[i.measured.features[n] for n in names] for s in used for i in s.items])
+    rows = np.array(
+        [[item.measured.features[name] for name in names] for s in used for item in s.items]
+    )
     spread = np.maximum(rows.std(0), SPREAD_MIN)
     rows = rows / spread
     start = np.array([reviewed[name] for name in names]) * spread
-    good = np.array([float(right) for s in used for right in s.right])
+    is_right = np.array([float(right) for s in used for right in s.right])
     sizes = [len(sample.items) for sample in used]
-    weights = _descend(start, _gradient(rows, good, sizes), progress)
+    weights = _descend(start, _gradient(rows, is_right, sizes), progress)
     scores = rows @ start, rows @ weights
     before, after = (_sd_of_best(ranking, sizes) for ranking in scores)
+    # Undo the scaling of the features, and restore the spread of the best scores.
     weights = weights * (before / after if after else 1.0) / spread
     return dict(zip(names, weights.tolist(), strict=True))
 
 
-def _gradient(rows: Numbers, good: Numbers, sizes: Sequence[int]) -> Callable[[Numbers], Numbers]:
-    """Return the gradient function of the softmax loss over each question's *rows*."""
-    starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
-    total = np.add.reduceat(good, starts)[owner]
+def _gradient(
+    rows: Numbers, is_right: Numbers, sizes: Sequence[int]
+) -> Callable[[Numbers], Numbers]:
+    """Return the gradient function of the softmax loss.
+
+    *rows* are the candidates of all questions in order, *sizes* their number per question.
+    """
+    starts, question = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
+    total = np.add.reduceat(is_right, starts)[question]
 
     def gradient(weights: Numbers) -> Numbers:
         score = rows @ weights
-        share = np.exp(score - np.maximum.reduceat(score, starts)[owner])
-        share /= np.add.reduceat(share, starts)[owner]
-        slope: Numbers = rows.T @ (share - good / total) / len(sizes)
+        share = np.exp(score - np.maximum.reduceat(score, starts)[question])
+        share /= np.add.reduceat(share, starts)[question]
+        slope: Numbers = rows.T @ (share - is_right / total) / len(sizes)
         return slope
 
     return gradient
@@ -94,14 +104,15 @@ def _descend(
 
 
 def _sd_of_best(scores: Numbers, sizes: Sequence[int]) -> float:
-    """Return the mean standard deviation of the ten best scores of each question."""
+    """Return the mean, over questions, of the standard deviation of the GATE_TOP best scores."""
     parts = np.split(scores, np.cumsum(sizes)[:-1])
     return float(np.mean([np.sort(part)[-GATE_TOP:].std() for part in parts]))
 
 
 def bar_for(samples: Sequence[RankedQuestion], weights: Weights, entries: float) -> float:
-    """Return the bar with which an answer to *samples* has *entries* on average."""
-    worth = sorted(
+    """Return the threshold with which answers to *samples* have *entries* on average."""
+    # The threshold at which each item would just be in its answer, the easiest first.
+    thresholds = sorted(
         (
             item.relevance * weights.bar / item.bar
             for sample in samples
@@ -111,15 +122,15 @@ def bar_for(samples: Sequence[RankedQuestion], weights: Weights, entries: float)
         reverse=True,
     )
     count = round(entries * len(samples))
-    if not 0 < count <= len(worth):
+    if not 0 < count <= len(thresholds):
         return weights.bar
-    return worth[count - 1]
+    return thresholds[count - 1]
 
 
 def mean_entries(samples: Sequence[RankedQuestion]) -> float:
     """Return the mean number of entries in the answers to *samples*."""
-    number = sum(_is_in_answer(item) for s in samples for item in s.items[:ENTRIES_MAX])
-    return number / len(samples) if samples else 0.0
+    count = sum(_is_in_answer(item) for s in samples for item in s.items[:ENTRIES_MAX])
+    return count / len(samples) if samples else 0.0
 
 
 def share_answered(samples: Sequence[RankedQuestion]) -> float:

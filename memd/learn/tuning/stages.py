@@ -1,8 +1,8 @@
 """The stages of a tuning run (SPEC 18.2.2).
 
-A stage takes the run's work, which is ids and numbers, and returns an addition to it, which is
-stored before the next stage begins; so a killed run repeats no stage. Texts and vectors are read
-anew from the memories, and a memory that was forgotten meanwhile is skipped.
+A stage takes the results of earlier stages and returns its own, which are stored before the next
+stage begins, so a killed run repeats no completed stage. Results are ids and numbers only. Texts
+and vectors are read again from the memories; memories forgotten meanwhile are skipped.
 """
 
 from __future__ import annotations
@@ -30,18 +30,24 @@ from memd.store.learn import tunings
 from memd.store.search import vectors as store
 
 MEMORIES_MAX = 5_000
-"""The latest are read, for pairs and as passages."""
+"""How many of the latest memories are read, for pairs and as passages."""
 PAIRS_MIN = 50
+"""The fewest pairs on which memd is tuned."""
 HELD_OUT_PAIRS_MIN, HELD_OUT_PAIRS_MAX = 20, 100
-"""Bounds of the held-out pairs, whatever the requested share; as many are used to choose."""
+"""Bounds of the number of held-out pairs, and of those used to choose the best result."""
 FIT_PAIRS_MAX = 200
-"""Of the pairs on which the ranker is fitted: each costs a recall."""
+"""The most pairs to which the ranker is fitted, since each costs a recall."""
 EMBED_TEXTS = 64
-"""In one batch; a run can be cancelled between two batches."""
+"""Texts in one batch; a run can be cancelled between two batches."""
 
-FIT, WEIGH, CHOOSE, HELD_OUT = "fit", "weigh", "choose", "held_out"
-"""The uses of pairs: to train the matrix; to fit weights on top of it, on other pairs; to choose
-the best result; for the verdict."""
+FIT = "fit"
+"""The use of pairs to train the matrix or the encoder."""
+WEIGH = "weigh"
+"""The use of pairs to fit the ranker's weights; not FIT, to which the matrix is adapted already."""
+CHOOSE = "choose"
+"""The use of pairs to choose the best of several results."""
+HELD_OUT = "held_out"
+"""The use of pairs for the verdict."""
 
 RunWork = Mapping[str, Any]
 Progress = Callable[[float], None]
@@ -68,7 +74,7 @@ class Stages:
     async def do(
         self, stage: TuneStage, done: RunWork, request: TuneRequest, progress: Progress
     ) -> dict[str, Any]:
-        """Return what *stage* adds to the work *done*. Deploying is left to the caller."""
+        """Return the results of *stage* after the results *done*; TuneStage.DEPLOYING has none."""
         methods = {
             TuneStage.GENERATING_DATA: self._generate,
             TuneStage.MINING_NEGATIVES: self._mine,
@@ -106,7 +112,7 @@ class Stages:
     async def mine_negatives(
         self, fit: Sequence[LabelledQuestion], request: TuneRequest, progress: Progress
     ) -> dict[int, list[int]]:
-        """Return the hard negatives of each answer: memories that only seem to answer, too."""
+        """Return the hard negatives of each answer: similar memories that are no answers."""
         from memd.learn.tuning import adapter
 
         question_vectors = await self._embed(fit, progress)
@@ -125,7 +131,7 @@ class Stages:
             return await self._train_encoder(done, pairs, request, progress)
         weigh = questions_of(pairs, WEIGH)
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
-        part = 0.4 if request.weights else 0.8
+        part = 0.4 if request.weights else 0.8  # the matrix's share of the stage's time
         matrix = await self.train_adapter(
             fit, weigh, negatives, request, lambda share: progress(part * share)
         )
@@ -161,17 +167,17 @@ class Stages:
         request: TuneRequest,
         progress: Progress,
     ) -> Tuned:
-        """Return a matrix that moves each question of *fit* nearer to its answer.
+        """Return a tuning with a matrix that moves the questions of *fit* nearer to their answers.
 
-        Its cosines are scaled as before, by the questions *unseen* in training.
+        It also scales the cosines, so that those of the *unseen* questions are spread as before.
         """
         from memd.learn.tuning import adapter
 
         question_vectors = await self._embed(fit, progress)
         keys = {question.memory_key for question in fit}.union(*negatives.values())
         vectors = await self.recall.db.read(store.read, sorted(keys))
-        others = await self._embed(unseen, progress)
-        pairs = adapter.TrainingPairs(fit, question_vectors, vectors, negatives, others)
+        unseen_vectors = await self._embed(unseen, progress)
+        pairs = adapter.TrainingPairs(fit, question_vectors, vectors, negatives, unseen_vectors)
         shipped = await self.shipped_tuning()
         return await self.work.run(adapter.train_adapter, pairs, shipped, request, progress)
 
@@ -211,16 +217,16 @@ class Stages:
             return await self._evaluate_encoder(done, pairs)
         results = {name: parse_tuning(body) for name, body in done["made"].items()}
         choose = questions_of(pairs, CHOOSE)
-        best, most = "", -1.0
+        best, best_ndcg = "", -1.0
         for at, (name, tuned) in enumerate(results.items()):
             progress(0.2 * at)
             verdict = await self.verdict(choose, None, tuned)
-            if verdict.tuned_ndcg > most:
-                best, most = name, verdict.tuned_ndcg
+            if verdict.tuned_ndcg > best_ndcg:
+                best, best_ndcg = name, verdict.tuned_ndcg
         held_out = questions_of(pairs, HELD_OUT)
         progress(0.6)
-        now = await self.recall.active_tuning()
-        verdict = await self.verdict(held_out, now, results[best])
+        active = await self.recall.active_tuning()
+        verdict = await self.verdict(held_out, active, results[best])
         return {"best": best, "verdict": verdict.model_dump(mode="json")}
 
     async def _evaluate_encoder(self, done: RunWork, pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -235,12 +241,12 @@ class Stages:
         return {"best": "encoder", "verdict": report.model_dump(mode="json")}
 
     async def verdict(
-        self, questions: Sequence[LabelledQuestion], now: Tuned | None, tuned: Tuned
+        self, questions: Sequence[LabelledQuestion], active: Tuned | None, tuned: Tuned
     ) -> Verdict:
-        """Return the verdict on *tuned* for *questions*, compared with what is in use *now*."""
+        """Return the verdict on *tuned* compared with *active*; None is the defaults."""
         from memd.learn.tuning import ranker
 
-        before = await self.rank_questions(questions, now, _no_progress)
+        before = await self.rank_questions(questions, active, _no_progress)
         after = await self.rank_questions(questions, tuned, _no_progress)
         shares = ranker.share_answered(before), ranker.share_answered(after)
         return compare_ranks(list(map(rank_of, before)), list(map(rank_of, after)), shares)
@@ -259,7 +265,7 @@ class Stages:
             )
             keys = [item.measured.candidate.memory_key for item in ranks.items]
             ranked.append(RankedQuestion(ranks.items, [key == question.memory_key for key in keys]))
-            await asyncio.sleep(0)  # requests come first
+            await asyncio.sleep(0)  # let waiting requests run
         return ranked
 
     async def _texts(self) -> list[tunings.MemoryText]:

@@ -189,7 +189,7 @@ class Tuning:
         return row.body
 
     async def _execute(self, caller: Caller, body: dict[str, Any]) -> None:
-        """Execute the stages from where *body* is; store whatever ends them."""
+        """Execute the stages from *body*'s on; store an error that ends them."""
         try:
             await self._stages(caller, body)
         except FineTuneCancelledError:
@@ -271,7 +271,7 @@ class Tuning:
     async def _activate(
         self, caller: Caller, work: Callable[[Writing], None], tuned: Tuned | None
     ) -> None:
-        """Write, then let recall use *tuned*: both, though the caller be cancelled meanwhile."""
+        """Write, then let recall use *tuned*; a cancelled caller interrupts neither."""
 
         async def change() -> None:
             await self.db.write(caller, work)
