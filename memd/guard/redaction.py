@@ -1,8 +1,8 @@
 """Redact secrets in texts that leave memd, and in the params of requests (PROMISES 5).
 
-A store may hold secrets, because its policy is ``keep`` or because older rules did not find them;
-no answer contains them. The same texts leave again and again, so short results are cached, and
-long texts are remembered as screened (secrets.py).
+No answer contains a secret. The store may hold one, under the policy ``keep`` or because older
+rules missed it. The same texts leave repeatedly, so the results for short texts are cached; of
+long texts without secrets a digest is remembered (secrets.py).
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ _HARMLESS = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
-"""Times and ids: no rule finds a secret in one, and as no two are equal the cache cannot help."""
+"""Times and ids, which contain no secret; each is different, so caching them is useless."""
 
-SECRET_CHARS_MIN = 8  # the shortest is "://u:p@h"
+SECRET_CHARS_MIN = 8
+"""The characters of the shortest text with a secret, "://u:p@h"."""
 CACHED_CHARS_MAX = 2_000
+"""The longest text whose result is cached."""
 
 SCREENED_BY_ROOMS = frozenset(
     (
@@ -44,7 +46,7 @@ SCREENED_BY_ROOMS = frozenset(
         "system_prompt",
     )
 )
-"""Params that a room screens itself: its receipt reports it, or its policy may keep secrets."""
+"""Params that a room screens itself, as its receipt reports secrets or its policy keeps them."""
 
 VERBATIM = frozenset(
     ("client_key", "signature", "public_key", "anchors", "cwd", "transcript_path", "target")
@@ -69,7 +71,7 @@ def _redact_short(text: str) -> Screened:
 
 
 def screen_ahead(texts: Iterable[str]) -> None:
-    """Screen the long ones of *texts* in the background, so that they are known later."""
+    """Screen the long ones of *texts* in advance, so that :func:`redact` finds them screened."""
     for text in texts:
         if len(text) > CACHED_CHARS_MAX:
             screen(text)
@@ -109,10 +111,10 @@ _NO_TEXTS = frozenset((int, float, bool, type(None)))
 
 
 def redact_params(params: dict[str, Any]) -> dict[str, Any]:
-    """Return *params* with names redacted: ids, tags, sources, sessions, queries.
+    """Return *params* with ids, tags, sources, sessions and queries redacted.
 
-    A name gets the same placeholder in a write and in a question, so what is stored under it is
-    found again. Params in SCREENED_BY_ROOMS stay as they are.
+    The same text gets the same placeholder in a write and in a read, so a memory stored under a
+    redacted name is found by it. Params in SCREENED_BY_ROOMS stay as they are.
     """
     return {
         key: item if key in SCREENED_BY_ROOMS else _redact_param(key, item)
@@ -124,7 +126,7 @@ def _redact_param(key: str, value: Any) -> Any:
     if key in VERBATIM:
         return value
     if isinstance(value, str):
-        # Not cut to a name's length, which could give another name; validation checks the length.
+        # Not shortened to a name's length, as a shortened name may exist; validation refuses it.
         return value if len(value) < SECRET_CHARS_MIN else redact(value)
     if isinstance(value, dict):
         return redact_params(value)
@@ -140,6 +142,7 @@ def refuse_secrets(params: dict[str, Any], policy: SecretsPolicy) -> None:
 
 
 def _check(place: str, value: Any) -> None:
+    """Raise SecretRefusedError for a secret in *value*; *place* is its path: "items.0.text"."""
     if isinstance(value, str):
         refuse_kinds(screen(value).kinds, "refuse", place or None)
     elif isinstance(value, dict):

@@ -1,10 +1,12 @@
-"""Third-party rules for the keys of some three hundred issuers, and the detector of all shapes.
+"""The detector of secrets: memd's own shapes, and third-party rules for some 300 issuers of keys.
 
-``secret_rules.json`` holds the rules of Betterleaks, the successor of gitleaks, and of Veles, with
-their licences beside it; ``tests/support/secret_rules.py`` renews it. memd's own shapes are in
-:mod:`memd.guard.secret_shapes`. All run on RE2, so no text can make a rule slow: one pass finds
-which rules' keywords a text has, and each of these rules takes one more. A rule is compiled when
-a text first has its keywords; compiling all would take a fifth of a start.
+``secret_rules.json`` has the rules of Betterleaks, the successor of gitleaks, and of Veles; their
+licences are in the same folder, and ``tests/support/secret_rules.py`` updates it. memd's own
+shapes are in :mod:`memd.guard.secret_shapes`.
+
+All patterns run on RE2, whose time is linear in the text. One pass finds the rules whose keywords
+a text has, then each of these rules takes one pass. A rule is compiled when a text first has its
+keywords; compiling all would take a fifth of memd's start time.
 """
 
 from __future__ import annotations
@@ -23,23 +25,23 @@ from memd.guard.secret_shapes import SHAPES, SecretShape
 
 _RULES = Path(__file__).with_suffix(".json")
 _BYTES_MAX = 4 << 20  # of memory for one compiled pattern
-_AFTER_A_NAME = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
-"""How the rules write "a company's name and, soon after, a value"; a lone value is no secret."""
+_AFTER_NAME = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
+"""This part of a rule's pattern shows that a value is a secret only after its issuer's name."""
 
 NUMBER, ACCOUNT = r"\d(?:[ -]?\d){12}", r"[A-Z]{2}\d{2} ?[A-Z0-9]{4} ?[A-Z0-9]{4}"
-_CALLED = (
+_LOGIN_WORDS = (
     r"passw|pass(?:phrase|code)|(?:_|\b)(?:pass|pwd?|psk)\b|kennwort|contraseña|mot de passe"
     r"|wachtwoord|senha|palavra|lösenord|adgangskode|hasło|app[ -]|pin\b|login|user|cred|zugang"
     r"|auth"
 )
-ANY = rf"[!-~]{{14,}}|(?i:{_CALLED})|:\S+@|{NUMBER}|{ACCOUNT}"
-"""What every text with a secret matches; most texts are skipped by this pattern alone."""
+ANY = rf"[!-~]{{14,}}|(?i:{_LOGIN_WORDS})|:\S+@|{NUMBER}|{ACCOUNT}"
+"""Matches every text with a secret; the others, which are most, need no further pattern."""
 
 _HASH = re.compile(
     r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
-_CALLED_SECRET = re.compile(r"key|token|secret|passw|auth|cred|api|pat\b|webhook", re.IGNORECASE)
-_DOCUMENTED = re.compile(
+_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|cred|api|pat\b|webhook", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
     r"example|placeholder|x{5}|your[-_]|changeme|redacted|dummy|\*{3}|\.{3}", re.IGNORECASE
 )
 
@@ -54,7 +56,7 @@ class Match(NamedTuple):
 
 
 class Detector:
-    """Finds secrets of all shapes; compiles each when a text first has its keywords."""
+    """Finds secrets of all shapes; compiles a shape when a text first has its keywords."""
 
     def __init__(self, shapes: tuple[SecretShape, ...]) -> None:
         import re2
@@ -138,10 +140,11 @@ def read_rules() -> dict[str, Any]:
 
 
 def _rule_shapes() -> Iterator[SecretShape]:
+    """Yield the third-party rules as shapes; in the file, "spared" and "without" are exceptions."""
     content = read_rules()
     spared, without = _any_of(content["spared"]), content["without"]
     for rule in content["rules"]:
-        has_name = _AFTER_A_NAME in rule["pattern"]
+        has_name = _AFTER_NAME in rule["pattern"]
         yield SecretShape(
             rule["kind"],
             rule["pattern"],
@@ -165,7 +168,7 @@ class _Check:
     def __call__(self, secret: str) -> bool:
         if _entropy(secret) < self._entropy or (self._mixed and not is_mixed(secret)):
             return False
-        if _DOCUMENTED.search(secret) or any(
+        if _PLACEHOLDER.search(secret) or any(
             _compile_sign(spared).search(secret) for spared in self._spared
         ):
             return False
@@ -178,14 +181,17 @@ def _any_of(patterns: list[str]) -> str:
 
 
 def is_named_hash(match: Match, text: str) -> bool:
-    """Return whether a match is a hash or an id after a company's name, not called a secret."""
+    """Return whether a match is a hash or an id after an issuer's name, without a word for secrets.
+
+    Commits and ids are written like this, too: "sonar project 0a1b...".
+    """
     if not match.shape.named or not _HASH.fullmatch(text[match.secret_start : match.end].lower()):
         return False
-    return not _CALLED_SECRET.search(text[match.start : match.secret_start])
+    return not _SECRET_NAME.search(text[match.start : match.secret_start])
 
 
 def _entropy(secret: str) -> float:
-    """Return Shannon's bits a character.
+    """Return the Shannon entropy of *secret* in bits per character.
 
     >>> _entropy("aabb"), _entropy("aaaa")
     (1.0, 0.0)
@@ -196,6 +202,7 @@ def _entropy(secret: str) -> float:
 
 
 def _spans(shape: SecretShape, match: Any) -> tuple[int, int, int]:
+    """Return the start of the match, and the start and end of the secret in it."""
     group = shape.group
     if group is None:
         # As in gitleaks: the first group that matched, else the whole match.

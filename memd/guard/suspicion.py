@@ -1,17 +1,16 @@
-"""Detect texts that give orders to their reader (PROMISES 5, H46-H60). Pure.
+"""Detect prompt injection: texts that give orders to their reader (PROMISES 5, H46-H60). Pure.
 
 The result is a set of flags; the consequence depends on the text's origin (``domain/trust.py``).
-The patterns are narrow on purpose: developers' notes say *ignore*, *always* and *from now on*
-all the time, and a memory that is quarantined by mistake is missing in the work at hand.
+The patterns are narrow on purpose. Notes of developers often say "ignore", "always" and "from now
+on", and a memory that is quarantined by mistake is missed.
 
-A text is examined as a reader sees it: without invisible characters, and with letters folded to
-those they look like. Attacks quoted in a text *about* attacks are flagged, but not as the text's
-own words. Every stored text passes here, so an ordinary line costs a few substring searches.
+A text is examined as a reader sees it: without invisible characters, and with lookalike letters
+replaced. An attack that is quoted in a text *about* attacks is flagged, but not as *live*. Every
+stored text is examined, so an ordinary line must cost only a few substring searches.
 
-A memory that looks like an attack is quarantined, where its owner sees it. Lessons, patterns,
-preferences and facts have no quarantine, and an assistant misled by a tool's output would send
-them like any others. So an unmistakable order is refused unless it comes from the owner's own
-commands (PROMISES H46, H48, H59).
+A suspicious memory is quarantined, where its owner sees it. Lessons, patterns, preferences and
+facts have no quarantine, and an assistant that was misled by a tool may send them. So an
+unmistakable order is refused unless an owner's command sends it (PROMISES H46, H48, H59).
 """
 
 from __future__ import annotations
@@ -29,10 +28,15 @@ from memd.guard.suspicion_languages import LANGUAGES
 from memd.guard.suspicion_shapes import LOOKALIKES, SHAPES, SMUGGLED, SuspicionShape
 from memd.view.view import without_hidden
 
-SEAM_CHARS = 240  # of two neighbouring pieces, since an attack may be cut in two
+SEAM_CHARS = 240
+"""The end and the beginning of two pieces that are examined together for an attack cut in two."""
 
-_WORDS_MIN = 40  # of a text that may be keyword stuffing
+# Keyword stuffing: at least _WORDS_MIN tokens, of which over _WORDS_SHARE are words, and of these
+# under _FUNCTION_SHARE function words. Only the first _STUFFED_CHARS are examined.
+_WORDS_MIN = 40
+_WORDS_SHARE = 0.9
 _FUNCTION_SHARE = 0.06
+_STUFFED_CHARS = 1_600
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -41,27 +45,28 @@ _FUNCTION_WORDS = frozenset(
         "und ist ein eine nicht zu le la les de des et un une est el los las y que en es por",
     )
 )
-_WORDS_SHARE = 0.9
-_STUFFED_CHARS = 1_600
 
+# Spaced letters: "i g n o r e a l l".
 _SPACED = re.compile(r"(?<!\w)(?:\w[ .\-_*]){6,}[ ]*\w(?!\w)")
+# Maps each byte to "s" (separator), "w" (letter or digit) or "x", to find spaced letters quickly.
 _KINDS = bytes(
     ord("s") if chr(code) in " .-_*" else ord("w") if chr(code).isalnum() else ord("x")
     for code in range(256)
 )
-# A gap of a thousand characters is shortened to forty, as patterns scan it from each of them.
+# Matches a long gap, which is shortened to 40 characters: patterns would scan it from each one.
 _WIDE = re.compile(r"(\W{20})\W+(\W{20})")
 _GAPS = re.compile(r"[\W_]+")
 _LEET = str.maketrans("013457@$", "oieastas")
 _LETTERLIKE = re.compile(r"[013457@$]")
+# A digit for a letter next to a letter: "1gnore".
 _LEETY = re.compile(r"[a-z][013457@$]|[013457@$][a-z]")
 
-# Letters escaped as in JSON, HTML or URLs, line breaks of a string, and emphasis.
+# Letters escaped as in JSON, HTML or URLs, escaped line breaks, and emphasis ("_ignore_").
 _ESCAPES = ("\\u00", "\\x", "&#", "%2", "\\n", "\\t", "\\r")
 _ESCAPED = re.compile(r"(?:\\u00|\\x|&#x|%)([2-7][0-9a-f]);?|&#(\d{2,3});?|\\[ntr]")
 _EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
-# A text in spaced letters has no word boundaries left; these words occur next to each other.
+# The order in a text whose gaps were removed, which has no word boundaries left.
 _GLUED = re.compile(
     r"(?:ignore|disregard|forget|override)(?:all|any|the|of|your|my)*"
     r"(?:previous|prior|earlier|above|system)(?:instructions?|prompts?|rules|orders|directions?)"
@@ -71,16 +76,17 @@ _QUOTED = re.compile(
     r"|«[^»\n]{3,400}»|`[^`\n]{3,400}`"
     r"|(?<![\w])'[^\n']{3,400}'(?!\w)|\u2018[^\u2019\n]{3,400}\u2019|「[^」\n]{3,400}」"
 )
-# Words of a text about attacks. "Example", "test" and "phrase" are missing, as anybody can put
-# them in front of an order.
+# Words of a text about attacks. "Example" and "test" are missing, as attackers put them before
+# an order.
 _ABOUT = re.compile(
     r"\b(?:attack|inject|jailbreak|malicious|phish|payload|owasp|adversar|red[- ]team|poison"
     r"|evasion|bypass|vulnerab|guard|hijack|exfil|detect|classif|sanitiz|risk|threat|unsafe|shield|scan"
     r"|angriff|attaque|ataque)\w*|攻击|注入|攻撃|\b(?:атак|инъекц)\w*|공격|인젝션"
 )
-_STEM = 5
-_WORDS_AROUND_QUOTES, _WORDS_AROUND = 1, 3
-_ABOUT_CHARS_MIN = 200
+_STEM_CHARS = 5  # words with the same first letters count once
+# A text is about attacks if it has so many of these words and characters, or so many and quotes.
+_ABOUT_WORDS_MIN, _ABOUT_CHARS_MIN = 3, 200
+_QUOTING_WORDS_MIN = 1
 
 
 def suspicion(text: str) -> Suspicion:
@@ -94,20 +100,20 @@ def suspicion(text: str) -> Suspicion:
     plain = text.isascii()
     visible = (_fold(text) if not plain else text.lower()).replace("\u2019", "'")
     visible = _WIDE.sub(r"\1\2", visible)
-    signs = _match(SHAPES, visible)
+    result = _match(SHAPES, visible)
     if not plain:
-        signs = signs.merge(_match(LANGUAGES, _WIDE.sub(r"\1\2", _normalize(text))))
+        result = result.merge(_match(LANGUAGES, _WIDE.sub(r"\1\2", _normalize(text))))
         if SMUGGLED.search(text):
-            signs = signs.merge(_single(Flag.HIDDEN))
-    elif any(hint in visible for hint in _PLAIN_HINTS):
-        signs = signs.merge(_match(LANGUAGES, visible))
-    for disguised in _undisguise(visible):
-        signs = signs.merge(_match(_ORDERS, disguised))
-    return signs.merge(_single(Flag.STUFFING)) if _is_stuffed(visible) else signs
+            result = result.merge(_single(Flag.HIDDEN))
+    elif any(hint in visible for hint in _ASCII_HINTS):
+        result = result.merge(_match(LANGUAGES, visible))
+    for variant in _undisguise(visible):
+        result = result.merge(_match(_ORDERS, variant))
+    return result.merge(_single(Flag.STUFFING)) if _is_stuffed(visible) else result
 
 
 def suspicion_of_pieces(pieces: Sequence[str]) -> list[Suspicion]:
-    """Return the flags of each of a text's pieces; what spans a seam counts for both."""
+    """Return the flags of each of a text's pieces; a match across two pieces counts for both."""
     results = [suspicion(piece) for piece in pieces]
     for place in range(1, len(pieces)):
         seam = f"{pieces[place - 1][-SEAM_CHARS:]} {pieces[place][:SEAM_CHARS]}"
@@ -119,17 +125,20 @@ def suspicion_of_pieces(pieces: Sequence[str]) -> list[Suspicion]:
 
 
 def suspicion_of_fields(fields: Iterable[str | None]) -> Suspicion:
-    """Return the joint flags of the fields of a text: speaker, caption, names, tags."""
+    """Return the joint flags of short fields: speaker, caption, names, tags.
+
+    Hyphens and underscores are read as spaces: "ignore-all-previous-instructions".
+    """
     total = NOTHING
     for field in fields:
         if field is not None and len(field) >= _FIELD_CHARS_MIN:
-            total = total.merge(_of_name(field.replace("-", " ").replace("_", " ")))
+            total = total.merge(_suspicion_of_name(field.replace("-", " ").replace("_", " ")))
     return total
 
 
 @lru_cache(maxsize=256)
-def _of_name(name: str) -> Suspicion:
-    """Return the flags of a name, cached, as many rows of one arrival share it."""
+def _suspicion_of_name(name: str) -> Suspicion:
+    """Return the flags of a name, cached, since many rows of one request have the same."""
     return suspicion(name)
 
 
@@ -146,8 +155,7 @@ def refuse_orders(caller: Caller, **texts: str) -> None:
     if caller.client == OPERATOR:
         return
     for field, text in texts.items():
-        as_name = suspicion_of_fields((text,))  # with spaces for hyphens
-        result = suspicion(text).merge(as_name)
+        result = suspicion(text).merge(suspicion_of_fields((text,)))
         if is_quarantined(result, Origin.ASSISTANT):
             flags = ", ".join(sorted(result.flags))
             raise QuarantinedError(
@@ -157,9 +165,9 @@ def refuse_orders(caller: Caller, **texts: str) -> None:
             )
 
 
-_FIELD_CHARS_MIN = 16
+_FIELD_CHARS_MIN = 16  # no shorter field is an order
 _ORDERS = tuple(shape for shape in SHAPES if shape.flag is Flag.INSTRUCTION and shape.strong)
-_PLAIN_HINTS = tuple({hint for shape in LANGUAGES for hint in shape.hints if hint.isascii()})
+_ASCII_HINTS = tuple({hint for shape in LANGUAGES for hint in shape.hints if hint.isascii()})
 
 
 def _single(flag: Flag) -> Suspicion:
@@ -176,16 +184,17 @@ def _fold(text: str) -> str:
 
 
 def _normalize(text: str) -> str:
+    """Return *text* for the patterns of LANGUAGES: visible, in lower case, with its accents."""
     return unicodedata.normalize("NFKC", without_hidden(text)).casefold()
 
 
 def _untag(letter: str) -> str:
-    """Return the letter of an invisible tag letter, so that smuggled words are read, too."""
+    """Return the ASCII letter of an invisible tag letter, with which text can be smuggled."""
     return chr(ord(letter) - 0xE0000) if "\U000e0020" <= letter <= "\U000e007e" else letter
 
 
 def _undisguise(visible: str) -> Iterable[str]:
-    """Yield variants of the text without disguises: gaps, escapes, emphasis, digits for letters."""
+    """Yield the text without its disguises: gaps, escapes, emphasis, digits for letters."""
     if _may_be_spaced(visible) and _SPACED.search(visible):
         yield _GLUED.sub(" ignore previous instructions ", _GAPS.sub("", visible))
     if any(escape in visible for escape in _ESCAPES):
@@ -210,6 +219,7 @@ def _may_be_spaced(visible: str) -> bool:
 
 
 def _match(shapes: Iterable[SuspicionShape], visible: str) -> Suspicion:
+    """Return the flags of the *shapes* that match; *live* excludes texts about attacks."""
     flags: set[Flag] = set()
     live: set[Flag] = set()
     strong: set[Flag] = set()
@@ -222,7 +232,7 @@ def _match(shapes: Iterable[SuspicionShape], visible: str) -> Suspicion:
             flags.add(shape.flag)
             if quotes is None:
                 quotes = [quote.span() for quote in _QUOTED.finditer(visible)]
-                about = len({word[:_STEM] for word in _ABOUT.findall(visible)})
+                about = len({word[:_STEM_CHARS] for word in _ABOUT.findall(visible)})
             if _is_about(match, quotes, about):
                 continue
             live.add(shape.flag)
@@ -235,14 +245,14 @@ def _match(shapes: Iterable[SuspicionShape], visible: str) -> Suspicion:
 
 
 def _is_about(match: re.Match[str], quotes: Sequence[tuple[int, int]], about: int) -> bool:
-    """Return whether a match is in a text about attacks, which has *about* such words.
+    """Return whether a match only reports an attack; *about* counts the text's words about attacks.
 
-    Quotation marks alone are no excuse, as anybody can put an order into them.
+    Quotation marks alone do not suffice, since attackers can use them.
     """
-    if len(match.string) >= _ABOUT_CHARS_MIN and about >= _WORDS_AROUND:
+    if len(match.string) >= _ABOUT_CHARS_MIN and about >= _ABOUT_WORDS_MIN:
         return True
     is_quoted = any(begin < match.start() and match.end() <= close for begin, close in quotes)
-    return is_quoted and about >= _WORDS_AROUND_QUOTES
+    return is_quoted and about >= _QUOTING_WORDS_MIN
 
 
 def _is_stuffed(visible: str) -> bool:

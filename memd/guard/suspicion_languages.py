@@ -1,8 +1,8 @@
-"""Patterns of orders in other languages, over letters that are not folded.
+"""Patterns of orders in other languages than English, over letters that are not folded.
 
-They cover the commonest forms of *ignore the previous instructions* and *from now on, when
-asked*, in German, French, Spanish, Portuguese, Italian, Chinese, Japanese, Korean and Russian.
-A text in another language is still fenced and marked.
+They match the most common forms of "ignore the previous instructions" and "from now on, when
+asked", in German, French, Spanish, Portuguese, Italian, Chinese, Japanese, Korean and Russian.
+Orders in further languages are not detected; prompts fence and mark them like any stored text.
 """
 
 from __future__ import annotations
@@ -79,4 +79,4 @@ LANGUAGES: tuple[SuspicionShape, ...] = (
         r"(?:总是|總是|必须|必須|一定|都要|永远|务必|推荐|必ず|常に)",
     ),
 )
-"""Patterns for text that is not folded: other languages."""
+"""Patterns for text that is not folded."""

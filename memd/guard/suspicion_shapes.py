@@ -1,7 +1,7 @@
-"""Patterns of texts that give orders to their reader, over folded lower-case text.
+"""Patterns of texts that give orders to their reader, for folded lower-case text.
 
-A pattern runs only if the text has one of its hints. *strong* patterns have no benign reading;
-others may occur in a manual, and count only for a text from outside (``domain/trust.py``).
+A pattern runs only on texts with one of its hints. *strong* patterns have no benign meaning;
+the others may occur in a manual, and count only in a text from outside (``domain/trust.py``).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class SuspicionShape(NamedTuple):
     words: str
     strong: bool = False
     needs: tuple[str, ...] = ()
-    """One of these must occur, too; for a shape whose hints are common."""
+    """If given, one of these must occur, too; for a pattern whose hints are common words."""
 
     def may_match(self, visible: str) -> bool:
-        """Return whether the pattern may match, by a few substring searches."""
+        """Return whether the pattern may match *visible*, by substring searches."""
         if not any(hint in visible for hint in self.hints):
             return False
         return not self.needs or any(word in visible for word in self.needs)
@@ -41,9 +41,10 @@ class SuspicionShape(NamedTuple):
 
 
 certain = partial(SuspicionShape, strong=True)
-"""A pattern that has no benign reading."""
+"""Makes a strong pattern."""
 
-# Tag letters, bidirectional overrides, and selectors in a row: prose has none of them.
+# Tag letters, bidirectional controls, variation selectors in a row, and invisible characters
+# between letters: prose has none of them.
 SMUGGLED = re.compile(
     "[\U000e0001-\U000e007f\u202a-\u202e\u2066-\u2069]|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}"
     "|[^\\W\\d_][\u200b\u200c\u2060\ufeff\u00ad]+[^\\W\\d_]"
