@@ -1,6 +1,6 @@
-"""The documented persistence backend: one file, with a repository for each entity.
+"""The documented persistence backend: one SQLite file, with a repository for each entity.
 
-A daemon can serve the file later, but never at the same time.
+A daemon can serve the same file later, but not while the backend is connected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Map models to rows: names and types of columns, and values in both directions.
+"""Map models to rows: the names and types of columns, and the conversion of values.
 
 A time is stored as microseconds (``_us``), an enumeration as text with a CHECK, a list or an
 object as JSON.
@@ -47,10 +47,12 @@ def field_types(model: type[Value]) -> dict[str, Any]:
 
 
 def column_name(model: type[Value], field: str) -> str:
+    """Return the name of a field's column: a time has the suffix ``_us``."""
     return f"{field}_us" if _types(model)[field][0] is datetime else field
 
 
 def columns_of(model: type[Value], references: Mapping[str, str]) -> tuple[RecordColumn, ...]:
+    """Return the columns of *model*; *references* maps fields to the tables they refer to."""
     return tuple(
         RecordColumn(
             column_name(model, name),
@@ -100,7 +102,7 @@ def _check(name: str, kind: Any) -> str | None:
 
 
 def to_stored(value: Any) -> Stored:
-    """Return *value* as SQLite holds it."""
+    """Return *value* as it is stored in SQLite."""
     if isinstance(value, datetime):
         return to_us(value)
     if isinstance(value, StrEnum):
@@ -113,6 +115,7 @@ def to_stored(value: Any) -> Stored:
 
 
 def to_row(record: Value) -> dict[str, Stored]:
+    """Return the stored value of each column."""
     model = type(record)
     return {column_name(model, name): to_stored(getattr(record, name)) for name in _types(model)}
 
@@ -172,7 +175,7 @@ def _time(value: int) -> str:
 
 def _json(shape: type, value: Any) -> Any:
     if value == "[]":
-        return []  # the fast path: most are empty
+        return []  # the usual case, without parsing
     content = json.loads(value)
     if type(content) is not shape:
         raise TypeError

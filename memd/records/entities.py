@@ -24,8 +24,9 @@ Saving = Literal["replace", "once"]
 class Entity:
     """One kind of record. *name* is the name of its repository, methods and table.
 
-    *saving*: a record replaces the one with its key, or is written once and never changed.
-    *time* is the field for ``since`` and ``until``, both inclusive, and ``purge``.
+    *saving*: ``replace`` replaces the record with the same key; ``once`` refuses a second one.
+    *order* are the fields by which records are listed. *time* is the field for ``since`` and
+    ``until``, both inclusive, and for ``purge``.
     """
 
     name: str
@@ -38,13 +39,13 @@ class Entity:
     time: str | None = None
     deletes: bool = True
     refers: Mapping[str, str] | None = None
-    """Fields with the id of another entity's record."""
+    """Fields that hold the id of a record, with the name of its entity."""
     covering: tuple[tuple[str, ...], ...] = ()
-    """Covering indexes for sums."""
+    """Additional indexes that cover the columns of sums."""
     reading: Scope = "read"
     writing: Scope = "write"
     audited: bool = True
-    """Whether writes are audited; not for what an agent reports every few seconds."""
+    """Whether writes are audited; False for what an agent reports every few seconds."""
 
     @cached_property
     def table(self) -> RecordTable:

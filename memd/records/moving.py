@@ -35,14 +35,14 @@ async def ready(db: Database) -> None:
 
 
 def is_position(_kind: str, keys: Sequence[object]) -> bool:
-    """Return whether *keys* are a position among records: an entity, and one's key."""
+    """Return whether *keys* are a position among records: an entity's name, and a record's key."""
     entity = ENTITIES.get(str(keys[0])) if keys else None
     is_text = all(isinstance(part, str) for part in keys)
     return entity is not None and is_text and len(keys) == 1 + len(entity.key)
 
 
 def iter_records(conn: Reading, after: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each record with its position, *after* an entity and the key of one of its records."""
+    """Yield each record with its position, from after the position *after* on; () is the start."""
     name, key = (after[0], list(after[1:])) if after else (None, [])
     for entity in ENTITIES.values():
         if name is not None and entity.name != name:
@@ -68,7 +68,7 @@ def _iter_rows(conn: Reading, entity: Entity, key: list[str]) -> Iterator[rows.R
 def take(
     conn: Writing, item: EntityRecord, salt: Callable[[], bytes]
 ) -> Literal["stored", "known"]:
-    """Store one record unless its key exists; raises a CallerError."""
+    """Store one record unless its key exists; raises a CallerError for an invalid one."""
     entity = ENTITIES.get(item.entity)
     if entity is None:
         raise InvalidError(f"no entity {item.entity[:64]!r}", field="entity")

@@ -1,9 +1,9 @@
 """Note memd's own work (naps, nights, sessions) as lifecycle events and task metrics.
 
-Rooms report an occurrence after their COMMIT and continue at once. Waiting notes are written a
-moment later in one transaction, best effort: notes over the limit, or whose transaction fails, are
-dropped and counted. No work waits for its note or fails with it. The ids of notes begin with
-``memd:``; nights delete those older than ``OWN_DAYS``.
+Rooms report an occurrence after COMMIT. :meth:`Notes.run` writes the waiting notes a moment later
+in one transaction. Notes are best effort: work neither waits for its note nor fails with it. Notes
+over the limit, or whose transaction fails, are dropped and counted. Their ids begin with ``memd:``;
+nights delete those older than ``OWN_DAYS``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OWN_IDS: Final = "memd:"
 OWN_DAYS: Final = 90
 """The days after which nights delete memd's own notes."""
 PAUSE_S: Final = 0.5
-"""Collects simultaneous occurrences, and lets pending answers leave first."""
+"""The pause before writing, in which occurrences collect and pending answers are sent."""
 
 _CALLER = Caller(client=OWN, method="records.note")
 _Row = tuple["RecordTable", "dict[str, Value]"]
@@ -50,7 +50,7 @@ class Notes:
         self._wake = asyncio.Event()
         self.dropped = 0
         self.works: dict[str, dict[str, float]] = {}
-        """The counts of successes and failures and the seconds since the start, by kind of work."""
+        """Since the start, by kind of work: successes, failures, seconds in total and last."""
 
     @property
     def waiting(self) -> int:

@@ -1,7 +1,7 @@
 """Save, read, list, count and delete the records of one store, by their entities' declarations.
 
-A save returns after COMMIT and is all or nothing. A client whose key is an agent's reads and
-writes only that agent's records, in entities whose records have an agent. Secrets are replaced
+A save returns after COMMIT and is all or nothing. A client whose key is bound to an agent reads
+and writes only that agent's records, in entities that have an ``agent_id``. Secrets are replaced
 before anything is written.
 """
 
@@ -39,8 +39,6 @@ from memd.store.records import rows, shape
 from memd.store.records.rows import Condition, Row
 
 M = TypeVar("M", bound=Value)
-
-
 Conditions = list[Condition]
 
 
@@ -216,20 +214,24 @@ class Records:
         after: str | None = None,
         limit: int = 100,
     ) -> RowPage:
-        """Return up to *limit* rows after *after*, whose own record may be deleted by now.
+        """Return up to *limit* rows after the cursor *after*, whose record may be deleted by now.
 
-        Fewer if their texts exceed the size of an answer.
+        Returns fewer if their texts exceed the size of an answer.
         """
         await self._update_table(entity)
         conditions = self._conditions(caller, entity, where, times)
         place = None if after is None else _parse_cursor(entity, after)
-        most = min(limit, PAGE_ITEMS_MAX)
+        rows_max = min(limit, PAGE_ITEMS_MAX)
 
         def work(conn: Reading) -> RowPage:
             page: list[rows.Row] = []
             bytes_left = REPLY_BYTES_MAX
-            for row in rows.iter_rows(conn, entity.table, conditions, after=place, limit=most + 1):
-                if len(page) == most or bytes_left < 0:
+            # One row more than needed shows whether a further page follows.
+            limit_rows = rows_max + 1
+            for row in rows.iter_rows(
+                conn, entity.table, conditions, after=place, limit=limit_rows
+            ):
+                if len(page) == rows_max or bytes_left < 0:
                     return RowPage(entity, page, has_more=True)
                 page.append(row)
                 bytes_left -= sum([len(value) for value in row if value.__class__ is str])
@@ -305,13 +307,14 @@ async def update_table(db: Database, entity: Entity) -> None:
 
 
 def audit(conn: Writing, entity: Entity, row: Mapping[str, Any], salt: bytes) -> None:
-    """Audit the write of a row, under a *salt* that is not stored, so it reveals no content."""
+    """Audit the write of a row by a salted hash; *salt* is not stored, so it reveals no content."""
     if entity.audited:
         payload = json.dumps([entity.name, row], sort_keys=True).encode()
         changes.touch(conn, salt, hashlib.sha256(payload).digest())
 
 
 def _require_own(caller: Caller, agent_id: Any) -> None:
+    """Raise DeniedError for another agent's record; one without an agent needs an unbound key."""
     if not (caller.may_be(agent_id) if agent_id is not None else not caller.bound):
         raise DeniedError("the record is of an agent that needs another key", field="agent_id")
 

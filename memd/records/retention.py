@@ -40,7 +40,7 @@ async def drop_old(
             where = [is_before(entity, now_us - days[entity.name] * DAY_US)]
             count += await _drop(db, entity, where, salt)
         if entity.name in OWN_ENTITIES:
-            # All ids that begin with "memd:": ";" is the character after ":".
+            # All ids with the prefix "memd:", by the index: ";" is the character after ":".
             has_own_id = [Condition("id", ">=", OWN_IDS), Condition("id", "<", OWN_IDS[:-1] + ";")]
             where = [*has_own_id, is_before(entity, now_us - OWN_DAYS * DAY_US)]
             count += await _drop(db, entity, where, None)
