@@ -1,8 +1,8 @@
 """The documented backend of organisational memory, in this process (SPEC 15.4, D13).
 
-It is the room behind ``org.*`` without the socket. It opens the profile's file and holds its lock
-like the memory backend, or uses the file of a connected ``SqliteBackend`` (*beside*). The author
-is a parameter of each write, as documented: whoever can open the file needs no proof.
+It calls the same room as the methods ``org.*``, without the socket. It opens the profile's file
+and holds its lock, or uses the file of a connected ``SqliteBackend`` (*beside*). The author is a
+parameter of each write and is not verified, since the program can write to the file anyway.
 """
 
 from __future__ import annotations
@@ -64,10 +64,9 @@ def create_org_memory_backend(
 
 
 class HybridOrgMemoryBackend(FileBackend["Org"]):
-    """Owns the open file from ``connect`` to ``disconnect``, unless another backend does.
+    """Owns the open file from ``connect`` to ``disconnect``, unless it uses another backend's.
 
-    That one must be connected first. ``core_policies`` are for every prompt; ``query`` finds all
-    other facts.
+    ``core_policies`` of the settings belong into every prompt; ``query`` finds stored facts.
     """
 
     _connection_error = OrgMemoryConnectionError
@@ -138,13 +137,13 @@ class HybridOrgMemoryBackend(FileBackend["Org"]):
         return await self._call(OrgMemoryQueryError, lambda org: org.get(_CALLER, fact_id))
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
-        """Return stored facts by relevance, without a context the newest (``Org.query``)."""
+        """Return stored facts by relevance to the context; without one, the newest."""
         return await self._call(OrgMemoryQueryError, lambda org: org.query(_CALLER, query))
 
     async def list_policies(
         self, *, limit: int | None = None, offset: int = 0
     ) -> tuple[OrgFact, ...]:
-        """Return policies: the settings' in their order, then stored ones, newest first."""
+        """Return the policies of the settings in their order, then stored ones, newest first."""
         return await self._call(
             OrgMemoryQueryError, lambda org: org.list_policies(_CALLER, limit, offset)
         )
@@ -168,6 +167,7 @@ class HybridOrgMemoryBackend(FileBackend["Org"]):
         return await self._call(OrgMemoryQueryError, lambda org: org.past.timeline(_CALLER, name))
 
     async def _call(self, family: type[OrgMemoryError], call: Callable[[Org], Awaitable[T]]) -> T:
+        """Return what *call* returns; raise *family* for an error of another family."""
         org = self._require_open()
         try:
             return await call(org)

@@ -1,6 +1,6 @@
-"""The rooms over one file: each is declared and built here, once; the daemon adds its own.
+"""Build the rooms over one file; ``serve.rooms.DaemonRooms`` adds those of the daemon.
 
-A room is built and its modules are imported on first use, so that a start does not wait for rooms
+A room is built, and its modules are imported, on first use. So a start does not wait for rooms
 that it does not need, and a program that only stores never imports the search.
 """
 
@@ -49,11 +49,13 @@ if TYPE_CHECKING:
     from memd.records.records import Records
 
 RHYTHM_SECONDS = 60.0
+"""The interval of due work."""
 LOOK_SECONDS = 2.0
+"""The interval of checks that the file exists and is undamaged."""
 
 
 class Rooms:
-    """Every room over one open file; *stack* closes what they hold.
+    """Every room over one open file; *stack* closes their resources.
 
     After ``begin``, the caller runs ``queue.run``, ``notes.run``, ``relation_extractor.run`` and an
     :class:`UpkeepLoop` in the background, and closes the *embedder* and the *scorer*. *model_dir*
@@ -91,7 +93,7 @@ class Rooms:
         self._emit = self.relation_extractor.wrap_emit(emit)
 
     async def begin(self) -> Self:
-        """Apply the per-agent settings of the file; a read-only store starts without them."""
+        """Apply the agents' settings of the settings file; only log an error, as of a full disk."""
         try:
             await self.agents.apply_file()
         except MemdError as error:
@@ -99,7 +101,7 @@ class Rooms:
         return self
 
     async def due(self) -> None:
-        """Do the chores of each minute: idle and old sessions, the trash, kept replies."""
+        """Do the work of each minute: end idle sessions, delete old texts, trash and replies."""
         await self.sessions.end_idle()
         await self.trash.purge()
         await self.sessions.drop_old()
@@ -128,7 +130,7 @@ class Rooms:
 
     @property
     def classifier(self) -> SentenceClassifier | None:
-        """The model that judges sentences; None where a program gave a model of its own."""
+        """The model that judges sentences; None if the embedder, given by a program, cannot."""
         return self.embedder if isinstance(self.embedder, SentenceClassifier) else None
 
     @cached_property
@@ -284,8 +286,8 @@ async def open_store(
 ) -> Database:
     """Open the file, creating it if needed; repair it first if SQLite cannot read any of it.
 
-    A flipped bit in the text of its schema is enough for that, although every row is intact. The
-    rows are copied as ``memd repair`` does, and the damaged file is kept.
+    For example, one flipped bit in the text of the schema makes a file with intact rows unreadable.
+    The repair copies the rows like ``memd repair``, and keeps the damaged file.
     """
     try:
         return await stack.enter_async_context(open_database(database, clock, mmap=mmap))
@@ -321,7 +323,7 @@ class UpkeepLoop:
         self._checking = upkeep.background_check
 
     async def run(self) -> None:
-        """Run for ever; a fault of the file is logged and retried a minute later."""
+        """Run for ever; log an error of the file, and try again a minute later."""
         with suppress(MemdError):
             await self._upkeep.sweep()
         while True:

@@ -1,8 +1,8 @@
 """The documented backend over memd's rooms: one SQLite file in this process (SPEC 7, D12).
 
-It is the daemon without the socket: the same file, the same ranker, the same promises. It holds
-the profile's lock, so it never shares a file with a daemon; a program that needs the daemon's
-memories uses ``AsyncClient``.
+It has the file, the ranking and the guarantees of the daemon, without a socket. It holds the
+profile's lock, so no daemon can use the same file meanwhile; a program that needs the memories of
+a running daemon uses ``AsyncClient``.
 """
 
 from __future__ import annotations
@@ -238,10 +238,10 @@ class SqliteBackend(FileBackend["Rooms"]):
 
 @dataclass(frozen=True)
 class SqliteArchive:
-    """The documents' ``ArchivalStore`` over memd's own file.
+    """The documented ``ArchivalStore``, over memd's own file.
 
-    *room* is called each time, so that a backend which is not connected can raise. What is archived
-    must be a memory of this file: it is archived there, in one transaction, and never copied.
+    *room* is called each time, and raises if the backend is not connected. Only memories of this
+    file can be archived: they change their state in one transaction, and are not copied.
     """
 
     room: Callable[[], Archive]
@@ -272,7 +272,7 @@ class SqliteArchive:
             return None
 
     async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
-        """Make an archived memory an ordinary one again; None when there is none."""
+        """Make an archived memory active again and return it; None for an unknown one."""
         try:
             return await self.room().restore_to_hot(Caller(agent_id=agent_id), entry_id)
         except MemoryNotFoundError:
