@@ -1,10 +1,10 @@
 """Job files: the prompts and answers of a language model's command.
 
-Each job has a folder (0700, files 0600) named by its time: ``prompt`` as sent, ``job.json``
-with purpose, command, schema, ending, exit code and duration, then ``answer`` and ``errors``.
-``work`` exists while the command runs, as its working directory. They contain memories' texts,
-so erasing any memory erases all job files (docs/decisions/0220); a running job is killed and
-its answer discarded.
+Each job has a folder named by its time (mode 0700, files 0600). ``prompt`` is the text as sent,
+``job.json`` has purpose, command, schema, state, exit code and duration, ``answer`` and ``errors``
+are the output. ``work``, the command's working directory, exists while it runs. As these files
+contain texts of memories, forgetting any memory erases all of them (docs/decisions/0220), kills
+running jobs and discards their answers.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _STAMP: Final = "%Y%m%dT%H%M%S.%fZ"
 _RECORD = "job.json"
 _WORK = "work"
 IN_A_JOB: Final = "MEMD_JOB"
-"""Set for the command, so that memd's hooks do nothing in a session that is a job."""
+"""An environment variable of the command; memd's hooks do nothing in a session that has it."""
 
 
 class Ending(NamedTuple):
-    """The end of a job; *why* is the reason of a failure."""
+    """The end of a job; *why* is the reason of a failure, None for a success."""
 
     answer: str = ""
     errors: str = ""
@@ -143,7 +143,7 @@ class JobFiles:
         self.trim()
 
     def trim(self) -> None:
-        """Remove jobs older than *days*, and the oldest of more than JOBS_KEPT_MAX."""
+        """Remove jobs older than *days*, and the oldest until fewer than JOBS_KEPT_MAX remain."""
         folders = sorted(_folders(self.folder), key=lambda job: job.name)
         oldest = from_us(self.clock.now_us() - self.days * DAY_US).strftime(_STAMP)
         running = {job.folder for job in self._running}
@@ -172,7 +172,7 @@ def jobs_in(folder: Path) -> list[dict[str, Any]]:
 
 
 def job_in(folder: Path, job_id: str) -> dict[str, Any] | None:
-    """Return the one job whose id begins with *job_id*, with its texts; None for none or many."""
+    """Return the job whose id begins with *job_id*, with its texts; None unless there is one."""
     folders = [job for job in _folders(folder) if job.name.startswith(job_id)]
     if len(folders) != 1:
         return None
@@ -253,7 +253,7 @@ def _sync(folder: Path) -> None:
 
 
 def _kill_remaining(record: Mapping[str, Any]) -> None:
-    """Kill the remaining processes of a job's group, but none that reused its id."""
+    """Kill the remaining processes of a job's group, but no other process that has its id now."""
     import psutil
 
     pid, created = record.get("pid"), record.get("pid_created")
@@ -264,7 +264,7 @@ def _kill_remaining(record: Mapping[str, Any]) -> None:
             with suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
         return
-    for member in psutil.process_iter():  # the leader has gone, but others of the group remain
+    for member in psutil.process_iter():  # the group's leader has ended; others may remain
         with suppress(psutil.Error, OSError):
             if os.getpgid(member.pid) == pid and member.environ().get(IN_A_JOB):
                 member.kill()

@@ -1,9 +1,8 @@
-"""A provider over HTTP: any endpoint with OpenAI's chat completions, read as a stream.
+"""A provider over HTTP: any server with OpenAI's ``/chat/completions``, such as Ollama or vLLM.
 
-Any server that has ``/chat/completions``: Ollama, llama.cpp, LM Studio, vLLM. The answer is
-read in pieces, so that an endless one is cut off and a hanging one times out. No proxy is
-used and no redirect followed: prompts go only to the host of the settings. httpx is used, not
-our own HTTP (docs/decisions/0172).
+The answer is read as a stream, so that one that is too long is cut off and one that hangs times
+out. No proxy is used and no redirect followed: prompts go only to the host of the settings. Why
+httpx is used: docs/decisions/0172.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from memd.llm.provider import (
     read_usage,
 )
 
-_LATER: Final = frozenset({408, 409, 425, 429})
+_RETRY_STATUSES: Final = frozenset({408, 409, 425, 429})
 _SERVER_ERROR = 500
-_UNKNOWN_SHAPE: Final = frozenset({400, 422})
+_SCHEMA_STATUSES: Final = frozenset({400, 422})  # of a server that does not support schemas
 _DATA = "data:"
 _DONE = "[DONE]"
 _EVENTS = "text/event-stream"
@@ -61,7 +60,7 @@ class OpenAICompatible:
             async with asyncio.timeout(limit_ms / 1_000):
                 try:
                     return await self._complete_once(request)
-                except _UnknownShapeError:
+                except _SchemaRejectedError:
                     return await self._complete_once(replace(request, schema=None))
         except TimeoutError:
             raise ProviderBusyError(
@@ -91,7 +90,7 @@ class OpenAICompatible:
                 await _stream(answer, reply)
             else:
                 raw = b"".join([part async for part in _read_limited(answer)])
-                reply.piece(_object(raw), "message")
+                reply.add(_object(raw), "message")
         text = "".join(reply.texts)
         usage = reply.usage or estimate_usage(request, text)
         return Completion(text, usage, str(body["model"]))
@@ -132,18 +131,19 @@ class OpenAICompatible:
 
 @functools.cache
 def _authorities() -> ssl.SSLContext:
-    """Return what certificates are checked with: 30 ms to read, the same for every endpoint."""
+    """Return the context that checks certificates, cached because it takes 30 ms to load."""
     return httpx.create_ssl_context(trust_env=False)
 
 
-class _UnknownShapeError(Exception):
-    """The server rejects the request, perhaps because of its schema."""
+class _SchemaRejectedError(Exception):
+    """The server rejects a request with a schema, perhaps because of it."""
 
 
 def _refusal(status: int, *, with_schema: bool) -> Exception:
-    if status in _UNKNOWN_SHAPE and with_schema:
-        return _UnknownShapeError()
-    if status in _LATER or status >= _SERVER_ERROR:
+    """Return the error for a status other than 200."""
+    if status in _SCHEMA_STATUSES and with_schema:
+        return _SchemaRejectedError()
+    if status in _RETRY_STATUSES or status >= _SERVER_ERROR:
         return ProviderBusyError(f"the language model's endpoint answered with status {status}")
     return ProviderRefusedError(
         f"the language model's endpoint refused with status {status}",
@@ -158,8 +158,8 @@ class _Reply:
         self.texts: list[str] = []
         self.usage: TokenUsage | None = None
 
-    def piece(self, chunk: dict[str, Any], of: str) -> None:
-        """Add one object of the protocol, its text under *of*: ``message`` or ``delta``."""
+    def add(self, chunk: dict[str, Any], field: str) -> None:
+        """Add one object of the protocol, whose text is in *field*: ``message`` or ``delta``."""
         if "error" in chunk:
             raise ProviderBusyError("the language model's endpoint answered with an error")
         usage = read_usage(chunk.get("usage"), "prompt_tokens", "completion_tokens")
@@ -168,7 +168,7 @@ class _Reply:
         if not isinstance(choices, list):
             raise _no_completion()
         for choice in choices[:1]:
-            piece = choice.get(of) if isinstance(choice, dict) else None
+            piece = choice.get(field) if isinstance(choice, dict) else None
             content = piece.get("content") if isinstance(piece, dict) else None
             if isinstance(content, str):
                 self.texts.append(content)
@@ -188,11 +188,12 @@ async def _stream(answer: httpx.Response, reply: _Reply) -> None:
             line_text = line_text.removeprefix(_DATA).strip()
             if line_text == _DONE:
                 return
-            reply.piece(_object(line_text), "delta")
+            reply.add(_object(line_text), "delta")
     raise ProviderBusyError("the language model's answer broke off")
 
 
 async def _read_limited(answer: httpx.Response) -> AsyncIterator[bytes]:
+    """Yield the parts of the body. Raises ProviderBusyError over COMPLETION_BYTES_MAX."""
     size = 0
     async for part in answer.aiter_bytes():
         size += len(part)

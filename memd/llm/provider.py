@@ -1,8 +1,8 @@
-"""The protocol of language model providers: purposes, requests, completions; and the status.
+"""The protocol of language model providers: purposes, requests, completions, and the status.
 
-Callers have a rule for when there is no answer (SPEC D8), so there are only two errors:
-ProviderBusyError for what may succeed later, ProviderRefusedError for what the owner must
-fix. Cancelling the call cancels the request.
+Every caller works by rule if there is no answer (SPEC D8), so two errors suffice:
+ProviderBusyError if a later call may succeed, ProviderRefusedError if the owner must act.
+Cancelling the call cancels the request.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class PurposeUsage(Value):
     uses_model: bool
     """Whether the settings use the language model for it."""
     why_not: str | None = None
-    """Why it is done by rule, if it is."""
+    """Why the language model is not used for it, else None."""
     completions: int = 0
     failures: int = 0
-    """Unanswered, or answered in another shape: done by rule."""
+    """Completions without an answer, or with one that does not fit the schema."""
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -108,7 +108,7 @@ class CompletionRequest:
 
 
 class PromptErasedError(ProviderBusyError):
-    """Something was forgotten since the prompt was made; not a failure of the provider."""
+    """A memory was forgotten since the prompt was made; not a failure of the provider."""
 
 
 class TokenUsage(NamedTuple):
@@ -126,7 +126,7 @@ class TokenUsage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer, with its unchanged text, "" for an empty one."""
+    """An answer with its unchanged text, which may be empty, and the model that gave it."""
 
     text: str
     usage: TokenUsage
