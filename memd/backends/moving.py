@@ -108,7 +108,7 @@ def _iter_records(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[
 
 
 def _parse_position(after: str) -> tuple[str, list[Any]]:
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, RecursionError):
         kind, *keys = json.loads(after)
         is_position = entities.is_position if kind == entities.KIND else dump.is_position
         if is_position(kind, keys):

@@ -34,7 +34,7 @@ Role = Literal["ceo", "manager", "board_member", "pair_programmer", "observer", 
 def _check_json(text: str) -> str:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("must be JSON") from None
     return text
 

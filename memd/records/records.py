@@ -8,7 +8,6 @@ before anything is written.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -368,7 +367,7 @@ def _parse_cursor(entity: Entity, after: str) -> list[Any]:
     """Return the sort key in the cursor *after*; raises InvalidError for an invalid one."""
     try:
         at = json.loads(base64.urlsafe_b64decode(after.encode()))
-    except (ValueError, binascii.Error):
+    except (ValueError, RecursionError):  # a binascii.Error is a ValueError
         at = None
     length = len(entity.table.order + entity.table.key)
     if (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json as to_bytes
 from support.recording import AT, EXAMPLES, SHA, a_record, numbered, referred, some_records
 
+from memd.backends.moving import Moving
 from memd.base.errors import (
     ConstraintViolationError,
     DeniedError,
@@ -131,6 +133,19 @@ async def test_what_is_no_cursor_is_refused(records: Records, name: str) -> None
             continue  # it is a place
         with pytest.raises(InvalidError, match="not a place"):
             await records.page(ME, ENTITIES[name], {}, after=after)
+
+
+NESTED = "[" * 100_000  # too deep for Python's parser of JSON
+
+
+async def test_json_that_is_nested_too_deeply_is_refused(records: Records) -> None:
+    cursor = base64.urlsafe_b64encode(NESTED.encode()).decode()
+    with pytest.raises(InvalidError, match="not a place"):
+        await records.page(ME, ENTITIES["messages"], {}, after=cursor)
+    with pytest.raises(ValidationError, match="must be JSON"):
+        a_record("checkpoints", context_json=NESTED)
+    with pytest.raises(InvalidError, match="not a place"):
+        await Moving(records._db, records._ids, lambda: None).dump(NESTED, 10)
 
 
 @EVERY
