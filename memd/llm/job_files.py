@@ -231,7 +231,9 @@ def _size(path: Path) -> int:
 
 
 def _remove(folder: Path) -> None:
-    """Remove *folder*, whatever file modes a command left in it."""
+    """Remove *folder*, whatever a command left of it: other file modes, or a link in its place."""
+    if folder.is_symlink():
+        folder.unlink()
     if not folder.exists():
         return
     for place, names, _ in os.walk(folder):

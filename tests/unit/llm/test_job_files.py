@@ -16,7 +16,7 @@ import pytest
 from support.clocks import HeldClock
 from support.daemon import wait_until
 
-from memd.llm.job_files import IN_A_JOB, JobFiles
+from memd.llm.job_files import IN_A_JOB, Ending, JobFiles
 
 LEAVES = """
 import subprocess, sys
@@ -62,6 +62,22 @@ def recover_job(folder: Path, pid: int) -> Path:
     (job / "job.json").write_text(json.dumps({"pid": pid, "pid_created": 1.0}), "utf-8")
     JobFiles(folder, HeldClock()).recover()
     return job
+
+
+def test_a_working_folder_that_a_command_replaced_by_a_link_is_removed_alone(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "target"
+    (target / "inner").mkdir(parents=True)
+    (target / "inner").chmod(0o755)
+    files = JobFiles(tmp_path / "jobs", HeldClock())
+    job = files.begin("nap", ["true"], None, "prompt")
+    job.work.rmdir()
+    job.work.symlink_to(target)
+    files.finish(job, Ending(answer="yes"))
+    assert not job.work.is_symlink()
+    assert (target / "inner").stat().st_mode & 0o777 == 0o755
+    assert (job.folder / "answer").read_text("utf-8") == "yes"
 
 
 def test_who_is_left_of_a_group_whose_first_has_gone_is_killed(tmp_path: Path) -> None:
