@@ -1,7 +1,8 @@
-"""The option that a user picks of those the agent listed: "2", "the second one", "gin day it is".
+"""Find the option that the user picks from a list of the agent: "2", "the second one". Pure.
 
-Such a pick is a decision where options were asked for: by the user ("any ideas for a present?")
-or by the agent ("which would you like?"). Of findings and steps it says what to do next. Pure.
+A pick is a decision if options were asked for: by the user ("any ideas for a present?") or by the
+agent ("which would you like?"). A pick from a list of findings or next steps is only an order.
+Decision 0378.
 """
 
 from __future__ import annotations
@@ -20,37 +21,40 @@ from memd.sleep.distil.language.replies import asks_leave, chooses
 from memd.text.alternations import Phrases
 from memd.text.words import content_stems, sentences
 
-PICK_CHARS = 160
+PICK_CHARS = 160  # a longer message says more than which option
 _OPTIONS_MIN, _OPTIONS_MAX = 2, 9
-_OPTION_CHARS = 240
+_OPTION_CHARS = 240  # of all picked options together, in the memory
 _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
-_NAME_SHARE = 0.6  # of the words of a name that the option must have
+_NAME_SHARE = 0.6  # share of a name's words that its option must contain
 _NAME_WORDS_MAX = 6
 
-# "2. Merge", "**B) Rebase**", "### Option A: merge", and a bullet.
+# "2. Merge", "**B) Rebase**", "### Option A: merge".
 _LABELLED = re.compile(
     r"(?:#{1,5}\s+|[-*+\u2022]\s+)?\*{0,2}(?P<word>(?:option|variante?|choice|approach|plan|idea)\s+)?"
     r"\(?(?P<label>[1-9]\d?|[a-f])[.):]\*{0,2}\s+(?=\S)",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"[-*+\u2022]\s+(?=\S)")
+# "Any ideas?", "which host should I take", "suggest three names", or any question.
 _ASKS_OPTIONS = Phrases(
     r"\?|\b(?:which|whats?|where|who|ideas?|suggest\w*|recommend\w*|options?|alternatives?|names?"
     r"|give me|find me|how (?:could|should|can|do|would)|should (?:i|we)|choose|decide"
     r"|welche\w*|ideen|vorschl\w+|empfiehl\w*|qué|cuál\w*|recomiend\w*|quel\w*|idées?|propose\w*"
     r"|quali?|consigli\w*|welke|idee(?:ën)?)\b"
 )
+# Work on an item, or a question about it: "fix 2", "tell me more about the first one".
 _ORDERS = re.compile(
     r"\b(?:address|fix|tackle|handle|implement|start|begin|continue|run|commit|test|check|explain"
     r"|tell me|show|open|more about|elaborate|expand|walk|go through|look (?:at|into))\b",
     re.IGNORECASE,
 )
+# "2 looks good".
 _GOOD = re.compile(
     r"\W*(?P<label>\d|[a-f])\)? (?:looks|sounds|is)"
     r" (?:good|great|fine|best|better|lovely|perfect)\b",
     re.IGNORECASE,
 )
-# "gin day it is", "let's go with the nest box": the option's name is one of the two groups.
+# "Gin day it is", "let's go with the nest box": one of the groups is the option's name.
 _NAMED = Phrases(
     r"\W*(?:(?:o+h|ok(?:ay)?|yes|yeah|yep|hm+|then|well|ha|i think|ja|gut|dann)\W+)*"
     r"(?:(?:(?:let'?s |i'?ll |we'?ll |i'?d )?(?:go (?:with|for)|take|pick|choose|prefer)"
@@ -60,7 +64,7 @@ _NAMED = Phrases(
     r"|looks (?:good|great|lovely)|is (?:fine|ok(?:ay)?|best|better)(?=\W*$)|then|bitte|passt)\b"
     r"(?=\W*$|[.!,;]))"
 )
-# What is not picked: "not 3", "skip option B", "nicht die 2".
+# An option that is refused: "not 3", "skip option B", "nicht die 2".
 _REFUSED = re.compile(
     r"\b(?:not|never|nicht|skip|ignore|drop|except|(?:don'?t|do not) (?:do|take|use|pick|go with))"
     r" (?:(?:option|variante?|number|nr\.?|the|die|das) )*#?(?:\d{1,2}|[a-f])\b\)?",
@@ -73,15 +77,17 @@ _DOUBTS = re.compile(
 
 
 class _Option(NamedTuple):
+    """An item of a list; *label* is its number or letter, "" for a bullet."""
+
     label: str
     text: str
 
 
 def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> AnsweredLines | None:
-    r"""Return the options that *user* picks of those in the *last* text of the agent, or None.
+    r"""Return the options that *user* picks from the agent's *last* text, None without a pick.
 
-    *previous* are the place and the text of the user's message before. The text begins with what
-    was asked there, because "a window nest-box" tells nobody that it is mum's present.
+    *previous* is the place and the text of the user's message before. If it asks for options, the
+    result begins with that question: "a window nest-box" alone does not say that it is a present.
 
     >>> last = AgentText(1, "- A window nest-box\n- Binoculars\n- A gin day in Sheffield")
     >>> find_pick("ooh first one!", (0, "hi. any ideas for mum's 70th?"), last).text
@@ -108,46 +114,49 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
 
 
 def _are_no_options(picked: list[str], text: str) -> bool:
-    """Return whether what is *picked* is a finding or a next step, not an option.
+    """Return whether the *picked* items are findings or next steps of *text*.
 
-    Next steps are offered as questions: "Start with the tests?".
+    A next step is often offered as a question: "Start with the tests?".
     """
     if any(option.endswith("?") for option in picked):
         return True
     listed = find_list(text)
-    return listed is not None and any(title in one for title in listed.titles for one in picked)
+    titles = () if listed is None else listed.titles
+    return any(title in option for title in titles for option in picked)
 
 
 def _options_question(text: str) -> str:
-    """Return what of the user's message asks for options, "" where nothing does.
+    """Return the part of the user's message *text* that asks for options, or "".
 
     >>> _options_question("lol. campsites near a beach, no discos. give me 3")
     'campsites near a beach, no discos. give me 3'
     """
     parts = sentences(text)
-    at = max((at for at, one in enumerate(parts) if _ASKS_OPTIONS.search(one)), default=-1)
-    if at < 0:
+    asking = [index for index, part in enumerate(parts) if _ASKS_OPTIONS.search(part)]
+    if not asking:
         return ""
-    is_short = at and len(content_stems(parts[at])) < _QUESTION_WORDS_MIN
-    return cut(" ".join(parts[at - 1 if is_short else at : at + 1]), _QUESTION_CHARS)
+    last = asking[-1]
+    # "Give me 3" needs the sentence before it.
+    is_short = last > 0 and len(content_stems(parts[last])) < _QUESTION_WORDS_MIN
+    return cut(" ".join(parts[last - is_short : last + 1]), _QUESTION_CHARS)
 
 
 def _agent_asks(text: str) -> bool:
-    """Return whether the agent's *text* ends by asking which of its options it should be."""
+    """Return whether the agent's *text* ends with a question which option to take."""
     question = last_question(text)
     is_open = chooses(question) or ASKS_WHICH.search(question) is not None
     return bool(question) and is_open and not asks_leave(question)
 
 
 def _options(text: str) -> list[_Option]:
-    """Return the options of the last list in *text*.
+    """Return the items of the last list of options in *text*.
 
-    "Option 2" counts before "2.", which may tell what speaks for it, and that before a bullet.
+    Items called "Option 2" are preferred to "2.", which may be reasons, and those to bullets.
     """
     called: list[_Option] = []
     numbered: list[_Option] = []
     bullets: list[_Option] = []
-    is_over = False
+    is_over = False  # whether prose ended the list of bullets
     for line in text.splitlines():
         match = _LABELLED.match(line)
         bullet = None if match else _BULLET.match(line)
@@ -166,7 +175,7 @@ def _options(text: str) -> list[_Option]:
 
 
 def _append(options: list[_Option], option: _Option) -> list[_Option]:
-    """Return *options* with one more, or that one alone where it does not follow the last."""
+    """Return *options* with *option*, or it alone if its label does not continue them."""
     return [*(options if _follows(options, option.label) else []), option]
 
 
@@ -180,9 +189,9 @@ def _follows(options: list[_Option], label: str) -> bool:
 
 
 def _match_options(user: str, options: list[_Option], *, is_asked: bool) -> Iterator[str]:
-    """Yield the texts of the options that *user* names: by order, label, or their words.
+    """Yield the texts of the options that *user* picks: by order, by label, or by name.
 
-    A few words alone are a name where the agent asked which one.
+    If the agent asked which one (*is_asked*), a message of a few words counts as a name.
     """
     place = find_ordinal(user)
     if place is not None:
@@ -207,9 +216,9 @@ def _match_options(user: str, options: list[_Option], *, is_asked: bool) -> Iter
 
 
 def _find_name(user: str, *, is_asked: bool) -> str:
-    """Return the words of *user* that may name an option, "" if none do.
+    """Return the words of *user* that may name an option, or "".
 
-    Where the agent asked which one, this is the whole message, or what is in front of a reason.
+    If the agent asked which one, it is the whole message, without a reason that follows.
 
     >>> _find_name("mock the clock, I hate retries", is_asked=True)
     'mock the clock'
