@@ -31,7 +31,6 @@ from memd.sleep.distil.language.left import (
     is_open_heading,
     tells_of_nothing,
 )
-from memd.sleep.distil.language.marks import find_marks
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption
 from memd.text.words import content_stems
@@ -58,8 +57,6 @@ _PROPOSES = re.compile(r"create_?plan|exit_?plan", re.IGNORECASE)
 _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))
 _NUMBER = re.compile(r"\b\d{1,4}\b")
-# "3, 8 and 11": numbers that are picked together.
-_NUMBERS = re.compile(r"\b\d{1,4}\b(?:(?:\s*[,/&+]\s*|\s*,?\s*(?:and|und)\s+|\s+)#?\d{1,4}\b)*")
 # "Rename `err` (observation 7)", "one name for the field (findings 12, 14)": numbers of a longer
 # list that this one sums up. The user may pick by them.
 _CITED = re.compile(
@@ -145,7 +142,7 @@ def _drop_taken_up(listed: TitleList, later: Sequence[Exchange]) -> list[str]:
     for exchange in later:
         if TAKES_ALL.search(exchange.user[:_PICK_CHARS]):
             return []
-        numbers = _picked_numbers(exchange.user[:_PICK_CHARS])
+        numbers = set(map(int, _NUMBER.findall(exchange.user[:_PICK_CHARS])))
         if numbers and max(numbers) <= listed.places[-1]:
             picked |= numbers
         else:
@@ -161,17 +158,6 @@ def _drop_taken_up(listed: TitleList, later: Sequence[Exchange]) -> list[str]:
         and not (_cited_numbers(title) & cited)
         and not _is_taken_up(content_stems(title), texts)
     ]
-
-
-def _picked_numbers(text: str) -> set[int]:
-    """Return the numbers of the items that *text* picks, each with those listed beside it.
-
-    >>> sorted(_picked_numbers("fix 2 and 3 with a lock of 5 s")), _picked_numbers("the 2 tests")
-    ([2, 3], set())
-    """
-    marks = {int(mark) for mark in find_marks(text) if mark.isdigit()}
-    runs = (set(map(int, _NUMBER.findall(run[0]))) for run in _NUMBERS.finditer(text))
-    return set().union(*(run for run in runs if run & marks))
 
 
 def _cited_numbers(title: str) -> set[int]:

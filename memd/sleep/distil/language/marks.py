@@ -42,8 +42,7 @@ _NUMBERED = re.compile(r"^[ \t]*(\d{1,2})[.)]\s", re.MULTILINE)
 _PICKS = Phrases(
     r"\W*(?:(?:ok(?:ay)?|let'?s|please|address|fix|do|implement|tackle|handle|apply|skip|keep|drop"
     r"|ignore|and|also|all|top|items?|points?|numbers?|findings?|issues?|option|both|first|then|now"
-    r"|just|yes|go|with|add|not|but|no|for|on|the|work|start|begin|continue|resolve|next|too"
-    r"|bitte|mache?|erledige|behebe|und|auch|nur|nummer|punkte?|\d{1,3})\b[\s,:./&+!#()]*)+$"
+    r"|just|yes|go|with|add|not|but|no|for|on|the|\d{1,3})\b[\s,:./&+!#()]*)+$"
 )
 _LETTER = re.compile(r"\W*([a-eA-E])\W*$")
 

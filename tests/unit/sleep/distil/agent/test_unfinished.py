@@ -288,30 +288,6 @@ def test_what_a_review_put_in_order_is_open_until_it_is_taken_up() -> None:
     assert open_texts([review, _exchange("please fix all of them", "Done.")]) == []
 
 
-@pytest.mark.parametrize(
-    ("user", "left"),
-    [
-        ("why did the 2 tests fail?", [1, 2, 3]),
-        ("it waits for 3 seconds now", [1, 2, 3]),
-        ("only 1 of them is slow", [1, 2, 3]),
-        ("2", [1, 3]),
-        ("fix 2, the port stays 8070", [1, 3]),
-        ("fix 1 and 3 with one helper", [2]),
-        ("do 1 and 3", [2]),
-        ("address 1, 2 and 3", []),
-        ("address top 3: 1, 3", [2]),
-        ("let's do #3 now", [1, 2]),
-        ("mach bitte 1 und 3", [2]),
-        ("work on 2 next", [1, 3]),
-        ("start with 1", [2, 3]),
-    ],
-)
-def test_a_number_takes_an_item_up_only_where_it_picks_one(user: str, left: list[int]) -> None:
-    review = _exchange("review the shop", LIST.replace("What is left", "Top 3 issues"))
-    every = open_texts([review])
-    assert open_texts([review, _exchange(user, "Okay.")]) == [every[at - 1] for at in left]
-
-
 def test_what_a_review_sums_up_is_taken_up_by_the_numbers_that_it_cites() -> None:
     summary = (
         "## Top 3 issues\n\n"
