@@ -46,7 +46,8 @@ def test_a_long_line_takes_no_more_work_than_short_ones(
         return spent.units
 
     megabyte = b"x" * 1_000_000
-    assert read(15 * megabyte, 1) < 3 * read(megabyte, 15) + 5
+    # Looked through from its start at each read, a line of 15 MB takes some 150 units.
+    assert read(15 * megabyte, 1) < 3 * read(megabyte, 15) + 25
 
 
 def test_lines_and_parts_of_lines_are_answered_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
