@@ -8,6 +8,7 @@ Python that is done right before and right after.
 from __future__ import annotations
 
 import contextlib
+import gc
 import re
 import time
 from collections.abc import Iterator
@@ -30,14 +31,30 @@ class Effort:
 
 @contextlib.contextmanager
 def effort(pid: int | None = None) -> Iterator[Effort]:
-    """Count the CPU time of the block, in all threads of this process or of process *pid*."""
+    """Count the CPU time of the block, in all threads of this process or of process *pid*.
+
+    Garbage is not looked for meanwhile: that takes as long as the whole heap of a test worker
+    is large, whatever the block did.
+    """
     spent = Effort()
     unit = _reference()
-    before = _cpu(pid)
-    yield spent
-    used = _cpu(pid) - before
+    with _no_garbage_collection():
+        before = _cpu(pid)
+        yield spent
+        used = _cpu(pid) - before
     spent.unit_s = max(unit, _reference())
     spent.units = used / spent.unit_s
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _cpu(pid: int | None) -> float:
