@@ -249,7 +249,8 @@ def rank_candidates(
     items = _show_summaries(conn, scopes[0], items)
     compares = vector is not None and mode is SearchMode.HYBRID and not asked.times
     read_vectors = partial(vectors.read, conn, model_key=query.model_key)
-    kin = find_kin(items, read_vectors) if compares else {}
+    # Only the default model has token vectors, and it reads English alone.
+    kin = find_kin(items, read_vectors, english_alone=bool(query.tokens)) if compares else {}
     return RankedCandidates(items, chance, query.degraded, kin=kin)
 
 

@@ -83,7 +83,7 @@ _GERMAN_IN_NAMES = frozenset(("von", "den"))
 # Foreign function words in English texts: "Los Angeles", "Van Morrison", "et al.", "no war".
 _ALSO_ENGLISH = frozenset((
     "al", "an", "con", "da", "de", "die", "el", "hay", "la", "las", "le", "los", "no", "on", "per",
-    "plus", "van", "war",
+    "plus", "son", "van", "war",
 ))  # fmt: skip
 _NOT_ENGLISH = (frozenset(_OTHERS.split()) | _GERMAN) - ENGLISH_FUNCTION_WORDS - _ALSO_ENGLISH
 # Further words of prose. They are no function words here, because a search must not ignore them.
@@ -99,15 +99,17 @@ _MORE_OTHERS = """
     también todo toda todos todas mi mis tu tus su sus te me le les esto esta este eso ese aquí
     ahora ser estar tiene tienen puede puedes sem depois quando onde mais já também meu minha seu
     sua isso aqui tem pode prima dopo senza dove perché più già anche mio mia suo questo qui essere
-    ha può voor zonder wanneer waar omdat meer al ook mijn jouw uw dit worden heeft kan mag
+    où quel quelle quels quelles quand qué cuál cuáles dónde cuándo cómo quién quiénes quale quali
+    quando qual quais ha può voor zonder wanneer waar omdat meer al ook mijn jouw uw dit worden
+    heeft kan mag
 """
 PROSE_WORDS = FUNCTION_WORDS | frozenset(_MORE_OTHERS.split())
 """Words of prose: a long text with few of them is a log or a list of names."""
-_PROSE_ALSO_ENGLISH = "so man um ab me son ma ton ta mi sin entre al mag sein ni"
+_PROSE_ALSO_ENGLISH = "ya so man um ab me son ma ton ta mi sin entre al mag sein ni"
 _FOREIGN = (PROSE_WORDS - FUNCTION_WORDS - frozenset(_PROSE_ALSO_ENGLISH.split())) | _NOT_ENGLISH
 _ENGLISH_ALONE = ENGLISH_FUNCTION_WORDS - frozenset(f"{_OTHERS} {_MORE_OTHERS}".split())
 # Foreign function words that also occur in names ("la", "van"). In a text without an English
-# function word, two of them make it foreign.
+# function word, two different ones make it foreign.
 _AMBIGUOUS = _ALSO_ENGLISH - {"an", "no", "on", "plus"}
 _AMBIGUOUS_MIN = 2
 _UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü"}
@@ -124,16 +126,23 @@ def is_english(text: str) -> bool:
 
     >>> is_english("Who is our dentist?"), is_english("npm test")
     (True, True)
-    >>> is_english("Wie heißt unser Zahnarzt?"), is_english("猫の名前は何ですか?")
+    >>> is_english("Wie heißt unser Zahnarzt?"), is_english("¿Qué come mi perra?")
     (False, False)
     """
-    words = [word.casefold() for word in _LETTERS.findall(text)]
-    letters = "".join(words)
-    non_latin = sum(letter > _LATIN_MAX for letter in letters)
-    others = sum(word in _NOT_ENGLISH or max(word) > _ASCII_MAX for word in words)
-    foreign = sum(word in _FOREIGN for word in words if len(word) > 1)
-    english = sum(word in ENGLISH_FUNCTION_WORDS for word in words)
-    return 2 * non_latin <= len(letters) and others <= max(1, english) and foreign <= english
+    words = _LETTERS.findall(text.casefold())
+    others = sum(map(_NOT_ENGLISH.__contains__, words))
+    if not text.isascii():
+        letters = "".join(words)
+        if 2 * sum(letter > _LATIN_MAX for letter in letters) > len(letters):
+            return False
+        others += sum(not word.isascii() and word not in _NOT_ENGLISH for word in words)
+    if others > max(1, sum(map(ENGLISH_FUNCTION_WORDS.__contains__, words))):
+        return False
+    words = [word for word in words if len(word) > 1]
+    english = sum(map(_ENGLISH_ALONE.__contains__, words))
+    foreign = sum(map(_FOREIGN.__contains__, words))
+    ambiguous = len(_AMBIGUOUS.intersection(words))
+    return foreign <= english and foreign + ambiguous < english + _AMBIGUOUS_MIN
 
 
 def is_foreign(text: str) -> bool:
@@ -148,7 +157,7 @@ def is_foreign(text: str) -> bool:
     words = [word.casefold() for word in _LETTERS.findall(text) if len(word) > 1]
     others = sum(word in _FOREIGN or max(word) > _ASCII_MAX for word in words)
     english = sum(word in _ENGLISH_ALONE for word in words)
-    ambiguous = sum(word in _AMBIGUOUS for word in words)
+    ambiguous = len(_AMBIGUOUS.intersection(words))
     return others > english or (not english and ambiguous >= _AMBIGUOUS_MIN)
 
 

@@ -4,6 +4,7 @@
 mostly in other words and without the old value, with a question about today and for some one about
 the past; and forty pairs that are only alike, of which the later one changes nothing. Each person
 is an agent; each statement is a message of a session of its own, the old ones in the first months.
+``changed_languages.txt`` has fifty and fifty of five people in German, French and Spanish.
 
 Counted are the questions about today that are told the new statement before the old one and before
 the assistant's answer to that (*right*), after (*late*), the old one alone (*old*), or neither; the
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +26,8 @@ from typing import Any
 from bench.stage import Stage, save_result, staged
 
 STATEMENTS = Path(__file__).with_suffix(".txt")
-SEEN = frozenset(("alma", "cleo", "efe"))
+IN_LANGUAGES = Path(__file__).with_name("changed_languages.txt")
+SEEN = frozenset(("alma", "cleo", "efe", "hanna", "luc"))
 BEGUN = datetime(2026, 1, 5, 18, tzinfo=UTC)
 EARLY = ("old", "ack", "one")
 Pair = dict[str, str]
@@ -36,27 +38,29 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--show", action="store_true", help="print what is not right")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(argv)
-    counts = {"seen": Counter[str](), "unseen": Counter[str]()}
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     with staged() as stage:
-        for name, pairs in read_people().items():
-            tell(stage, name, pairs)
-            half = "seen" if name in SEEN else "unseen"
-            for pair in pairs:
-                for what, entries in ask(stage, name, pair):
-                    counts[half].update((what, f"{what.split()[0]} n"))
-                    counts[half][f"{what.split()[0]} entries"] += len(entries)
-                    if options.show and half == "seen" and what not in RIGHT:
-                        print(f"{what}: {pair}", *entries, sep="\n    ")
+        for file in (STATEMENTS, IN_LANGUAGES):
+            for name, pairs in read_people(file).items():
+                tell(stage, name, pairs)
+                half = "seen" if name in SEEN else "unseen"
+                count = counts[f"{file.stem} {half}"]
+                for pair in pairs:
+                    for what, entries in ask(stage, name, pair):
+                        count.update((what, f"{what.split()[0]} n"))
+                        count[f"{what.split()[0]} entries"] += len(entries)
+                        if options.show and half == "seen" and what not in RIGHT:
+                            print(f"{what}: {pair}", *entries, sep="\n    ")
     for half, count in counts.items():
         print(half, json.dumps(dict(sorted(count.items()))))
     save_result(counts, options.json)
 
 
-def read_people() -> dict[str, list[Pair]]:
-    """Return the pairs of each person, by name."""
+def read_people(file: Path) -> dict[str, list[Pair]]:
+    """Return the pairs of each person in *file*, by name."""
     people: dict[str, list[Pair]] = {}
     pairs: list[Pair] = []
-    for line in STATEMENTS.read_text("utf-8").splitlines():
+    for line in file.read_text("utf-8").splitlines():
         kind, _, text = line.partition(": ")
         if line.startswith("=="):
             pairs = people.setdefault(line.split()[1], [])

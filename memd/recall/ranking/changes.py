@@ -25,8 +25,9 @@ _OPENINGS = """
 _CORRECTING = """
     no longer, any ?more, used to be, (?:is|are|was|were) (?:now|wrong), turned out (?:to be|that),
     (?:moved|changed|switched|went back) (?:from|to), instead of, rather than, nicht mehr,
-    (?:ist|sind|war|waren) (?:jetzt|nun|falsch), statt, ne \\S+ plus, au lieu d\\w*, ya no, en vez
-    de, non più, invece di, já não, em vez de, niet meer, in plaats van
+    (?:ist|sind|war|waren) falsch, (?:\\w+[tn]|sind|war) (?:jetzt|nun), désormais, statt,
+    ne \\S+ plus, au lieu d\\w*, ya no, en vez de, non più, invece di, já não, em vez de,
+    niet meer, in plaats van
 """
 _CHANGING = """
     no more, these days, in the meantime, after all,

@@ -26,17 +26,20 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import DIGEST_TAG
+from memd.extract.time_words import MONTHS, WEEKDAYS
 from memd.recall.ranking.changes import CHANGE_STEMS, corrects, tells_change, without_lead
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
-from memd.text.languages import capitals_name
+from memd.text.languages import FUNCTION_WORDS, capitals_name, is_english
 from memd.text.words import ENGLISH_FUNCTION_WORDS, content_stems
 
 Kin = Mapping[int, Mapping[int, float]]
@@ -50,6 +53,10 @@ _NEAR, _LIKELY, _CHANGE, _NAME = 10.0, 0.6, 1.5, 3.0
 """Weights of the evidence: the cosine, the log odds of the relevance, words of change, and the
 share of the older memory's names that it has."""
 _ENOUGH = 3.0  # evidence from which a statement counts as newer
+_ALONE, _COMMON = 0.47, 4
+"""Cosine below which a statement must share a word with the older memory, and in how many
+statements a word is so common that it does not count, unless the question has it: "correction: we
+release harbor on Wednesdays" is similar to all else that is said of harbor."""
 _SOON, _SOON_US = 1.5, 3_600_000_000
 """Additional evidence needed within an hour: statements of one sitting are mostly two things."""
 _SAME = 0.97  # cosine from which a statement repeats the older one
@@ -71,30 +78,43 @@ _SUBJECT = re.compile(
     |(?:is|are|was|were|has|have|had|does|do)n't|has|have|had|does|do|can|may|must|will
     |no\ longer|now|gets?|got|comes?|runs?|lives?|hangs?|costs?|starts?|begins?|ends?|opens?
     |closes?|works?|goes|takes?|needs?|stands?|owns?|means?|owes?
-    |hat|est|sont|es|son|è|sono|het|zijn)\b""",
+    |(?:\w+[tn]|sind|war)\ (?:jetzt|nun)|hat|est|sont|es|son|è|sono|het|zijn)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _SUBJECT_WORDS_MAX = 10
 _ARTICLES = frozenset(("the", "a", "an", "der", "die", "das"))
+_CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
 _ASKING = frozenset(
     "use get need take want go come keep make call live work tell say give put like".split()  # noqa: SIM905
 )
 """Verbs that are common in questions, and say nothing of their subject."""
+_FUNCTION_STEMS = content_stems(" ".join(FUNCTION_WORDS))
+_NO_TOPIC = _FUNCTION_STEMS | _ASKING.union(*map(content_stems, _CALENDAR))
 _RULES = re.compile(r"(?:nobody|no one|everybody|everyone|anybody|anyone)\b", re.IGNORECASE)
 """Begins a rule, which is no new value: "nobody may change the port"."""
 _NAMED = re.compile(r"(?<=[\w,;)] )[A-Z][^\W_]{2,}|\b(?=\w*\d)(?=\w*[^\W\d_])[^\W_]+\b")
 
 
 def find_kin(
-    items: Sequence[Ranked], read_vectors: Callable[[Sequence[int]], Mapping[int, bytes]]
+    items: Sequence[Ranked],
+    read_vectors: Callable[[Sequence[int]], Mapping[int, bytes]],
+    *,
+    english_alone: bool,
 ) -> Kin:
     """Return the cosines of the best ``LEADERS`` memories with the statements of a person.
 
     *items* are ranked, best first. *read_vectors* returns the unit vectors of the keys that have
-    one.
+    one. With *english_alone* texts of other languages are left out: the default model gives all
+    of them similar vectors.
     """
     worth = (item.measured.candidate for item in items if _is_worth(item))
-    leaders = (each for each in worth if each.kind != DIGEST_TAG and _is_of_one_thing(each))
+    leaders = (
+        each
+        for each in worth
+        if each.kind != DIGEST_TAG
+        and _is_of_one_thing(each)
+        and not (english_alone and not is_english(each.own))
+    )
     first = [leader.memory_key for leader in itertools.islice(leaders, LEADERS)]
     compared = (item.measured.candidate for item in items[:COMPARED])
     stated = [
@@ -103,6 +123,7 @@ def find_kin(
         if candidate.origin == Origin.PERSON
         and candidate.trust == Trust.OWNER
         and _is_of_one_thing(candidate)
+        and not (english_alone and not is_english(candidate.own))
     ]
     if not first or not stated:
         return {}
@@ -192,6 +213,13 @@ class _Later:
     placed: set[int] = field(default_factory=set)
     """Keys of the memories that have their place."""
 
+    @cached_property
+    def common(self) -> frozenset[str]:
+        """The stems that are in ``_COMMON`` of the statements or more."""
+        texts = (content_stems(item.measured.candidate.own) for item in self.stated)
+        counts = Counter(itertools.chain.from_iterable(texts))
+        return frozenset(stem for stem, count in counts.items() if count >= _COMMON)
+
     def find_newer(self, older: _Older) -> Ranked | None:
         """Return the newer statement with the most evidence, or None.
 
@@ -213,7 +241,7 @@ class _Later:
                     answers.append((cosine, item))
                 continue
             is_soon = candidate.moment_us < older.candidate.moment_us + _SOON_US
-            evidence = _evidence(item, older, cosine, self.asked)
+            evidence = _evidence(item, older, cosine, self)
             if evidence >= _ENOUGH + (_SOON if is_soon else 0.0):
                 newer.append((evidence, item))
         return max(newer or answers, key=itemgetter(0), default=(0.0, None))[1]
@@ -241,27 +269,31 @@ class _Later:
         return candidate.project_id in {None, older.project_id}
 
 
-def _evidence(item: Ranked, older: _Older, cosine: float, asked: frozenset[str]) -> float:
+def _evidence(item: Ranked, older: _Older, cosine: float, later: _Later) -> float:
     """Return the log odds that *item* outdates *older*.
 
     They are -inf for a special case ("the nginx port of the old host is 80"), a rule ("nobody may
-    change the nginx port") and another subject.
+    change the nginx port"), another subject, and a text that has nothing in common with *older* but
+    some similarity.
     """
     own = item.measured.candidate.own
     chance = min(max(item.relevance, _SURE), 1 - _SURE)
     evidence = _NEAR * cosine + _LIKELY * math.log(chance / (1 - chance))
     if evidence + _CHANGE + _NAME < _ENOUGH:
         return evidence  # the rest, which costs more, could not make it enough
-    if unasked := older.names - asked:
-        evidence += _NAME * len(unasked & content_stems(own)) / len(older.names)
+    stems = content_stems(own)
+    if unasked := older.names - later.asked:
+        evidence += _NAME * len(unasked & stems) / len(older.names)
     if evidence + _CHANGE < _ENOUGH:
         return evidence
+    if cosine < _ALONE and not (stems & older.stems) - (later.common - later.asked) - _NO_TOPIC:
+        return -math.inf
     changes = tells_change(own)
     if not changes:
         is_case = _subject(own) > _subject(older.candidate.own) > frozenset()
         if is_case or _RULES.match(without_lead(own)):
             return -math.inf
-    if _has_other_subject(own, older.stems, asked):
+    if _has_other_subject(own, older.stems, later.asked):
         return -math.inf
     return evidence + _CHANGE * changes
 
@@ -333,7 +365,7 @@ def _topic(text: str) -> frozenset[str]:
     """
     return frozenset(
         stem
-        for stem in content_stems(without_lead(text)) - CHANGE_STEMS
+        for stem in content_stems(without_lead(text)) - CHANGE_STEMS - _FUNCTION_STEMS
         if len(stem) >= _WORD_CHARS_MIN and not stem.isdecimal()
     )
 
@@ -341,12 +373,12 @@ def _topic(text: str) -> frozenset[str]:
 def _stem_names(text: str) -> frozenset[str]:
     """Return the stems of the names and codes in *text*; of codes only if it is German.
 
-    German writes every noun with a capital.
+    German writes every noun with a capital. Months and weekdays are no names.
 
     >>> sorted(_stem_names("my flatmate is Ronja, code X77"))
     ['ronja', 'x77']
     """
-    names = _NAMED.findall(text)
+    names = [name for name in _NAMED.findall(text) if name.casefold() not in _CALENDAR]
     if not capitals_name(frozenset(text.split())):
         names = [name for name in names if any(map(str.isdigit, name))]
     return frozenset().union(*map(content_stems, names))

@@ -34,9 +34,11 @@ def vectors_of(near: float, keys: Sequence[int]) -> dict[int, bytes]:
     return {key: row.tobytes() for key, row in zip(keys, rows[1:], strict=True)}
 
 
-def texts_of(items: list[Ranked], query: str = STAGING, near: float = NEAR) -> list[str]:
+def texts_of(
+    items: list[Ranked], query: str = STAGING, near: float = NEAR, *, english_alone: bool = False
+) -> list[str]:
     """Return the order in which *items* are told, each as *near* to each other one."""
-    kin = find_kin(items, partial(vectors_of, near))
+    kin = find_kin(items, partial(vectors_of, near), english_alone=english_alone)
     return [item.measured.candidate.own for item in put_newer_first(items, kin, query)]
 
 
@@ -127,6 +129,43 @@ def test_what_is_said_of_another_thing_does_not_lead(one: str, other: str, query
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "query"),
+    [
+        ("Unsere Tochter heißt Lotte.", "Der Vermieter heißt Petersen.", "Wie heißt die Tochter?"),
+        ("Die Kita schließt um 16 Uhr", "Das Bad schließt jetzt um 19 Uhr", "Kita schließt wann?"),
+        ("La guardería cierra a las 4", "La biblioteca cierra a las 7", "¿Cuándo cierra?"),
+    ],
+    ids=["a form", "a word of change", "Spanish"],
+)
+def test_a_model_that_reads_english_alone_says_nothing_of_other_languages(
+    one: str, other: str, query: str
+) -> None:
+    order = texts_of([an_old(one), a_new(other, 0.9)], query, english_alone=True)
+    assert order == [one, other]
+
+
+def test_a_correction_in_another_language_leads_by_its_words() -> None:
+    old, new = "Die Kita schließt um 16 Uhr", "Die Kita schließt jetzt um 17 Uhr"
+    assert texts_of([an_old(old), a_new(new)], "Wann?", english_alone=True) == [new, old]
+
+
+def test_a_date_in_common_is_no_subject() -> None:
+    old, new = "Launch of the site is on 15 December.", "The dentist moved me to 18 December."
+    assert texts_of([an_old(old), a_new(new, 0.5)], "launch of the site", 0.4) == [old, new]
+
+
+def test_a_word_that_many_statements_have_is_no_subject() -> None:
+    old, new = "The error budget of harbor is 43 minutes", "We now release harbor on Wednesdays."
+    others = [
+        an_old(f"{name} looks after harbor", 0.02, created_at_us=0) for name in ("Ada", "Ben")
+    ]
+    order = texts_of([an_old(old), a_new(new, 0.3), *others], "How large is the error budget?", 0.4)
+    assert order[:2] == [old, new]
+    order = texts_of([an_old(old), a_new(new, 0.3)], "How large is the error budget?", 0.4)
+    assert order == [new, old], "it is one of two statements about harbor"
+
+
+@pytest.mark.parametrize(
     "query",
     ["What did staging used to be?", "Which host was staging before plover?", "the former host"],
 )
@@ -179,14 +218,14 @@ def test_what_is_not_worth_a_place_and_what_comes_late_has_no_newer_before_it() 
 
     assert texts_of([doubtful, a_new()]) == [HERON, PLOVER]
     assert texts_of([gated, a_new()]) == [HERON, PLOVER]
-    kin = find_kin([*best, an_old()], partial(vectors_of, NEAR))
+    kin = find_kin([*best, an_old()], partial(vectors_of, NEAR), english_alone=True)
     assert list(kin) == [item.measured.candidate.memory_key for item in best]
 
 
 def test_neither_a_turn_of_a_dialogue_nor_a_digest_is_outdated() -> None:
     items = [an_old(speaker="Ada"), an_old("Asked first: staging", kind=DIGEST_TAG), a_new()]
 
-    assert find_kin(items, partial(vectors_of, NEAR)) == {}
+    assert find_kin(items, partial(vectors_of, NEAR), english_alone=True) == {}
 
 
 ASSISTED = {"origin": Origin.ASSISTANT, "trust": int(Trust.ASSISTED), "session_key": 7}
@@ -212,6 +251,6 @@ def test_kin_are_the_cosines_of_those_that_have_a_vector() -> None:
     old, new, pending = an_old(), a_new(), a_new("the lid is blue")
     first, second = (item.measured.candidate.memory_key for item in (old, new))
 
-    kin = find_kin([old, new, pending], lambda _: {first: east, second: north})
+    kin = find_kin([old, new, pending], lambda _: {first: east, second: north}, english_alone=True)
     assert kin == {first: {first: 1.0, second: 0.0}}
-    assert find_kin([old, new], lambda _: {second: north}) == {}
+    assert find_kin([old, new], lambda _: {second: north}, english_alone=True) == {}
