@@ -29,8 +29,10 @@ Claims of one text never contradict each other.
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, product
+from operator import attrgetter
 from typing import NamedTuple
 
 from memd.base import log
@@ -50,8 +52,8 @@ from memd.store.org.extraction import ExtractionProgress
 from memd.store.org.org import Operation
 from memd.store.org.statements import BelievedClaim, Claim, StatementGroup
 
-RELEARN_OPERATIONS = 50
-"""Operations of a step of learning the log again, so that other writes wait about 50 ms at most."""
+RELEARN_OPERATIONS, RELEARN_CLAIMS = 50, 1_000
+"""After one of these a step of learning the log again ends: other writes wait about 50 ms."""
 UNLEARN_ROWS = 500
 """Rows that a step erases before the log is learnt again."""
 _LEARNER = Caller(client="memd", method="relearn")
@@ -100,19 +102,25 @@ def learn(conn: Writing, operation: Operation) -> None:
     _learn(conn, operation, _may_end(conn))
 
 
-def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
-    """Compute the beliefs of all groups that the operation's old or new claims belong to."""
+def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> int:
+    """Compute the beliefs of all groups that the operation's old or new claims belong to.
+
+    Returns the number of claims in these groups.
+    """
     new_claims = _extract_claims(conn, operation)
     previous = org.previous_operation(conn, operation.fact_id, operation.version)
     old_claims = [] if previous is None else store.claims_of(conn, previous)
     groups = dict.fromkeys(map(group_of, (*old_claims, *new_claims)))
     new_beliefs: list[store.BelievedClaim] = []
+    count = 0
     for group in groups:
         claims = store.list_claims(conn, group, operation.operation_key)
         claims += [claim for claim in new_claims if group_of(claim) == group]
         beliefs = resolve_claims(claims, may_end)
         new_beliefs += _close_outdated(conn, group, beliefs, operation.at_us)
+        count += len(claims)
     store.believe(conn, new_beliefs, operation.operation_id, operation.at_us)
+    return count
 
 
 def _close_outdated(
@@ -181,12 +189,13 @@ def _may_end(conn: Reading) -> MayEnd:
     """
     logged = [(at_us, OrgRules.model_validate_json(text)) for at_us, text in org.list_rules(conn)]
     times = [at_us for at_us, _ in logged]
+    default_rules = OrgRules()
 
     def may_end(newer: Claim, older: Claim) -> bool:
         if older.is_human and not newer.is_human:
             return False
         count = bisect_right(times, newer.at_us)
-        in_force = logged[count - 1][1] if count else OrgRules()
+        in_force = logged[count - 1][1] if count else default_rules
         author = OrgFactAuthor.model_construct(
             is_human=bool(newer.is_human),
             seniority=SeniorityLevel(newer.seniority) if newer.seniority else None,
@@ -224,12 +233,14 @@ def relearn(conn: Writing) -> bool:
             extraction.set_progress(conn, ExtractionProgress(STATEMENTS_VERSION, 0))
         return True
     may_end = _may_end(conn)
-    operations = org.list_operations(conn, progress.upto, RELEARN_OPERATIONS)
-    for operation in operations:
-        _learn(conn, operation, may_end)
-    upto = operations[-1].operation_key if operations else None
+    upto, count = None, 0
+    for operation in org.list_operations(conn, progress.upto, RELEARN_OPERATIONS):
+        count += _learn(conn, operation, may_end)
+        upto = operation.operation_key
+        if count >= RELEARN_CLAIMS:
+            break
     extraction.set_progress(conn, ExtractionProgress(STATEMENTS_VERSION, upto))
-    return bool(operations)
+    return upto is not None
 
 
 ONE_A_SUBJECT = frozenset(("standardises_on", "is", "part_of", "located_in", "reports_to"))
@@ -240,15 +251,7 @@ ONE_AN_OBJECT = frozenset(("owns", "leads"))
 _EVER, _NEVER = -(1 << 62), 1 << 62  # beginning and end of a period without bounds
 
 MayEnd = Callable[[Claim, Claim], bool]
-"""Returns whether the author of the first claim may end the second claim."""
-
-
-class _Period(NamedTuple):
-    """A valid time, to *stop* exclusive, and the key of the operation that ended it."""
-
-    start: int
-    stop: int
-    ended_by: int | None = None
+"""Returns whether the author of the first claim may end the second, judged by its _Author."""
 
 
 def group_of(claim: Claim) -> StatementGroup:
@@ -261,77 +264,136 @@ def group_of(claim: Claim) -> StatementGroup:
 
 
 def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedClaim]:
-    """Return the periods in which *claims*, the oldest first, hold.
+    """Return the periods in which *claims* of one group, the oldest first, hold.
 
     A claim may hold in several periods or in none. Without a stated beginning it holds since ever,
     or since the end of an older claim that it contradicts.
+
+    n claims without stated times take n log n steps. Others take more if many hold at a time.
     """
-    periods: list[list[_Period]] = []  # of each claim, as far as later claims leave them
-    for index, newer in enumerate(claims):
-        start = _EVER if newer.claimed_from_us is None else newer.claimed_from_us
-        stop = _NEVER if newer.claimed_to_us is None else newer.claimed_to_us
-        for older, remaining in zip(claims[:index], periods, strict=True):
-            overridden = _overridden(newer, older)
-            if overridden is None or not may_end(newer, older):
-                continue
-            remaining[:] = _subtract(remaining, overridden)
-            if newer.claimed_from_us is None and _contradict(newer, older):
-                ends = (period.stop for period in remaining if period.stop <= overridden.start)
-                start = max([start, *ends])
-        periods.append([_Period(start, stop)] if start < stop else [])
+    pools: dict[_PoolKey, _Pool] = {}
+    authors: dict[_Author, Claim] = {}  # with a claim of each
+    for _, claims_of_text in groupby(enumerate(claims), lambda item: item[1].operation_key):
+        new: list[tuple[int, Claim, int]] = []  # added last: they do not contradict each other
+        for index, claim in claims_of_text:
+            ended = [author for author, older in authors.items() if may_end(claim, older)]
+            new.append((index, claim, _override(claim, pools, ended)))
+        for index, claim, start in new:
+            author = (claim.category, claim.is_human)
+            authors.setdefault(author, claim)
+            stop = _NEVER if claim.claimed_to_us is None else claim.claimed_to_us
+            if start < stop:
+                since_ever = claim.claimed_from_us is None
+                key = _PoolKey.of(claim, author, negated=claim.negated, since_ever=since_ever)
+                pools.setdefault(key, _Pool()).add(_Span(start, stop, _ends(claim)), [index])
+    items = [item for pool in pools.values() for item in pool.list_claims()]
     return [
-        BelievedClaim(claim, _bound(period.start), _bound(period.stop), period.ended_by)
-        for claim, remaining in zip(claims, periods, strict=True)
-        for period in remaining
+        BelievedClaim(claims[index], _bound(span.start), _bound(span.stop), span.ended_by)
+        for index, span in sorted(items, key=lambda item: (item[0], item[1].start))
     ]
 
 
-def _overridden(newer: Claim, older: Claim) -> _Period | None:
-    """Return the period in which *older* does not hold because of *newer*; None if they agree."""
-    if newer.operation_key == older.operation_key or not _comparable(newer, older):
-        return None
-    start, stop = newer.claimed_from_us, newer.claimed_to_us
-    if _contradict(newer, older):
-        since = start
-        if since is None:
-            is_past = stop is not None and stop <= newer.at_us
-            since = _EVER if is_past else newer.at_us
-        return _Period(since, _NEVER if stop is None else stop, newer.operation_key)
-    # The same statement again: "until March" ends it then, "since March" bounds an open beginning.
-    if start is None and stop is not None:
-        return _Period(stop, _NEVER, newer.operation_key)
-    if start is not None and stop is None and older.claimed_from_us is None:
-        return _Period(_EVER, start, newer.operation_key)
-    return None
-
-
-def _comparable(claim: Claim, other: Claim) -> bool:
-    """Return whether two claims of a group have the same purpose and may contradict each other."""
-    if fold_name(claim.qualifier or "") != fold_name(other.qualifier or ""):
-        return False
-    same = (claim.subject_key, claim.object_key) == (other.subject_key, other.object_key)
-    # "Flask is not the standard" neither confirms nor contradicts "Litestar is the standard".
-    return same or not (claim.negated or other.negated)
-
-
-def _contradict(claim: Claim, other: Claim) -> bool:
-    """Return whether two comparable claims contradict each other, and are not the same."""
-    same = (claim.subject_key, claim.object_key) == (other.subject_key, other.object_key)
-    return not same or claim.negated != other.negated
-
-
-def _subtract(periods: Iterable[_Period], overridden: _Period) -> list[_Period]:
-    """Return what remains of *periods* outside of *overridden*, in order."""
-    remaining: list[_Period] = []
-    for period in periods:
-        if period.stop <= overridden.start or overridden.stop <= period.start:
-            remaining.append(period)
+def _override(newer: Claim, pools: Mapping[_PoolKey, _Pool], ended: Iterable[_Author]) -> int:
+    """End what *newer* contradicts or bounds of the authors *ended*; return when it begins."""
+    start, stop, ends = newer.claimed_from_us, newer.claimed_to_us, _ends(newer)
+    is_past = stop is not None and stop <= newer.at_us
+    since = start if start is not None else _EVER if is_past else newer.at_us
+    begin = _EVER if start is None else start
+    for author, negated, since_ever in product(ended, (0, 1), (False, True)):
+        pool = pools.get(_PoolKey.of(newer, author, negated=negated, since_ever=since_ever))
+        if pool is None:
             continue
-        if period.start < overridden.start:
-            remaining.append(_Period(period.start, overridden.start, overridden.ended_by))
-        if overridden.stop < period.stop:
-            remaining.append(_Period(overridden.stop, period.stop, period.ended_by))
-    return remaining
+        if not (newer.negated and negated):
+            # "Flask is not the standard" does not contradict "Litestar is the standard".
+            of_others = not (newer.negated or negated)
+            until = _NEVER if stop is None else stop
+            pool.end(ends, since, until, newer.operation_key, of_others=of_others)
+            if start is None:
+                begin = max(begin, pool.last_stop(ends, since, of_others=of_others))
+        if newer.negated == negated:
+            # The same again: "until March" ends it then, "since March" bounds an open beginning.
+            if start is None and stop is not None:
+                pool.end(ends, stop, _NEVER, newer.operation_key)
+            elif start is not None and stop is None and since_ever:
+                pool.end(ends, _EVER, start, newer.operation_key)
+    return begin
+
+
+_Author = tuple[str, int]
+"""The category of a fact, and whether its author is human; they decide who may end a claim."""
+_Ends = tuple[int, int]
+"""The keys of a statement's subject and object."""
+
+
+class _PoolKey(NamedTuple):
+    """What the claims of a pool have in common; *ends* only if they are negated."""
+
+    purpose: str
+    author: _Author
+    ends: _Ends | None
+    since_ever: bool  # no beginning is stated
+
+    @classmethod
+    def of(cls, claim: Claim, author: _Author, *, negated: int, since_ever: bool) -> _PoolKey:
+        ends = _ends(claim) if negated else None
+        return cls(fold_name(claim.qualifier or ""), author, ends, since_ever)
+
+
+class _Span(NamedTuple):
+    """A period in which a statement holds, to *stop* exclusive, and the operation that ended it."""
+
+    start: int
+    stop: int
+    ends: _Ends
+    ended_by: int | None = None
+
+
+class _Pool:
+    """The periods in which claims of a group hold. Claims with the same period share a span."""
+
+    def __init__(self) -> None:
+        self._spans: list[_Span] = []  # by stop
+        self._claims: dict[_Span, list[int]] = {}
+
+    def add(self, span: _Span, claims: list[int]) -> None:
+        if span in self._claims:
+            self._claims[span] += claims
+        else:
+            self._claims[span] = claims
+            insort(self._spans, span, key=_stop_of)
+
+    def list_claims(self) -> Iterator[tuple[int, _Span]]:
+        """Yield each claim with each of its spans."""
+        return ((claim, span) for span in self._spans for claim in self._claims[span])
+
+    def end(self, ends: _Ends, start: int, stop: int, by: int, *, of_others: bool = False) -> None:
+        """Let the statement about *ends*, or all others, not hold from *start* to *stop*."""
+        first = bisect_right(self._spans, start, key=_stop_of)
+        later = self._spans[first:]
+        cut = [s for s in later if s.start < stop and (s.ends != ends) is of_others]
+        if not cut:
+            return
+        cut_spans = frozenset(cut)
+        self._spans[first:] = [span for span in later if span not in cut_spans]
+        for span in cut:
+            claims = self._claims.pop(span)
+            if span.start < start:
+                self.add(span._replace(stop=start, ended_by=by), claims)
+            if stop < span.stop:
+                self.add(span._replace(start=stop), list(claims))
+
+    def last_stop(self, ends: _Ends, moment: int, *, of_others: bool) -> int:
+        """Return when the statement about *ends*, or any other, held last before *moment*."""
+        count = bisect_right(self._spans, moment, key=_stop_of)
+        spans = (self._spans[index] for index in range(count - 1, -1, -1))
+        return next((s.stop for s in spans if (s.ends != ends) is of_others), _EVER)
+
+
+_stop_of = attrgetter("stop")
+
+
+def _ends(claim: Claim) -> _Ends:
+    return claim.subject_key, claim.object_key
 
 
 def _bound(moment: int) -> int | None:

@@ -17,6 +17,7 @@ from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.settings import Settings
 from memd.org import temporal
 from memd.store.org import extraction, org
+from memd.store.org import statements as store
 from memd.store.org.extraction import ExtractionProgress
 
 
@@ -61,6 +62,23 @@ async def test_a_later_text_ends_what_it_contradicts_and_nothing_else(
         await wrote(house, text)
         clock.advance(days=1)
     assert await held(house) == left
+
+
+async def test_a_step_of_learning_again_ends_early_where_many_claims_can_contradict(
+    tmp_path: Path, clock: HeldClock
+) -> None:
+    path = tmp_path / "memd.db"
+    async with a_house(path, clock) as house:
+        count = temporal.RELEARN_OPERATIONS
+        await wrote(house, *(f"A{number} is the standard." for number in range(count)))
+    with a_writer(path) as conn:
+        store.unlearn(conn, temporal.UNLEARN_ROWS)
+        extraction.set_progress(conn, ExtractionProgress(VERSION, 0))
+        assert temporal.relearn(conn)
+        progress = extraction.get_progress(conn)
+        assert progress is not None
+        assert progress.upto is not None
+        assert 20 < progress.upto < count
 
 
 async def test_contradictions_in_a_circle_leave_the_last_word(
