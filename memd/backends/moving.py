@@ -25,6 +25,7 @@ from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import admit
 from memd.org import temporal
 from memd.records import moving as entities
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.moving import dump
@@ -45,7 +46,8 @@ class Moving:
     async def dump(self, after: str | None, limit: int) -> DumpPage:
         """Return a page of records, each after those it refers to.
 
-        It ends before it exceeds half a frame as JSON, unless it is a single record. Raises
+        It ends before it exceeds half a frame as JSON, unless it is a single record. Damaged texts
+        and memories are left out, and named. Raises
         InvalidError for an *after* that is no page's cursor.
         """
         if after is None:
@@ -57,10 +59,10 @@ class Moving:
             for position, record in _iter_records(conn, after):
                 bytes_left -= len(json.dumps(record))
                 if items and (len(items) == limit or bytes_left < 0):
-                    return DumpPage(items=tuple(items), next=last)
+                    return _page(conn, items, last)
                 items.append(record)
                 last = position
-            return DumpPage(items=tuple(items))
+            return _page(conn, items, None)
 
         return await self.db.read(work)
 
@@ -96,6 +98,21 @@ class Moving:
 
     def _screen(self, text: str) -> Screened:
         return admit(text, self.secrets).text
+
+
+def _page(conn: Reading, records: Sequence[dict[str, Any]], next_: str | None) -> DumpPage:
+    """Return *records* as a page; damaged texts and memories only by name."""
+    memory_ids = {record["id"] for record in records if record["kind"] == "memory"}
+    lost_ids = memory_ids - intact.intact_ids(conn, list(memory_ids))
+    items, damaged = [], []
+    for record in records:
+        if record["kind"] == "text" and "text" not in record:
+            damaged.append(f"text {record['sha256']}")
+        elif record["kind"] == "memory" and record["id"] in lost_ids:
+            damaged.append(f"memory {record['id']}")
+        else:
+            items.append(record)
+    return DumpPage(items=tuple(items), next=next_, damaged=tuple(damaged))
 
 
 def _iter_records(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:

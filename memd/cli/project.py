@@ -16,7 +16,7 @@ from memd.base.project import project_of, working_tree
 from memd.cli import options, say
 from memd.cli.commands import similar
 from memd.cli.options import without_none
-from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
+from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_items
 from memd.cli.tables import print_items, word_column
 
 LISTED_MAX = 5
@@ -180,7 +180,7 @@ def report_moved(project_id: str | None, agent: str | None) -> None:
 def _known_projects(agent: str | None) -> list[str]:
     with daemon() as client:
         params = without_none(agent_id=agent, limit=_PAGE)
-        return list(iter_pages(client, "session.projects", params))
+        return list(iter_items(client, "session.projects", params))
 
 
 def match_projects(typed: str, path: str, tree: str | None, known: Sequence[str]) -> list[str]:

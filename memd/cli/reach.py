@@ -70,13 +70,19 @@ def call(method: str, /, **params: Any) -> Any:
         return client.call(method, without_none(**params))
 
 
-def iter_pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[Any]:
+def iter_items(client: Client, method: str, params: dict[str, Any]) -> Iterator[Any]:
     """Yield the items of all pages of *method*."""
+    for page in iter_pages(client, method, params):
+        yield from page["items"]
+
+
+def iter_pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[Any]:
+    """Yield all pages of *method*."""
     page = client.call(method, params)
-    yield from page["items"]
+    yield page
     while page.get("next") is not None:
         page = client.call(method, {**params, "after": page["next"]})
-        yield from page["items"]
+        yield page
 
 
 def change_each(method: str, ids: Iterable[str], agent: str | None, label: str, why: str) -> None:

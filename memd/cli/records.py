@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.reach import call, daemon, iter_pages
+from memd.cli.reach import call, daemon, iter_items
 from memd.cli.tables import report_next, table, text_column, word_column
 
 _PAGE_ITEMS = 500
@@ -139,7 +139,7 @@ def _unmark(key: str) -> str:
 
 def _iterate(entity: str, filters: dict[str, str]) -> Iterator[dict[str, Any]]:
     with daemon() as client:
-        yield from iter_pages(client, f"records.{entity}.list", {**filters, "limit": _PAGE_ITEMS})
+        yield from iter_items(client, f"records.{entity}.list", {**filters, "limit": _PAGE_ITEMS})
 
 
 def _print_page(answer: dict[str, Any], nothing: str) -> None:

@@ -177,6 +177,8 @@ class SessionMessage(Value):
     ordinal: Count
     role: str
     text: str
+    damaged: bool = False
+    """Whether the stored text is damaged; *text* is empty then."""
     said_at: Time | None = None
     """Its time in the transcript, if it has one."""
     kept_at: Time

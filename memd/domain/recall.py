@@ -165,7 +165,8 @@ class SourceMessage(Value):
     """One message that a memory was made from.
 
     *ordinal* is its position in the session. Fields are None for a message that is no longer
-    stored, because it was forgotten or the retention of sessions dropped its text.
+    stored, because it was forgotten or the retention of sessions dropped its text. *text* alone is
+    None if it is damaged.
     """
 
     ordinal: Count | None = None
@@ -174,6 +175,7 @@ class SourceMessage(Value):
     text: str | None = None
     whole: bool = True
     """Whether *text* is the whole message."""
+    damaged: bool = False
 
 
 class EarlierText(Value):

@@ -8,7 +8,6 @@ session as ended. After a kill in between, ending it again does the rest.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -314,7 +313,8 @@ def _to_messages(rows: Sequence[MessageRow]) -> tuple[SessionMessage, ...]:
         SessionMessage(
             ordinal=row.ordinal,
             role=row.role,
-            text=zlib.decompress(row.zlib).decode(),
+            text=row.text or "",
+            damaged=row.text is None,
             said_at=from_us(row.said_at_us),
             kept_at=from_us(row.kept_at_us),
         )

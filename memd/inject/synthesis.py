@@ -170,6 +170,7 @@ class Synthesis:
                 mark_of_role(message.role),
             )
             for message in messages
+            if not message.damaged
         ]
 
     async def _recall(self, caller: Caller, query: str) -> list[MemoryFragment]:

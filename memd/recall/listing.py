@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -166,9 +165,11 @@ def find_provenance(
 
 
 def _turn(row: TurnRow, *, full: bool) -> SourceMessage:
-    if row.zlib is None:
-        return SourceMessage()
-    text = redact(zlib.decompress(row.zlib).decode())
+    if row.text is None:
+        is_damaged = row.at_us is not None  # else it is deleted
+        at = from_us(row.at_us)
+        return SourceMessage(ordinal=row.place, role=row.role, at=at, damaged=is_damaged)
+    text = redact(row.text)
     whole = full or len(text) <= TURN_CHARS_MAX
     return SourceMessage(
         ordinal=row.place,

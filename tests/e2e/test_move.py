@@ -15,6 +15,7 @@ import pytest
 from support import aged
 from support.commands import memd
 from support.daemon import environment, spawned, wait_until
+from support.store import tampering
 
 from memd.base.errors import DeniedError, InvalidError
 from memd.base.paths import Paths
@@ -253,6 +254,22 @@ def test_a_bad_line_is_told_by_its_number_and_stops_no_other(tmp_path: Path) -> 
         assert whole.code == 0, whole.err
         assert client.call("memory.count", {}) == 4
         assert client.call("store.check")["ok"]
+
+
+def test_an_export_without_what_is_damaged_says_so(tmp_path: Path) -> None:
+    with spawned(tmp_path) as daemon, daemon.client() as client:
+        lost, _ = (client.add(f"Shelf number {number} is full.") for number in range(2))
+    with tampering(daemon.paths.database) as conn:
+        conn.execute("UPDATE memory SET content = 'Nothing.' WHERE memory_id = ?", (lost,))
+    file = tmp_path / "all.jsonl"
+    with spawned(tmp_path):
+        done = memd(tmp_path, "export", str(file))
+        assert done.code == 1
+        assert f"damaged, not exported: memory {lost}" in done.err
+        assert "exported 1 memory" in done.err
+    lines = file.read_text("utf-8").splitlines()
+    assert lost not in "".join(lines)
+    assert json.loads(lines[-1]) == {"kind": "end", "records": len(lines) - 2}
 
 
 def test_only_the_owner_takes_everything_out_or_brings_it_in(home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import apsw
@@ -17,9 +18,10 @@ from memd.domain.ingest import SessionQuery
 from memd.domain.learn import FAILURE_SOURCE, SuccessReport, TaskReport
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest
 from memd.domain.org.access import KeyedClient
-from memd.domain.recall import RecallRequest
+from memd.domain.recall import RecallRequest, SourceMessage
 from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.domain.settings.retrieval import NON_INFERABLE_TAG
+from memd.domain.sleep.upkeep import DumpPage
 from memd.domain.trust import Screened
 from memd.domain.values import EVERYBODY, EventName
 from memd.learn.learn import Learn
@@ -127,6 +129,78 @@ async def test_a_damaged_memory_is_forgotten_with_the_messages_of_its_session(pa
         assert (await house.trash.forget(ADA, [memory_id])).count == 1
         hits = await house.sessions.search(ADA, SessionQuery(query="hives"))
         assert [hit.session_id for hit in hits] == ["t"]
+
+
+PACKED = {"which zlib refuses": b"\x00", "with another text": zlib.compress(b"Ann sells bees.")}
+
+
+@pytest.fixture(params=PACKED)
+async def napped(path: Path, request: pytest.FixtureRequest) -> Path:
+    """A file with a session of two messages and a nap over it, of which the first is damaged."""
+    messages = [{"role": "user", "content": f"Remember: {text}"} for text in TEXTS[:2]]
+    async with a_house(path) as house:
+        await nap_over(house, messages, last=True, reason="quiet")
+    with tampering(path) as conn:
+        conn.execute(
+            "UPDATE source SET zlib = ? WHERE source_key ="
+            " (SELECT source_key FROM session_message WHERE ordinal = 0)",
+            (PACKED[request.param],),
+        )
+        assert conn.changes() == 1
+    return path
+
+
+async def test_a_session_is_listed_without_the_text_of_a_damaged_message(napped: Path) -> None:
+    async with a_house(napped) as house:
+        listed, _ = await house.sessions.messages(ADA, "s", None, 10)
+        assert await house.sessions.recent(ADA, "s", 10) == listed
+        assert [(item.text, item.damaged) for item in listed] == [
+            ("", True),
+            (f"Remember: {TEXTS[1]}", False),
+        ]
+        assert any(one.startswith("source ") for one in house.db.damage.problems())
+
+
+async def test_a_memory_tells_which_of_its_messages_are_damaged(napped: Path) -> None:
+    async with a_house(napped) as house:
+        listed, _ = await house.recall.list(ADA, EVERYTHING, None, 10)
+        turns: list[SourceMessage] = []
+        for item in listed:
+            why = await house.recall.why(ADA, item.id, full=False)
+            assert why is not None
+            turns += why.turns
+        (damaged,) = {turn for turn in turns if turn.damaged}
+        assert (damaged.ordinal, damaged.role, damaged.text) == (0, "user", None)
+        assert any(turn.text == f"Remember: {TEXTS[1]}" for turn in turns)
+
+
+async def test_a_nap_leaves_damaged_messages_of_its_session_out(napped: Path) -> None:
+    async with a_house(napped) as house:
+        messages = [{"role": "user", "content": f"Remember: {TEXTS[2]}"}]
+        result = await nap_over(house, messages, last=True, reason="quiet")
+        assert result.stored
+        listed, _ = await house.sessions.messages(ADA, "s", None, 10)
+        assert [item.damaged for item in listed] == [True, False, False]
+        memories, _ = await house.recall.list(ADA, EVERYTHING, None, 20)
+        assert any("swarm in May" in memory.content for memory in memories)
+
+
+async def test_a_dump_names_what_is_damaged_and_goes_on(napped: Path) -> None:
+    async with a_house(napped) as house:
+        (memory_id,) = await stored(house, "Ann sold a hive.")
+    with tampering(napped) as conn:
+        conn.execute("UPDATE memory SET content = 'Ann' WHERE memory_id = ?", (memory_id,))
+    async with a_house(napped) as house:
+        pages: list[DumpPage] = []
+        after: str | None = None
+        while not pages or after is not None:
+            pages.append(await house.moving.dump(after, 3))
+            after = pages[-1].next
+        texts = [item["text"] for page in pages for item in page.items if item["kind"] == "text"]
+        assert texts == [f"Remember: {TEXTS[1]}"]
+        named = [name for page in pages for name in page.damaged]
+        assert [name.split()[0] for name in named] == ["text", "memory"]
+        assert named[1] == f"memory {memory_id}"
 
 
 async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(path: Path) -> None:

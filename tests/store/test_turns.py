@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,7 @@ async def note(house: Rooms, memory_id: str, places: list[int]) -> None:
 
 
 def texts(rows: list[TurnRow]) -> list[str | None]:
-    return [None if row.zlib is None else zlib.decompress(row.zlib).decode() for row in rows]
+    return [row.text for row in rows]
 
 
 async def test_the_messages_of_a_memory_are_told_in_the_order_in_which_they_were_noted(
@@ -94,7 +93,7 @@ async def test_a_message_that_is_no_longer_kept_leaves_its_place_without_words(
     await house.db.write(ADA, work)
     first, second = await turns_told(house, fact)
     assert first == TurnRow(None, None, None, None)
-    assert second.zlib is not None
+    assert second.text is not None
 
 
 async def test_forgetting_a_memory_forgets_every_message_that_it_was_made_of(house: Rooms) -> None:

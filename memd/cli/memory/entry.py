@@ -75,14 +75,16 @@ def _about(explanation: dict[str, Any]) -> list[str]:
 
 def _describe_sources(explanation: dict[str, Any]) -> str:
     if explanation["turns"]:
-        missing = sum(turn["text"] is None for turn in explanation["turns"])
-        count = len(explanation["turns"]) - missing
+        damaged = sum(turn["damaged"] for turn in explanation["turns"])
+        missing = sum(turn["text"] is None for turn in explanation["turns"]) - damaged
+        count = len(explanation["turns"]) - missing - damaged
         if not count:
-            return "made from messages that are no longer kept"
+            return f"made from messages that are {'damaged' if damaged else 'no longer kept'}"
         if "digest" in explanation["memory"]["metadata"]["tags"]:
             return "made from the whole session; its first and last messages:"
-        note = f" ({missing} more no longer kept)" if missing else ""
-        return f"made from {say.count(count, 'message')}:{note}"
+        notes = [(missing, "no longer kept"), (damaged, "damaged")]
+        left_out = ", ".join(f"{number} more {state}" for number, state in notes if number)
+        return f"made from {say.count(count, 'message')}:{left_out and f' ({left_out})'}"
     if explanation["sources"]:
         total = len(explanation["sources"]) + explanation["sources_left"]
         return f"made from {say.count(total, 'memory')}:"

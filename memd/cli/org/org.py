@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import NotFoundError
 from memd.cli import options, say
-from memd.cli.reach import call, daemon, iter_pages
+from memd.cli.reach import call, daemon, iter_items
 from memd.cli.tables import id_column, print_items, table, text_column, time_column, word_column
 from memd.cli.times import parse_time
 
@@ -154,7 +154,7 @@ def policies(
 def history(fact_id: FactId) -> None:
     """List all versions of a fact, oldest first, with date and author."""
     with daemon() as client:
-        items = list(iter_pages(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
+        items = list(iter_items(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
     if say.print_if_json({"items": items}):
         return
     columns = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.org.org import Kind, Since, Until, category_of
-from memd.cli.reach import call, daemon, iter_pages
+from memd.cli.reach import call, daemon, iter_items
 from memd.cli.tables import id_column, table, text_column, word_column
 from memd.cli.times import parse_time
 
@@ -74,7 +74,7 @@ def review(
     if approve and reject:
         raise InvalidError("--approve and --reject exclude each other", hint="use one of them")
     with daemon() as client:
-        items = list(iter_pages(client, "org.review", {"limit": _PAGE}))
+        items = list(iter_items(client, "org.review", {"limit": _PAGE}))
         if approve or reject:
             decision = _decide(client, items, approve or reject, bool(approve))
             say.print_if_json(decision)

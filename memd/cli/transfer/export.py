@@ -21,7 +21,7 @@ from memd.base.paths import require_folder_of
 from memd.cli import options, say
 from memd.cli.notes.send import FileOutcome, in_batches
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
+from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_items, iter_pages
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -99,13 +99,14 @@ def export(
     """Export everything as JSON lines.
 
     That is the memories of all agents, preferences, facts and lessons, but no keys and no audit.
-    "memd import" reads it, on this or another computer.
+    "memd import" reads it, on this or another computer. Exit code 1: damaged records were left out.
     """
     file = None if file == _STDOUT else file
     kinds: Counter[str] = Counter()
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         client.call("system.hello")  # fail before writing anything if no daemon runs
-        lines = _everything(client) if agent is None else _visible(client, agent)
+        damaged: list[str] = []
+        lines = _everything(client, damaged) if agent is None else _visible(client, agent)
         # A bar would be drawn over lines that go to the terminal.
         to_terminal = file is None and sys.stdout.isatty()
         bar = nullcontext() if to_terminal else Progress("exporting")
@@ -118,20 +119,27 @@ def export(
     others = kinds.total() - kinds[MEMORY] - kinds[END]
     rest = f" and {say.count(others, 'other record')}" if others else ""
     say.note(f"exported {say.count(kinds[MEMORY], 'memory')}{rest}")
+    for name in damaged[:_PROBLEMS_MAX]:
+        say.note(f"damaged, not exported: {name}")
+    if damaged:
+        say.note(f"not exported: {say.count(len(damaged), 'record')}; run: memd check")
+        raise say.CommandExit(say.Exit.ERROR)
 
 
-def _everything(client: Client) -> Iterator[dict[str, Any]]:
+def _everything(client: Client, damaged: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a full export; the names of damaged records are added to *damaged*."""
     yield WHOLE
     count = 0
-    for record in iter_pages(client, "store.dump", {"limit": _PAGE}):
-        count += 1
-        yield record
+    for page in iter_pages(client, "store.dump", {"limit": _PAGE}):
+        damaged += page["damaged"]
+        count += len(page["items"])
+        yield from page["items"]
     yield {"kind": END, "records": count}
 
 
 def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
     yield HEADER
-    yield from iter_pages(client, "store.export", {"agent_id": agent, "limit": _PAGE})
+    yield from iter_items(client, "store.export", {"agent_id": agent, "limit": _PAGE})
 
 
 @contextmanager

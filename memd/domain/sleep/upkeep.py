@@ -65,6 +65,8 @@ class DumpPage(Value):
 
     items: tuple[dict[str, Any], ...]
     next: PlainText | None = None
+    damaged: tuple[str, ...] = ()
+    """The texts and memories of the page that are damaged and not among *items*."""
 
 
 class Problem(Value):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -301,15 +300,17 @@ def count_earlier(given: Sequence[Message], history: SessionHistory) -> int:
 def rebuild_messages(rows: Sequence[MessageRow]) -> tuple[tuple[Message, ...], dict[int, int]]:
     """Turn stored messages back into messages, whose calls have no ids.
 
-    Returns their source keys by place as well: the last message has place -1.
+    Returns their source keys by place as well: the last message has place -1. Damaged ones are left
+    out.
     """
+    rows = [row for row in rows if row.text is not None]
     keys = {place - len(rows): row.source_key for place, row in enumerate(rows)}
     return tuple(map(_rebuild_message, rows)), keys
 
 
 def _rebuild_message(row: MessageRow) -> Message:
     """Return the message of *row*, with its tool calls parsed from the text."""
-    text = zlib.decompress(row.zlib).decode()
+    text = row.text or ""
     message: Message = {"role": row.role, "content": text}
     first = _CALL_MARK.search(text) if row.role == "assistant" else None
     if first is not None:

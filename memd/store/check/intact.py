@@ -190,6 +190,14 @@ def unpack(packed: bytes, sha256: bytes) -> str | None:
     return raw.decode() if hashlib.sha256(raw).digest() == sha256 else None
 
 
+def read_source(conn: Reading, source_key: int, packed: bytes, sha256: bytes) -> str | None:
+    """Return the text of a source, None if it is damaged, which is reported."""
+    text = unpack(packed, sha256)
+    if text is None:
+        report(conn, f"source {source_key}: the text does not match its hash")
+    return text
+
+
 def intact_ids(conn: Reading, ids: Sequence[str]) -> frozenset[str]:
     """Return those of the memories' *ids* whose row matches its hash."""
     rows = conn.execute(

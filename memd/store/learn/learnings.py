@@ -184,9 +184,8 @@ def list_lessons(
 
 
 def _unpack(conn: Reading, row: _PackedLessonRow) -> LessonRow | None:
-    text = intact.unpack(row.zlib, row.sha256)
+    text = intact.read_source(conn, row.source_key, row.zlib, row.sha256)
     if text is None:
-        intact.report(conn, f"source {row.source_key}: the text does not match its hash")
         return None
     return LessonRow(
         row.memory_key,

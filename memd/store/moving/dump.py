@@ -8,11 +8,11 @@ ledger of naps and nights, replies, the audit, and clients' keys.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from memd.base.clock import from_us
+from memd.store.check import intact
 from memd.store.file.connect import Reading
 
 
@@ -27,7 +27,7 @@ class _RecordKind(NamedTuple):
     first: tuple[int | str, ...] = (-1,)
 
 
-# The suffix of a column tells its format (see _record): _us is a time, _json JSON, _zlib a text.
+# The suffix of a column tells its format (see _record): _us is a time, _json JSON.
 _KINDS: Final[Mapping[str, _RecordKind]] = {
     "agent": _RecordKind(
         """
@@ -54,7 +54,7 @@ _KINDS: Final[Mapping[str, _RecordKind]] = {
     "text": _RecordKind(
         """
         SELECT o.source_key, a.agent_id, s.session_id, lower(hex(o.sha256)) AS sha256,
-               o.zlib AS text_zlib, o.created_at_us
+               o.zlib, o.created_at_us
           FROM source AS o
                JOIN agent AS a ON a.agent_key = o.agent_key
                LEFT JOIN session AS s ON s.session_key = o.session_key
@@ -272,7 +272,7 @@ def iter_records(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (position, record) of each record after the position *start_kind* and *keys*.
 
-    *start_kind* None starts at the beginning.
+    *start_kind* None starts at the beginning. A text that is damaged is a record without its text.
     """
     for name, kind in _KINDS.items():
         if start_kind is not None and name != start_kind:
@@ -284,11 +284,14 @@ def iter_records(
             names = [column[0] for column in rows.get_description()]
             position = json.dumps([name, *row[: len(kind.first)]])
             columns = dict(zip(names[len(kind.first) :], row[len(kind.first) :], strict=True))
+            if (packed := columns.pop("zlib", None)) is not None:
+                sha256 = bytes.fromhex(columns["sha256"])
+                columns["text"] = intact.read_source(conn, row[0], packed, sha256)
             yield position, {"kind": name, **_record(columns)}
 
 
 def _record(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as a record: without NULL columns, times as RFC 3339, texts decompressed."""
+    """Return a row as a record: without NULL columns, with times as RFC 3339."""
     record: dict[str, Any] = {}
     for name, value in columns.items():
         if value is None or (value == "" and name in {"sha256", "signature"}):
@@ -298,8 +301,6 @@ def _record(columns: Mapping[str, Any]) -> dict[str, Any]:
             record[field] = from_us(value).isoformat()
         elif suffix == "json":
             record[field] = json.loads(value)
-        elif suffix == "zlib":
-            record[field] = zlib.decompress(value).decode("utf-8", "replace")
         else:
             record[name] = value
     return record

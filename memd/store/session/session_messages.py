@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memd.store.access import changes
 from memd.store.check import intact
@@ -17,14 +17,14 @@ from memd.store.session import message_index
 
 
 class MessageRow(NamedTuple):
-    """A stored message; *zlib* is its compressed text, *kept_at_us* when it was stored."""
+    """A stored message, whose *text* is None if it is damaged; it was stored at *kept_at_us*."""
 
     source_key: int
     ordinal: int
     role: str
     said_at_us: int | None
     kept_at_us: int
-    zlib: bytes
+    text: str | None
 
 
 class NewMessage(NamedTuple):
@@ -40,7 +40,7 @@ class NewMessage(NamedTuple):
 # as stored when its session began, at the earliest.
 _MESSAGES = """
         SELECT g.source_key, g.ordinal, g.role, g.said_at_us,
-               max(o.created_at_us, s.started_at_us), o.zlib
+               max(o.created_at_us, s.started_at_us), o.zlib, o.sha256
           FROM session_message AS g
                JOIN session AS s ON s.session_key = g.session_key
                JOIN source AS o ON o.source_key = g.source_key
@@ -49,8 +49,7 @@ _MESSAGES = """
 
 def list_page(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
     """Return up to *limit* of the session's messages after ordinal *after*, in order."""
-    return conn.list_rows(
-        MessageRow,
+    rows = conn.execute(
         f"""
         {_MESSAGES}
          WHERE g.session_key = :session_key AND g.ordinal > :after
@@ -59,14 +58,14 @@ def list_page(conn: Reading, session_key: int, after: int, limit: int) -> list[M
         """,
         {"session_key": session_key, "after": after, "limit": limit},
     )
+    return [_message(conn, row) for row in rows]
 
 
 def list_last(
     conn: Reading, session_key: int, limit: int, before: int | None = None
 ) -> list[MessageRow]:
     """Return the session's last *limit* messages, in order; only those before ordinal *before*."""
-    rows = conn.list_rows(
-        MessageRow,
+    rows = conn.execute(
         f"""
         {_MESSAGES}
          WHERE g.session_key = :session_key AND (:before IS NULL OR g.ordinal < :before)
@@ -75,7 +74,13 @@ def list_last(
         """,
         {"session_key": session_key, "before": before, "limit": limit},
     )
-    return rows[::-1]
+    return [_message(conn, row) for row in rows][::-1]
+
+
+def _message(conn: Reading, row: tuple[Any, ...]) -> MessageRow:
+    key, ordinal, role, said_at_us, kept_at_us, packed, sha256 = row
+    text = intact.read_source(conn, key, packed, sha256)
+    return MessageRow(key, ordinal, role, said_at_us, kept_at_us, text)
 
 
 def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:

@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 
 
 class TurnRow(NamedTuple):
-    """A message that a memory was made of; *zlib* is its compressed text, None when deleted.
+    """A message that a memory was made of; everything is None if it was deleted.
 
-    *place* (its ordinal) and *role* are those of its first occurrence in the memory's session, None
-    if the session does not have it.
+    *text* is also None if it is damaged. *place* (its ordinal) and *role* are those of its first
+    occurrence in the memory's session, None if the session does not have it.
     """
 
     place: int | None
     role: str | None
     at_us: int | None
-    zlib: bytes | None
+    text: str | None
 
 
 def set_turns(conn: Writing, memory_id: str, source_keys: Sequence[int]) -> None:
@@ -49,10 +50,10 @@ def set_turns(conn: Writing, memory_id: str, source_keys: Sequence[int]) -> None
 
 def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
     """Return the messages that a memory was made of, in order; empty unless a nap made it."""
-    return conn.list_rows(
-        TurnRow,
+    rows = conn.execute(
         """
-        SELECT g.ordinal, g.role, coalesce(g.said_at_us, o.created_at_us), o.zlib
+        SELECT g.ordinal, g.role, coalesce(g.said_at_us, o.created_at_us),
+               o.source_key, o.zlib, o.sha256
           FROM memory_turn AS t
                JOIN memory AS m ON m.memory_key = t.memory_key
                LEFT JOIN source AS o ON o.source_key = t.source_key
@@ -67,6 +68,15 @@ def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
         """,
         {"memory_key": memory_key},
     )
+    return [
+        TurnRow(
+            place,
+            role,
+            at_us,
+            None if key is None else intact.read_source(conn, key, packed, sha256),
+        )
+        for place, role, at_us, key, packed, sha256 in rows
+    ]
 
 
 def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:

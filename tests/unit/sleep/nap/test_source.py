@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from typing import Any
 
 import pytest
@@ -70,7 +71,12 @@ def test_kept_messages_are_read_back_as_what_they_were() -> None:
     ]
     rows = [
         MessageRow(
-            key, key, stored.role, None if stored.said_at is None else SAID_US, 0, stored.zlib
+            key,
+            key,
+            stored.role,
+            None if stored.said_at is None else SAID_US,
+            0,
+            zlib.decompress(stored.zlib).decode(),
         )
         for key, stored in enumerate(to_stored(messages_given), 70)
         if stored is not None
