@@ -93,8 +93,7 @@ class Trash:
         - the agent's learnings from tasks: by id, or by a filter that has only times;
         - messages that naps stored: by a filter that has only a session and times;
         - messages of its session that contain the text of an erased memory, or may contain it
-          because
-          one of the two is damaged.
+          because one of the two is damaged.
 
         The result has a SHA-256 over the ids and hashes of the erased rows as proof, and names the
         backups that may still contain them. Memories are erased a few per transaction, so that
@@ -209,7 +208,7 @@ class Trash:
         expired = [key for key in expired if key not in outliving]
         removal.trash(conn, expired, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
         due = removal.list_due(conn, now_us, ERASE_ROWS)
-        removal.erase(conn, due, now_us)
+        removal.erase(conn, due, now_us)  # doubtful messages stay: nobody asked for their erasure
         if due:
             scrub.note_residue(conn)
         return len(due), is_more or len(due) == ERASE_ROWS
@@ -340,7 +339,7 @@ class _Steps:
     def _erase_rows(self, conn: Writing) -> None:
         keys = [key for key, _, _ in self.rows[self.done : self.done + self.size]]
         check_may_change(conn, self.erasure.caller, keys)
-        removal.erase(conn, keys, self.clock.now_us())
+        removal.erase(conn, keys, self.clock.now_us(), doubtful=True)
         if keys:
             scrub.note_residue(conn)
 

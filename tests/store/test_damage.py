@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from support.clocks import HeldClock
 from support.nights import nap_over
 from support.store import ADA, EVERYTHING, a_house, bytes_of, stored, tampering, tell
 
@@ -129,6 +130,30 @@ async def test_a_damaged_memory_is_forgotten_with_the_messages_of_its_session(pa
         assert (await house.trash.forget(ADA, [memory_id])).count == 1
         hits = await house.sessions.search(ADA, SessionQuery(query="hives"))
         assert [hit.session_id for hit in hits] == ["t"]
+
+
+async def test_a_trash_whose_time_is_up_leaves_messages_that_only_may_contain_what_is_damaged(
+    path: Path,
+) -> None:
+    clock = HeldClock()
+    async with a_house(path, clock) as house:
+        ids = await stored(house, *TEXTS[:2], session_id="s")
+        messages = [{"role": "user", "content": text} for text in TEXTS]
+        await nap_over(house, messages, last=True)
+        for memory_id in ids:
+            assert await house.trash.delete(ADA, memory_id)
+    with tampering(path) as conn:
+        conn.execute("UPDATE memory SET content = 'Ann' WHERE memory_id = ?", (ids[0],))
+        conn.execute(
+            "UPDATE source SET zlib = x'00' WHERE source_key ="
+            " (SELECT source_key FROM session_message WHERE ordinal = 2)"
+        )
+    async with a_house(path, clock) as house:
+        clock.advance(days=house.trash.undo_days + 1)
+        assert await house.trash.purge() == 2
+        listed, _ = await house.sessions.messages(ADA, "s", None, 10)
+        assert [item.ordinal for item in listed] == [0, 2]  # the second has the intact one's text
+        assert [item.damaged for item in listed] == [False, True]
 
 
 PACKED = {"which zlib refuses": b"\x00", "with another text": zlib.compress(b"Ann sells bees.")}

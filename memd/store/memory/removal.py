@@ -242,11 +242,12 @@ def list_expired(conn: Reading, now_us: int, limit: int) -> list[int]:
     )
 
 
-def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
+def erase(conn: Writing, keys: Sequence[int], now_us: int, *, doubtful: bool = False) -> None:
     """Destroy memories everywhere, and the summaries made from them, which contain their words.
 
-    The other sources of these summaries are restored. The WAL keeps the old pages until it is
-    truncated: checkpoint with ``truncate=True`` after the commit.
+    The other sources of these summaries are restored. With *doubtful*, messages that may contain
+    the words because one of the two is damaged are destroyed, too. The WAL keeps the old pages
+    until it is truncated: checkpoint with ``truncate=True`` after the commit.
     """
     if not keys:
         return
@@ -257,7 +258,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     source_keys = {
         *_sources_of(conn, keys),
         *turns.sources_of(conn, slots.without_digests(conn, keys)),
-        *session_messages.find_repeating(conn, keys),
+        *session_messages.find_repeating(conn, keys, doubtful=doubtful),
     }
     preferences.erase_of(conn, keys)
     centroids.subtract(conn, keys)

@@ -83,12 +83,13 @@ def _message(conn: Reading, row: tuple[Any, ...]) -> MessageRow:
     return MessageRow(key, ordinal, role, said_at_us, kept_at_us, text)
 
 
-def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return the sources of messages that may contain the text of a memory of the same session.
+def find_repeating(conn: Reading, keys: Sequence[int], *, doubtful: bool) -> list[int]:
+    """Return the sources of messages that contain the text of a memory of the same session.
 
     A memory and a message may have the same text although neither was made from the other. Runs of
-    white space are compared as one space. A damaged message is returned with any memory of its
-    session, and any message with a damaged memory: what these contained is not known.
+    white space are compared as one space. What a damaged memory or message contained is not known:
+    with *doubtful* a damaged message is returned with any memory of its session, and each message
+    with a damaged memory; else they are left out.
     """
     rows = conn.execute(
         """
@@ -103,16 +104,19 @@ def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
     intact_keys = frozenset(intact.memories(conn, [key for key, _, _ in memories]))
     by_session: dict[int, list[str]] = {}
     for key, session_key, content in memories:
-        text = content.decode() if key in intact_keys else ""  # which each message contains
-        by_session.setdefault(session_key, []).append(_collapse_space(text))
+        if key in intact_keys or doubtful:
+            text = content.decode() if key in intact_keys else ""  # which each message contains
+            by_session.setdefault(session_key, []).append(_collapse_space(text))
     return [
         source_key
         for session_key, texts in by_session.items()
-        for source_key in _find_containing(conn, session_key, texts)
+        for source_key in _find_containing(conn, session_key, texts, doubtful=doubtful)
     ]
 
 
-def _find_containing(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[int]:
+def _find_containing(
+    conn: Reading, session_key: int, texts: Sequence[str], *, doubtful: bool
+) -> Iterator[int]:
     rows = conn.execute(
         """
         SELECT DISTINCT o.source_key, o.zlib, o.sha256
@@ -125,7 +129,7 @@ def _find_containing(conn: Reading, session_key: int, texts: Sequence[str]) -> I
     for key, packed, sha256 in rows:
         text = intact.unpack(packed, sha256)
         message = None if text is None else _collapse_space(text)
-        if message is None or any(text in message for text in texts):
+        if doubtful if message is None else any(text in message for text in texts):
             yield key
 
 
