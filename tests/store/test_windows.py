@@ -18,7 +18,7 @@ from memd.domain.caller import Caller
 from memd.domain.settings.settings import Settings
 from memd.signals.usage import Usage
 from memd.sleep.nap.naps import Naps
-from memd.sleep.window.other_sessions import QuietSessions
+from memd.sleep.window.other_sessions import NAPS_PER_CHECK, QuietSessions
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
@@ -214,7 +214,7 @@ NAPPED_US = 4_000_000_000_000_000
 
 @dataclass
 class FailingNap:
-    """Raises *error* over the session "bad" and notes the sessions of all calls."""
+    """Raises *error* over sessions called "bad..." and notes the sessions of all calls."""
 
     db: Database
     error: Exception
@@ -222,7 +222,7 @@ class FailingNap:
 
     async def nap(self, caller: Caller, request: NapRequest) -> None:
         self.sessions.append(caller.session_id)
-        if caller.session_id == "bad":
+        if (caller.session_id or "").startswith("bad"):
             raise self.error
         on_write = request.on_write
         assert on_write is not None
@@ -247,3 +247,16 @@ async def test_a_nap_that_fails_does_not_stop_the_naps_over_other_quiet_sessions
     failing.sessions.clear()
     await quiet.nap_over_quiet()
     assert failing.sessions == again
+
+
+async def test_naps_that_fail_leave_their_places_to_other_quiet_sessions(stage: Stage) -> None:
+    failing = FailingNap(stage.quiet.db, DegradedError("no model"))
+    quiet = replace(stage.quiet, nap=cast("Nap", failing))
+    bad = [f"bad {number}" for number in range(NAPS_PER_CHECK)]
+    for session_id in ("good", *bad):
+        usage = Usage(source="codex", session_id=session_id, event="Stop")
+        await stage.naps.watcher.report(ADA, usage)
+        stage.clock.advance(minutes=1)
+    stage.clock.advance(hours=1)
+    assert [await quiet.nap_over_quiet() for _ in range(3)] == [NAPS_PER_CHECK, 1, NAPS_PER_CHECK]
+    assert failing.sessions == [*bad[::-1], "good", *bad[::-1]]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ from memd.store.access import names, replies
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.session import slots, windows
-from memd.store.session.windows import WindowRow
+from memd.store.session.windows import Key, WindowRow
 
 if TYPE_CHECKING:  # loaded with the first of these sessions
     from memd.ingest.sessions import Sessions
@@ -174,6 +174,8 @@ class QuietSessions:
     db: Database
     clock: Clock
     nap: Nap
+    failed: set[Key] = field(default_factory=set)
+    """Sessions whose nap failed; they are tried again when no other waits."""
 
     async def run(self) -> None:
         """Check once a minute, for ever."""
@@ -187,15 +189,22 @@ class QuietSessions:
     async def nap_over_quiet(self) -> int:
         """Nap over sessions that fell quiet since their last nap; return their number.
 
-        An error concerns one session only. After an error of disk or model the next check tries
-        again; after a bug, only when the session has gone on.
+        An error concerns one session only. After an error of disk or model it is tried again when
+        no other session waits; after a bug, only when the session has gone on.
         """
         before_us = self.clock.now_us() - QUIET_US
-        rows = await self.db.read(windows.list_quiet, before_us, NAPS_PER_CHECK)
+        limit = NAPS_PER_CHECK + len(self.failed)
+        quiet = await self.db.read(windows.list_quiet, before_us, limit)
+        rows = [row for row in quiet if row.key not in self.failed]
+        if not rows:
+            self.failed.clear()
+            rows = quiet
+        rows = rows[:NAPS_PER_CHECK]
         for row in rows:
             try:
                 await self._nap_over(row)
             except MemdError as error:
+                self.failed.add(row.key)
                 log.warning("a quiet session waits", kind=error.kind)
             except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the daemon
                 log.error("a nap over a quiet session failed", trace=log.trace_of(error))
