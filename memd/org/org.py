@@ -263,10 +263,9 @@ class Org:
     ) -> tuple[OrgFact, ...]:
         """Interleave *facts* and those of *walked_ids* that are in *categories*, each once."""
         facts_by_id = {fact.id: fact for fact in facts}
-        for fact_id in walked_ids:
-            row = None if fact_id in facts_by_id else await self.db.read(org_facts.get, fact_id)
-            if row is not None and row.category in categories:
-                facts_by_id[fact_id] = reading.to_fact(row)
+        new_ids = [fact_id for fact_id in walked_ids if fact_id not in facts_by_id]
+        for row in await self.db.read(org_facts.of_ids, new_ids, categories):
+            facts_by_id[row.fact_id] = reading.to_fact(row)
         pairs = zip_longest((fact.id for fact in facts), walked_ids)
         order = dict.fromkeys(fact_id for pair in pairs for fact_id in pair)
         return tuple(facts_by_id[fact_id] for fact_id in order if fact_id in facts_by_id)[:limit]

@@ -403,6 +403,19 @@ async def test_a_damaged_fact_is_withheld_from_queries_and_timelines(path: Path)
         assert [one.statement.evidence.quote for one in life.stretches] == ["Billing uses Kafka"]
 
 
+async def test_a_damaged_fact_on_a_path_stops_no_query(path: Path) -> None:
+    graph_rag = Settings(org_memory=org_memory_config({"backend": "graph_rag"}))
+    async with a_house(path, settings=graph_rag) as house:
+        texts = ("Billing uses Redis.", "Redis is part of Storage.", "Redis uses Linux.")
+        ids = await wrote(house, *texts)
+        asked = OrgMemoryQuery(context="Billing")
+        assert {fact.id for fact in await house.org.query(CALLER, asked)} == set(ids)
+    with tampering(path) as conn:
+        conn.execute("UPDATE org_fact SET tags = '[\"a\"]' WHERE fact_id = ?", (ids[1],))
+    async with a_house(path, settings=graph_rag) as house:
+        assert {fact.id for fact in await house.org.query(CALLER, asked)} == {ids[0], ids[2]}
+
+
 async def test_what_was_superseded_long_ago_is_not_told_and_not_erased(path: Path) -> None:
     """docs/decisions/0048."""
     clock = HeldClock()

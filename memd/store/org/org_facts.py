@@ -130,6 +130,21 @@ def list_newest(
     return intact.list_rows(conn, FactRow, rows, intact.facts)
 
 
+def of_ids(
+    conn: Reading, fact_ids: Collection[str], categories: Collection[OrgFactCategory]
+) -> list[FactRow]:
+    """Return those of the facts with *fact_ids* that are in *categories*, in any order."""
+    rows = conn.execute(
+        f"""
+        {_FACT} {_CURRENT}
+           AND f.fact_id IN (SELECT value FROM json_each(:fact_ids))
+           AND f.category IN (SELECT value FROM json_each(:categories))
+        """,
+        {"fact_ids": json.dumps(list(fact_ids)), "categories": json.dumps(sorted(categories))},
+    )
+    return intact.list_rows(conn, FactRow, rows, intact.facts)
+
+
 def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
     """Return the facts with *keys*, in the order of *keys*."""
     rows = conn.execute(
