@@ -153,11 +153,11 @@ class SharedLock:
     exclusively, so no request sees an incomplete switch.
 
     Whoever wants to hold it alone waits for those who hold it, and all who come later wait behind.
-    So nobody may take it a second time while holding it: that could deadlock.
+    So a task that takes it a second time could wait for itself: that raises RuntimeError.
     """
 
     def __init__(self) -> None:
-        self._holders = 0
+        self._holders: set[asyncio.Task[Any] | None] = set()
         self._unshared = asyncio.Event()
         self._unshared.set()
         self._entry = asyncio.Lock()
@@ -166,19 +166,31 @@ class SharedLock:
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
         """Hold the lock together with others; wait while one holds it alone or waits for that."""
+        task = self._new_holder()
         async with self._entry:
-            self._holders += 1
+            self._holders.add(task)
             self._unshared.clear()
         try:
             yield
         finally:
-            self._holders -= 1
+            self._holders.remove(task)
             if not self._holders:
                 self._unshared.set()
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
         """Hold the lock alone; wait until nobody holds it."""
+        task = self._new_holder()
         async with self._entry:
             await self._unshared.wait()
-            yield
+            self._holders.add(task)
+            try:
+                yield
+            finally:
+                self._holders.remove(task)
+
+    def _new_holder(self) -> asyncio.Task[Any] | None:
+        task = asyncio.current_task()
+        if task in self._holders:
+            raise RuntimeError("a task takes a lock that it holds")
+        return task

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from support.daemon import WAIT_S
 
 from memd.base.work import SharedLock
 
@@ -113,3 +114,17 @@ async def test_who_is_cancelled_delays_nobody() -> None:
     await holders.start("d")
     assert holders.holding == {"d"}
     await holders.finish()
+
+
+@pytest.mark.parametrize("alone", [(False, False), (False, True), (True, False), (True, True)])
+async def test_a_task_that_takes_a_lock_twice_fails_instead_of_waiting_for_itself(
+    alone: tuple[bool, bool],
+) -> None:
+    lock = SharedLock()
+    first, second = (lock.exclusive if each else lock.shared for each in alone)
+    async with asyncio.timeout(WAIT_S), first():
+        with pytest.raises(RuntimeError, match="lock that it holds"):
+            async with second():
+                pass
+    async with first():  # it is free again
+        pass
