@@ -105,8 +105,9 @@ class HookConnection:
             result = answer.get("result")
         except (ValueError, AttributeError, RecursionError):
             raise LineError(INVALID) from None
-        if isinstance(error, dict):
-            raise LineError(f"{method} was refused ({_kind(error)})")
+        if error is not None:
+            kind = _kind(error) if isinstance(error, dict) else "error"
+            raise LineError(f"{method} was refused ({kind})")
         return result if isinstance(result, dict) else {}
 
     def notify(self, method: str, params: dict[str, object]) -> None:
