@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from support import forked
+from support.commands import memd
 from support.daemon import ROOT, WAIT_S, Spawned, environment, spawned, wait_until
 from support.desk import denied
 from support.signing import AnOwner
@@ -385,15 +386,33 @@ def test_a_renewal_that_was_killed_at_its_end_can_be_finished(tmp_path: Path) ->
         code, output = typed(tmp_path, ["owner", "init", "--renew"], [("new passphrase", "")])
         assert code == 0, output
         new_file = key_file.rename(key_file.with_name("owner.key.new"))
-        client_key.write(key_file, old)
-
         write = ["org", "write", "-c", "core_policy", "x"]
-        code, output = typed(tmp_path, write, [])
-        assert code == 1
-        assert f"mv {new_file} {key_file}" in output
+        hint = f"mv {new_file} {key_file}"
+        for old_file in (None, old):
+            if old_file is not None:
+                client_key.write(key_file, old_file)
+            for command in (write, ["owner", "init"]):
+                code, output = typed(tmp_path, command, [])
+                assert code == 1
+                assert hint in output
+            assert hint in memd(tmp_path, "owner", "show").err
         new_file.rename(key_file)
         code, output = typed(tmp_path, write, [])
         assert code == 0, output
+
+
+def test_a_key_whose_registration_was_killed_is_registered_by_the_next_command(
+    tmp_path: Path,
+) -> None:
+    key = new_key("")
+    with spawned(tmp_path):
+        client_key.write(tmp_path / "data" / "keys" / "owner.key", key.text)
+        code, output = typed(tmp_path, ["owner", "init"], [])
+        assert code == 0, output
+        assert memd(tmp_path, "owner", "show").out.strip() == key.public_key
+        code, output = typed(tmp_path, ["owner", "init"], [])
+        assert code == 1
+        assert "an owner key already" in output
 
 
 def test_an_unused_new_key_is_not_named_as_the_owners(tmp_path: Path) -> None:
@@ -403,7 +422,7 @@ def test_an_unused_new_key_is_not_named_as_the_owners(tmp_path: Path) -> None:
             client_key.write(tmp_path / "data" / "keys" / name, new_key("").text)
         code, output = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], [])
         assert code == 1
-        assert "restore the file of that key" in output
+        assert "restore your copy of the file of that key" in output
 
 
 def test_who_types_no_passphrase_signs_nothing_and_is_told_so(tmp_path: Path) -> None:

@@ -39,7 +39,13 @@ def init(
     from memd.org.signature import public_of
 
     with daemon() as client:
-        text = renew_key(client) if renew else make_key(client)[0]
+        if renew:
+            text = renew_key(client)
+        elif (key_text := _key_text()) is not None:
+            text = key_text
+            _finish_key(client, text)
+        else:
+            text, _ = make_key(client)
     public = public_of(text)
     say.answer({"public_key": public}, public)
 
@@ -54,9 +60,12 @@ def show() -> None:
         say.print_json({"public_key": public, "file": str(place) if place.exists() else None})
     elif public is not None:
         say.out(public)
-        say.note(str(place) if place.exists() else f"its file is missing: {place}")
+        say.note(_file_problem(public) or str(place))
     if public is None:
         raise NotFoundError("there is no owner key", hint="create it: memd owner init")
+
+
+_OTHER_KEY = "the database has another owner key"
 
 
 def is_owner() -> bool:
@@ -80,10 +89,7 @@ def sign(client: Client, action: str, content: Mapping[str, Any]) -> dict[str, s
     if state["public_key"] is None:
         state = client.call("owner.set", {"public_key": public_of(text)})
     if state["public_key"] != public_of(text):
-        raise InvalidStateError(
-            "the database has another owner key",
-            hint=_restore_hint(state["public_key"]),
-        )
+        raise InvalidStateError(_OTHER_KEY, hint=_restore_hint(state["public_key"]))
     key = open_key(text, _ask_passphrase(text) if passphrase is None else passphrase)
     value = key.sign(statement(state["store"], state["nonce"], action, content))
     return {"nonce": state["nonce"], "value": value.hex()}
@@ -92,17 +98,15 @@ def sign(client: Client, action: str, content: Mapping[str, Any]) -> dict[str, s
 def make_key(client: Client) -> tuple[str, str]:
     """Create the owner key and register it; return the text of its file and the passphrase.
 
-    Raises InvalidStateError if there is a key already.
+    To be called if there is no file. Raises InvalidStateError if the database has a key.
     """
     from memd.org.signature import new_key
 
     _require_terminal()
-    if _key_text() is not None:
-        raise InvalidStateError("there is an owner key already", hint="see: memd owner show")
-    if client.call("owner.state")["public_key"] is not None:
+    public_key = client.call("owner.state")["public_key"]
+    if public_key is not None:
         raise InvalidStateError(
-            "the database has an owner key, but its file is missing",
-            hint=f"restore your copy of the file: {_key_file()}",
+            "the database has an owner key, but its file is missing", hint=_restore_hint(public_key)
         )
     say.note(
         "creating the owner key: it signs what you write, so that no program writes in your name. "
@@ -115,6 +119,23 @@ def make_key(client: Client) -> tuple[str, str]:
     say.note(f"created {_key_file()}")
     say.note("keep a copy elsewhere: without it the key cannot be replaced")
     return key_pair.text, passphrase
+
+
+def _finish_key(client: Client, text: str) -> None:
+    """Register the key of the file *text*, if :func:`make_key` was interrupted after writing it.
+
+    Raises InvalidStateError if the database has a key.
+    """
+    from memd.org.signature import public_of
+
+    _require_terminal()
+    public_key = client.call("owner.state")["public_key"]
+    if public_key is None:
+        client.call("owner.set", {"public_key": public_of(text)})
+    elif public_key == public_of(text):
+        raise InvalidStateError("there is an owner key already", hint="see: memd owner show")
+    else:
+        raise InvalidStateError(_OTHER_KEY, hint=_restore_hint(public_key))
 
 
 def renew_key(client: Client) -> str:
@@ -145,7 +166,18 @@ def _restore_hint(public_key: str) -> str:
         if public_of(client_key.private_text(_new_key_file())) == public_key:
             move = shlex.join(["mv", str(_new_key_file()), str(_key_file())])
             return f"renewing the key was interrupted; finish it: {move}"
-    return f"restore the file of that key: {_key_file()}"
+    return f"restore your copy of the file of that key: {_key_file()}"
+
+
+def _file_problem(public_key: str) -> str | None:
+    """Return what to do if the file does not have *public_key*, the key in the database."""
+    from memd.org.signature import public_of
+
+    text = _key_text()
+    if text is not None and public_of(text) == public_key:
+        return None
+    problem = "its file is missing" if text is None else "the file has another key"
+    return f"{problem}; {_restore_hint(public_key)}"
 
 
 def _key_text() -> str | None:
