@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -14,8 +15,8 @@ from support.store import ADA, EVERYTHING, a_house, bytes_of, stored, tampering,
 from memd.backends import rooms as file_rooms
 from memd.base.clock import from_us
 from memd.base.errors import DamagedError
-from memd.domain.enums import MemoryCategory
-from memd.domain.ingest import SessionQuery
+from memd.domain.enums import MemoryCategory, Origin
+from memd.domain.ingest import IngestRequest, SessionQuery
 from memd.domain.learn import FAILURE_SOURCE, SuccessReport, TaskReport
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest
 from memd.domain.org.access import KeyedClient
@@ -34,6 +35,8 @@ from memd.store.file.connect import PAGE_BYTES, Reading, Writing
 from memd.store.learn import learnings, playbook
 from memd.store.memory import preferences, removal
 from memd.store.search import fulltext
+from memd.store.session import injections
+from memd.store.session.injections import WindowKey
 
 TEXTS = (
     "Ann keeps seven hives of bees behind the house.",
@@ -208,6 +211,36 @@ async def test_a_nap_leaves_damaged_messages_of_its_session_out(napped: Path) ->
         assert [item.damaged for item in listed] == [True, False, False]
         memories, _ = await house.recall.list(ADA, EVERYTHING, None, 20)
         assert any("swarm in May" in memory.content for memory in memories)
+
+
+@pytest.mark.parametrize(
+    "text", ["Remember: push on Monday.", "Ann keeps bees.", "the cache is warm now"]
+)
+async def test_one_damaged_memory_stops_no_nap_over_its_session(path: Path, text: str) -> None:
+    """It was made by a nap, stored or said in the session, and is in a prompt of it."""
+    caller = replace(ADA, session_id="s")
+    messages = [{"role": "user", "content": "Remember: push on Monday."}]
+    async with a_house(path) as house:
+        await stored(house, "Ann keeps bees.", session_id="s")
+        turn = IngestRequest(text="the cache is warm now", origin=Origin.ASSISTANT)
+        await house.ingest.ingest(caller, turn)
+        assert (await nap_over(house, messages, last=True, reason="quiet")).stored == 1
+        listed, _ = await house.recall.list(ADA, EVERYTHING, None, 10)
+        (memory_id,) = [item.id for item in listed if item.content in text]
+        window = WindowKey(ADA.agent_id, ADA.client, "s")
+        await house.db.write(
+            ADA, lambda conn: injections.record(conn, window, None, [memory_id], 0)
+        )
+    with tampering(path) as conn:
+        conn.execute(
+            "UPDATE memory SET content = CAST(x'ef' AS TEXT) WHERE memory_id = ?", (memory_id,)
+        )
+    async with a_house(path) as house:
+        more = [{"role": "user", "content": f"Remember: {TEXTS[2]}"}]
+        assert (await nap_over(house, messages + more, last=True, reason="quiet")).stored
+        over_memories = await nap_over(house, None, last=True, reason="quiet")
+        assert over_memories.messages
+        assert text not in str(over_memories.messages)
 
 
 async def test_a_dump_names_what_is_damaged_and_goes_on(napped: Path) -> None:

@@ -280,11 +280,11 @@ def some_settings(chance: random.Random) -> Settings:
 
 async def nap_over(
     house: Rooms,
-    messages: Sequence[dict[str, Any]],
+    messages: Sequence[dict[str, Any]] | None,
     session_id: str | None = "s",
     caller: Caller = ADA,
     **more: Any,
 ) -> NapResult:
-    """Nap over *messages* of a session; *more* is what the request says besides."""
+    """Nap over *messages* of a session, else its memories; *more* is what the request says too."""
     request = NapRequest(messages=messages, session_id=session_id, **more)
     return await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(caller, request)

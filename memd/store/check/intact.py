@@ -150,7 +150,7 @@ def list_rows(
     *find_intact* (:func:`intact_ids`, :func:`facts`, ...) takes the values of the first column and
     returns those of intact memories or facts.
     """
-    what = "memory" if find_intact is intact_ids else "fact"
+    what = "memory" if find_intact in {intact_ids, memories} else "fact"
     decoded = [kind._make(row) for row in skip_undecodable(conn, rows, what)]
     intact_keys = find_intact(conn, [row[0] for row in decoded])
     return [row for row in decoded if row[0] in intact_keys]

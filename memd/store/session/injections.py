@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from memd.base.limits import SESSION_INJECTIONS_MAX, SESSION_TOLD_MAX
 from memd.store.access import names
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 
 
@@ -81,9 +82,10 @@ def find_in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> Windo
 def list_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
     """Return the texts injected into the session, newest first, and the agent's preferences.
 
-    Includes those of all clients: an assistant has one client for its tools, one for its hooks.
+    Texts that cannot be read are left out. Includes those of all clients: an assistant has one
+    client for its tools, one for its hooks.
     """
-    return conn.list_texts(
+    rows = conn.execute(
         """
         SELECT content
           FROM (SELECT m.content, i.at_us
@@ -109,6 +111,7 @@ def list_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
             "preferences": SESSION_TOLD_MAX // 4,
         },
     )
+    return [str(text) for (text,) in intact.skip_undecodable(conn, rows, "memory")]
 
 
 def record(
@@ -201,7 +204,7 @@ def clear(conn: Writing, session_key: int) -> None:
 
 
 def texts_of(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
-    """Return the texts of the memories *ids*, by id; erased ones are left out."""
+    """Return the texts of the memories *ids*, by id, without erased and unreadable ones."""
     rows = conn.execute(
         """
         SELECT m.memory_id, m.content
@@ -210,7 +213,8 @@ def texts_of(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
         """,
         {"ids": json.dumps(ids)},
     )
-    return {str(memory_id): str(content) for memory_id, content in rows}
+    texts = intact.skip_undecodable(conn, rows, "memory")
+    return {str(memory_id): str(content) for memory_id, content in texts}
 
 
 def count_uses(conn: Writing, ids: Sequence[str], now_us: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, versions
 from memd.store.session import injections
@@ -82,10 +83,9 @@ def list_page(
 def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[SessionMemoryRow]:
     """Return the last *limit* memories stored in the session, in order.
 
-    Includes hidden ones; leaves out trashed ones, summaries and those that naps made.
+    Includes hidden ones; leaves out trashed and damaged ones, summaries and those that naps made.
     """
-    rows = conn.list_rows(
-        SessionMemoryRow,
+    rows = conn.execute(
         """
         SELECT m.memory_key, m.ordinal, m.content, m.speaker, m.origin,
                coalesce(m.occurred_at_us, m.created_at_us)
@@ -98,7 +98,7 @@ def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[Sess
         """,
         {"session_key": session_key, "limit": limit},
     )
-    return rows[::-1]
+    return intact.list_rows(conn, SessionMemoryRow, rows, intact.memories)[::-1]
 
 
 def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:

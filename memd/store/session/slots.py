@@ -7,11 +7,12 @@ counts.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memd.domain.enums import VISIBLE, MemoryState
 from memd.domain.sleep.consolidation import EVERYWHERE_TAG
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.filters import BoundFilter
 
@@ -88,7 +89,10 @@ def list_digests(
 
 
 def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
-    """Return the memory in each slot of a session, None for a slot whose memory was forgotten."""
+    """Return the memory in each slot of a session, None for a slot whose memory was forgotten.
+
+    Slots of damaged memories are left out, as if they were empty.
+    """
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS}
@@ -98,13 +102,16 @@ def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
         """,
         {"session_key": session_key},
     )
-    return {slot: None if row[0] is None else _row(row) for slot, *row in rows}
+    return {slot: None if row[0] is None else _row(row) for slot, *row in _intact(conn, rows)}
 
 
 def of_project(
     conn: Reading, agent_key: int, project_key: int, slots: Sequence[str]
 ) -> dict[str, list[SlotRow]]:
-    """Return the visible memories in each of *slots* in all sessions of a project, latest last."""
+    """Return the visible memories in each of *slots* in all sessions of a project, latest last.
+
+    Damaged ones are left out.
+    """
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS}
@@ -117,7 +124,7 @@ def of_project(
         {"slots": json.dumps(slots), "agent_key": agent_key, "project_key": project_key},
     )
     by_slot: dict[str, list[SlotRow]] = {}
-    for slot, *row in rows:
+    for slot, *row in _intact(conn, rows):
         by_slot.setdefault(slot, []).append(_row(row))
     return by_slot
 
@@ -128,12 +135,11 @@ def list_decided(
     """Return the latest visible memories with tags *kinds* of other sessions of the project.
 
     *scope* is the keys of agent, project and session; project None means sessions without one.
-    Includes those of other projects that apply everywhere. Only memories in slots that nobody
-    rewrote, without those stored with ``memory.store``.
+    Includes those of other projects that apply everywhere. Only intact memories in slots that
+    nobody rewrote, without those stored with ``memory.store``.
     """
     agent_key, project_key, session_key = scope
-    return conn.list_rows(
-        DecidedRow,
+    rows = conn.execute(
         """
         SELECT m.memory_key, m.content, m.origin, coalesce(m.occurred_at_us, m.created_at_us),
                m.project_key IS NOT :project_key
@@ -166,6 +172,7 @@ def list_decided(
             "most": most,
         },
     )
+    return intact.list_rows(conn, DecidedRow, rows, intact.memories)
 
 
 def find_stored_elsewhere(
@@ -240,6 +247,13 @@ def count_trashed(conn: Reading, agent_id: str, session_id: str) -> int:
         """,
         {"agent_id": agent_id, "session_id": session_id},
     )
+
+
+def _intact(conn: Reading, rows: Iterator[Any]) -> list[Sequence[Any]]:
+    """Return rows of ``_COLUMNS`` without those of damaged memories."""
+    decoded: list[Any] = list(intact.skip_undecodable(conn, rows, "memory"))
+    keys = frozenset(intact.memories(conn, [row[1] for row in decoded if row[1] is not None]))
+    return [row for row in decoded if row[1] is None or row[1] in keys]
 
 
 def _row(row: Sequence[Any]) -> SlotRow:

@@ -7,7 +7,7 @@ with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
@@ -125,7 +125,7 @@ def find_client(conn: Reading, memory_key: int) -> str | None:
 def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tuple[int, str]]:
     """Return key and text of the last *limit* visible turns of an assistant in a session.
 
-    Only turns that were ingested and never changed; no summaries, no memories of naps or of
+    Only intact turns that were ingested and never changed; no summaries, no memories of naps or of
     ``memory.store``.
     """
     rows = conn.execute(
@@ -142,4 +142,6 @@ def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tu
         """,
         {"session_key": session_key, "limit": limit},
     )
-    return [(key, content) for key, content in rows]
+    turns: list[Any] = list(intact.skip_undecodable(conn, rows, "memory"))
+    keys = frozenset(intact.memories(conn, [key for key, _ in turns]))
+    return [(key, content) for key, content in turns if key in keys]
