@@ -261,6 +261,22 @@ async def test_a_dump_names_what_is_damaged_and_goes_on(napped: Path) -> None:
         assert named[1] == f"memory {memory_id}"
 
 
+@pytest.mark.parametrize("state", ["pending", "active"])
+async def test_what_cannot_be_read_keeps_no_other_memory_from_its_vector(
+    path: Path, state: str
+) -> None:
+    ids = await a_file(path)
+    with tampering(path) as conn:
+        conn.execute("DELETE FROM embedding")
+        conn.execute("UPDATE memory SET state = ?", (state,))
+        conn.execute(
+            "UPDATE memory SET content = CAST(x'ef' AS TEXT) WHERE memory_id = ?", (ids[0],)
+        )
+    async with a_house(path) as house:
+        assert await house.queue.drain() == 2
+        assert await house.queue.drain() == 0
+
+
 async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(path: Path) -> None:
     await a_file(path)
     flip(path, b"Ann wants new", b"Ann wants now")  # the newest

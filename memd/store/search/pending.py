@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memd.domain.encoding import Encoding
 from memd.domain.enums import MemoryState
 from memd.store.access import changes
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.search import centroids, vectors
@@ -54,17 +55,25 @@ SELECT m.memory_key, m.agent_key, m.state, m.importance, {text_of("m")}, m.conte
 
 
 def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
-    """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
-    return conn.list_rows(
-        PendingRow,
-        f"""
-        {_COLUMNS}
-         WHERE m.state = 'pending'
-         ORDER BY m.batch IS NOT NULL, m.memory_key
-         LIMIT :limit
-        """,
-        {"limit": limit},
-    )
+    """Return up to *limit* pending memories: single texts before bulk, then in order of arrival.
+
+    Without those that cannot be read; none only if no other is pending.
+    """
+    while True:
+        keys = conn.list_ints(
+            """
+            SELECT memory_key
+              FROM memory
+             WHERE state = 'pending'
+             ORDER BY batch IS NOT NULL, memory_key
+             LIMIT :limit
+            """,
+            {"limit": limit},
+        )
+        rows = _of_keys(conn, keys)
+        if rows or len(keys) < limit:
+            return rows
+        limit *= 2
 
 
 def count_pending(conn: Reading) -> int:
@@ -72,26 +81,46 @@ def count_pending(conn: Reading) -> int:
 
 
 def list_missing(conn: Reading, model_key: int, after: int, limit: int) -> list[PendingRow]:
-    """Return up to *limit* memories after key *after* that the model has yet to embed, in order."""
-    return conn.list_rows(
-        PendingRow,
-        f"""
-        {_COLUMNS}
-         WHERE m.memory_key > :after
-           AND m.state <> 'pending'
-           AND (NOT EXISTS (SELECT 1
-                              FROM embedding AS e
-                             WHERE e.memory_key = m.memory_key
-                               AND e.model_key = :model_key AND e.kind = 'own')
-                OR EXISTS (SELECT 1
-                             FROM embedding AS e
-                            WHERE e.memory_key = m.memory_key
-                              AND e.model_key = :model_key AND e.tokens IS NULL))
-         ORDER BY m.memory_key
-         LIMIT :limit
-        """,
-        {"after": after, "model_key": model_key, "limit": limit},
+    """Return up to *limit* memories after key *after* that the model has yet to embed, in order.
+
+    Without those that cannot be read; none only if no other is left.
+    """
+    while True:
+        keys = conn.list_ints(
+            """
+            SELECT m.memory_key
+              FROM memory AS m
+                   JOIN cache_part AS p ON p.memory_key = m.memory_key
+             WHERE m.memory_key > :after
+               AND m.state <> 'pending'
+               AND (NOT EXISTS (SELECT 1
+                                  FROM embedding AS e
+                                 WHERE e.memory_key = m.memory_key
+                                   AND e.model_key = :model_key AND e.kind = 'own')
+                    OR EXISTS (SELECT 1
+                                 FROM embedding AS e
+                                WHERE e.memory_key = m.memory_key
+                                  AND e.model_key = :model_key AND e.tokens IS NULL))
+             ORDER BY m.memory_key
+             LIMIT :limit
+            """,
+            {"after": after, "model_key": model_key, "limit": limit},
+        )
+        rows = _of_keys(conn, keys)
+        if rows or len(keys) < limit:
+            return rows
+        after = keys[-1]
+
+
+def _of_keys(conn: Reading, keys: Sequence[int]) -> list[PendingRow]:
+    """Return those of the memories *keys* that can be read, in the order of *keys*."""
+    rows = conn.execute(
+        f"{_COLUMNS} WHERE m.memory_key IN (SELECT value FROM carray(:keys))",
+        {"keys": keys_array(keys)},
     )
+    texts = intact.skip_undecodable(conn, rows, "memory")
+    by_key = {row.memory_key: row for row in map(PendingRow._make, texts)}
+    return [by_key[key] for key in keys if key in by_key]
 
 
 def list_same_call(conn: Reading, row: PendingRow) -> list[int]:
