@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import MemdError
-from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS, STATEMENTS_CHARS_MAX
+from memd.base.limits import LEARN_QUIET_MS, LEARN_ROWS
 from memd.base.work import Work
 from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller
 from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement
@@ -111,13 +111,14 @@ class RelationExtractor:
 
     async def read(self, caller: Caller, memory_id: str) -> tuple[str, ...]:
         """Extract from one memory now; return the ids of its statements."""
-        row = await self.db.read(extraction.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX)
+        row = await self.db.read(extraction.by_id, caller.agent_id, memory_id)
         if row is None:
             return ()
         extracted = await self._extract([row])
 
         def work(conn: Writing) -> tuple[str, ...]:
-            rows = graph.read_statements(conn, _write(conn, [row], extracted))
+            unchanged = extraction.filter_unchanged(conn, [row])
+            rows = graph.read_statements(conn, _write(conn, unchanged, extracted))
             return tuple(row.statement_id for row in rows.values())
 
         return await self.db.write(_CALLER, work)
@@ -128,23 +129,26 @@ class RelationExtractor:
         mark = await self.db.read(extraction.get_mark)
         if mark is None or mark.version != STATEMENTS_VERSION:
             mark = BacklogMark(STATEMENTS_VERSION, 0)
-        new = await self.db.read(
-            extraction.list_after, mark.memory_key, LEARN_ROWS, STATEMENTS_CHARS_MAX
-        )
-        rewritten = await self.db.read(extraction.list_rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX)
-        rows = {row.memory_key: row for row in (*rewritten, *new)}
-        if not rows:
+        new = await self.db.read(extraction.list_after, mark.memory_key, LEARN_ROWS)
+        rewritten = await self.db.read(extraction.list_rewritten, LEARN_ROWS)
+        keys = list(dict.fromkeys((*rewritten, *new)))
+        if not keys:
             return None
-        extracted = await self._extract(list(rows.values()))
-        upto = max((row.memory_key for row in new), default=mark.memory_key)
+        rows = await self.db.read(extraction.of_keys, keys)
+        extracted = await self._extract(rows)
+        upto = new[-1] if new else mark.memory_key
 
         def work(conn: Writing) -> None:
-            _write(conn, list(rows.values()), extracted)
-            extraction.mark_read(conn, [row.memory_key for row in rewritten])
+            unchanged = extraction.filter_unchanged(conn, rows)
+            _write(conn, unchanged, extracted)
+            changed = {row.memory_key for row in rows} - {row.memory_key for row in unchanged}
+            for key in changed:  # to be read again
+                extraction.requeue(conn, key)
+            extraction.mark_read(conn, [key for key in rewritten if key not in changed])
             extraction.set_mark(conn, BacklogMark(STATEMENTS_VERSION, upto))
 
         await self.db.write(_CALLER, work)
-        return len(rows)
+        return len(keys)
 
     async def _extract(
         self, rows: Sequence[BacklogRow]
@@ -175,13 +179,10 @@ def _write(
     rows: Sequence[BacklogRow],
     extracted: Mapping[int, tuple[ExtractedStatement, ...]],
 ) -> list[int]:
-    """Write the statements of the memories that are unchanged since *rows* were read.
-
-    Returns the keys of the statements.
-    """
+    """Write the statements of the memories *rows*; return the keys of the statements."""
     return [
         key
-        for row in extraction.filter_unchanged(conn, rows)
+        for row in rows
         for key in store.replace_statements(
             conn, row.memory_key, row.memory_id, extracted[row.memory_key], row.known_us
         )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from support.daemon import WAIT_S, until
-from support.store import ADA, a_house, stored
+from support.store import ADA, a_house, stored, tampering
 
 from memd.backends.rooms import Rooms
 from memd.base.limits import LEARN_ROWS
+from memd.domain.memory import MemoryUpdate
+from memd.domain.org.graph import ExtractedStatement
 from memd.org import relation_extraction
+from memd.store.file.connect import Writing
+from memd.store.memory import flagged, memories
 
 PEOPLE = (
     "Anna Berg", "Bruno Costa", "Carla Diaz", "David Engel", "Elif Demir", "Farid Haddad",
@@ -368,3 +372,82 @@ async def test_while_memd_is_in_use_one_step_is_made_and_the_rest_when_it_is_qui
     house.relation_extractor.quiet_s = lambda: 60.0
     assert await asyncio.wait_for(reading, WAIT_S) == 2 * LEARN_ROWS
     assert await learnt(house) == 2 * LEARN_ROWS
+
+
+async def learnt_texts(house: Rooms) -> list[str]:
+    rows = await house.db.read(
+        lambda conn: conn.execute(
+            """
+            SELECT a.name || ' ' || s.relation || ' ' || b.name
+              FROM statement AS s
+                   JOIN entity AS a ON a.entity_key = s.subject_key
+                   JOIN entity AS b ON b.entity_key = s.object_key
+             ORDER BY 1
+            """
+        ).fetchall()
+    )
+    return [str(text) for (text,) in rows]
+
+
+@dataclass
+class Meanwhile:
+    """Reads nothing, and does something the first time it is called."""
+
+    change: Callable[[], Awaitable[object]] | None
+
+    async def read(self, texts: Mapping[int, str]) -> Mapping[int, tuple[ExtractedStatement, ...]]:
+        assert texts
+        change, self.change = self.change, None
+        if change is not None:
+            await change()
+        return {}
+
+
+@pytest.mark.parametrize("is_queued", [False, True])
+async def test_what_is_rewritten_while_it_is_read_is_read_again(
+    house: Rooms, *, is_queued: bool
+) -> None:
+    (memory_id,) = await stored(house, "Billing uses Redis.")
+    if is_queued:
+        await house.relation_extractor.drain()
+        await house.ingest.update(ADA, memory_id, MemoryUpdate(content="Billing uses Postgres."))
+    last = MemoryUpdate(content="Billing uses Kafka.")
+    house.relation_extractor.reader = Meanwhile(lambda: house.ingest.update(ADA, memory_id, last))
+    await house.relation_extractor.drain()
+    assert await learnt_texts(house) == ["Billing uses Kafka"]
+
+
+@pytest.mark.parametrize("is_queued", [False, True])
+async def test_what_is_quarantined_while_it_is_read_has_no_statements(
+    house: Rooms, *, is_queued: bool
+) -> None:
+    (memory_id,) = await stored(house, "Billing uses Redis.")
+    if is_queued:
+        await house.relation_extractor.drain()
+        await house.ingest.update(ADA, memory_id, MemoryUpdate(content="Billing uses Postgres."))
+
+    def quarantine(conn: Writing) -> None:
+        key = memories.find_key(conn, memory_id)
+        assert key is not None
+        flagged.quarantine(conn, key, (), 1)
+
+    house.relation_extractor.reader = Meanwhile(lambda: house.db.write(ADA, quarantine))
+    await house.relation_extractor.drain()
+    assert await learnt_texts(house) == []
+
+
+async def test_a_damaged_memory_keeps_no_other_from_being_read(path: Path) -> None:
+    async with a_house(path) as house:
+        ids = await stored(house, "Billing uses Redis.", "Ann leads Billing.", "Shop uses Kafka.")
+        await house.relation_extractor.drain()
+        await house.ingest.update(ADA, ids[1], MemoryUpdate(content="Bob leads Billing."))
+    with tampering(path) as conn:
+        conn.execute("DELETE FROM meta WHERE key = 'statements of memories'")
+        conn.execute("DELETE FROM statement")
+        conn.execute(
+            "UPDATE memory SET content = CAST(x'ef' AS TEXT) WHERE memory_id = ?", ids[1:2]
+        )
+    async with a_house(path) as house:
+        await house.relation_extractor.drain()
+        assert await learnt_texts(house) == ["Billing uses Redis", "Shop uses Kafka"]
+        assert await house.relation_extractor.drain() == 0

@@ -8,9 +8,11 @@ rewritten are recorded one by one. Summaries are not read, but their sources are
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from memd.base.limits import STATEMENTS_CHARS_MAX
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.org import statements
 
@@ -75,48 +77,59 @@ def set_mark(conn: Writing, mark: BacklogMark) -> None:
     conn.set_meta(_MARK, json.dumps(mark))
 
 
-def list_after(conn: Reading, key: int, limit: int, chars: int) -> list[BacklogRow]:
-    """Return up to *limit* memories after *key* with their first *chars* characters, in order."""
-    return conn.list_rows(
-        BacklogRow,
-        f"""
-        {_COLUMNS}
-          FROM memory AS m
-         WHERE m.memory_key > :key AND NOT m.is_summary
-         ORDER BY m.memory_key
+def list_after(conn: Reading, key: int, limit: int) -> list[int]:
+    """Return up to *limit* memories after *key*, in order."""
+    return conn.list_ints(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key > :key AND NOT is_summary
+         ORDER BY memory_key
          LIMIT :limit
         """,
-        {"key": key, "limit": limit, "chars": chars},
+        {"key": key, "limit": limit},
     )
 
 
-def list_rewritten(conn: Reading, limit: int, chars: int) -> list[BacklogRow]:
+def list_rewritten(conn: Reading, limit: int) -> list[int]:
     """Return memories that were rewritten after they were read."""
-    return conn.list_rows(
-        BacklogRow,
-        f"""
-        {_COLUMNS}
+    return conn.list_ints(
+        """
+        SELECT m.memory_key
           FROM meta AS n
                JOIN memory AS m ON m.memory_key = n.value
          WHERE n.key >= :first AND n.key < :last
          LIMIT :limit
         """,
-        {"first": _AGAIN, "last": _AGAIN_END, "limit": limit, "chars": chars},
+        {"first": _AGAIN, "last": _AGAIN_END, "limit": limit},
     )
 
 
-def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> BacklogRow | None:
-    """Return the agent's memory for extraction, None when there is none."""
-    return conn.find_row(
+def of_keys(conn: Reading, keys: Sequence[int]) -> list[BacklogRow]:
+    """Return those of the memories *keys* that are intact, with the part of the text to read."""
+    return conn.list_rows(
         BacklogRow,
         f"""
         {_COLUMNS}
           FROM memory AS m
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys))
+        """,  # noqa: S608  # a constant of this module
+        {"keys": keys_array(intact.memories(conn, keys)), "chars": STATEMENTS_CHARS_MAX},
+    )
+
+
+def by_id(conn: Reading, agent_id: str, memory_id: str) -> BacklogRow | None:
+    """Return the agent's memory for extraction, None when there is none or it is damaged."""
+    key = conn.get_int(
+        """
+        SELECT m.memory_key
+          FROM memory AS m
                JOIN agent AS a ON a.agent_key = m.agent_key
          WHERE m.memory_id = :memory_id AND a.agent_id = :agent_id
         """,
-        {"memory_id": memory_id, "agent_id": agent_id, "chars": chars},
+        {"memory_id": memory_id, "agent_id": agent_id},
     )
+    return None if key is None else next(iter(of_keys(conn, [key])), None)
 
 
 def has_backlog(conn: Reading) -> bool:
@@ -131,21 +144,10 @@ def has_backlog(conn: Reading) -> bool:
     )
 
 
-def filter_unchanged(conn: Reading, rows: Iterable[BacklogRow]) -> list[BacklogRow]:
-    """Return those of *rows* whose text has not changed since they were read."""
-    rows = list(rows)
-    if not rows:
-        return []
-    current = conn.execute(
-        """
-        SELECT m.memory_key, m.content_hash
-          FROM carray(:keys) AS k
-               CROSS JOIN memory AS m ON m.memory_key = k.value
-        """,
-        {"keys": keys_array([row.memory_key for row in rows])},
-    )
-    hashes = dict(current)
-    return [row for row in rows if hashes.get(row.memory_key) == row.content_hash]
+def filter_unchanged(conn: Reading, rows: Sequence[BacklogRow]) -> list[BacklogRow]:
+    """Return those of *rows* that have not changed since they were read."""
+    current = frozenset(of_keys(conn, [row.memory_key for row in rows]))
+    return [row for row in rows if row in current]
 
 
 def requeue(conn: Writing, key: int) -> None:
