@@ -47,7 +47,7 @@ class Moving:
         """Return a page of records, each after those it refers to.
 
         It ends before it exceeds half a frame as JSON, unless it is a single record. Damaged texts
-        and memories are left out, and named. Raises
+        and memories, and rows that cannot be read, are left out and named. Raises
         InvalidError for an *after* that is no page's cursor.
         """
         if after is None:
@@ -55,14 +55,19 @@ class Moving:
 
         def work(conn: Reading) -> DumpPage:
             items: list[dict[str, Any]] = []
-            bytes_left, last = FRAME_BYTES_MAX // 2, after
+            unreadable: list[str] = []
+            bytes_left, last, passed = FRAME_BYTES_MAX // 2, after, 0
             for position, record in _iter_records(conn, after):
+                if position is None:
+                    unreadable.append(f"one of kind {record['kind']}")
+                    continue
                 bytes_left -= len(json.dumps(record))
                 if items and (len(items) == limit or bytes_left < 0):
-                    return _page(conn, items, last)
+                    # The next page begins after the last item, and names those that follow it.
+                    return _page(conn, items, unreadable[:passed], last)
                 items.append(record)
-                last = position
-            return _page(conn, items, None)
+                last, passed = position, len(unreadable)
+            return _page(conn, items, unreadable, None)
 
         return await self.db.read(work)
 
@@ -100,11 +105,13 @@ class Moving:
         return admit(text, self.secrets).text
 
 
-def _page(conn: Reading, records: Sequence[dict[str, Any]], next_: str | None) -> DumpPage:
-    """Return *records* as a page; damaged texts and memories only by name."""
+def _page(
+    conn: Reading, records: Sequence[dict[str, Any]], unreadable: Sequence[str], next_: str | None
+) -> DumpPage:
+    """Return *records* as a page; damaged texts and memories only by name, as *unreadable* ones."""
     memory_ids = {record["id"] for record in records if record["kind"] == "memory"}
     lost_ids = memory_ids - intact.intact_ids(conn, list(memory_ids))
-    items, damaged = [], []
+    items, damaged = [], [*unreadable]
     for record in records:
         if record["kind"] == "text" and "text" not in record:
             damaged.append(f"text {record['sha256']}")
@@ -115,7 +122,7 @@ def _page(conn: Reading, records: Sequence[dict[str, Any]], next_: str | None) -
     return DumpPage(items=tuple(items), next=next_, damaged=tuple(damaged))
 
 
-def _iter_records(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iter_records(conn: Reading, after: str | None) -> Iterator[tuple[str | None, dict[str, Any]]]:
     """Yield each record after the position *after*, with its own; those of entities come last."""
     kind, keys = (None, []) if after is None else _parse_position(after)
     if kind != entities.KIND:

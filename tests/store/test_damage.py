@@ -245,20 +245,29 @@ async def test_one_damaged_memory_stops_no_nap_over_its_session(path: Path, text
 
 async def test_a_dump_names_what_is_damaged_and_goes_on(napped: Path) -> None:
     async with a_house(napped) as house:
-        (memory_id,) = await stored(house, "Ann sold a hive.")
+        ids = await stored(house, *(f"Ann sold hive {number}." for number in range(9)))
+        memory_id = ids[0]
     with tampering(napped) as conn:
         conn.execute("UPDATE memory SET content = 'Ann' WHERE memory_id = ?", (memory_id,))
+        for unreadable in ids[2:6]:
+            conn.execute(
+                "UPDATE memory SET content = CAST(x'ef' AS TEXT) WHERE memory_id = ?", (unreadable,)
+            )
     async with a_house(napped) as house:
         pages: list[DumpPage] = []
         after: str | None = None
         while not pages or after is not None:
-            pages.append(await house.moving.dump(after, 3))
+            pages.append(await house.moving.dump(after, 2))
             after = pages[-1].next
         texts = [item["text"] for page in pages for item in page.items if item["kind"] == "text"]
         assert texts == [f"Remember: {TEXTS[1]}"]
         named = [name for page in pages for name in page.damaged]
-        assert [name.split()[0] for name in named] == ["text", "memory"]
-        assert named[1] == f"memory {memory_id}"
+        assert sorted(named)[:2] == [f"memory {memory_id}", "one of kind memory"]
+        assert named.count("one of kind memory") == 4
+        assert [name.split()[0] for name in named].count("text") == 1
+        assert len(named) == 6
+        known = {item.get("id") for page in pages for item in page.items}
+        assert known & set(ids) == {ids[1], *ids[6:]}
 
 
 @pytest.mark.parametrize("state", ["pending", "active"])

@@ -66,7 +66,7 @@ class DumpPage(Value):
     items: tuple[dict[str, Any], ...]
     next: PlainText | None = None
     damaged: tuple[str, ...] = ()
-    """The texts and memories of the page that are damaged and not among *items*."""
+    """What is damaged and not among *items*, such as "memory ID"."""
 
 
 class Problem(Value):

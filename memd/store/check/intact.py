@@ -110,15 +110,19 @@ def report(conn: Reading, what: str) -> None:
 
 def skip_undecodable(conn: Reading, rows: Iterator[Columns], kind: str) -> Iterator[Columns]:
     """Yield those of *rows* whose texts are valid UTF-8; report the others."""
+    return (row for row in iter_decoded(conn, rows, kind) if row is not None)
+
+
+def iter_decoded(conn: Reading, rows: Iterator[Columns], kind: str) -> Iterator[Columns | None]:
+    """Yield *rows*, None for each whose texts are not valid UTF-8, which is reported."""
     while True:
         try:
-            row = next(rows)
+            yield next(rows)
         except StopIteration:
             return
         except UnicodeDecodeError:
             report(conn, f"{kind}: the text of one is damaged")
-            continue
-        yield row
+            yield None
 
 
 def list_sealed(

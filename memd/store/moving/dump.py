@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from memd.base.clock import from_us
 from memd.store.check import intact
@@ -269,10 +269,11 @@ def is_position(kind: str, keys: Sequence[object]) -> bool:
 
 def iter_records(
     conn: Reading, start_kind: str | None, keys: Sequence[int | str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str | None, dict[str, Any]]]:
     """Yield (position, record) of each record after the position *start_kind* and *keys*.
 
     *start_kind* None starts at the beginning. A text that is damaged is a record without its text.
+    A row that cannot be read is a record of its kind alone, at the position None.
     """
     for name, kind in _KINDS.items():
         if start_kind is not None and name != start_kind:
@@ -280,13 +281,18 @@ def iter_records(
         first = kind.first if start_kind is None else keys
         start_kind = None
         rows = conn.execute(kind.select, {f"k{n}": value for n, value in enumerate(first)})
-        for row in rows:
+        for row in intact.iter_decoded(conn, rows, name):
+            if row is None:
+                yield None, {"kind": name}
+                continue
             names = [column[0] for column in rows.get_description()]
             position = json.dumps([name, *row[: len(kind.first)]])
-            columns = dict(zip(names[len(kind.first) :], row[len(kind.first) :], strict=True))
+            columns: dict[str, Any] = dict(
+                zip(names[len(kind.first) :], row[len(kind.first) :], strict=True)
+            )
             if (packed := columns.pop("zlib", None)) is not None:
                 sha256 = bytes.fromhex(columns["sha256"])
-                columns["text"] = intact.read_source(conn, row[0], packed, sha256)
+                columns["text"] = intact.read_source(conn, cast("int", row[0]), packed, sha256)
             yield position, {"kind": name, **_record(columns)}
 
 
