@@ -436,6 +436,17 @@ async def test_what_is_quarantined_while_it_is_read_has_no_statements(
     assert await learnt_texts(house) == []
 
 
+async def test_no_answer_rests_on_what_cannot_be_read_and_others_go_on(path: Path) -> None:
+    async with a_house(path) as house:
+        ids = await stored(house, "Billing uses Redis.", "Billing uses Kafka.")
+        await house.relation_extractor.drain()
+    with tampering(path) as conn:
+        conn.execute("UPDATE memory SET content = CAST(x'ef' AS TEXT) WHERE memory_id = ?", ids[:1])
+    async with a_house(path) as house:
+        answer = await house.graph.query(ADA, "What does Billing use?")
+        assert [item.name for item in answer.items] == ["Kafka"]
+
+
 async def test_a_damaged_memory_keeps_no_other_from_being_read(path: Path) -> None:
     async with a_house(path) as house:
         ids = await stored(house, "Billing uses Redis.", "Ann leads Billing.", "Shop uses Kafka.")

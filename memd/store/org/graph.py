@@ -320,7 +320,10 @@ def names_of(conn: Reading, keys: Iterable[int]) -> dict[int, str]:
 
 
 def read_statements(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRow]:
-    """Return the statements *keys* with the passages that they were extracted from, by key."""
+    """Return the statements *keys* with the passages that they were extracted from, by key.
+
+    A passage that cannot be read is empty.
+    """
     keys = list(dict.fromkeys(keys))
     if not keys:
         return {}
@@ -329,8 +332,8 @@ def read_statements(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRo
         SELECT s.statement_key, s.statement_id, a.name, s.relation, b.name, s.negated, s.qualifier,
                s.valid_from_us, s.valid_to_us, s.known_from_us, s.known_to_us,
                o.fact_id, o.version, m.memory_id,
-               substr(coalesce(o.content, m.content), s.span_from + 1,
-                      min(s.span_to - s.span_from, {QUOTE_CHARS_MAX})),
+               CAST(substr(coalesce(o.content, m.content), s.span_from + 1,
+                           min(s.span_to - s.span_from, {QUOTE_CHARS_MAX})) AS BLOB),
                {_TRUST}
           FROM carray(:keys) AS k
                CROSS JOIN statement AS s ON s.statement_key = k.value
@@ -340,4 +343,11 @@ def read_statements(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRo
         """,
         {"keys": keys_array(keys)},
     )
-    return {row[0]: StatementRow._make(row) for row in rows}
+    return {row[0]: StatementRow._make((*row[:-2], _decode(row[-2]), row[-1])) for row in rows}
+
+
+def _decode(text: object) -> str:
+    try:
+        return text.decode() if isinstance(text, bytes) else ""
+    except UnicodeDecodeError:
+        return ""
