@@ -10,7 +10,7 @@ import apsw
 import pytest
 from support.clocks import HeldClock
 from support.nights import nap_over
-from support.store import ADA, EVERYTHING, a_house, bytes_of, stored, tampering, tell
+from support.store import ADA, EVERYTHING, a_house, a_writer, bytes_of, stored, tampering, tell
 
 from memd.backends import rooms as file_rooms
 from memd.base.clock import from_us
@@ -34,6 +34,8 @@ from memd.store.file import page_sums
 from memd.store.file.connect import PAGE_BYTES, Reading, Writing
 from memd.store.learn import learnings, playbook
 from memd.store.memory import preferences, removal
+from memd.store.org import proposals
+from memd.store.org.proposals import NewProposal
 from memd.store.search import fulltext
 from memd.store.session import injections
 from memd.store.session.injections import WindowKey
@@ -284,6 +286,18 @@ async def test_what_cannot_be_read_keeps_no_other_memory_from_its_vector(
     async with a_house(path) as house:
         assert await house.queue.drain() == 2
         assert await house.queue.drain() == 0
+
+
+def test_a_proposal_that_cannot_be_read_hides_no_other(path: Path) -> None:
+    new = NewProposal("", None, "PUBLISH", "adr", None, (), None, None, "ada", "c", b"salt")
+    with a_writer(path) as conn:
+        for number, text in enumerate(TEXTS):
+            one = new._replace(proposal_id=str(number), content=Screened(text))
+            proposals.insert(conn, one, number)
+        conn.execute("UPDATE org_proposal SET content = CAST(x'ef' AS TEXT) WHERE at_us = 0")
+        (first,) = proposals.list_open(conn, None, 1)
+        (second,) = proposals.list_open(conn, first.proposal_id, 1)
+        assert (first.content, second.content) == TEXTS[1:]
 
 
 async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(path: Path) -> None:

@@ -136,6 +136,14 @@ def test_the_store_itself_refuses_a_window_of_nobody(conn: Writing) -> None:
         windows.put(conn, 99, CLAUDE)
 
 
+def test_a_window_that_cannot_be_read_keeps_no_quiet_session_from_its_nap(conn: Writing) -> None:
+    keep(conn, CLAUDE)
+    keep(conn, CLAUDE._replace(session_id="8", napped_at_us=None))
+    conn.execute("UPDATE usage_window SET cwd = CAST(x'ef' AS TEXT) WHERE session_id = '7'")
+    assert [row.session_id for row in windows.list_quiet(conn, 1_000, 5)] == ["8"]
+    assert [row.session_id for row in windows.list_windows(conn)] == ["8"]
+
+
 RULE = "From now on always run the linter before each commit of the heron service."
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import islice
 from typing import NamedTuple
 
 from memd.base.errors import cursor_error
 from memd.domain.enums import ProposalState
 from memd.domain.trust import Screened
 from memd.store.access import changes
+from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 
 # The statements below are built from a constant of this module.
@@ -100,7 +102,7 @@ def get(conn: Reading, proposal_id: str) -> ProposalRow | None:
 
 
 def list_open(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
-    """Return up to *limit* open proposals, oldest first.
+    """Return up to *limit* open proposals, oldest first, without those that cannot be read.
 
     *after* is the id of the proposal that the previous page ended with; InvalidError if unknown.
     """
@@ -117,8 +119,7 @@ def _rows(
     after: str | None = None,
     limit: int = 1,
 ) -> list[ProposalRow]:
-    return conn.list_rows(
-        ProposalRow,
+    rows = conn.execute(
         """
         SELECT p.proposal_id, p.fact_id, p.kind, p.category, p.content, p.tags,
                p.valid_from_us, p.valid_to_us, p.author_id, p.client, p.at_us,
@@ -133,10 +134,11 @@ def _rows(
            AND (:state IS NULL OR p.state = :state)
            AND (:after IS NULL OR p.proposal_id > :after)
          ORDER BY p.proposal_id
-         LIMIT :limit
         """,
-        {"proposal_id": proposal_id, "state": state, "after": after, "limit": limit},
+        {"proposal_id": proposal_id, "state": state, "after": after},
     )
+    readable = intact.skip_undecodable(conn, rows, "proposal")
+    return [ProposalRow._make(row) for row in islice(readable, limit)]
 
 
 def decide(
