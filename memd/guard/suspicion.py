@@ -61,9 +61,12 @@ _LETTERLIKE = re.compile(r"[013457@$]")
 # A digit for a letter next to a letter: "1gnore".
 _LEETY = re.compile(r"[a-z][013457@$]|[013457@$][a-z]")
 
-# Letters escaped as in JSON, HTML or URLs, escaped line breaks, and emphasis ("_ignore_").
-_ESCAPES = ("\\u00", "\\x", "&#", "%2", "\\n", "\\t", "\\r")
-_ESCAPED = re.compile(r"(?:\\u00|\\x|&#x|%)([2-7][0-9a-f]);?|&#(\d{2,3});?|\\[ntr]")
+# ASCII letters and line breaks escaped as in JSON, HTML or URLs, and emphasis ("_ignore_").
+_ESCAPES = ("\\u", "\\x", "&#", "%", "\\n", "\\t", "\\r")
+_ESCAPED = re.compile(
+    r"(?:(?:\\u00|\\x|%)(?=0[9ad]|[2-7][0-9a-f])|(?:\\u\{|&#x)0*)([0-9a-f]{1,2})[;}]?"
+    r"|&#0*(\d{1,3});?|\\[ntr]"
+)
 _EMPHASIS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
 # The order in a text whose gaps were removed, which has no word boundaries left.
@@ -105,7 +108,7 @@ def suspicion(text: str) -> Suspicion:
         result = result.merge(_match(LANGUAGES, _WIDE.sub(r"\1\2", _normalize(text))))
         if SMUGGLED.search(text):
             result = result.merge(_single(Flag.HIDDEN))
-    elif any(hint in visible for hint in _ASCII_HINTS):
+    if any(hint in visible for hint in _ASCII_HINTS):
         result = result.merge(_match(LANGUAGES, visible))
     for variant in _undisguise(visible):
         result = result.merge(_match(_ORDERS, variant))
@@ -197,8 +200,9 @@ def _undisguise(visible: str) -> Iterable[str]:
     """Yield the text without its disguises: gaps, escapes, emphasis, digits for letters."""
     if _may_be_spaced(visible) and _SPACED.search(visible):
         yield _GLUED.sub(" ignore previous instructions ", _GAPS.sub("", visible))
-    if any(escape in visible for escape in _ESCAPES):
-        yield _ESCAPED.sub(_letter, visible)
+    has_escapes = any(escape in visible for escape in _ESCAPES)
+    if has_escapes and (plain := _ESCAPED.sub(_letter, visible)) != visible:
+        yield plain
     if "_" in visible and (plain := _EMPHASIS.sub(" ", visible)) != visible:
         yield plain
     if _LETTERLIKE.search(visible) and _LEETY.search(visible):

@@ -74,7 +74,9 @@ class Phrases:
     r"""A pattern with the methods of ``re.Pattern`` that compiles its phrases on demand.
 
     The phrases are the branches of the outermost alternation. A phrase is compiled when a text
-    first contains one of its keys.
+    first contains one of its keys. Keys are searched in the text in lower case, so the letters
+    \u017f, \u0131 and \u0130, which ``re`` takes for s and i, may prevent a match: screening for
+    attacks (``guard``) must not use this class.
 
     >>> always = Phrases(r"\b(?:always|never ever)\b")
     >>> always.search("Never ever do it"), always.search("Do it"), always.phrases_compiled
