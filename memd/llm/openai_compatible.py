@@ -181,15 +181,19 @@ async def _stream(answer: httpx.Response, reply: _Reply) -> None:
     pending = b""
     async for part in _read_limited(answer):
         *lines, pending = (pending + part).split(b"\n")
-        for line in lines:
-            line_text = line.decode("utf-8", "replace").strip()
-            if not line_text.startswith(_DATA):
-                continue  # a comment that keeps the connection alive, an event's name
-            line_text = line_text.removeprefix(_DATA).strip()
-            if line_text == _DONE:
+        for data in filter(None, map(_event_data, lines)):
+            if data == _DONE:
                 return
-            reply.add(_object(line_text), "delta")
+            reply.add(_object(data), "delta")
+        if _event_data(pending) == _DONE:
+            return  # some servers do not end the last line
     raise ProviderBusyError("the language model's answer broke off")
+
+
+def _event_data(line: bytes) -> str:
+    """Return the data of a line of events, "" for a line of another field or a comment."""
+    text = line.decode("utf-8", "replace").strip()
+    return text.removeprefix(_DATA).strip() if text.startswith(_DATA) else ""
 
 
 async def _read_limited(answer: httpx.Response) -> AsyncIterator[bytes]:

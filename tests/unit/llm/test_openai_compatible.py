@@ -39,6 +39,22 @@ async def test_a_streamed_answer_is_read_whole_with_its_usage() -> None:
     assert stub.keys == [None]
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b"\n\n"])
+async def test_a_stream_is_complete_with_its_last_event_however_the_line_ends(end: bytes) -> None:
+    body = b'data: {"choices": [{"delta": {"content": "fine"}}]}\n\ndata: [DONE]' + end
+    with an_endpoint(Raw(body, "text/event-stream")) as stub:
+        assert (await complete_with(stub.url)).text == "fine"
+
+
+async def test_a_stream_that_ends_within_an_event_broke_off() -> None:
+    body = b'data: {"choices": [{"delta": {"content": "fine"}}]}\n\ndata: {"choi'
+    with (
+        an_endpoint(Raw(body, "text/event-stream")) as stub,
+        pytest.raises(ProviderBusyError, match="broke off"),
+    ):
+        await complete_with(stub.url)
+
+
 async def test_a_server_that_does_not_stream_is_understood() -> None:
     body = b'{"choices": [{"message": {"role": "assistant", "content": "plain"}}]}'
     with an_endpoint(Raw(body)) as stub:
