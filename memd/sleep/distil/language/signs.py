@@ -91,6 +91,30 @@ _CHOOSES = words(
     r"i like",
     r"for (?:now|clarity)",
 )
+# A state that was measured, no choice: "our app uses 2 GB", "the worker only uses a lot of memory";
+# but "we use 2 GB volumes" and "our project uses 4 spaces" are choices.
+_RESOURCE = (
+    r"(?:memory|rams?|cpus?|gpus?|vram|swap|heap|disk|storage|bandwidth|battery|power|energy|cores?"
+    r"|quota|traffic|network)"
+)
+_SIZE = (
+    r"(?:\d[\d.,]*(?: ?[-\u2013] ?\d[\d.,]*)?|an?|one|two|half an?) ?"
+    r"(?:%|percent|[kmgt]i?b|bytes|gigs?|(?:kilo|mega|giga|tera)bytes?|ms|s|secs?|seconds?"
+    r"|min(?:ute)?s?|hours?|watts?|kwh|cores?)"
+    rf"(?=\W*$| ?[.,;:)(]| (?:of|on|in|at|per|now|when|while|more|less|already|after|and|but"
+    rf"|{_RESOURCE})\b)"
+)
+_SHARE = (
+    r"(?:(?:the|so|too|way|far|quite|very|nearly|almost|a|all) )*"
+    r"(?:lots?|bit|tons?|loads|much|more|less|most|all|half|plenty|little|\d+x)(?: (?:more|less|too"
+    rf" much))?(?: of)?(?: (?:the|our|its|my))?(?: \w+)? {_RESOURCE}\b"
+)
+_MEASURES = re.compile(
+    r"\b(?:(?:we|our \w+) (?:(?:\w+ly|now|still|just) )*use|(?:only )?(?:uses|stores|ships|hosts))"
+    r" (?:(?:about|around|over|almost|nearly|roughly|some|only|just|less than|more than) |~ ?)*"
+    rf"(?:{_SIZE}|{_SHARE})",
+    re.IGNORECASE,
+)
 # "Do not touch it"; but "the buttons do not open it" is a report.
 _FORBIDS = (
     rf"(?:don't|do not){_NO_WISH}(?! (?:work|open|show|load|display|launch|appear|render|respond"
@@ -312,8 +336,9 @@ def only_asks_for(signs: Signs, plain: str) -> bool:
 
 def signs_of(text: str, plain: str, count: int, *, stopped: bool) -> Signs:
     """Return the signs of the sentence *text* of *count* words; *plain* is its spoken form."""
-    wants = bool(_CHOOSES.search(plain) or _ASKS_FOR.search(plain))
-    rules = bool(_RULES.search(plain))
+    chosen = _MEASURES.sub("", plain)
+    wants = bool(_CHOOSES.search(chosen) or _ASKS_FOR.search(chosen))
+    rules = bool(_RULES.search(chosen))
     refuses = bool(_REFUSAL.match(plain) or REFUSES.match(plain))
     corrects = refuses or bool(_CORRECTS.search(plain))
     requires, causes = bool(_REQUIRES.search(plain)), bool(_CAUSE.search(plain))

@@ -17,6 +17,9 @@ KEPT = {
         "Our team uses Postgres for reports.",
         "the project deploys with blue-green",
         "our CI runs on every push",
+        "our project uses 4 spaces",
+        "we use 16 GB runners for the builds",
+        "our app uses a 30s timeout",
     ],
     Act.TASK: [
         "Let's put the rate limiter into its own package",
@@ -75,7 +78,18 @@ LEFT = {
         "/implement S10: a migration that adds the currency",
         "/review",
     ],
-    Act.ACKNOWLEDGEMENT: ["great, thanks!", "ok", "Let me try that, 1 sec.", "danke", ""],
+    Act.ACKNOWLEDGEMENT: [
+        "great, thanks!",
+        "ok",
+        "Let me try that, 1 sec.",
+        "danke",
+        "",
+        "our app uses 2 GB",
+        "our service only uses about 40% of the disk",
+        "our backend uses a lot of memory",
+        "we use more cpu than before",
+        "our worker uses 100% cpu",
+    ],
     Act.APPROVAL: ["yup!", "ok, yes", "sure"],
 }
 
