@@ -48,10 +48,11 @@ _ORDERS = re.compile(
     r"|tell me|show|open|more about|elaborate|expand|walk|go through|look (?:at|into))\b",
     re.IGNORECASE,
 )
-# "2 looks good".
+# "2 looks good", "i like 2".
 _GOOD = re.compile(
     r"\W*(?P<label>\d|[a-f])\)? (?:looks|sounds|is)"
-    r" (?:good|great|fine|best|better|lovely|perfect)\b",
+    r" (?:good|great|fine|best|better|lovely|perfect)\b"
+    r"|\W*(?:i (?:like|love|prefer|think)|i'?d say) #?(?P<liked>\d|[b-f])(?=\W*$|[.,;!])",
     re.IGNORECASE,
 )
 # "Gin day it is", "let's go with the nest box": one of the groups is the option's name.
@@ -61,13 +62,56 @@ _NAMED = Phrases(
     r"|(?:wir|ich) nehmen?|nehmen wir|nimm|(?:dann )?lieber) (?:d(?:ie|as|e[nr]) )?"
     r"(?P<after>[^.!?,;\n]{3,60})"
     r"|(?:the |a )?(?P<before>[^.!?,;\n]{3,40}?) (?:it is|please|pls|sounds (?:good|great|perfect)"
-    r"|looks (?:good|great|lovely)|is (?:fine|ok(?:ay)?|best|better)(?=\W*$)|then|bitte|passt)\b"
+    r"|looks (?:good|great|lovely)|is (?:fine|ok(?:ay)?|best|better)(?=\W*$)|then|i (?:guess|think)"
+    r"|bitte|passt)\b"
     r"(?=\W*$|[.!,;]))"
 )
-# An option that is refused: "not 3", "skip option B", "nicht die 2".
+# A question without its mark: "why option 2", "is the first one any good".
+_ASKS = re.compile(
+    r"\W*(?:(?:and|but|so|ok(?:ay)?|hm+|und)\W+)*(?:why|how|what(?! the)|where|when|which|is|are"
+    r"|does|did|would|could|can|should|warum|wieso|wie|ist|sind|kann|wäre|was (?:kostet|ist))\b",
+    re.IGNORECASE,
+)
+# An option that is refused beside one that is picked: "4 not 3", "skip option B", "2 instead of 1".
 _REFUSED = re.compile(
-    r"\b(?:not|never|nicht|skip|ignore|drop|except|(?:don'?t|do not) (?:do|take|use|pick|go with))"
+    r"\b(?:not|never|nicht|skip|ignore|drop|except|instead of|rather than"
+    r"|(?:don'?t|do not) (?:do|take|use|pick|go with))"
     r" (?:(?:option|variante?|number|nr\.?|the|die|das) )*#?(?:\d{1,2}|[a-f])\b\)?",
+    re.IGNORECASE,
+)
+_CLAUSE_ENDS = re.compile(r"[,;:!]\s+|\.\s+|\n|\s[-\u2013\u2014]\s|,?\s+(?=(?:but|aber)\s)")
+# Speaks against an option: "too slow", "we did that and it was bad", "not the first one", "anything
+# but 2"; but "it's not too slow" and "it doesn't need a server" speak for it.
+_REJECTS = re.compile(
+    r"(?<!not )(?<!n't )\btoo \w+"
+    r"|(?<!not )(?<!n't )(?<!less )(?<!least )\b(?:bad|worse|worst|terrible|awful|horrible|disaster"
+    r"|mess|nightmare|mistake|painful|overkill|boring|ugly|useless|risky|hate[ds]?|fail(?:s|ed)"
+    r"|broke|nah|regret\w*|schlecht|schlimm|mist|doof|blöd|furchtbar|katastrophe)\b"
+    r"|\b(?:is|was|sounds?|seems?|looks?) (?:\w+ )?(?<!less )(?<!not )(?:expensive|slow|heavy|hard"
+    r"|complicated|complex|out)\b|\bover (?:(?:our|my|the) )?budget\b"
+    r"|\b(?:is|are|was|were|'s)(?:n'?t| not)\b(?! (?:so|too|that|as|very|much|only|just)\b)"
+    r"|\b(?:will|wo|does|did|do|ca|can|would|should)(?: ?not|n'?t) (?:really )?(?:work|fit|help"
+    r"|scale|like|want|do|go|use|take|pick|choose|suit|make|trust|enjoy|afford|stand)\b"
+    r"|\b(?:let'?s|rather|better|please) not\b|\bno (?:good|way|use|thanks|go)\b|\bforget\b"
+    r"|^\W*(?:(?:ok(?:ay)?|but|and|aber)\W+)*(?:not?|nope|never|none|neither|anything but|all but"
+    r"|rule out|without|nicht|kein\w*|nein|bloß nicht|auf keinen fall|alles außer|ohne)\b"
+    r"|\b(?:already (?:tried|had|did)|maybe later|another time|hatten wir schon)\b"
+    r"|\b(?:ist|sind|war|wäre|klingt) (?:\w+ )?zu \w+|^\W*(?:aber |viel )?zu \w+"
+    r"|\b(?:no|nicht)\W*$",
+    re.IGNORECASE,
+)
+# Such a clause is about the option before it: "it was bad", "too slow".
+_POINTS_BACK = re.compile(
+    r".*\b(?:it|that|this|they|them|es|das)\b"
+    r"|\W*(?:(?:but|and|just|way|far|much|a bit|aber|und|viel|leider)\W+)*"
+    r"(?:too|nah|no(?=\W*$| way| thanks| good)|hate[ds]?|was|is|sounds|looks|terrible|awful"
+    r"|horrible|boring|bad|over|already|won'?t|doesn'?t|maybe later|another time|zu|war|ist)\b",
+    re.IGNORECASE,
+)
+# Names an option by its order or mark.
+_OTHER = re.compile(
+    r"\b(?:(?:the|die|der|das) (?:others?|rest|first|second|third|fourth|last|erste|zweite|dritte"
+    r"|vierte|letzte|andere)n?|[1-9]|(?:option|variante?) \w)\b",
     re.IGNORECASE,
 )
 # Words after a name that speak against it: "redis, too slow".
@@ -95,7 +139,7 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
     >>> find_pick("gin day it is", (0, "any ideas for mum's 70th?"), last).text
     "any ideas for mum's 70th? A gin day in Sheffield"
     """
-    if len(user) > PICK_CHARS or "?" in user or _ORDERS.search(user):
+    if len(user) > PICK_CHARS or "?" in user or _ORDERS.search(user) or _ASKS.match(user):
         return None
     question, is_asked = _options_question(previous[1]), _agent_asks(last.text)
     if not (question or is_asked) or reports(spoken_form(user)):
@@ -103,7 +147,8 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
     options = _options(last.text)
     if not _OPTIONS_MIN <= len(options) <= _OPTIONS_MAX:
         return None
-    picked = list(_match_options(_REFUSED.sub("", user), options, is_asked=is_asked))
+    user = _REFUSED.sub("", _without_rejected(user, options))
+    picked = list(_match_options(user, options, is_asked=is_asked))
     if not picked or len(picked) == len(options) or _are_no_options(picked, last.text):
         return None
     text = cut("; ".join(picked), _OPTION_CHARS)
@@ -111,6 +156,34 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
         return AnsweredLines(text, last.place, is_marked=True)
     lead = question if question.endswith("?") else f"{question.rstrip('.:; ')}:"
     return AnsweredLines(f"{lead} {text}", last.place, is_marked=True, asked_at=previous[0])
+
+
+def _without_rejected(user: str, options: list[_Option]) -> str:
+    """Return the clauses of *user* that speak against no option, "" if they reject what is picked.
+
+    >>> options = [_Option("1", "Rolling"), _Option("2", "Blue-green")]
+    >>> _without_rejected("rolling, blue-green was too slow", options)
+    'rolling'
+    >>> _without_rejected("rolling, we had that and it was bad", options)
+    ''
+    """
+    clauses = _CLAUSE_ENDS.split(user)
+    if not any(map(_REJECTS.search, clauses)):
+        return user
+    offered = content_stems(" ".join(option.text for option in options))
+    kept: list[str] = []
+    is_rejected = False
+    for clause in clauses:
+        if _REJECTS.search(clause):
+            others = (content_stems(clause) & offered) - content_stems(" ".join(kept))
+            names_other = others or _OTHER.search(clause)
+            if not (is_rejected or names_other) and _POINTS_BACK.match(clause):
+                kept.clear()
+            is_rejected = True
+        else:
+            kept.append(clause)
+            is_rejected = False
+    return ", ".join(kept)
 
 
 def _are_no_options(picked: list[str], text: str) -> bool:
@@ -200,7 +273,8 @@ def _match_options(user: str, options: list[_Option], *, is_asked: bool) -> Iter
         return
     by_label = {option.label: option.text for option in options if option.label}
     good = _GOOD.match(user)
-    marked = [mark.casefold() for mark in ([good["label"]] if good else find_marks(user))]
+    marks = [good["label"] or good["liked"]] if good else find_marks(user)
+    marked = [mark.casefold() for mark in marks]
     if marked:
         yield from (by_label[mark] for mark in marked if mark in by_label)
         return
