@@ -117,8 +117,18 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
         **_ending_fields(_last_outcome(worked), find_unfinished(exchanges)),
         "Also asked": DIGEST_JOINT.join(_more_requests(between)),
     }
+    has_more = any(text for name, text in fields.items() if name != "Asked first")
+    if not has_more and _contain(memories, first):
+        return ""
     is_known = any(text for name, text in fields.items() if name not in _OF_ANY_TALK)
     return _fit(fields) if is_known or _is_talk(requests, exchanges) else ""
+
+
+def _contain(memories: Iterable[NapMemory], request: str) -> bool:
+    """Return whether *memories* contain all of *request*, as a pick does the question before it."""
+    texts = "\n".join(letters(memory.text) for memory in memories)
+    parts = (letters(part) for part in sentences(request) if not acknowledges(part))
+    return all(part in texts for part in parts)
 
 
 def _is_talk(requests: Sequence[str], exchanges: Sequence[Exchange]) -> bool:

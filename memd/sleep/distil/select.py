@@ -176,9 +176,11 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
         recent = range(max(0, len(settled) - _BACK_MAX), len(settled))
         back = [at for at in recent if _takes_back(entry, settled[at])]
         alike = [at for at in recent if _is_alike(entry, settled[at])]
+        quoted = [at for at in recent if _quotes(entry, settled[at])]
         if alike and not back and not _outranks(candidate.memory, settled[alike[0]].memory):
             continue
-        replaced = [at for at in back if _undoes(entry, settled[at])] or (back or alike)[:1]
+        undone = [at for at in back if _undoes(entry, settled[at])]
+        replaced = undone or (back or alike)[:1] or quoted
         if replaced:
             memory = candidate.memory._replace(slot=settled[replaced[0]].memory.slot)
             entry = entry._replace(candidate=candidate._replace(memory=memory))
@@ -205,6 +207,13 @@ def _is_alike(one: _Entry, other: _Entry) -> bool:
     if NapKind.OUTCOME is one.memory.kind is other.memory.kind:
         total = min(len(one.words), len(other.words))
     return shared > ALIKE * max(1, total)
+
+
+def _quotes(later: _Entry, earlier: _Entry) -> bool:
+    """Return whether *later* quotes all of *earlier*: the user's question that it answers."""
+    text = earlier.memory.text.removesuffix(" …")
+    is_of_it = set(earlier.memory.places) <= set(later.memory.places)
+    return is_of_it and text in later.answered
 
 
 def _takes_back(later: _Entry, earlier: _Entry) -> bool:

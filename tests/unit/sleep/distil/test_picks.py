@@ -183,6 +183,45 @@ def test_a_nap_keeps_a_pick_with_what_was_asked_and_where() -> None:
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "hi. any ideas for mum's present?",
+        "I need a present for mum, she's 70 in May. any ideas?",
+        "my mum turns 70 on 12 May and she loves birds. Any ideas for a present?",
+    ],
+)
+def test_a_question_that_a_pick_answers_is_not_kept_beside_it(question: str) -> None:
+    messages = [
+        {"role": "user", "content": question},
+        {"role": "assistant", "content": BULLETS},
+        {"role": "user", "content": "ooh first one"},
+        {"role": "assistant", "content": "Lovely."},
+    ]
+    [memory] = distilled(messages)
+    assert memory.text.startswith("User: ooh first one\nIn answer to: ")
+    assert memory.text.endswith(f"{question.removeprefix('hi. ')} A window nest-box")
+
+
+def test_what_was_told_with_a_question_is_kept_beside_the_pick() -> None:
+    messages = [
+        {
+            "role": "user",
+            "content": "we're on kubernetes. which deployment strategy should we use?",
+        },
+        {"role": "assistant", "content": "- Rolling\n- Canary"},
+        {"role": "user", "content": "the second one"},
+    ]
+    fact, pick = distilled(messages)
+    assert fact.text.startswith("we're on kubernetes.")
+    assert pick.text.endswith("which deployment strategy should we use? Canary")
+    messages[0]["content"] = "need ideas for mum's 70th birthday. She hates gin."
+    messages[2]["content"] = "ooh first one"
+    messages.append({"role": "assistant", "content": "Lovely."})
+    pick, digest = distilled(messages)
+    assert digest.text.endswith("She hates gin.")
+
+
+@pytest.mark.parametrize(
     ("text", "is_decision"),
     [
         ("NINE HUNDRED for a ferry. so tunnel it is", True),
