@@ -113,20 +113,22 @@ def _stops() -> _Stops:
 
 @cache
 def _ordinal_nouns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of the nouns after a German ordinal: German ones, and those also English.
+    """Return patterns of the nouns after a German ordinal: German ones, and ambiguous ones.
 
-    A noun of the second pattern may begin an English sentence: "Version 2. Tag the release". It
-    follows an ordinal only after a German article or preposition: "am 2. Tag".
+    A noun of the second pattern may begin a sentence: "Version 2. Tag the release", or be another
+    word if it is in small letters: "nimm die 2. mal sehen". It follows an ordinal only after a
+    German article or preposition: "am 2. Tag".
     """
-    german = (
-        "Januar|Jänner|Februar|März|Maerz|Mai|Juni|Juli|Oktober|Dezember|Mal|Woche|Monat|Jahr"
-        "|Quartal|Halbjahr|Platz|Versuch|Etage|Klasse|Runde|Auflage|Schritt|Kapitel|Absatz"
-        "|Geburtstag|Jahrhundert|Spieltag|Stufe|Zeile|Spalte|Seite|Hälfte"
+    months = "januar|jänner|februar|märz|maerz|mai|juni|juli|oktober|dezember"
+    nouns = (
+        "Mal|Woche|Monat|Jahr|Quartal|Halbjahr|Platz|Versuch|Etage|Klasse|Runde|Auflage|Schritt"
+        "|Kapitel|Absatz|Geburtstag|Jahrhundert|Spieltag|Stufe|Zeile|Spalte|Seite|Hälfte"
     )
     both = "April|August|September|November|Tag|Stock|Advent|Semester|Person|Version|Phase"
     ends = r"(?:e?s|en|e|n)?\b"
     counted = r"(?:und|oder|bis)\b.?(?:der |dem |den |zum )?\d"
-    return re.compile(rf"(?:{german}){ends}|{counted}"), re.compile(rf"(?:{both}){ends}")
+    german = re.compile(rf"(?:(?i:{months})|{nouns}){ends}|{counted}")
+    return german, re.compile(rf"(?:{both}|{nouns}){ends}", re.IGNORECASE)
 
 
 _NAME = re.compile(r"[^\W\d_a-z][\w.'\u2019-]")
