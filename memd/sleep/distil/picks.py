@@ -27,6 +27,7 @@ _OPTION_CHARS = 240  # of all picked options together, in the memory
 _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 _NAME_SHARE = 0.6  # share of a name's words that its option must contain
 _NAME_WORDS_MAX = 6
+_TITLE_END = re.compile(r":|\s[-\u2013\u2014(]")
 
 # "2. Merge", "**B) Rebase**", "### Option A: merge".
 _LABELLED = re.compile(
@@ -38,6 +39,7 @@ _BULLET = re.compile(r"[-*+\u2022]\s+(?=\S)")
 # "Any ideas?", "which host should I take", "suggest three names", or any question.
 _ASKS_OPTIONS = Phrases(
     r"\?|\b(?:which|whats?|where|who|ideas?|suggest\w*|recommend\w*|options?|alternatives?|names?"
+    r"|(?:give|find|show|list|name)(?: me| us)?(?: some| a few| \d| two| three| four| five)"
     r"|give me|find me|how (?:could|should|can|do|would)|should (?:i|we)|choose|decide"
     r"|welche\w*|ideen|vorschl\w+|empfiehl\w*|qué|cuál\w*|recomiend\w*|quel\w*|idées?|propose\w*"
     r"|quali?|consigli\w*|welke|idee(?:ën)?)\b"
@@ -262,10 +264,7 @@ def _follows(options: list[_Option], label: str) -> bool:
 
 
 def _match_options(user: str, options: list[_Option], *, is_asked: bool) -> Iterator[str]:
-    """Yield the texts of the options that *user* picks: by order, by label, or by name.
-
-    If the agent asked which one (*is_asked*), a message of a few words counts as a name.
-    """
+    """Yield the texts of the options that *user* picks: by order, by label, or by name."""
     place = find_ordinal(user)
     if place is not None:
         if place < len(options):
@@ -278,29 +277,31 @@ def _match_options(user: str, options: list[_Option], *, is_asked: bool) -> Iter
     if marked:
         yield from (by_label[mark] for mark in marked if mark in by_label)
         return
-    name = _find_name(user, is_asked=is_asked)
-    stems = content_stems(name)
-    if stems and len(name.split()) <= _NAME_WORDS_MAX:
-        fitting = [
-            option.text
-            for option in options
-            if len(stems & content_stems(option.text)) >= _NAME_SHARE * len(stems)
-        ]
-        yield from fitting if len(fitting) == 1 else ()
+    yield from _match_name(user, options, is_asked=is_asked)
 
 
-def _find_name(user: str, *, is_asked: bool) -> str:
-    """Return the words of *user* that may name an option, or "".
+def _match_name(user: str, options: list[_Option], *, is_asked: bool) -> Iterator[str]:
+    """Yield the text of the one option that *user* names, with or without a reason.
 
-    If the agent asked which one, it is the whole message, without a reason that follows.
-
-    >>> _find_name("mock the clock, I hate retries", is_asked=True)
-    'mock the clock'
+    If nobody asked which one, all words must be of the option's title: "osprey!".
     """
     named = _NAMED.match(user)
-    if named:
-        return named["after"] or named["before"]
-    if not is_asked:
-        return ""
     name, comma, reason = user.partition(",")
-    return user if comma and _DOUBTS.search(reason) else name
+    if named:
+        name = named["after"] or named["before"]
+    elif comma and _DOUBTS.search(reason):
+        return
+    stems = content_stems(name)
+    if not stems or len(name.split()) > _NAME_WORDS_MAX:
+        return
+    texts = [option.text for option in options]
+    if named or is_asked:
+        share, titles = _NAME_SHARE, texts
+    else:
+        share, titles = 1.0, [_TITLE_END.split(text, 1)[0] for text in texts]
+    fitting = [
+        text
+        for text, title in zip(texts, titles, strict=True)
+        if len(stems & content_stems(title)) >= share * len(stems)
+    ]
+    yield from fitting if len(fitting) == 1 else ()

@@ -42,6 +42,17 @@ def test_an_option_is_picked_by_its_order_or_its_name(user: str) -> None:
     assert picked(user) == "any ideas for mum's 70th? A window nest-box"
 
 
+def test_a_message_of_nothing_but_a_title_picks_that_option() -> None:
+    asked = "give me 3 names for the service"
+    listed = "- Kestrel: small and quick\n- Osprey\n- Red kite (lovely)"
+    assert picked("osprey!", listed, asked) == f"{asked}: Osprey"
+    assert picked("red kite, kestrel is overused", listed, asked) == f"{asked}: Red kite (lovely)"
+    assert picked("lovely", listed, asked) is None
+    assert picked("quick answer", listed, asked) is None
+    assert picked("an osprey eats fish", listed, asked) is None
+    assert picked("osprey, that's taken already, too bad", listed, asked) is None
+
+
 @pytest.mark.parametrize("user", ["2", "option 2 please", "let's go with 2", "2 looks good", "#2"])
 def test_an_option_is_picked_by_its_number(user: str) -> None:
     assert picked(user, NUMBERS) == "any ideas for mum's 70th? Binoculars: light ones"
