@@ -363,5 +363,7 @@ ASKS_UNMARKED = Phrases(
     r"|hoezo)(?!\w)"
     r"|有没有|为什么|怎么|是不是|能不能|[吗嘛呢]\W*$"
     r"|(?<!\w)(?:почему|зачем|можно ли|что если)(?!\w)"
+    r"|[,.;\u2013-] (?:woran liegt|woher kommt|wie kommt|(?:warum|wieso) (?:ist|sind|geht|hat)"
+    r"|(?:was|wie) (?:kann|soll|muss|mache?) ich)(?!\w)"
 )
 """A question that is recognisable without a question mark, in languages other than English."""

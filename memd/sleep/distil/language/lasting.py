@@ -206,11 +206,11 @@ _YOU = (
     r"|(?:might|may|can|could) i ask (?:you to|that you))"
     r"(?: (?:please|pls|plz|just|also|maybe|kindly))*"
 )
-# Up to 200 characters without a word that would move the rule to another clause.
+# Up to 200 characters without a word that would move the rule to another clause, and without a
+# verb of one edit: "can you rename it everywhere".
 _REQUEST_REST = (
     r"(?:(?!\b(?:why|whether|if|how|what|where|which|who|that|so|until|fix|find|look|see"
-    r"|explain)\b)"
-    r"[^?]){0,200}"
+    r"|explain|rename|replace|swap|merge)\b)[^?]){0,200}"
 )
 _EACH_TIME = (
     rf"(?:(?:every ?time|each time|whenever|before) (?:you|we|u|i (?:ask|say|tell))|{HELD}"

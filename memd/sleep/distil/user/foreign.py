@@ -140,8 +140,20 @@ _IN_CHARGE = (
     r"zuständig|verantwortlich|ansprechpartner\w*|responsable|responsabile|verantwoordelijk",
     r"c'est \w+ qui",
 )
+# What lasts of a person: "meine Frau ist Vegetarierin", "ich studiere Jura".
+_OF_PERSONS = (
+    r"(?:mein|unser)e? (?:frau|mann|sohn|tochter|mutter|vater|mama|papa|oma|opa|bruder|schwester"
+    r"|kind|freundin|freund|partner(?:in)?|chef(?:in)?|kolleg(?:e|in)|hund|katze) (?:hei(?:ß|ss)t"
+    r"|wohnt|lebt|arbeitet|isst|trinkt|mag|verträgt|studiert|hat(?= (?:eine?n?|kein\w*) )"
+    r"|ist(?! (?:krank|müde|da|hier|dort|weg|sauer|wach|unterwegs|einkaufen|beim?|im|auf|schon|fast"
+    r"|bald|wieder|ganz|so|sehr|nicht)\b))",
+    r"ich (?:studiere|wohne|hei(?:ß|ss)e|vertrage|(?:esse|trinke) (?:kein\w*|nur|nie)"
+    r"|arbeite (?:als|bei|ab|seit|nur))",
+)
 # A fact, if the sentence also has a number, a path or a name: "läuft auf port 8080".
 _FACTS = (
+    r"(?:ist|sind|beginnt|startet|endet|findet) (?:\w+ ){0,3}?(?:am|ab|vom) \d{1,2}\.",
+    r"(?:haben|hat) [^.?!;]{2,80}\b(?:gebucht|gekauft|gemietet|gekündigt|unterschrieben)",
     r"\d[\d.,]* ?(?:[kmgt]i?[bo]|fps|[km]bit/s|ms|hz|€|euros?|tage[ns]?|stunden|días|jours|heures"
     r"|horas|giorni|dagen)",
     r"(?:port|puerto|porta|poort|version|versión|node|python|php|java|debian|ubuntu"
@@ -230,7 +242,7 @@ _SIGNS: tuple[tuple[ForeignAct, Phrases], ...] = (
     ("correction", _any(_CORRECTS)),
     ("decision", _any(_DECIDES)),
     ("constraint", _any(_REQUIRES)),
-    ("environment", _any(_IN_CHARGE)),
+    ("environment", _any((*_IN_CHARGE, *_OF_PERSONS))),
 )
 _FACT = _any(_FACTS)
 _MOMENTARY = _any(_MOMENTARY_WORDS)

@@ -43,6 +43,7 @@ KEPT = {
         "Just tell me the message and I'll commit it",
         "I prefer small commits.",
         "I'll run the migration myself.",
+        "can you use single quotes everywhere",
         "Lösche niemals Dateien im Ordner data.",
         "Utilise toujours le port que nous avons choisi.",
         "never book a flight over Madrid without my ok, i lost my bags there",
@@ -77,6 +78,7 @@ LEFT = {
         "I've started it. We want a second line in Name. Now run it again.",
         "/implement S10: a migration that adds the currency",
         "/review",
+        "can you rename getUser to get_user everywhere",
     ],
     Act.ACKNOWLEDGEMENT: [
         "great, thanks!",
