@@ -97,7 +97,8 @@ _REJECTS = re.compile(
     r"|\b(?:let'?s|rather|better|please) not\b|\bno (?:good|way|use|thanks|go)\b|\bforget\b"
     r"|^\W*(?:(?:ok(?:ay)?|but|and|aber)\W+)*(?:not?|nope|never|none|neither|anything but|all but"
     r"|rule out|without|nicht|kein\w*|nein|bloß nicht|auf keinen fall|alles außer|ohne)\b"
-    r"|\b(?:already (?:tried|had|did)|maybe later|another time|hatten wir schon)\b"
+    r"|\b(?:already (?:tried|had|did)|been (?:there|here)|maybe later|another time"
+    r"|(?:war ich|waren wir|hatten wir) schon)\b"
     r"|\b(?:ist|sind|war|wäre|klingt) (?:\w+ )?zu \w+|^\W*(?:aber |viel )?zu \w+"
     r"|\b(?:no|nicht)\W*$",
     re.IGNORECASE,
@@ -107,7 +108,8 @@ _POINTS_BACK = re.compile(
     r".*\b(?:it|that|this|they|them|es|das)\b"
     r"|\W*(?:(?:but|and|just|way|far|much|a bit|aber|und|viel|leider)\W+)*"
     r"(?:too|nah|no(?=\W*$| way| thanks| good)|hate[ds]?|was|is|sounds|looks|terrible|awful"
-    r"|horrible|boring|bad|over|already|won'?t|doesn'?t|maybe later|another time|zu|war|ist)\b",
+    r"|horrible|boring|bad|been|over|already|won'?t|doesn'?t|maybe later|another time|zu|war"
+    r"|ist)\b",
     re.IGNORECASE,
 )
 # Names an option by its order or mark.

@@ -31,7 +31,8 @@ _LEADS = Phrases(
     r"\W*(?:(?:ok(?:ay)?|yes|ja|oui|sí|then|dann|go with|take|nimm|wir nehmen|lass uns|the|die|der"
     r"|das|de|la|le|el|il|o)\W+)*#?(?P<mark>\d{1,2}|[A-E]|[a-d](?=[,)]))\)?"
     r"(?=(?:\s*[,;!]|[.:]|\s[-\u2013\u2014]\s)(?!\s*\d)|\s*$"
-    r"|\s(?:please|pls|bitte|nehmen|but|aber|mais|pero|mas|ma|maar|with|without|mit|ohne|and|und)\b(?!\s*\d))",
+    r"|\s(?:please|pls|bitte|nehmen|but|aber|mais|pero|mas|ma|maar|with|without|mit|ohne|and|und"
+    r"|because|'?cause|cos|since|weil)\b(?!\s*\d))",
     0,
 )
 # Numbers in a message that only picks, except of "top 3".

@@ -89,8 +89,10 @@ WHICH = f"{NUMBERS}\n4. A bench\n\nWhich one would you like?"
         "not the first one, the fourth",
         "no binoculars, the bench please",
         "i like 4",
+        "4 because she can't kneel",
         "a bench i guess",
         "die vierte, die erste ist zu teuer",
+        "bench. binoculars hatten wir schon",
     ],
 )
 def test_an_option_is_picked_with_a_reason_or_another_one_refused(user: str) -> None:
@@ -107,6 +109,7 @@ def test_an_option_is_picked_with_a_reason_or_another_one_refused(user: str) -> 
         "a bench, too heavy",
         "a bench, we did that before and it was bad",
         "a bench, had that, hated it",
+        "a gin day, been there twice and it rained",
         "a bench, that won't fit",
         "2, we tried that and she hated it",
         "option 2, too expensive",
