@@ -169,7 +169,9 @@ def refuse_orders(caller: Caller, **texts: str) -> None:
 
 
 _FIELD_CHARS_MIN = 16  # no shorter field is an order
-_ORDERS = tuple(shape for shape in SHAPES if shape.flag is Flag.INSTRUCTION and shape.strong)
+_ORDERS = tuple(
+    shape for shape in (*SHAPES, *LANGUAGES) if shape.flag is Flag.INSTRUCTION and shape.strong
+)
 _ASCII_HINTS = tuple({hint for shape in LANGUAGES for hint in shape.hints if hint.isascii()})
 
 
