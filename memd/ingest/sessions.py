@@ -197,7 +197,7 @@ class Sessions:
         """End up to IDLE_SESSIONS idle sessions; return their number."""
         rows = await self.db.read(sessions.list_idle, self.clock.now_us(), IDLE_SESSIONS)
         for key, agent_id in rows:
-            await self._end(_CALLER.acting_for(agent_id), key)
+            await self._end(_CALLER.acting_for(agent_id), key, only_idle=True)
         return len(rows)
 
     async def drop_old(self) -> int:
@@ -218,10 +218,15 @@ class Sessions:
             dropped += count
         return dropped
 
-    async def _end(self, caller: Caller, key: int) -> None:
+    async def _end(self, caller: Caller, key: int, *, only_idle: bool = False) -> None:
+        def step(conn: Writing) -> bool:
+            if only_idle and not sessions.is_idle(conn, key, self.clock.now_us()):
+                return True  # it continues since it was read
+            return self._step(conn, key)
+
         # Without the idempotency key: the first step would store its reply, and skip the others.
         unkeyed_caller = replace(caller, idempotency_key=None)
-        while not await self.db.write(unkeyed_caller, lambda conn: self._step(conn, key)):
+        while not await self.db.write(unkeyed_caller, step):
             pass
 
     def _step(self, conn: Writing, key: int) -> bool:

@@ -25,6 +25,7 @@ from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Writing
 from memd.store.memory import sources
+from memd.store.session import sessions
 from memd.store.session.sessions import IDLE_US
 
 RIGHT_NOW = "Right now in this session we are looking at the parser."
@@ -238,6 +239,24 @@ async def test_a_session_that_says_nothing_for_six_hours_has_ended(house: Rooms)
     ended = {s.session_id: s.ended_at for s in (await house.sessions.list(ADA, None, 10))[0]}
     assert ended["s"] is not None
     assert ended["other"] is None
+
+
+async def test_a_session_that_continues_while_idle_ones_end_is_not_ended(
+    house: Rooms, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (early,) = await tell(house, RIGHT_NOW, session_id="s")
+    clock.advance(microseconds=IDLE_US)
+    idle = await house.db.read(sessions.list_idle, clock.now_us(), 10)
+    assert len(idle) == 1
+    monkeypatch.setattr(sessions, "list_idle", lambda *_: idle)
+    await tell(house, "and on it goes", session_id="s")
+    await house.sessions.end_idle()
+
+    entry = await get(house, early)
+    assert entry is not None
+    assert entry.category is MemoryCategory.WORKING
+    ((session,), _) = await house.sessions.list(ADA, None, 10)
+    assert session.ended_at is None
 
 
 # Naps, as the store sees them.

@@ -118,6 +118,14 @@ def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
     return [(key, agent_id) for key, agent_id in rows]
 
 
+def is_idle(conn: Reading, session_key: int, now_us: int) -> bool:
+    """Return whether the session is inactive for IDLE_US."""
+    return conn.exists(
+        "SELECT 1 FROM session WHERE session_key = :session_key AND last_activity_us <= :before_us",
+        {"session_key": session_key, "before_us": now_us - IDLE_US},
+    )
+
+
 def list_ending(conn: Reading, session_key: int, limit: int) -> list[int]:
     """Return up to *limit* memories that are trashed when their session ends (SPEC D2, D21).
 
