@@ -110,7 +110,7 @@ def test_a_nap_is_noted_in_its_own_window_only(conn: Writing) -> None:
     keep(conn, CLAUDE)
     keep(conn, CLAUDE._replace(agent_id="bob"))
     keep(conn, CLAUDE._replace(source="codex"))
-    windows.set_napped(conn, "ada", "codex", "7", 5_000)
+    windows.set_napped(conn, CLAUDE._replace(source="codex"), 5_000)
     assert windows.get(conn, "ada", "claude-code", "7") == CLAUDE
     assert windows.get(conn, "bob", "claude-code", "7") == CLAUDE._replace(agent_id="bob")
     assert windows.get(conn, "ada", "codex", "7") == CLAUDE._replace(
@@ -142,6 +142,19 @@ def test_a_window_that_cannot_be_read_keeps_no_quiet_session_from_its_nap(conn: 
     conn.execute("UPDATE usage_window SET cwd = CAST(x'ef' AS TEXT) WHERE session_id = '7'")
     assert [row.session_id for row in windows.list_quiet(conn, 1_000, 5)] == ["8"]
     assert [row.session_id for row in windows.list_windows(conn)] == ["8"]
+
+
+def test_a_window_that_was_reported_during_a_nap_waits_for_the_next(conn: Writing) -> None:
+    row = CLAUDE._replace(napped_at_us=None)
+    keep(conn, row)
+    keep(conn, row._replace(seen_at_us=1_005))
+    windows.set_napped(conn, row, 1_010)
+    (waiting,) = windows.list_quiet(conn, 2_000, 5)
+    windows.set_napped(conn, waiting, 2_000)
+    assert windows.list_quiet(conn, 2_000, 5) == []
+    kept = windows.get(conn, *row.key)
+    assert kept is not None
+    assert kept.napped_at_us == 2_000
 
 
 RULE = "From now on always run the linter before each commit of the heron service."

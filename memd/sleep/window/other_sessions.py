@@ -220,7 +220,7 @@ class QuietSessions:
             session_id=row.session_id,
             reason=Reason.QUIET.value,
             last=True,
-            on_write=lambda conn, now_us: windows.set_napped(conn, *row.key, now_us),
+            on_write=lambda conn, now_us: windows.set_napped(conn, row, now_us),
         )
         try:
             try:
@@ -233,7 +233,7 @@ class QuietSessions:
 
     async def _set_napped(self, row: WindowRow) -> None:
         now_us = self.clock.now_us()
-        await self.db.write(_caller(row), lambda conn: windows.set_napped(conn, *row.key, now_us))
+        await self.db.write(_caller(row), lambda conn: windows.set_napped(conn, row, now_us))
 
 
 def _caller(row: WindowRow) -> Caller:

@@ -110,16 +110,19 @@ def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
     conn.put("usage_window", row, "agent_key", "source", "session_id", keep=keep)
 
 
-def set_napped(conn: Writing, agent_id: str, source: str, session_id: str, now_us: int) -> None:
-    """Record that the agent's session had a nap at *now_us*."""
+def set_napped(conn: Writing, row: WindowRow, now_us: int) -> None:
+    """Record that the session had a nap at *now_us*, begun when its window was as *row*.
+
+    A window that was reported since still waits for its next nap.
+    """
     conn.execute(
         """
         UPDATE usage_window
-           SET napped_at_us = :now_us
+           SET napped_at_us = iif(seen_at_us > :seen_at_us, :seen_at_us, :now_us)
          WHERE agent_key = (SELECT agent_key FROM agent WHERE agent_id = :agent_id)
            AND source = :source AND session_id = :session_id
         """,
-        {"agent_id": agent_id, "source": source, "session_id": session_id, "now_us": now_us},
+        {**row._asdict(), "now_us": now_us},
     )
 
 
