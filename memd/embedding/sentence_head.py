@@ -5,8 +5,8 @@
 (``tests.bench.written``, 0305; ``tests.bench.answers``, 0312; ``tests.bench.reach_fit``, 0323;
 ``tests.bench.life_fit``, 0341). The logits *plain*, *wish* and *life* are only one term each: the
 caller adds those of the reader (``sentence_reader``). ``sentence_head.json`` holds the weights of
-the states, and those of the signs that only a nap knows (:mod:`memd.sleep.distil.speech`), by
-name.
+the states, and those of the signs that only a nap knows (:mod:`memd.sleep.distil.sentence_worth`),
+by name.
 """
 
 from __future__ import annotations

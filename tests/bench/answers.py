@@ -34,7 +34,7 @@ from memd.embedding.sentence_states import pool, windows_of
 from memd.sleep.distil.agent.outcomes import statements
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.exchanges import NapKind, split_exchanges
-from memd.sleep.distil.speech import statement_signs
+from memd.sleep.distil.sentence_worth import statement_signs
 
 Array = NDArray[np.float64]
 
@@ -159,7 +159,7 @@ def nap_table(
         rest = [row for row, its in zip(rows, own, strict=True) if not its]
         head = parse(package_head() | document(fit(rest, features[~own])))
         with (
-            patch("memd.sleep.distil.speech.sentence_head", lambda its=head: its),
+            patch("memd.sleep.distil.sentence_worth.sentence_head", lambda its=head: its),
             patch("bench.classified.sentence_head", lambda its=head: its),
         ):
             shares = _shares(each for each in answers if each["writer"] == writer)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bench.readings import WORTH, Item, Reading
-from memd.sleep.distil.user.keeping import statement_of
+from memd.sleep.distil.user.remember_requests import statement_of
 
 PER_TOKENS = 30_000
 SHORT_WORDS = 4

@@ -35,7 +35,7 @@ from memd.embedding.sentence_head import parse
 from memd.embedding.sentence_reader import READER_FILE, SentenceReader, pack, sentence_reader
 from memd.sleep.distil.distil import ReadSession
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.speech import LIFE_KEPT
+from memd.sleep.distil.sentence_worth import LIFE_KEPT
 from memd.text.languages import is_foreign
 
 LIFE = Path(__file__).with_name("life.jsonl")

@@ -102,7 +102,7 @@ def _of_page(
 ) -> Iterator[Labelled]:
     session = ReadSession.of(read_messages(path))
     left = dict(page["worth"])
-    with patch("memd.sleep.distil.speech.sentence_head", lambda: head):
+    with patch("memd.sleep.distil.sentence_worth.sentence_head", lambda: head):
         turns = weighed_turns(session, [list(_logits(each, head)) for each in session.sentences()])
         candidates = find_candidates(turns)
         judged = judged_sentences(turns, candidates)

@@ -24,7 +24,7 @@ from bench.classified import encoder
 from bench.memory_fit import logistic_regression
 from bench.sentence_fit import HEAD, Array, package_head, read_states
 from bench.written import read_messages
-from memd.sleep.distil.speech import SENTENCES_MAX
+from memd.sleep.distil.sentence_worth import SENTENCES_MAX
 from memd.text.languages import is_foreign
 from memd.text.words import sentences
 

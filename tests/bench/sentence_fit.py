@@ -2,13 +2,13 @@
 
 The sentences are those of ``bench.sentences`` and, of agents, of ``bench.statements``; DIR holds
 their pages. The head is a logistic regression on the states of each sentence and on the signs of
-:mod:`memd.sleep.distil.speech`: of the user's one for the worth and one for each kind of what is
-worth it, of the agent's one for the worth. The tables say what they keep with each writer left
-out in turn: at the share of sentences "of the moment" (those of messages in which nothing is worth
-remembering) that the rules keep, and at less; and at shares of the agent's that are clearly worth
-it. The last one says the same of whole memories (``bench.memory_fit``), composed with the writer
-left out. ``--keep`` writes the head of all writers that may be looked at into the package. The
-model is that of MEMD_MODEL_DIR.
+:mod:`memd.sleep.distil.sentence_worth`: of the user's one for the worth and one for each kind of
+what is worth it, of the agent's one for the worth. The tables say what they keep with each writer
+left out in turn: at the share of sentences "of the moment" (those of messages in which nothing is
+worth remembering) that the rules keep, and at less; and at shares of the agent's that are clearly
+worth it. The last one says the same of whole memories (``bench.memory_fit``), composed with the
+writer left out. ``--keep`` writes the head of all writers that may be looked at into the package.
+The model is that of MEMD_MODEL_DIR.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import HEAD_FILE, SentenceHead, parse
 from memd.embedding.sentence_states import pool, windows_of
 from memd.sleep.distil.agent.outcomes import places_to_judge
-from memd.sleep.distil.speech import SENTENCES_MAX, signs, statement_signs
-from memd.sleep.distil.user.acts import WORTH, Act, Judgement, judge_sentence
+from memd.sleep.distil.sentence_worth import SENTENCES_MAX, signs, statement_signs
+from memd.sleep.distil.user.speech_acts import WORTH, Act, Judgement, judge_sentence
 
 Array = NDArray[np.float64]
 

@@ -52,8 +52,8 @@ from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import SentenceHead, parse
 from memd.embedding.sentence_reader import READER_FILE, SentenceReader, pack
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.speech import SENTENCES_MAX, signs
-from memd.sleep.distil.user.acts import WORTH, judge_sentence
+from memd.sleep.distil.sentence_worth import SENTENCES_MAX, signs
+from memd.sleep.distil.user.speech_acts import WORTH, judge_sentence
 from memd.text.languages import is_foreign
 from memd.text.words import sentences
 
@@ -308,7 +308,7 @@ def nap_table(
     for writer in WRITERS:
         head, reader = fits[group_of(writer)].parts()
         with (
-            patch("memd.sleep.distil.speech.sentence_head", lambda its=head: its),
+            patch("memd.sleep.distil.sentence_worth.sentence_head", lambda its=head: its),
             patch("memd.embedding.sentence_states.sentence_head", lambda its=head: its),
             patch("memd.embedding.sentence_states.sentence_reader", lambda its=reader: its),
         ):

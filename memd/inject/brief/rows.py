@@ -188,7 +188,7 @@ def state_rule(text: str) -> str:
 def _may_be_rule(sentence: str) -> bool:
     """Return whether *sentence* may belong to a rule, like any statement in its message."""
     # Imported here: its patterns take 150 ms to compile, and few briefs have a long rule.
-    from memd.sleep.distil.user.acts import WORTH, judge_sentence, states
+    from memd.sleep.distil.user.speech_acts import WORTH, judge_sentence, states
 
     judgement = judge_sentence(sentence)
     return states(judgement) or judgement.score >= WORTH or _LASTING.search(sentence) is not None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.sleep.distil.asked import (
+from memd.sleep.distil.agent_questions import (
     ASKED_CHARS,
     ASKS_WHICH,
     CLAUSE_END,
@@ -25,8 +25,8 @@ from memd.sleep.distil.asked import (
     tells_fact,
 )
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText, Exchange
-from memd.sleep.distil.language.marks import MARKS_MAX, find_marks, only_picks
-from memd.sleep.distil.language.moment import only_names, reports, spoken_form
+from memd.sleep.distil.language.current_moment import only_names, reports, spoken_form
+from memd.sleep.distil.language.option_references import MARKS_MAX, find_marks, only_picks
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.prose import things
 from memd.sleep.distil.language.replies import (
@@ -38,7 +38,7 @@ from memd.sleep.distil.language.replies import (
     split_asked,
 )
 from memd.sleep.distil.language.words import SAYS_LITTLE
-from memd.sleep.distil.user.acts import BARE_CHARS, Act, approves, judge
+from memd.sleep.distil.user.speech_acts import BARE_CHARS, Act, approves, judge
 from memd.store.search.signs import has_sign_at
 from memd.text.alternations import Phrases
 from memd.text.languages import GOES_ON

@@ -35,8 +35,8 @@ from memd.sleep.distil.exchanges import (
     NapKind,
     NapMemory,
 )
-from memd.sleep.distil.language.marks import only_picks
-from memd.sleep.distil.language.moment import only_names, reports, spoken_form
+from memd.sleep.distil.language.current_moment import only_names, reports, spoken_form
+from memd.sleep.distil.language.option_references import only_picks
 from memd.sleep.distil.language.replies import (
     asks_leave,
     before_leave,
@@ -57,9 +57,9 @@ from memd.sleep.distil.passages import (
     without_asking,
 )
 from memd.sleep.distil.picks import find_pick
-from memd.sleep.distil.speech import SentenceWorth, answers_nothing
-from memd.sleep.distil.user.acts import STANDING, Act, Judgement, approves, judge, kind_of
-from memd.sleep.distil.user.quoted import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
+from memd.sleep.distil.sentence_worth import SentenceWorth, answers_nothing
+from memd.sleep.distil.user.quotations import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
+from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement, approves, judge, kind_of
 from memd.text.words import sentences
 
 CHARS_MAX = 900

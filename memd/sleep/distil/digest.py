@@ -18,6 +18,7 @@ from memd.domain.sleep.consolidation import (
 )
 from memd.extract.acknowledgements import acknowledges
 from memd.sleep.distil.agent.calls import command, edited_path
+from memd.sleep.distil.agent.deferrals import OpenPoint
 from memd.sleep.distil.agent.outcomes import (
     OUTCOME_CHARS_MAX,
     is_worth_it,
@@ -25,7 +26,6 @@ from memd.sleep.distil.agent.outcomes import (
     pasted_error,
     trust_in_conclusion,
 )
-from memd.sleep.distil.agent.put_off import OpenPoint
 from memd.sleep.distil.agent.small_talk import without_small_talk
 from memd.sleep.distil.agent.unfinished import find_unfinished
 from memd.sleep.distil.agent.work import (
@@ -37,10 +37,10 @@ from memd.sleep.distil.agent.work import (
 )
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory
-from memd.sleep.distil.language.left import LABEL, SUMS_UP, closes, drop_farewells
+from memd.sleep.distil.language.open_work import LABEL, SUMS_UP, closes, drop_farewells
 from memd.sleep.distil.language.prose import sentences as prose_sentences
 from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
-from memd.sleep.distil.user.acts import approves
+from memd.sleep.distil.user.speech_acts import approves
 from memd.store.search.signs import SIGNS
 from memd.text.words import content_stems, sentences
 

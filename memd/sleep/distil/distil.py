@@ -22,19 +22,19 @@ from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
-from memd.sleep.distil.language.moment import spoken_form
+from memd.sleep.distil.language.current_moment import spoken_form
 from memd.sleep.distil.language.prose import sentences, things
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.memory_worth import JudgedSentences, holds_everywhere, is_worth_keeping
 from memd.sleep.distil.select import select_candidates
-from memd.sleep.distil.speech import (
+from memd.sleep.distil.sentence_worth import (
     sentences_to_judge,
     weigh_sentences,
     weigh_statements,
     without_last_stop,
 )
-from memd.sleep.distil.user.acts import judge_sentence
-from memd.sleep.distil.user.corrected import with_corrections
+from memd.sleep.distil.user.corrections import with_corrections
+from memd.sleep.distil.user.speech_acts import judge_sentence
 from memd.sleep.transcript.messages import Message
 
 _CACHED = (judge_sentence, sentences, spoken_form, tellable_sentences, things, words)

@@ -1,7 +1,7 @@
 """Decide whether a composed memory is worth keeping, and whether it holds in every project. Pure.
 
 A memory that is composed of sentences is judged as a whole (docs/decisions/0284), by the score of
-the rules and the model's results for its sentences (``speech``).
+the rules and the model's results for its sentences (``sentence_worth``).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from memd.sleep.distil.agent.reports import PAGE_SLOT
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import PLAN_SLOT, Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language import phrases
-from memd.sleep.distil.language.left import defers
+from memd.sleep.distil.language.open_work import defers
 from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import letters
-from memd.sleep.distil.speech import LIFTED, WISH_KEPT, SentenceWorth, weigh_signs
-from memd.sleep.distil.user.acts import STANDING, WORTH
+from memd.sleep.distil.sentence_worth import LIFTED, WISH_KEPT, SentenceWorth, weigh_signs
+from memd.sleep.distil.user.speech_acts import STANDING, WORTH
 from memd.text.alternations import Phrases
 from memd.text.harms import tells_harm
 from memd.text.languages import is_foreign

@@ -17,10 +17,11 @@ from memd.domain.enums import Origin
 from memd.extract.passing_words import FINITE
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
-from memd.sleep.distil.language.standing import only_tells_of_oneself, writes_rules
+from memd.sleep.distil.language.standing_wishes import only_tells_of_oneself, writes_rules
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.speech import PLAIN_KEPT, WISH_KEPT, SentenceWorth, weigh
-from memd.sleep.distil.user.acts import (
+from memd.sleep.distil.sentence_worth import PLAIN_KEPT, WISH_KEPT, SentenceWorth, weigh
+from memd.sleep.distil.user.remember_requests import find_asked
+from memd.sleep.distil.user.speech_acts import (
     ASKED,
     STANDING,
     WORTH,
@@ -30,7 +31,6 @@ from memd.sleep.distil.user.acts import (
     judge_sentence,
     states,
 )
-from memd.sleep.distil.user.keeping import find_asked
 from memd.text.alternations import Phrases
 from memd.text.words import sentences
 

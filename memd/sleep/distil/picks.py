@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memd.sleep.distil.agent.findings import find_list
+from memd.sleep.distil.agent_questions import ASKS_WHICH, last_question
 from memd.sleep.distil.answers import AnsweredLines, cut, strip_markdown
-from memd.sleep.distil.asked import ASKS_WHICH, last_question
 from memd.sleep.distil.exchanges import AgentText
-from memd.sleep.distil.language.marks import find_marks, find_ordinal
-from memd.sleep.distil.language.moment import reports, spoken_form
+from memd.sleep.distil.language.current_moment import reports, spoken_form
+from memd.sleep.distil.language.option_references import find_marks, find_ordinal
 from memd.sleep.distil.language.replies import asks_leave, chooses
 from memd.text.alternations import Phrases
 from memd.text.words import content_stems, sentences

@@ -17,13 +17,13 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
-from memd.sleep.distil.environment.given_up import gives_up
 from memd.sleep.distil.environment.places import moves
+from memd.sleep.distil.environment.replacements import gives_up
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.replies import TAKES_BACK
 from memd.sleep.distil.language.words import content_words
-from memd.sleep.distil.user.acts import ASKED, STANDING
 from memd.sleep.distil.user.ended_wishes import WishEnd
+from memd.sleep.distil.user.speech_acts import ASKED, STANDING
 from memd.sleep.transcript.consolidator import CHARS_PER_TOKEN
 from memd.sleep.transcript.messages import Message, text_to_store
 from memd.text.words import sentences

@@ -7,7 +7,7 @@ with the text and speaker of a draft fills the slot, gets the tags, and is never
 
 Slots of the project hold the newest memory of any session. But a command for a part of the project
 does not replace one for the whole, nor one of another runner. A decision, correction or rule that a
-later session takes back is superseded (``taken_back``). A text that another session of the project
+later session takes back is superseded (``retractions``). A text that another session of the project
 has, or a fix by a command that is known there, is not stored again.
 
 A streamed turn of the assistant that says nothing beyond the nap's memories is archived as
@@ -44,8 +44,8 @@ from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.nap.preparation import NapDraft
-from memd.sleep.nap.taken_back import find_denied, find_moved, find_taken_back, takes_back
-from memd.sleep.nap.updated import find_set_before, find_updated, says_update, sets_anew
+from memd.sleep.nap.retractions import find_denied, find_moved, find_taken_back, takes_back
+from memd.sleep.nap.value_updates import find_set_before, find_updated, says_update, sets_anew
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory

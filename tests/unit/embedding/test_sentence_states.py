@@ -14,8 +14,8 @@ from memd.domain.encoding import SentenceLogits
 from memd.embedding.model_files import DIMENSION, WINDOW_TOKENS
 from memd.embedding.sentence_head import HEAD_FILE, sentence_head
 from memd.embedding.sentence_states import SentenceSpan, SentenceWindow, pool, windows_of
-from memd.sleep.distil.speech import statement_signs
-from memd.sleep.distil.user.acts import Act
+from memd.sleep.distil.sentence_worth import statement_signs
+from memd.sleep.distil.user.speech_acts import Act
 
 CLS, SEP = 101, 102
 

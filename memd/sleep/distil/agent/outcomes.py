@@ -19,7 +19,7 @@ from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.language.prose import READ_MAX, Sentence, is_code, sentences, things
 from memd.sleep.distil.language.words import words
-from memd.sleep.distil.user.acts import Act, judge
+from memd.sleep.distil.user.speech_acts import Act, judge
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import content_stems
 from memd.text.words import sentences as spoken_sentences

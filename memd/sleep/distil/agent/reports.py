@@ -28,8 +28,8 @@ from memd.sleep.distil.exchanges import (
 )
 from memd.sleep.distil.language.prose import FENCES, HEADLINE, plain
 from memd.sleep.distil.language.words import Words, words
-from memd.sleep.distil.user.acts import STANDING
-from memd.sleep.distil.user.quoted import drop_quoted, fold_words
+from memd.sleep.distil.user.quotations import drop_quoted, fold_words
+from memd.sleep.distil.user.speech_acts import STANDING
 from memd.text.alternations import Phrases
 
 ANSWER_CHARS_MIN = 600

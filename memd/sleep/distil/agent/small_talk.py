@@ -14,7 +14,7 @@ from memd.extract.passing import passing_kind
 from memd.sleep.distil.agent.calls import command, edited_path
 from memd.sleep.distil.exchanges import Exchange, NapMemory
 from memd.sleep.distil.language.words import words
-from memd.sleep.distil.user.acts import Act, judge
+from memd.sleep.distil.user.speech_acts import Act, judge
 from memd.text.languages import PROSE_WORDS
 from memd.text.words import content_stems, sentences
 

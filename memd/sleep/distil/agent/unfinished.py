@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from memd.sleep.distil.agent.deferrals import OpenPoint, find_put_off
 from memd.sleep.distil.agent.findings import TitleList, find_list, find_lists
 from memd.sleep.distil.agent.outcomes import outcome
-from memd.sleep.distil.agent.put_off import OpenPoint, find_put_off
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, Run
-from memd.sleep.distil.language.left import (
+from memd.sleep.distil.language.open_work import (
     ALL_DONE,
     ITEM,
     LABEL,

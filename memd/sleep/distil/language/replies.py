@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from memd.sleep.distil.language.moment import NAMED, spoken_form
+from memd.sleep.distil.language.current_moment import NAMED, spoken_form
 from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS, LEAVE, YES
 from memd.text.words import sentences

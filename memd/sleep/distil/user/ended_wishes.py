@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memd.sleep.distil.user.acts import WORTH, judge_sentence
+from memd.sleep.distil.user.speech_acts import WORTH, judge_sentence
 from memd.text.alternations import Phrases
 from memd.text.words import WORD, sentences
 

@@ -7,7 +7,7 @@ import pytest
 from memd.sleep.distil.answers import CHARS_MAX, cut, find_answered
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import AgentText
-from memd.sleep.distil.language.marks import find_marks
+from memd.sleep.distil.language.option_references import find_marks
 
 FINDINGS = """I read all of it.
 

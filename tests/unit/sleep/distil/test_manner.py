@@ -8,9 +8,9 @@ import pytest
 from support.distilled import without_digest
 
 from memd.sleep.distil.language.replies import asks_leave, takes_up
-from memd.sleep.distil.language.wishes import states_method
 from memd.sleep.distil.language.words import words
-from memd.sleep.distil.user.acts import WORTH, Act, judge
+from memd.sleep.distil.language.work_habits import states_method
+from memd.sleep.distil.user.speech_acts import WORTH, Act, judge
 
 
 def memories_of(*texts: str) -> list[str]:

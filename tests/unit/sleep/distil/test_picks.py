@@ -6,7 +6,7 @@ import pytest
 from bench.classified import distilled
 
 from memd.sleep.distil.exchanges import AgentText
-from memd.sleep.distil.language.lasting import states_decision
+from memd.sleep.distil.language.scoped_wishes import states_decision
 from memd.sleep.distil.picks import find_pick
 from memd.text.words import sentences
 

@@ -6,7 +6,7 @@ import pytest
 
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.places import find_place, moves
-from memd.sleep.nap.taken_back import find_moved, find_taken_back, takes_back
+from memd.sleep.nap.retractions import find_moved, find_taken_back, takes_back
 
 
 @pytest.mark.parametrize(

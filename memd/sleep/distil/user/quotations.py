@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from memd.sleep.distil.answers import CHARS_MAX, cut
-from memd.sleep.distil.language.moment import only_names
+from memd.sleep.distil.language.current_moment import only_names
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.replies import is_bare_step
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.user.acts import Act, judge
+from memd.sleep.distil.user.speech_acts import Act, judge
 
 QUOTED_CHARS = 30
 """Shortest line that counts as a quotation; shorter lines occur in many texts."""

@@ -23,14 +23,14 @@ from memd.sleep.distil.memory_worth import (
     user_memory_signs,
 )
 from memd.sleep.distil.passages import find_passages
-from memd.sleep.distil.speech import (
+from memd.sleep.distil.sentence_worth import (
     LIFE_KEPT,
     PLAIN_KEPT,
     WISH_KEPT,
     SentenceWorth,
     weigh,
 )
-from memd.sleep.distil.user.acts import STANDING, Act, Judgement, judge_sentence
+from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement, judge_sentence
 
 NEVER = SentenceLogits(-30.0, (0.0,) * 5, -30.0, -5.0, *[-30.0] * 5)
 SURE = NEVER._replace(worth=30.0, kinds=(0.0, 0.0, 0.0, 0.0, 30.0), statement=30.0, in_memory=5.0)

@@ -10,7 +10,7 @@ from support.distilled import kept, memories_of, sections_of
 
 from memd.sleep.distil.answers import find_answered
 from memd.sleep.distil.exchanges import AgentText
-from memd.sleep.distil.user.acts import Act, judge
+from memd.sleep.distil.user.speech_acts import Act, judge
 from memd.text.words import sentences
 
 SAYINGS = sections_of(Path(__file__).with_name("sayings.txt"))

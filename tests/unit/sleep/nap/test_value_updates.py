@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.updated import find_set_before, find_updated, says_update, sets_anew
+from memd.sleep.nap.value_updates import find_set_before, find_updated, says_update, sets_anew
 
 
 def _replaces(new: str, old: str) -> bool:

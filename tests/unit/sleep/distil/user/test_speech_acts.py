@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.speech import may_be_plain
-from memd.sleep.distil.user.acts import WORTH, Act, approves, judge
+from memd.sleep.distil.sentence_worth import may_be_plain
+from memd.sleep.distil.user.speech_acts import WORTH, Act, approves, judge
 
 KEPT = {
     Act.DECISION: [

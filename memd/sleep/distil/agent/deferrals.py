@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memd.sleep.distil.agent.calls import edited_path
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange
-from memd.sleep.distil.language.left import (
+from memd.sleep.distil.language.open_work import (
     ITEM,
     OPEN_CHARS,
     USER_LABEL,
@@ -28,8 +28,8 @@ from memd.sleep.distil.language.left import (
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import words
-from memd.sleep.distil.user.acts import approves
-from memd.sleep.distil.user.quoted import fold_words
+from memd.sleep.distil.user.quotations import fold_words
+from memd.sleep.distil.user.speech_acts import approves
 from memd.text.alternations import Phrases
 from memd.text.words import content_stems
 from memd.text.words import sentences as split_sentences

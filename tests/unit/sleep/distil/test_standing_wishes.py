@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memd.sleep.distil.language.standing import is_standing_wish
-from memd.sleep.distil.user.acts import WORTH, judge
+from memd.sleep.distil.language.standing_wishes import is_standing_wish
+from memd.sleep.distil.user.speech_acts import WORTH, judge
 
 _PAGE = Path(__file__).with_name("standing.txt").read_text("utf-8")
 LASTING, PASSING = (part.strip().splitlines() for part in _PAGE.split("\n\n"))

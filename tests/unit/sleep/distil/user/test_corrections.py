@@ -11,7 +11,7 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import composed_parts, user_part
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.exchanges import NapKind, NapMemory
-from memd.sleep.distil.user.corrected import find_corrected
+from memd.sleep.distil.user.corrections import find_corrected
 
 STATED = {
     "rehearsal": "The rehearsal of my choir is on Wednesdays",

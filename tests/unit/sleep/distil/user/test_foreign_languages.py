@@ -8,7 +8,7 @@ import pytest
 from support.distilled import kept, sections_of
 
 from memd.sleep.distil.language.words import words
-from memd.sleep.distil.user.acts import Act, judge
+from memd.sleep.distil.user.speech_acts import Act, judge
 
 SAYINGS = sections_of(Path(__file__).with_name("foreign.txt"))
 # Of the even ones, which were looked at, and of the odd ones, which were not.

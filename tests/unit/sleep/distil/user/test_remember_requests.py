@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from support.effort import effort
 
-from memd.sleep.distil.user.keeping import AskedSentence, find_asked, only_asks, statement_of
+from memd.sleep.distil.user.remember_requests import (
+    AskedSentence,
+    find_asked,
+    only_asks,
+    statement_of,
+)
 
 RENT = "the rent of the flat is 950 pounds"
 

@@ -1,11 +1,11 @@
 """Judge how much a sentence is worth remembering, by the rules and by a model. Pure.
 
-The rules (``acts`` for the user, ``outcomes`` for the agent) recognise words. The model recognises
-the manner: it distinguishes a lasting rule from an order for the moment, or a finding from a plan,
-without a key word. Its log-odds, plus weighted features that only a nap knows (the position of the
-sentence, its act by rule), add sentences that the rules miss and drop some that they accept
-(docs/decisions/0282, 0283). Memories are judged again as a whole (``memory_worth``). Without a
-model the rules decide alone.
+The rules (``speech_acts`` for the user, ``outcomes`` for the agent) recognise words. The model
+recognises the manner: it distinguishes a lasting rule from an order for the moment, or a finding
+from a plan, without a key word. Its log-odds, plus weighted features that only a nap knows (the
+position of the sentence, its act by rule), add sentences that the rules miss and drop some that
+they accept (docs/decisions/0282, 0283). Memories are judged again as a whole (``memory_worth``).
+Without a model the rules decide alone.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from memd.sleep.distil.agent.outcomes import TOLD_WORTH, RatedSentence
 from memd.sleep.distil.environment.places import states_place
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language import phrases, prose
-from memd.sleep.distil.language.lasting import points_at_hand
-from memd.sleep.distil.language.moment import feels, spoken_form
+from memd.sleep.distil.language.current_moment import feels, spoken_form
+from memd.sleep.distil.language.scoped_wishes import points_at_hand
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.user.acts import STANDING, WORTH, Act, Judgement, judge_sentence
+from memd.sleep.distil.user.speech_acts import STANDING, WORTH, Act, Judgement, judge_sentence
 from memd.text.harms import tells_harm
 from memd.text.languages import is_foreign
 from memd.text.preference import speaks_of_the_moment

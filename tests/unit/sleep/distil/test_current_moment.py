@@ -8,7 +8,7 @@ import pytest
 from support.distilled import without_digest
 
 from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.user.acts import WORTH, judge
+from memd.sleep.distil.user.speech_acts import WORTH, judge
 
 
 def _memories_of(agent: str, user: str) -> list[str]:

@@ -13,22 +13,22 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memd.extract.acknowledgements import acknowledges
-from memd.sleep.distil.environment.given_up import find_undone
+from memd.sleep.distil.environment.replacements import find_undone
 from memd.sleep.distil.exchanges import NapKind
-from memd.sleep.distil.language.lasting import (
-    gives_up_plan,
-    is_of_the_moment,
-    reports_repeated_event,
-    states_decision,
-    states_new_habit,
-)
-from memd.sleep.distil.language.moment import (
+from memd.sleep.distil.language.current_moment import (
     NAMED,
     reports,
     shows_error,
     spoken_form,
 )
 from memd.sleep.distil.language.prose import READ_MAX
+from memd.sleep.distil.language.scoped_wishes import (
+    gives_up_plan,
+    is_of_the_moment,
+    reports_repeated_event,
+    states_decision,
+    states_new_habit,
+)
 from memd.sleep.distil.language.signs import (
     FIRM_ORDER,
     FIRST,
@@ -41,8 +41,8 @@ from memd.sleep.distil.language.signs import (
     words,
     worth,
 )
-from memd.sleep.distil.language.standing import is_reminder, is_standing_wish, reproaches
-from memd.sleep.distil.user.foreign import foreign_act, is_foreign_wish
+from memd.sleep.distil.language.standing_wishes import is_reminder, is_standing_wish, reproaches
+from memd.sleep.distil.user.foreign_languages import foreign_act, is_foreign_wish
 from memd.text.alternations import Phrases
 from memd.text.languages import ASKS_UNMARKED, WELL, YES, is_foreign, with_umlauts
 from memd.text.words import sentences

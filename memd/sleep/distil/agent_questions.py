@@ -10,7 +10,7 @@ import re
 
 from memd.sleep.distil.language.replies import chooses, split_asked
 from memd.sleep.distil.language.words import content_words
-from memd.sleep.distil.user.acts import Act, approves, judge
+from memd.sleep.distil.user.speech_acts import Act, approves, judge
 from memd.text.alternations import Phrases
 
 ASKED_CHARS = 300

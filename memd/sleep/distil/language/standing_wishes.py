@@ -10,14 +10,14 @@ makes it a rule. So a report ("wir benutzen gerade den alten Server") does not m
 
 from __future__ import annotations
 
-from memd.sleep.distil.language.lasting import (
+from memd.sleep.distil.language.scoped_wishes import (
     NOT_PAST,
     asks_for_rule,
     has_wish_form,
     is_of_the_moment,
 )
 from memd.sleep.distil.language.signs import FIRST, words
-from memd.sleep.distil.language.wishes import COMPLAINS, SAID_OF_ONESELF, states_method
+from memd.sleep.distil.language.work_habits import COMPLAINS, SAID_OF_ONESELF, states_method
 from memd.text.alternations import Phrases
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.taken_back import find_denied, find_taken_back, takes_back
+from memd.sleep.nap.retractions import find_denied, find_taken_back, takes_back
 
 MAIL = "Send all mail through Mailgun."
 
