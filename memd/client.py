@@ -20,9 +20,9 @@ from memd.base import errors
 from memd.base.clock import SystemClock
 from memd.base.errors import MemdError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
-from memd.rpc import calling, envelope
+from memd.rpc import calls, envelope
 from memd.rpc.async_client import AsyncClient
-from memd.rpc.calling import READ_BYTES, TIMEOUT_S, Key, Progress
+from memd.rpc.calls import READ_BYTES, TIMEOUT_S, Key, Progress
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -48,7 +48,7 @@ class Client:
         timeout: float | None = TIMEOUT_S,
         key: Key | None = None,
     ) -> None:
-        self.path = calling.socket_path(socket, profile)
+        self.path = calls.socket_path(socket, profile)
         self._timeout = _NO_TIMEOUT_S if timeout is None else timeout
         self._key = key
         self.daemon_version: str | None = None
@@ -103,14 +103,14 @@ class Client:
         second loss raises MemoryConnectionError. Raises NotRunningError when no daemon
         listens, ``memd.base.errors.TimeoutError`` when no answer comes in time.
         """
-        request = calling.prepare_params(method, params, named, wants_progress=progress is not None)
+        request = calls.prepare_params(method, params, named, wants_progress=progress is not None)
         with self._turn:
             if self._is_calling:
                 raise errors.InvalidError("a progress function needs a Client of its own")
             self._is_calling, self._closed = True, False
             try:
                 return self._exchange(method, request, progress)
-            except calling.LostError:  # not its base class, which the daemon's answer may have
+            except calls.LostError:  # not its base class, which the daemon's answer may have
                 if self._closed:
                     raise
                 return self._exchange(method, request, progress)
@@ -119,12 +119,12 @@ class Client:
 
     def _exchange(self, method: str, request: dict[str, Any], progress: Progress | None) -> Any:
         request_id = next(self._ids)
-        frame = calling.frame(request_id, method, request)
+        frame = calls.frame(request_id, method, request)
         if self._sock is None:
-            self._send_hello(calling.load_key(self._key))
+            self._send_hello(calls.load_key(self._key))
         if self._closed:  # by another thread, while this one connected
             self._drop()
-            raise calling.LostError("the connection to memd was closed")
+            raise calls.LostError("the connection to memd was closed")
         return self._request(request_id, method, frame, progress)
 
     def _send_hello(self, key: str | None) -> None:
@@ -133,7 +133,7 @@ class Client:
         if key is None:
             return
         try:
-            hello = self._request(0, "system.hello", calling.hello(key), None)
+            hello = self._request(0, "system.hello", calls.hello(key), None)
             self.daemon_version = hello.get("version")
         except MemdError:
             self._drop()
@@ -158,12 +158,12 @@ class Client:
                 with self._drop_if_lost(method):
                     answer = self._next_answer(sock, until_us)
                 if answer.get("method") == envelope.PROGRESS:
-                    calling.report_progress(progress, answer)
+                    calls.report_progress(progress, answer)
                 elif answer.get("id") in (request_id, None) and "method" not in answer:
                     break
         except BaseException:  # of *progress*, or an interrupt: nobody awaits the answer
             with suppress(OSError):
-                sock.sendall(calling.cancel(request_id))
+                sock.sendall(calls.cancel(request_id))
             self._drop()
             raise
         return envelope.outcome(answer)
@@ -175,12 +175,10 @@ class Client:
             yield
         except TimeoutError:
             self._drop()
-            raise calling.no_answer(method, self._timeout) from None
+            raise calls.no_answer(method, self._timeout) from None
         except OSError as error:
             self._drop()
-            raise calling.LostError(
-                f"the connection to memd was lost ({error.strerror})"
-            ) from error
+            raise calls.LostError(f"the connection to memd was lost ({error.strerror})") from error
 
     def _connect(self) -> None:
         sock = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
@@ -191,7 +189,7 @@ class Client:
             sock.close()
             if isinstance(error, TimeoutError):
                 raise errors.TimeoutError("memd takes no connections now") from None
-            raise calling.not_running(self.path) from error
+            raise calls.not_running(self.path) from error
         self._sock = sock
 
     def _next_answer(self, sock: sockets.socket, until_us: int) -> dict[str, Any]:
@@ -204,7 +202,7 @@ class Client:
             if not chunk:
                 raise ConnectionResetError(0, "closed by the daemon")
             self._frames.extend(self._splitter.feed(chunk))
-        return calling.parse_answer(self._frames.pop(0))
+        return calls.parse_answer(self._frames.pop(0))
 
     # Shortcuts.
 
@@ -214,7 +212,7 @@ class Client:
 
     def add(self, content: str, category: str | None = None, **params: Any) -> str:
         """Store *content* unchanged as one memory, by default as a fact or a preference."""
-        request = calling.store_params(content, category, params)
+        request = calls.store_params(content, category, params)
         return cast("str", self.call("memory.store", request))
 
     def recall(self, query: str, **params: Any) -> dict[str, Any]:

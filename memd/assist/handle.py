@@ -9,8 +9,8 @@ import os
 import sys
 import time
 
-from memd.assist import events, once, quick_json
-from memd.assist.line import HookConnection, timeout_s
+from memd.assist import events, hook_marks, quick_json
+from memd.assist.connection import HookConnection, timeout_s
 from memd.assist.payload import TEXT_CHARS_MAX, HookEvent
 
 PROMPT_TOKENS = 2_000
@@ -48,11 +48,11 @@ _UNREADABLE_TRANSCRIPT = ("qwen",)
 def handle(connection: HookConnection, event: HookEvent) -> None:
     """Report *event* to the daemon, and print the context for the assistant.
 
-    Does nothing for a duplicate. Raises LineError if the daemon refuses or does not answer.
+    Does nothing for a duplicate. Raises HookError if the daemon refuses or does not answer.
     """
-    marks = once.Marks(connection.path)
+    marks = hook_marks.Marks(connection.path)
     parts = (event.session, event.action, event.mark, event.text or "", event.begins or "")
-    if not marks.take(once.stamp(*parts)):
+    if not marks.take(hook_marks.stamp(*parts)):
         return
     if event.action == events.BEGIN:
         marks.clear()
@@ -65,7 +65,7 @@ def handle(connection: HookConnection, event: HookEvent) -> None:
         _report_usage(connection, event, event.usage)
 
 
-def _handle_begin(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+def _handle_begin(connection: HookConnection, event: HookEvent, marks: hook_marks.Marks) -> None:
     """Print the brief of a session that begins or whose window was compacted."""
     if event.is_automated or not _lacks_brief(event, marks):
         return
@@ -77,7 +77,7 @@ def _handle_begin(connection: HookConnection, event: HookEvent, marks: once.Mark
         context.print()
 
 
-def _lacks_brief(event: HookEvent, marks: once.Marks) -> bool:
+def _lacks_brief(event: HookEvent, marks: hook_marks.Marks) -> bool:
     """Return whether the session needs a brief.
 
     A resumed session has it in its window, unless memd was not running when the session began, or
@@ -90,12 +90,12 @@ def _lacks_brief(event: HookEvent, marks: once.Marks) -> bool:
 
 def _brief_mark(event: HookEvent) -> str:
     """Return the mark of a session that has its brief."""
-    return f"{once.LASTING}{once.stamp('brief', event.source, event.session)}"
+    return f"{hook_marks.LASTING}{hook_marks.stamp('brief', event.source, event.session)}"
 
 
 def _begin_mark(event: HookEvent) -> str:
     """Return the mark of a session that gets its brief with the next prompt."""
-    return f"{once.LASTING}{once.stamp('begun', event.source, event.session)}"
+    return f"{hook_marks.LASTING}{hook_marks.stamp('begun', event.source, event.session)}"
 
 
 def _standing_mark(event: HookEvent) -> str:
@@ -103,12 +103,12 @@ def _standing_mark(event: HookEvent) -> str:
 
     Standing texts are those that every prompt has: policies and preferences.
     """
-    return once.stamp("standing", event.source, event.session)
+    return hook_marks.stamp("standing", event.source, event.session)
 
 
 def _aside_mark(event: HookEvent) -> str:
     """Return the mark of an automated prompt, whose answer is skipped, too."""
-    return once.stamp("aside", event.session, event.mark)
+    return hook_marks.stamp("aside", event.session, event.mark)
 
 
 class _Context:
@@ -120,7 +120,9 @@ class _Context:
 
     __slots__ = ("_brief", "_connection", "_event", "_marks", "_messages", "_standing")
 
-    def __init__(self, connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+    def __init__(
+        self, connection: HookConnection, event: HookEvent, marks: hook_marks.Marks
+    ) -> None:
         self._connection, self._event, self._marks = connection, event, marks
         self._messages: list[str] = []
         self._standing, self._brief = "", False
@@ -148,7 +150,7 @@ class _Context:
         if isinstance(standing, int) and standing:
             lines = sorted(line for text in messages[:standing] for line in text.split("\n"))
             text, mark = "\n".join(lines), _standing_mark(self._event)
-            if text == self._standing or self._marks.holds(mark, text, once.KEPT_S):
+            if text == self._standing or self._marks.holds(mark, text, hook_marks.KEPT_S):
                 messages = messages[standing:]
             else:
                 self._standing = text
@@ -172,7 +174,7 @@ class _Context:
             self._marks.add(_brief_mark(self._event))
 
 
-def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+def _handle_prompt(connection: HookConnection, event: HookEvent, marks: hook_marks.Marks) -> None:
     """Print the memories for a person's prompt, then send the prompt to be ingested.
 
     In this order, because ingesting would compete with the recall that the person waits for.
@@ -188,7 +190,7 @@ def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Mar
         _ingest_turn(connection, event, typed_part(event.text), "person")
 
 
-def _answer_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+def _answer_prompt(connection: HookConnection, event: HookEvent, marks: hook_marks.Marks) -> None:
     """Print the memories for a prompt, after the brief if the session lacks it."""
     context = _Context(connection, event, marks)
     try:
@@ -230,7 +232,7 @@ def typed_part(prompt: str) -> str:
     return head.rpartition("\n\n")[0].rstrip() or head.rpartition("\n")[0].rstrip() or head
 
 
-def _handle_answer(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+def _handle_answer(connection: HookConnection, event: HookEvent, marks: hook_marks.Marks) -> None:
     """Send the answer to be ingested, and report the usage of the window."""
     if event.mark and marks.has(_aside_mark(event)):
         return
@@ -247,13 +249,13 @@ def _handle_answer(connection: HookConnection, event: HookEvent, marks: once.Mar
     _report_usage(connection, event, usage)
 
 
-def _await_answer(event: HookEvent, path: str, tail: Tail, marks: once.Marks) -> Tail:
+def _await_answer(event: HookEvent, path: str, tail: Tail, marks: hook_marks.Marks) -> Tail:
     """Wait until the transcript ends with a new answer, and return its tail then.
 
     *tail* is what was read last. After ``TAIL_WAIT_S`` it is returned without an answer. An answer
     is new unless an earlier event of the session has seen it, which a mark shows.
     """
-    name = once.stamp("answer", event.session)
+    name = hook_marks.stamp("answer", event.session)
     until = time.monotonic() + timeout_s(TAIL_WAIT_S, dict(os.environ))
     while tail.answer is None or not marks.update(name, tail.at + tail.answer):
         if time.monotonic() > until:
@@ -309,7 +311,7 @@ def _ingest_turn(connection: HookConnection, event: HookEvent, text: str, origin
     """
     if len(text) > TEXT_CHARS_MAX or len(quick_json.dumps(text)) > FRAME_BYTES_MAX:
         return  # too long to be typed: a paste, which is in the transcript, too
-    key = f"hook:{event.action}:{once.stamp(event.source, event.session, event.mark, text)}"
+    key = f"hook:{event.action}:{hook_marks.stamp(event.source, event.session, event.mark, text)}"
     turn: dict[str, object] = {"text": text, "origin": origin, "idempotency_key": key}
     connection.notify("memory.ingest", {**event.session_params, **turn})
 

@@ -19,8 +19,8 @@ import sys
 import time
 
 from memd.assist import events
+from memd.assist.connection import HookConnection, HookError, parse_options
 from memd.assist.events import Unusable
-from memd.assist.line import HookConnection, LineError, parse_options
 
 STDIN_BYTES_MAX = 4 * 1_048_576
 STDIN_SECONDS_MAX = 2.0
@@ -88,29 +88,29 @@ def _do(call: HookCall) -> str:
         if connection is None or event.source != call.source:
             _close(connection)
             connection = _connect(call, event.source)
-        if isinstance(connection, LineError):
+        if isinstance(connection, HookError):
             return str(connection)
         connection.acknowledge()
         handle(connection, event)
-    except (Unusable, LineError) as error:
+    except (Unusable, HookError) as error:
         return str(error)
     finally:
         _close(connection)
     return ""
 
 
-def _connect(call: HookCall, source: str) -> HookConnection | LineError:
+def _connect(call: HookCall, source: str) -> HookConnection | HookError:
     """Return a connection for an event of *source*, or the error."""
     # Cursor, for example, also runs the hooks of Claude Code; it must not use that client's key.
     client = call.client if source == call.source else None
     seconds = ANSWER_SECONDS_MAX if call.action in _AWAITED else NOTIFY_SECONDS_MAX
     try:
         return HookConnection("memd-hook", client or source, call.profile, seconds)
-    except LineError as error:
+    except HookError as error:
         return error
 
 
-def _close(connection: HookConnection | LineError | None) -> None:
+def _close(connection: HookConnection | HookError | None) -> None:
     if isinstance(connection, HookConnection):
         connection.close()
 

@@ -19,13 +19,13 @@ import select
 import sys
 import time
 
-# Not the module socket, because of its import time (line.py).
+# Not the module socket, because of its import time (connection.py).
 from _socket import socket
 
 from memd.assist import quick_json
-from memd.assist.line import (
+from memd.assist.connection import (
     GONE,
-    LineError,
+    HookError,
     connect_first,
     frame,
     parse_options,
@@ -204,7 +204,7 @@ class Pump:
             return False
         try:
             self._connect()
-        except LineError as error:
+        except HookError as error:
             code = CODES.get(error.kind, NOT_RUNNING)
             for request in requests:
                 self._answer(request, code, error.kind, str(error))
@@ -254,19 +254,19 @@ class Pump:
     # The connection.
 
     def _connect(self) -> None:
-        """Connect and send the key. Raises LineError with a message for the user."""
+        """Connect and send the key. Raises HookError with a message for the user."""
         key = read_key(self._client, self._profile, dict(os.environ))
         paths = sockets(self._profile, dict(os.environ))
         deadline = time.monotonic() + WAIT_S
         while (sock := connect_first(paths)) is None:
             if time.monotonic() > deadline:
                 which = f" --profile {self._profile}" if self._profile else ""
-                raise LineError(f'no memd listens on {paths[0]}: start it with "memd serve{which}"')
+                raise HookError(f'no memd listens on {paths[0]}: start it with "memd serve{which}"')
             time.sleep(_RETRY_S)
         try:
             if key is not None:
                 present_key(sock, "memd-mcp", key, HELLO_S)
-        except LineError:
+        except HookError:
             sock.close()
             raise
         sock.setblocking(False)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import sys
 
-from memd.assist import once, quick_json
+from memd.assist import hook_marks, quick_json
+from memd.assist.connection import HookConnection, HookError, parse_options
 from memd.assist.hook import STDIN_SECONDS_MAX, note, stdin
-from memd.assist.line import HookConnection, LineError, parse_options
 
 SECONDS_MAX = 0.3
 """Timeout of the daemon."""
@@ -90,12 +90,12 @@ def _report_and_render(raw: bytes, client: str, profile: str | None) -> str:
     try:
         connection = HookConnection("memd-statusline", client, profile, SECONDS_MAX)
         connection.acknowledge()
-    except LineError as error:
+    except HookError as error:
         note("the status line", str(error))
         return "memd off"
     try:
-        marks, text = once.Marks(connection.path), quick_json.dumps(usage)
-        mark = once.stamp("statusline", str(usage["session_id"]))
+        marks, text = hook_marks.Marks(connection.path), quick_json.dumps(usage)
+        mark = hook_marks.stamp("statusline", str(usage["session_id"]))
         if not marks.holds(mark, text):
             if "used_tokens" in usage:
                 connection.notify("usage.report", usage)

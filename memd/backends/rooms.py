@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from memd.archive.archive import Archive
     from memd.archive.quarantine import Quarantine
     from memd.archive.trash import Trash
-    from memd.backends.moving import Moving
+    from memd.backends.transfer import Moving
     from memd.domain.org.graph import Added
     from memd.ingest.ingest import Ingest
     from memd.ingest.preferences import PreferenceWriter
@@ -190,7 +190,7 @@ class Rooms:
     @cached_property
     def moving(self) -> Moving:
         """Export and import."""
-        from memd.backends.moving import Moving
+        from memd.backends.transfer import Moving
 
         return Moving(self.db, self.ids, self.queue.wake, self.settings.daemon.secrets)
 

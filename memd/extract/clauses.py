@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from memd.extract.things import TEAM, loose_name, name
+from memd.extract.entity_names import TEAM, loose_name, name
+from memd.extract.time_mentions import TimeMention
 from memd.extract.verbs import FIELDS, FORMS, VERB_PHRASE, Verb
-from memd.extract.when import TimeMention
 
 OBJECTS_MAX = 5
 

@@ -2,8 +2,8 @@
 
 Precision comes first: a wrong statement misleads, while a text without one is still found by its
 words. So nothing is extracted from a sentence that asks, doubts, reports or has no clear subject.
-A statement is a relation of ``verbs.py`` between two names (``things.py``), with the times of
-``when.py``. It may be negated, and changes and exceptions are statements, too.
+A statement is a relation of ``verbs.py`` between two names (``entity_names.py``), with the times of
+``time_mentions.py``. It may be negated, and changes and exceptions are statements, too.
 
 Explicit triples are arrows, ``Owner: Ann`` lines and wiki links. ``Billing -> depends_on ->
 Postgres`` and ``Billing | owned by | Ann`` are one statement each. The subject of an ``Owner:``
@@ -25,9 +25,9 @@ from operator import attrgetter
 from memd.base.limits import STATEMENTS_CHARS_MAX
 from memd.domain.org.graph import ExtractedStatement, fold_name
 from memd.extract.clauses import ClauseStatement, TextContext, parse_clause
-from memd.extract.things import CHARS_MAX, name, unwrap
+from memd.extract.entity_names import CHARS_MAX, name, unwrap
+from memd.extract.time_mentions import TimeMention, find_times
 from memd.extract.verbs import FIELDS, VERB_PHRASE, parse_relation
-from memd.extract.when import TimeMention, find_times
 
 STATEMENTS_MAX = 200
 _SENTENCE_CHARS_MAX = 400

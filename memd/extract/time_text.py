@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memd.base.clock import to_us
 from memd.extract import time_words as words
-from memd.extract.stretches import CalendarDate, Stretch
+from memd.extract.calendar_periods import CalendarDate, Stretch
 from memd.extract.time_words import MONTHS, UNITS, fold, number_words, value_words, word_set
 
 EDGES = number_words(

@@ -1,8 +1,8 @@
 """Find the times that a text names: periods ("last week", "2025-03"), and events ("the release").
 
-Periods in seven languages are relative to a *now* in the person's time zone; ``when.py`` finds
-those of statements, in UTC. An :class:`Event` has the words of the event, whose date may be in a
-memory (``recall/times.py``), and whether the time lies before or after it.
+Periods in seven languages are relative to a *now* in the person's time zone; ``time_mentions.py``
+finds those of statements, in UTC. An :class:`Event` has the words of the event, whose date may be
+in a memory (``recall/times.py``), and whether the time lies before or after it.
 
 Precision comes before completeness. "May I", "the last line" and "port 2024" name no period. An
 event must be definite ("the release", "our move"), so "after a walk" names none.
@@ -18,10 +18,10 @@ from functools import cache
 from typing import NamedTuple
 
 from memd.base.clock import from_us, localize
-from memd.extract import stretches
+from memd.extract import calendar_periods
 from memd.extract import time_words as words
-from memd.extract.composed import parse_amount, parse_counted, parse_point, parse_uncounted
-from memd.extract.stretches import CalendarDate
+from memd.extract.calendar_periods import CalendarDate
+from memd.extract.composed_times import parse_amount, parse_counted, parse_point, parse_uncounted
 from memd.extract.time_text import AROUND, CORE, DIGITS, EDGES, FIRST, Point, TimeText, split_words
 from memd.extract.time_words import Grain, fold
 from memd.text.words import WORD
@@ -163,7 +163,7 @@ def _parse_day_before(text: TimeText, place: int, joints: frozenset[str]) -> Poi
     if second is None or second.date is None or second.date.day is None:
         return None
     date = second.date._replace(day=int(day))
-    return Point(stretches.date(text.now, date), place, place + 1, date)
+    return Point(calendar_periods.date(text.now, date), place, place + 1, date)
 
 
 def _join(text: TimeText, place: int, first: Point) -> tuple[Period, int] | None:
@@ -173,9 +173,9 @@ def _join(text: TimeText, place: int, first: Point) -> tuple[Period, int] | None
         return None
     if first.date and second.date and first.date.year is None and second.date.year:
         date = first.date._replace(year=second.date.year)
-        first = first._replace(stretch=stretches.date(text.now, date))
+        first = first._replace(stretch=calendar_periods.date(text.now, date))
     if first.stretch.begin >= second.stretch.end:
-        first = first._replace(stretch=stretches.shift_earlier(first.stretch))
+        first = first._replace(stretch=calendar_periods.shift_earlier(first.stretch))
     low, high = _to_period(text, first), _to_period(text, second)
     if low.limit_us >= (high.to_us or 0):
         return None
@@ -220,7 +220,7 @@ def _parse_lasting(text: TimeText, place: int) -> tuple[Period, int] | None:
     amount = parse_amount(text, place + 1, bare=True) if text.at(place) in _LASTING else None
     if amount is None:
         return None
-    stretch = stretches.ago(text.now, amount.number, amount.unit, vague=amount.vague)
+    stretch = calendar_periods.ago(text.now, amount.number, amount.unit, vague=amount.vague)
     period = _to_period(text, Point(stretch, place, amount.after))
     return replace(period, from_us=period.limit_us, to_us=None, bounds=True), amount.after
 
@@ -241,7 +241,7 @@ def _parse_adjacent(text: TimeText, place: int) -> Point | None:
         return None
     is_before = side in words.BEFORE
     at = edge.stretch.begin if is_before else edge.stretch.end
-    return edge._replace(stretch=stretches.adjacent_week(at, before=is_before), first=place)
+    return edge._replace(stretch=calendar_periods.adjacent_week(at, before=is_before), first=place)
 
 
 # Events.

@@ -30,12 +30,12 @@ from memd.domain.ingest import Receipt, ReceiptItem
 from memd.domain.trust import BURSTING, Flag, Screened
 from memd.ingest.draft import Draft, StatedPreference
 from memd.ingest.filing import Arrival, Filing, Filings, new_row
-from memd.ingest.withdrawn import takes_back
+from memd.ingest.withdrawals import takes_back
 from memd.store.file.connect import Writing
 from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
 from memd.store.memory.preferences import NewPreference, StatingMemory
 from memd.store.memory.rows import MemoryRow, StoredMemory
-from memd.store.search import centroids, pending, vectors
+from memd.store.search import centroids, embedding_queue, vectors
 from memd.text.importance import importance, is_kept, novelty
 from memd.text.preference import project_preference_name
 
@@ -241,7 +241,7 @@ class _ArrivalWriter:
         if self.arrival.has_gate and draft.preference is None:
             return known
         if known.importance is None:
-            pending.set_importance(conn, key, importance(novelty(None), draft.salience))
+            embedding_queue.set_importance(conn, key, importance(novelty(None), draft.salience))
         archived_row = archive_rows.rows_of(conn, [key]).get(key)
         # A nap restores superseded memories by itself, in a way that can be undone.
         reasons = _RESTORED_BY_NAPS if self.arrival.distilled else _RESTORED

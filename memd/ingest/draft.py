@@ -25,7 +25,7 @@ from memd.extract.passing import passing_kind
 from memd.guard.privacy import asks_for_privacy
 from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
-from memd.ingest.withdrawn import may_take_back
+from memd.ingest.withdrawals import may_take_back
 from memd.text.chunk import chunk, clean
 from memd.text.importance import salience
 from memd.text.preference import is_preference, preference_name
@@ -61,7 +61,7 @@ class Draft:
     token_count: int
     preference: StatedPreference | None
     takes_back: bool = False
-    """Whether it may withdraw a preference of its owner (``withdrawn.py``)."""
+    """Whether it may withdraw a preference of its owner (``withdrawals.py``)."""
     flags: tuple[Flag, ...] = ()
     """Signs of an attack, sorted by name."""
     quarantined: bool = False

@@ -29,8 +29,8 @@ from memd.store.access import changes
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal
-from memd.store.search import centroids, pending, vectors
-from memd.store.search.pending import PendingRow
+from memd.store.search import centroids, embedding_queue, vectors
+from memd.store.search.embedding_queue import PendingRow
 
 SWEEP_ROWS = 256  # embedded together, sorted by length
 STEP_ROWS = 64  # written in one transaction
@@ -156,7 +156,9 @@ class EmbeddingQueue:
         try:
             while True:
                 rows_max = SWEEP_ROWS + len(in_flight) + len(self._unembeddable)
-                rows = self.filter_embeddable(await self.db.read(pending.list_pending, rows_max))
+                rows = self.filter_embeddable(
+                    await self.db.read(embedding_queue.list_pending, rows_max)
+                )
                 rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
                 if not rows and writing is None:
                     return count
@@ -245,10 +247,10 @@ class EmbeddingQueue:
         was turned away.
         """
         now_us = self.clock.now_us()
-        unchanged = pending.find_unchanged(conn, [row for row, _ in step])
+        unchanged = embedding_queue.find_unchanged(conn, [row for row, _ in step])
         step = [(row, encoding) for row, encoding in step if row.memory_key in unchanged]
         vectors_by_key = [(row.memory_key, encoding) for row, encoding in step]
-        pending.store_vectors(conn, model_key, vectors_by_key)
+        embedding_queue.store_vectors(conn, model_key, vectors_by_key)
         accepted: list[PendingRow] = []
         turned_away: list[PendingRow] = []
         for row, encoding in step:
@@ -259,14 +261,14 @@ class EmbeddingQueue:
                     conn, known_sum, encoding.vector, speakers.get(f"{row.speaker}:")
                 )
                 score, stays = self._score(similarity, row.content)
-                pending.set_importance(conn, row.memory_key, score)
+                embedding_queue.set_importance(conn, row.memory_key, score)
             if stays:
                 accepted.append(row)
             else:
                 turned_away.append(row)
         accepted_keys = [row.memory_key for row in accepted]
         centroids.add_memories(conn, accepted_keys, model_key)
-        pending.activate(conn, accepted_keys)
+        embedding_queue.activate(conn, accepted_keys)
         turned_away_keys = [row.memory_key for row in turned_away]
         removal.archive(
             conn, turned_away_keys, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new
@@ -283,7 +285,7 @@ class EmbeddingQueue:
         """
         call = (model_key, row.call)
         if self._known_cache is None or self._known_cache[0] != call:
-            keys = [key for key in pending.list_same_call(conn, row) if key not in step]
+            keys = [key for key in embedding_queue.list_same_call(conn, row) if key not in step]
             self._known_cache = call, centroids.total(conn, row.agent_key, model_key, without=keys)
         return self._known_cache[1]
 
@@ -298,7 +300,7 @@ class EmbeddingQueue:
             return 0
         count, after = 0, 0
         while True:
-            rows = await self.db.read(pending.list_missing, model_key, after, SWEEP_ROWS)
+            rows = await self.db.read(embedding_queue.list_missing, model_key, after, SWEEP_ROWS)
             if not rows:
                 self._complete = state
                 return count
@@ -364,8 +366,8 @@ def _store_renewed(
     conn: Writing, model_key: int, step: Sequence[tuple[PendingRow, Encoding]]
 ) -> None:
     """Store vectors of existing memories and add them to the model's running sums."""
-    unchanged = pending.find_unchanged(conn, [row for row, _ in step])
+    unchanged = embedding_queue.find_unchanged(conn, [row for row, _ in step])
     step = [(row, encoding) for row, encoding in step if row.memory_key in unchanged]
     vectors_by_key = [(row.memory_key, encoding) for row, encoding in step]
-    pending.store_vectors(conn, model_key, vectors_by_key)
+    embedding_queue.store_vectors(conn, model_key, vectors_by_key)
     centroids.add_memories(conn, [row.memory_key for row, _ in step], model_key)

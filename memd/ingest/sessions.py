@@ -24,7 +24,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal, versions
-from memd.store.search.signs import split_signs
+from memd.store.search.cjk_bigrams import split_signs
 from memd.store.session import (
     message_index,
     projects,

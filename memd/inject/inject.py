@@ -30,11 +30,11 @@ from memd.domain.inject import (
 )
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.embedding.model_thread import load_timeout
-from memd.inject.in_window import SessionWindows
 from memd.inject.knowledge import Knowledge
 from memd.inject.own_memories import MemoryRooms, OwnMemories
 from memd.inject.pipeline import MemoryFilterStrategy
 from memd.inject.prompt_builder import PromptBuilder
+from memd.inject.session_windows import SessionWindows
 from memd.inject.tools import calls, extra_tools
 from memd.inject.tools.arguments import answer_or_error, to_answer
 from memd.inject.tools.extra_tools import SEARCH_FACTS, SEARCH_SESSIONS

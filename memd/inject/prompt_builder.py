@@ -25,7 +25,6 @@ from memd.extract.passing import passing_kind
 from memd.guard.redaction import redact
 from memd.inject.context import ContextInjectionStrategy
 from memd.inject.format import directive, format_memories
-from memd.inject.in_window import PromptWindow
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.knowledge import KnowledgeCandidates, RelevantKnowledge
 from memd.inject.own_memories import (
@@ -45,6 +44,7 @@ from memd.inject.pipeline import (
     without_threshold,
 )
 from memd.inject.prompt import PreferenceLine, Prompt, PromptContent, to_preference_line
+from memd.inject.session_windows import PromptWindow
 from memd.inject.tools import calls, extra_tools
 from memd.inject.tools.editing_tools import instruction
 from memd.inject.tools.self_editing import SelfEditingMemoryStrategy

@@ -26,9 +26,9 @@ from memd.domain.org.graph import (
     fold_name,
 )
 from memd.org import graph_question, graph_search, graph_view
+from memd.org.fact_reader import ReadRules, category_access
 from memd.org.graph_question import Hop
 from memd.org.graph_search import ReachedThing, most_trusted_first, shortest_paths
-from memd.org.reading import ReadRules, category_access
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import graph

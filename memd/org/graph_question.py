@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.domain.org.graph import fold_name
-from memd.extract.things import TEAM
+from memd.extract.entity_names import TEAM
 from memd.org.cues import NOUNS, PHRASE_WORDS_MAX, VERBS, WEAK
 from memd.text.words import ENGLISH_FUNCTION_WORDS
 

@@ -40,10 +40,10 @@ from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.trust import SecretsPolicy
 from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
-from memd.org import reading, temporal
+from memd.org import fact_reader, temporal
 from memd.org.access import author_of, readable_categories, require_write_access
-from memd.org.past import Past
-from memd.org.reading import category_access
+from memd.org.fact_reader import category_access
+from memd.org.history import Past
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.org import org, org_facts, proofs
@@ -209,7 +209,7 @@ class Org:
         fact = await self.db.read(org_facts.get, fact_id)
         if fact is None or fact.category not in self._readable(caller):
             return None
-        return reading.to_fact(fact)
+        return fact_reader.to_fact(fact)
 
     async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         """Return the stored facts that match, without the policies of the settings.
@@ -227,8 +227,10 @@ class Org:
         if query.context is None:
             rows = await self.db.read(org_facts.list_newest, categories, rows_max)
         else:
-            rows = await self.db.read(reading.find_matching, query.context, categories, rows_max)
-        facts = tuple(map(reading.to_fact, rows))
+            rows = await self.db.read(
+                fact_reader.find_matching, query.context, categories, rows_max
+            )
+        facts = tuple(map(fact_reader.to_fact, rows))
         if only_current:
             return (await self.past.filter_current(facts))[:limit]
         if self.config.backend == "graph_rag" and self.walk is not None and query.context:
@@ -243,13 +245,17 @@ class Org:
         prompt. The backend ``graph_rag`` adds facts on paths from the context's things.
         """
         categories = self._readable(caller) - {OrgFactCategory.CORE_POLICY}
-        rows = await self.db.read(reading.find_candidates, context, categories, FACTS_OFFERED_MAX)
-        by_words = tuple(map(reading.to_fact, rows.by_words))
+        rows = await self.db.read(
+            fact_reader.find_candidates, context, categories, FACTS_OFFERED_MAX
+        )
+        by_words = tuple(map(fact_reader.to_fact, rows.by_words))
         if self.config.backend == "graph_rag" and self.walk is not None and any(rows):
             walked_ids = await self.walk(caller, context, FACTS_OFFERED_MAX)
             by_words = await self._interleave(by_words, walked_ids, categories, FACTS_OFFERED_MAX)
         known_ids = {fact.id for fact in by_words}
-        others = tuple(reading.to_fact(row) for row in rows.others if row.fact_id not in known_ids)
+        others = tuple(
+            fact_reader.to_fact(row) for row in rows.others if row.fact_id not in known_ids
+        )
         return FactCandidates(
             await self.past.filter_current(by_words), await self.past.filter_current(others)
         )
@@ -265,7 +271,7 @@ class Org:
         facts_by_id = {fact.id: fact for fact in facts}
         new_ids = [fact_id for fact_id in walked_ids if fact_id not in facts_by_id]
         for row in await self.db.read(org_facts.of_ids, new_ids, categories):
-            facts_by_id[row.fact_id] = reading.to_fact(row)
+            facts_by_id[row.fact_id] = fact_reader.to_fact(row)
         pairs = zip_longest((fact.id for fact in facts), walked_ids)
         order = dict.fromkeys(fact_id for pair in pairs for fact_id in pair)
         return tuple(facts_by_id[fact_id] for fact_id in order if fact_id in facts_by_id)[:limit]
@@ -297,7 +303,7 @@ class Org:
                 conn, [OrgFactCategory.CORE_POLICY], remaining, after, at_us=now_us
             )
         )
-        return (*policies, *map(reading.to_fact, rows))
+        return (*policies, *map(fact_reader.to_fact, rows))
 
     async def count_policies(self, caller: Caller) -> int:
         """Return how many policies *caller* may read that hold now, with those of the settings."""
@@ -330,7 +336,7 @@ class Org:
         Left out are versions superseded before ``temporal.history_retention_days``, and those
         that the caller may not read now or could not have read then.
         """
-        since_us = reading.visible_since_us(self.config.temporal, self.clock.now_us())
+        since_us = fact_reader.visible_since_us(self.config.temporal, self.clock.now_us())
 
         def work(conn: Reading) -> list[OperationRow]:
             access = category_access(conn, self.config.read_access, caller)
@@ -341,7 +347,7 @@ class Org:
                 and (since_us is None or row.until_us is None or row.until_us > since_us)
             ]
 
-        return tuple(map(reading.to_entry, await self.db.read(work)))
+        return tuple(map(fact_reader.to_entry, await self.db.read(work)))
 
     async def snapshot_at(
         self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
@@ -353,13 +359,13 @@ class Org:
         then. Raises OrgMemoryQueryError for a time before the visible history (``temporal``).
         """
         at_us = to_us(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
-        reading.require_visible(self.config.temporal, at_us, self.clock.now_us(), "at")
+        fact_reader.require_visible(self.config.temporal, at_us, self.clock.now_us(), "at")
 
         def work(conn: Reading) -> list[SnapshotRow]:
             readable = category_access(conn, self.config.read_access, caller).at(at_us)
-            return list(islice(reading.iter_snapshot(conn, at_us, readable, after), limit))
+            return list(islice(fact_reader.iter_snapshot(conn, at_us, readable, after), limit))
 
-        return tuple(map(reading.to_snapshot, await self.db.read(work)))
+        return tuple(map(fact_reader.to_snapshot, await self.db.read(work)))
 
 
 def _require_human_for_human_fact(conn: Writing, fact_id: str, author: OrgFactAuthor) -> None:

@@ -24,7 +24,7 @@ from memd.recall.ranking.features import (
     maxsims,
     measure,
 )
-from memd.recall.ranking.newer import Kin, find_kin
+from memd.recall.ranking.newer_first import Kin, find_kin
 from memd.recall.ranking.rankings import (
     RETRIEVED_ROWS,
     Ranked,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.extract.times import Period, asks_ahead
-from memd.store.search.signs import split_signs
+from memd.store.search.cjk_bigrams import split_signs
 from memd.text.languages import (
     ASKS_FOR_ALL,
     DECIDED,

@@ -14,7 +14,7 @@ In a prompt some memories have a higher bar, because nobody asked for them:
 - all memories, if the prompt asks nothing (0357).
 
 Of memories that say the same only one is selected (``repeats.py``). A memory that is newer than
-another one, or corrects it, comes before it (``newer.py``).
+another one, or corrects it, comes before it (``newer_first.py``).
 
 ``spread`` limits how much of an answer one foreign source can fill. An attacker who controls a web
 page or the output of a tool can state one thing many times in different words (PROMISES H49-H51,
@@ -46,7 +46,7 @@ from memd.domain.values import folder_name
 from memd.extract.passing_words import ASKS
 from memd.recall.candidates import RankedCandidates
 from memd.recall.question import MARKS
-from memd.recall.ranking.newer import asks_before, put_newer_first
+from memd.recall.ranking.newer_first import asks_before, put_newer_first
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.recall.repeats import tell_once

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Never, Self, cast
 
 from memd.base.errors import MemdError, MemoryConnectionError
 from memd.base.limits import OUT_QUEUE_BYTES_MAX
-from memd.rpc import calling, envelope
+from memd.rpc import calls, envelope
 from memd.rpc.backend_texts import RemoteTexts
-from memd.rpc.calling import READ_BYTES, TIMEOUT_S, EventQueue, Key, Progress
+from memd.rpc.calls import READ_BYTES, TIMEOUT_S, EventQueue, Key, Progress
 
 if TYPE_CHECKING:
     import asyncio
@@ -35,7 +35,7 @@ class AsyncClient(RemoteTexts):
         timeout: float | None = TIMEOUT_S,
         key: Key | None = None,
     ) -> None:
-        self.path = calling.socket_path(socket, profile)
+        self.path = calls.socket_path(socket, profile)
         self._timeout = timeout
         self._key = key
         self._ids = count(1)
@@ -68,11 +68,11 @@ class AsyncClient(RemoteTexts):
         async with self._connecting:
             if self._writer is not None:
                 return
-            key = calling.load_key(self._key)
+            key = calls.load_key(self._key)
             try:
                 reader, self._writer = await asyncio.open_unix_connection(self.path)
             except OSError as error:
-                raise calling.not_running(self.path) from error
+                raise calls.not_running(self.path) from error
             self._reader_task = asyncio.create_task(self._read(reader, self._writer))
             try:
                 await self._send_hello(key)
@@ -83,7 +83,7 @@ class AsyncClient(RemoteTexts):
     async def _send_hello(self, key: str | None) -> None:
         """Present the key and store the daemon's capabilities; without a key ignore errors."""
         try:
-            answer = await self._request(0, "system.hello", calling.hello(key), None)
+            answer = await self._request(0, "system.hello", calls.hello(key), None)
         except MemdError:
             if key is not None:
                 raise
@@ -115,15 +115,15 @@ class AsyncClient(RemoteTexts):
 
         Cancelling the call cancels it in the daemon too.
         """
-        request = calling.prepare_params(method, params, named, wants_progress=progress is not None)
+        request = calls.prepare_params(method, params, named, wants_progress=progress is not None)
         try:
             return await self._exchange(method, request, progress)
-        except calling.LostError:
+        except calls.LostError:
             return await self._exchange(method, request, progress)
 
     def events(self, *names: str, **params: Any) -> AsyncGenerator[dict[str, Any], None]:
         """Subscribe to events of these *names*, by default all, and yield them."""
-        from memd.rpc.calling import events
+        from memd.rpc.calls import events
 
         return events(self.call, self._event_queues, names, params)
 
@@ -131,8 +131,8 @@ class AsyncClient(RemoteTexts):
         self, method: str, request: dict[str, Any], progress: Progress | None
     ) -> Any:
         request_id = next(self._ids)
-        request = {**request, calling.TOKEN: request_id} if progress is not None else request
-        frame = calling.frame(request_id, method, request)
+        request = {**request, calls.TOKEN: request_id} if progress is not None else request
+        frame = calls.frame(request_id, method, request)
         await self.connect()
         return await self._request(request_id, method, frame, progress)
 
@@ -142,7 +142,7 @@ class AsyncClient(RemoteTexts):
         import asyncio
 
         if self._writer is None:
-            raise calling.LostError("the connection to memd was lost")
+            raise calls.LostError("the connection to memd was lost")
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[request_id] = answer
         if progress is not None:
@@ -155,7 +155,7 @@ class AsyncClient(RemoteTexts):
                 return await answer
         except TimeoutError:
             self._cancel(request_id)
-            raise calling.no_answer(method, self._timeout or 0) from None
+            raise calls.no_answer(method, self._timeout or 0) from None
         except asyncio.CancelledError:
             self._cancel(request_id)
             raise
@@ -180,18 +180,18 @@ class AsyncClient(RemoteTexts):
 
     def _cancel(self, request_id: int) -> None:
         if self._writer is not None:
-            self._writer.write(calling.cancel(request_id))
+            self._writer.write(calls.cancel(request_id))
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Dispatch messages until the connection ends; then fail the pending calls."""
         splitter = envelope.Splitter(OUT_QUEUE_BYTES_MAX)
-        reason: MemdError = calling.LostError("the connection to memd was lost")
+        reason: MemdError = calls.LostError("the connection to memd was lost")
         try:
             while chunk := await reader.read(READ_BYTES):
                 for frame in splitter.feed(chunk):
-                    reason = self._dispatch(calling.parse_answer(frame)) or reason
+                    reason = self._dispatch(calls.parse_answer(frame)) or reason
         except OSError as error:
-            reason = calling.LostError(f"the connection to memd was lost ({error.strerror})")
+            reason = calls.LostError(f"the connection to memd was lost ({error.strerror})")
         except MemdError as error:
             reason = error
         finally:
@@ -203,7 +203,7 @@ class AsyncClient(RemoteTexts):
     def _dispatch(self, answer: dict[str, Any]) -> MemdError | None:
         """Complete the call that *answer* is for; return an error that concerns all calls."""
         if "method" in answer:
-            delivered = calling.deliver(answer, self._progress, self._event_queues)
+            delivered = calls.deliver(answer, self._progress, self._event_queues)
             if not delivered and self._completions is not None:
                 self._completions.handle(answer, self._writer)
             return None

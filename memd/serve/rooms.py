@@ -22,7 +22,7 @@ from memd.base.paths import Paths
 from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread, SwitchableEmbedder
-from memd.ingest.switch import ModelSwitch
+from memd.ingest.model_switch import ModelSwitch
 from memd.learn.uptake import UptakeCounter
 from memd.llm.job_files import JobFiles
 from memd.org.clients import Clients
@@ -41,9 +41,9 @@ from memd.store.search.model_switch import model_in_use
 if TYPE_CHECKING:
     from memd.domain.inject import Reranker
     from memd.inject.brief.brief import Briefs
-    from memd.inject.in_window import SessionWindows
     from memd.inject.inject import Inject
     from memd.inject.knowledge import Knowledge
+    from memd.inject.session_windows import SessionWindows
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
@@ -280,7 +280,7 @@ class DaemonRooms(Rooms):
     @cached_property
     def windows(self) -> SessionWindows:
         """The memories that each session has in its context window."""
-        from memd.inject.in_window import SessionWindows
+        from memd.inject.session_windows import SessionWindows
 
         return SessionWindows(self.db, self.clock)
 
@@ -309,12 +309,14 @@ class DaemonRooms(Rooms):
         if self.scorer is not None:
             reranker = CrossEncoderReranker(self.scorer, cache=cache)
         if llm is not None:
-            from memd.inject.multi import by_model
+            from memd.inject.multi import model_steps
 
             uses = self.settings.llm.uses
-            judges = by_model.judges(llm) if uses.reformulation else judges
-            supervisor = by_model.supervisor(llm, memory.retrieval) if uses.routing else supervisor
-            reranker = by_model.reranker(llm, cache) if uses.reranking else reranker
+            judges = model_steps.judges(llm) if uses.reformulation else judges
+            supervisor = (
+                model_steps.supervisor(llm, memory.retrieval) if uses.routing else supervisor
+            )
+            reranker = model_steps.reranker(llm, cache) if uses.reranking else reranker
         return Inject(
             rooms=MemoryRooms(self.recall, self.ingest, self.trash),
             config=memory.retrieval,

@@ -36,7 +36,7 @@ from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import build_sleep
 from memd.store.file.connect import Reading, Writing
-from memd.store.search import pending, vectors
+from memd.store.search import embedding_queue, vectors
 
 QUESTIONS = 200
 WARM_UP = 20
@@ -88,7 +88,7 @@ def _embed(conn: Writing) -> int:
     """Give the next summaries that wait the mean of their sources' vectors."""
     cache = vectors.current_cache(conn)
     assert cache is not None
-    keys = [row.memory_key for row in pending.list_pending(conn, STEP_ROWS)]
+    keys = [row.memory_key for row in embedding_queue.list_pending(conn, STEP_ROWS)]
     means = []
     for key in keys:
         rows = conn.execute(
@@ -105,8 +105,8 @@ def _embed(conn: Writing) -> int:
         tokens = b"".join(its for _, its in sources)[: EMBED_TOKEN_VECTORS_MAX * TOKEN_BYTES]
         vector = (mean / np.linalg.norm(mean)).astype("<f4").tobytes()
         means.append((key, Encoding(vector, tokens)))
-    pending.store_vectors(conn, cache.model_key, means)
-    pending.activate(conn, keys)
+    embedding_queue.store_vectors(conn, cache.model_key, means)
+    embedding_queue.activate(conn, keys)
     return len(keys)
 
 

@@ -14,10 +14,10 @@ from support.store import ADA, a_writer, stored
 from support.switched import a_chooser
 
 from memd.base.errors import MemdError
-from memd.ingest.switch import ModelSwitch
+from memd.ingest.model_switch import ModelSwitch
 from memd.store.check import check
 from memd.store.file.connect import Reading, Writing
-from memd.store.search import model_switch, pending, vectors
+from memd.store.search import embedding_queue, model_switch, vectors
 
 TEXTS = [f"hive {number} has {number} frames of honey" for number in range(70)]
 
@@ -48,7 +48,7 @@ def lacking(conn: Reading) -> int:
     )
     cached = conn.execute(f"SELECT count(*) FROM {live.table}").get
     assert cached == conn.execute("SELECT count(*) FROM memory").get
-    return len(pending.list_missing(conn, live.model_key, 0, 1))
+    return len(embedding_queue.list_missing(conn, live.model_key, 0, 1))
 
 
 def wrong(folder: Path, trace: list[Op], start: int) -> Iterator[str]:

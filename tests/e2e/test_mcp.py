@@ -17,7 +17,7 @@ from support.daemon import ROOT, Spawned, running, spawned, until, wait_until
 from support.pumping import MODERN, NEWEST, Pumped, bare, pumped
 from support.rooms import GatedRooms
 
-from memd.assist.line import GONE
+from memd.assist.connection import GONE
 from memd.base import limits
 from memd.serve.connection import Connection
 from memd.serve.mcp.calls import CALLS

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from support.daemon import ROOT, environment, wait_until
 
-from memd.assist.line import sockets as socket_paths
+from memd.assist.connection import sockets as socket_paths
 from memd.base.errors import MemdError
 from memd.client import Client
 from memd.serve.mcp.calls import CALLS

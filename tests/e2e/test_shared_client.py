@@ -104,7 +104,7 @@ def test_closing_does_not_wait_for_a_call_that_connects(
         closer.start()
         closer.join()
 
-    monkeypatch.setattr("memd.rpc.calling.load_key", load_key)
+    monkeypatch.setattr("memd.rpc.calls.load_key", load_key)
     with pytest.raises(MemoryConnectionError):
         client.call("memory.count")
     with listening.accept()[0] as accepted:

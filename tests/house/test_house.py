@@ -119,11 +119,11 @@ def test_calling_the_daemon_loads_the_standard_library_only() -> None:
 @pytest.mark.parametrize(
     ("command", "modules"),
     [
-        ("pump", {"line", "pump", "quick_json", "memd.base", "memd.base.project"}),
-        ("hook", {"events", "hook", "line", "quick_json"}),
+        ("pump", {"connection", "pump", "quick_json", "memd.base", "memd.base.project"}),
+        ("hook", {"events", "hook", "connection", "quick_json"}),
         (
             "hook, memd.assist.handle",
-            {"events", "handle", "hook", "line", "once", "payload", "quick_json"}
+            {"events", "handle", "hook", "connection", "hook_marks", "payload", "quick_json"}
             | {"memd.base", "memd.base.project"},
         ),
     ],

@@ -22,7 +22,7 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.inject import Brief, BriefRequest
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.inject.brief.brief import BRIEF_TOKENS, ELSEWHERE_MAX, Briefs
-from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
+from memd.inject.session_windows import REPEATED_US, PromptRequest, SessionWindows
 from memd.sleep.distil.exchanges import NapKind
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing

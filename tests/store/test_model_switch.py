@@ -30,7 +30,7 @@ from memd.domain.enums import SearchMode
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.embedding.embed import SwitchableEmbedder
 from memd.embedding.model_files import ONNX_FILE
-from memd.ingest.switch import ModelSwitch
+from memd.ingest.model_switch import ModelSwitch
 from memd.learn.tuning.bench import measure, ranks_of
 from memd.store.file.connect import Reading, Writing
 from memd.store.search import model_switch, vectors

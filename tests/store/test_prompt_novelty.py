@@ -21,11 +21,11 @@ from memd.domain.inject import BriefRequest, PreparedPrompt, PrepareRequest
 from memd.domain.memory import MemoryUpdate
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.brief.brief import Briefs
-from memd.inject.in_window import REPEATED_US, PromptRequest, PromptWindow, SessionWindows
 from memd.inject.inject import Inject
 from memd.inject.knowledge import RelevantKnowledge
 from memd.inject.multi.hierarchical import retriever_for
 from memd.inject.own_memories import MemoryRooms
+from memd.inject.session_windows import REPEATED_US, PromptRequest, PromptWindow, SessionWindows
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.session import injections, sessions

@@ -30,7 +30,7 @@ from memd.ingest.queue import SWEEP_ROWS, EmbeddingQueue
 from memd.store.check import check
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal
-from memd.store.search import pending, vectors
+from memd.store.search import embedding_queue, vectors
 
 
 class _Interrupted(HashEmbedder):
@@ -279,13 +279,15 @@ async def test_rows_without_a_vector_are_looked_for_only_when_something_changed(
     embedder = HashEmbedder()
     looks = 0
 
-    def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[pending.PendingRow]:
+    def missing(
+        conn: Reading, model_key: int, after: int, limit: int
+    ) -> list[embedding_queue.PendingRow]:
         nonlocal looks
         looks += 1
         return looked(conn, model_key, after, limit)
 
-    looked = pending.list_missing
-    monkeypatch.setattr(pending, "list_missing", missing)
+    looked = embedding_queue.list_missing
+    monkeypatch.setattr(embedding_queue, "list_missing", missing)
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
         await stored(house, "Ann keeps bees.")
         await house.queue.drain()
@@ -384,7 +386,7 @@ async def test_a_row_that_comes_at_the_end_of_a_look_is_settled_too(
         house.queue.wake()
         await until(lambda: not armed.is_set(), "a row comes at the end of a look")
         await house.queue.settle()
-        assert await house.db.read(pending.count_pending) == 0
+        assert await house.db.read(embedding_queue.count_pending) == 0
         assert len(await house.db.read(_vectors)) == 1
         working.cancel()
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json as to_bytes
 from support.recording import AT, EXAMPLES, SHA, a_record, numbered, referred, some_records
 
-from memd.backends.moving import Moving
+from memd.backends.transfer import Moving
 from memd.base.errors import (
     ConstraintViolationError,
     DeniedError,

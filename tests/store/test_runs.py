@@ -25,7 +25,7 @@ from memd.domain.enums import (
 )
 from memd.domain.trust import Screened
 from memd.store.access import names
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Writing
 from memd.store.memory import (
     archive_rows,
@@ -297,7 +297,7 @@ def test_damage_that_an_undo_does_not_revert_is_not_hidden_by_it(
     with caches.reindexing(conn, [key]):
         versions.revert(conn, key)
 
-    assert bool(intact.memories(conn, [key])) == is_whole
+    assert bool(integrity.memories(conn, [key])) == is_whole
 
 
 def test_an_undo_in_steps_of_a_run_that_touched_one_memory_twice_ends_where_it_began(

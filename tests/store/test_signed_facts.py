@@ -30,7 +30,7 @@ from memd.org.owner import Owner
 from memd.org.review import Review
 from memd.org.signature import of_proposal, of_request, statement
 from memd.recall.text_ranker import TextRanker
-from memd.store.check.intact import OPERATION
+from memd.store.check.integrity import OPERATION
 from memd.store.file.connect import hash_columns
 
 KEY = Ed25519PrivateKey.generate()

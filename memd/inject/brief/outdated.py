@@ -16,9 +16,9 @@ from typing import NamedTuple
 from memd.base.clock import from_us
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import user_part
-from memd.extract.stretches import CalendarDate
+from memd.extract.calendar_periods import CalendarDate
 from memd.extract.times import find_periods
-from memd.recall.ranking.changes import changes_number, holds_now, tells_change
+from memd.recall.ranking.change_phrases import changes_number, holds_now, tells_change
 from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.harms import HARMS

@@ -28,7 +28,7 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
 from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage, TuneStatus, Verdict
 from memd.domain.values import EVERYBODY, Emit, EventName
-from memd.ingest.switch import ModelSwitch
+from memd.ingest.model_switch import ModelSwitch
 from memd.learn.tuning.stages import FIT, HELD_OUT, Stages
 from memd.recall.ranking.weights import Tuned, parse_tuning
 from memd.recall.recall import Recall

@@ -39,7 +39,7 @@ from memd.sleep.distil.language.replies import (
 )
 from memd.sleep.distil.language.words import SAYS_LITTLE
 from memd.sleep.distil.user.speech_acts import BARE_CHARS, Act, approves, judge
-from memd.store.search.signs import has_sign_at
+from memd.store.search.cjk_bigrams import has_sign_at
 from memd.text.alternations import Phrases
 from memd.text.languages import GOES_ON
 from memd.text.words import content_stems, sentences

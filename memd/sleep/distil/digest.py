@@ -41,7 +41,7 @@ from memd.sleep.distil.language.open_work import LABEL, SUMS_UP, closes, drop_fa
 from memd.sleep.distil.language.prose import sentences as prose_sentences
 from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
 from memd.sleep.distil.user.speech_acts import approves
-from memd.store.search.signs import SIGNS
+from memd.store.search.cjk_bigrams import SIGNS
 from memd.text.words import content_stems, sentences
 
 DIGEST_TOKENS_MAX = 300

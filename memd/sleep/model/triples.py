@@ -17,7 +17,7 @@ from memd.base import log
 from memd.base.errors import ProviderError
 from memd.domain.org.graph import ExtractedStatement, fold_name
 from memd.domain.values import PlainText, Value
-from memd.extract.things import CHARS_MAX
+from memd.extract.entity_names import CHARS_MAX
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest, Purpose
 from memd.view.view import untrusted_content_directive, wrap_stored

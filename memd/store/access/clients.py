@@ -16,7 +16,7 @@ from memd.domain.caller import Scope
 from memd.domain.enums import AutonomyLevel, SeniorityLevel
 from memd.domain.org.access import KeyedClient
 from memd.store.access import changes, names
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 
 _META_KEY = "client_secret"
@@ -37,14 +37,16 @@ def list_clients(conn: Reading) -> list[ClientRow]:
     rows = conn.execute(
         f"""
         SELECT c.key_hash, c.client_id, a.agent_id, c.seniority, c.autonomy_level, c.scopes,
-               c.created_at_us, c.revoked_at_us, {intact.CLIENT.select("c")}
+               c.created_at_us, c.revoked_at_us, {integrity.CLIENT.select("c")}
           FROM client AS c
                LEFT JOIN agent AS a ON a.agent_key = c.agent_key
          WHERE c.key_hash IS NOT NULL
          ORDER BY c.client_id
         """  # noqa: S608  # constants of the store
     )
-    return [_row(columns) for columns in intact.list_sealed(conn, _Columns, rows, intact.CLIENT)]
+    return [
+        _row(columns) for columns in integrity.list_sealed(conn, _Columns, rows, integrity.CLIENT)
+    ]
 
 
 class _Columns(NamedTuple):

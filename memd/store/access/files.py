@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from memd.domain.files import FileSize
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 
 _VISIBLE = """
@@ -48,12 +48,12 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
     try:
         row = rows.fetchone()
     except UnicodeDecodeError:
-        raise intact.make_error("the file") from None
+        raise integrity.make_error("the file") from None
     if row is None:
         return None
     file = FileRow._make(row)
-    if file.memory_key is not None and not intact.memories(conn, [file.memory_key]):
-        raise intact.make_error("the file")
+    if file.memory_key is not None and not integrity.memories(conn, [file.memory_key]):
+        raise integrity.make_error("the file")
     return file
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import apsw
 
 from memd.store.access import changes
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.check.row_checks import check_facts, check_references
 from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.org import fact_index
-from memd.store.search import fulltext, pending, vectors
+from memd.store.search import embedding_queue, fulltext, vectors
 from memd.store.search.vectors import VectorCache
 from memd.store.session import message_index
 
@@ -72,7 +72,7 @@ def counts(conn: Reading) -> dict[str, int]:
             ("operations", "org_operation"),
         )
     }
-    return {**rows, "pending": pending.count_pending(conn)}
+    return {**rows, "pending": embedding_queue.count_pending(conn)}
 
 
 def _page_sums(conn: Reading) -> Iterator[str]:
@@ -124,7 +124,7 @@ SELECT memory_id, content, content_hash, row_hash
 
 def check_sealed_rows(conn: Reading) -> Iterator[str]:
     """Yield damaged clients, preferences, lessons and patterns."""
-    for table in intact.SEALED_TABLES:
+    for table in integrity.SEALED_TABLES:
         query = f"SELECT {table.select('t')} FROM {table.name} AS t"
         rows = conn.execute(query)
         while True:
@@ -159,7 +159,7 @@ def _versions(conn: Reading) -> Iterator[str]:
 
 def _sources(conn: Reading) -> Iterator[str]:
     for key, sha256, packed in conn.execute("SELECT source_key, sha256, zlib FROM source"):
-        if intact.unpack(packed, sha256) is None:
+        if integrity.unpack(packed, sha256) is None:
             yield f"source {key}: the text does not match its hash"
 
 

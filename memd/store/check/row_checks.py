@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, hash_columns
 from memd.store.org import proofs
 
 
 def check_facts(conn: Reading) -> Iterator[str]:
     """Yield operations that fail their hash or signature, and facts that differ from the log."""
-    columns = ", ".join(intact.OPERATION.columns)
+    columns = ", ".join(integrity.OPERATION.columns)
     operations = conn.execute(
         f"SELECT {columns}, row_hash FROM org_operation ORDER BY operation_key"  # noqa: S608
     )
@@ -23,8 +23,8 @@ def check_facts(conn: Reading) -> Iterator[str]:
         _, fact_id, version, *_ = columns_of_row
         if hash_columns(*columns_of_row) != row_hash:
             yield f"fact {fact_id}: its version {version} does not match its hash"
-        elif not intact.is_signed(keys, columns_of_row):
-            yield intact.signature_finding(columns_of_row)
+        elif not integrity.is_signed(keys, columns_of_row):
+            yield integrity.signature_finding(columns_of_row)
     yield from _compare_with_log(conn)
 
 

@@ -23,13 +23,13 @@ from memd.domain.caller import Caller
 from memd.domain.memory import MemoryEntry
 from memd.domain.sleep.upkeep import CheckReport, GrowthHistory, SelfCheck
 from memd.store.access import replies
-from memd.store.check import check, intact, renewal
+from memd.store.check import check, integrity, renewal
 from memd.store.file import backup, page_sums
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import archive_rows
 from memd.store.org import fact_index, org_facts
-from memd.store.search import fulltext, pending, vectors
+from memd.store.search import embedding_queue, fulltext, vectors
 from memd.store.session import message_index
 
 REBUILD_MESSAGES = 100  # messages of one step: some are long
@@ -256,7 +256,7 @@ def _figures(conn: Reading, now_us: int) -> dict[str, int]:
     return {
         **figures,
         "memories": sum(figures.values()),
-        "pending": pending.count_pending(conn),
+        "pending": embedding_queue.count_pending(conn),
         "turned_away": archive_rows.count_below_threshold(conn, now_us),
         "facts": org_facts.count(conn),
     }
@@ -318,7 +318,7 @@ class BackgroundCheck:
             {"after": self._row, "limit": PORTION_ROWS},
         )
         if keys:
-            intact.memories(conn, keys)
+            integrity.memories(conn, keys)
             self._row = keys[-1]
             return
         for finding in islice(check.check_sealed_rows(conn), check.PROBLEMS_MAX):

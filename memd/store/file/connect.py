@@ -21,7 +21,7 @@ import apsw
 from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, StorageError
 from memd.base.limits import BUSY_MS_MAX
 from memd.store.file.open_files import find_unwritable
-from memd.store.search.signs import split_signs
+from memd.store.search.cjk_bigrams import split_signs
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
 SCHEMA_VERSION = 7
@@ -40,7 +40,7 @@ class Reading(apsw.Connection):
     """A connection inside a read transaction."""
 
     damage: Callable[[str], None] | None = None
-    """Called for each row that was withheld because its hash does not match (intact.py)."""
+    """Called for each row that was withheld because its hash does not match (integrity.py)."""
 
     def get_int(self, sql: str, params: apsw.Bindings | None = None) -> int | None:
         """Return the first column of the first row, None without a row or when it is NULL."""

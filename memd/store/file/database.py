@@ -29,7 +29,7 @@ from memd.base.finish import finish
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.domain.caller import Caller
 from memd.store.access import replies
-from memd.store.check.intact import Damage
+from memd.store.check.integrity import Damage
 from memd.store.file import backup, connect, connections, page_sums
 from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_writer
 from memd.store.file.connections import Connections, Pool

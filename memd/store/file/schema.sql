@@ -163,7 +163,7 @@ CREATE INDEX memory_context_by_before ON memory_context (before_key) WHERE befor
 CREATE INDEX memory_context_by_after ON memory_context (after_key) WHERE after_key IS NOT NULL;
 
 -- Turns in passing: questions, requests, acknowledgements and remarks, which state nothing. Searches
--- read them on request (cache_parts.py), nights ignore them. A row is deleted when its memory is
+-- read them on request (fulltext.py), nights ignore them. A row is deleted when its memory is
 -- promoted.
 CREATE TABLE passing (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
@@ -651,7 +651,7 @@ SELECT r.memory_key
                 WHERE d.from_key = r.memory_key AND s.is_summary AND s.state <> 'trashed');
 
 -- The part of both caches that contains a memory, so that a search reads no more than it needs
--- (cache_parts.py): a, visible memories and superseded sources; p, the same of turns in passing; h,
+-- (fulltext.py): a, visible memories and superseded sources; p, the same of turns in passing; h,
 -- memories hidden on their own; s, summaries.
 CREATE VIEW cache_part (memory_key, part) AS
 SELECT m.memory_key,
@@ -678,7 +678,7 @@ SELECT m.memory_key,
        LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key;
 
 -- These rows are hashed as they are written, whoever writes them: sealed() is memd's own function
--- (connect.py). Compared by readers (intact.py) and by checks.
+-- (connect.py). Compared by readers (integrity.py) and by checks.
 CREATE TRIGGER client_sealed AFTER INSERT ON client
 BEGIN
     UPDATE client

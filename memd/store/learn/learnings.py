@@ -17,14 +17,14 @@ from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import FIX_TAG
 from memd.domain.trust import Screened
 from memd.store.access import changes
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import hash_row
 
 _COLUMNS = f"""
         SELECT l.learning_id, l.task_type, l.approach, l.outcome, l.lesson, l.at_us,
-               {intact.LEARNING.select("l")}
+               {integrity.LEARNING.select("l")}
           FROM learning AS l
 """
 # The statements below are built from constants of the store only.
@@ -112,7 +112,7 @@ def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
         f"{_COLUMNS} WHERE agent_key = :agent_key AND learning_id = :learning_id",
         {"agent_key": agent_key, "learning_id": learning_id},
     )
-    return next(iter(intact.list_sealed(conn, LearningRow, rows, intact.LEARNING)), None)
+    return next(iter(integrity.list_sealed(conn, LearningRow, rows, integrity.LEARNING)), None)
 
 
 def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
@@ -126,7 +126,7 @@ def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
         """,
         {"agent_key": agent_key, "limit": limit},
     )
-    return intact.list_sealed(conn, LearningRow, rows, intact.LEARNING)
+    return integrity.list_sealed(conn, LearningRow, rows, integrity.LEARNING)
 
 
 def list_trusted_lessons(
@@ -147,7 +147,7 @@ def list_trusted_lessons(
         """,  # the filter's own constants
         {**filters.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
     )
-    return intact.list_rows(conn, TrustedLessonRow, rows, intact.intact_ids)
+    return integrity.list_rows(conn, TrustedLessonRow, rows, integrity.intact_ids)
 
 
 def list_lessons(
@@ -179,12 +179,12 @@ def list_lessons(
             "limit": limit,
         },
     )
-    packed = intact.list_rows(conn, _PackedLessonRow, rows, intact.intact_ids)
+    packed = integrity.list_rows(conn, _PackedLessonRow, rows, integrity.intact_ids)
     return [row for row in (_unpack(conn, row) for row in packed) if row is not None]
 
 
 def _unpack(conn: Reading, row: _PackedLessonRow) -> LessonRow | None:
-    text = intact.read_source(conn, row.source_key, row.zlib, row.sha256)
+    text = integrity.read_source(conn, row.source_key, row.zlib, row.sha256)
     if text is None:
         return None
     return LessonRow(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memd.domain.sleep.consolidation import FIX_TAG, NAP_TAG
 from memd.domain.trust import Screened
 from memd.store.access import changes
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import hash_row
@@ -20,7 +20,8 @@ from memd.store.memory.rows import hash_row
 # ruff: noqa: S608
 _COLUMNS = f"""
 SELECT b.pattern_id, b.task_type, b.description, b.tool_sequence, b.prompt_template,
-       b.success_count, b.promoted, b.created_at_us, b.updated_at_us, {intact.PATTERN.select("b")}
+       b.success_count, b.promoted, b.created_at_us, b.updated_at_us,
+       {integrity.PATTERN.select("b")}
   FROM playbook AS b
 """
 
@@ -90,7 +91,7 @@ def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
         f"{_COLUMNS} WHERE agent_key = :agent_key AND pattern_id = :pattern_id",
         {"agent_key": agent_key, "pattern_id": pattern_id},
     )
-    return next(iter(intact.list_sealed(conn, PatternRow, rows, intact.PATTERN)), None)
+    return next(iter(integrity.list_sealed(conn, PatternRow, rows, integrity.PATTERN)), None)
 
 
 def list_patterns(
@@ -115,7 +116,7 @@ def list_patterns(
             "successes_min": successes_min,
         },
     )
-    return intact.list_sealed(conn, PatternRow, rows, intact.PATTERN)
+    return integrity.list_sealed(conn, PatternRow, rows, integrity.PATTERN)
 
 
 def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
@@ -135,7 +136,7 @@ def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
         """,
         {**filters.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
     )
-    return intact.list_rows(conn, FixRow, rows, intact.intact_ids)
+    return integrity.list_rows(conn, FixRow, rows, integrity.intact_ids)
 
 
 def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:

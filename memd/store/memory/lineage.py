@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, keys_array
 
 
@@ -108,4 +108,4 @@ def list_latest(
         """,
         {"agent_key": agent_key, "project_id": project_id, "now_us": now_us, "limit": limit},
     )
-    return intact.list_rows(conn, SummaryRow, rows, intact.intact_ids)
+    return integrity.list_rows(conn, SummaryRow, rows, integrity.intact_ids)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from memd.domain.enums import VISIBLE, MemoryState
 from memd.store.access import changes, names
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import MemoryRow, StoredMemory
@@ -35,7 +35,7 @@ COLUMNS = """
 
 def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
     """Return the rows of *keys* that exist and match their hashes."""
-    intact_keys = intact.memories(conn, keys)
+    intact_keys = integrity.memories(conn, keys)
     if not intact_keys:
         return {}
     rows = conn.execute(
@@ -55,7 +55,7 @@ def by_id(conn: Reading, agent_key: int | None, memory_id: str) -> StoredMemory 
         return None
     rows = by_keys(conn, [key])
     if not rows:
-        raise intact.make_error(f"memory {memory_id}")
+        raise integrity.make_error(f"memory {memory_id}")
     return rows[key]
 
 
@@ -68,7 +68,7 @@ def by_key(conn: Reading, key: int) -> StoredMemory:
     """Return a row that is known to exist; raises DamagedError when it does not match its hash."""
     rows = by_keys(conn, [key])
     if not rows:
-        raise intact.make_error("the memory")
+        raise integrity.make_error("the memory")
     return rows[key]
 
 
@@ -83,8 +83,8 @@ def key_of(conn: Reading, agent_key: int | None, memory_id: str) -> int | None:
     # The id was read from the index. A row with another id means that the index is damaged.
     id_matches = "SELECT memory_id = ? FROM memory WHERE memory_key = ?"
     if not conn.exists(id_matches, (memory_id, key)):
-        intact.report(conn, "file: the index of ids does not agree with the memories")
-        raise intact.make_error(f"memory {memory_id}")
+        integrity.report(conn, "file: the index of ids does not agree with the memories")
+        raise integrity.make_error(f"memory {memory_id}")
     return key
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.store.access import changes
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 
 
@@ -274,7 +274,7 @@ def set_origin(
     )
 
 
-_SEALED = intact.PREFERENCE.select("p")
+_SEALED = integrity.PREFERENCE.select("p")
 
 
 def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
@@ -300,7 +300,7 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
         """,  # noqa: S608  # constants of the store
         {"agent_key": agent_key, "now_us": now_us},
     )
-    return intact.list_sealed(conn, PreferenceRow, rows, intact.PREFERENCE)
+    return integrity.list_sealed(conn, PreferenceRow, rows, integrity.PREFERENCE)
 
 
 def delete(conn: Writing, agent_key: int | None, name: str) -> bool:

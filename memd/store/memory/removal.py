@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState, TrashReason
 from memd.store.access import names, replies
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import lineage, memories, preferences, sources
 from memd.store.org import statements
@@ -290,7 +290,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int, *, doubtful: bool = F
 def _renew_words(conn: Writing, keys: Sequence[int]) -> None:
     """Rebuild the full-text index if one of *keys* is damaged: its words in it are not known."""
     existing = memories.filter_states(conn, keys, frozenset(MemoryState))
-    if len(intact.memories(conn, existing)) < len(existing):
+    if len(integrity.memories(conn, existing)) < len(existing):
         fulltext.rebuild(conn)
 
 

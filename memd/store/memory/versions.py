@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.trust import Screened
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory.rows import HASHED_NAMES, read_hashed, tags_of
 from memd.store.org import extraction
-from memd.store.search import caches, centroids, pending
+from memd.store.search import caches, centroids, embedding_queue
 
 _REVERTED_COLUMNS = (
     "content", "token_count", "category", "origin", "trust", "reference", "confidence",
@@ -51,7 +51,7 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)
         caches.write_contexts(conn, neighbours)
-    pending.rehash(conn, key)
+    embedding_queue.rehash(conn, key)
 
 
 def revert(conn: Writing, key: int) -> None:
@@ -62,7 +62,7 @@ def revert(conn: Writing, key: int) -> None:
     gets the hash of the version, so that it stays withheld unless the reverted columns had the
     damage.
     """
-    is_intact = bool(intact.memories(conn, [key]))
+    is_intact = bool(integrity.memories(conn, [key]))
     [(number, snapshot, row_hash)] = conn.execute(
         """
         SELECT version, snapshot, row_hash
@@ -98,7 +98,7 @@ def revert(conn: Writing, key: int) -> None:
         {"key": key, "version": number},
     )
     if is_intact:
-        pending.rehash(conn, key)
+        embedding_queue.rehash(conn, key)
     else:
         conn.execute(
             "UPDATE memory SET row_hash = :row_hash WHERE memory_key = :key",
@@ -111,7 +111,7 @@ def make_episodic(conn: Writing, key: int, now_us: int) -> bool:
 
     Returns False for a damaged memory and leaves it as it is: a new hash would hide the damage.
     """
-    if not intact.memories(conn, [key]):
+    if not integrity.memories(conn, [key]):
         return False
     _save_version(conn, key, now_us)
     conn.execute(
@@ -122,7 +122,7 @@ def make_episodic(conn: Writing, key: int, now_us: int) -> bool:
         """,
         {"key": key, "now_us": now_us},
     )
-    pending.rehash(conn, key)
+    embedding_queue.rehash(conn, key)
     return True
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from memd.base.clock import from_us
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading
 
 
@@ -281,7 +281,7 @@ def iter_records(
         first = kind.first if start_kind is None else keys
         start_kind = None
         rows = conn.execute(kind.select, {f"k{n}": value for n, value in enumerate(first)})
-        for row in intact.iter_decoded(conn, rows, name):
+        for row in integrity.iter_decoded(conn, rows, name):
             if row is None:
                 yield None, {"kind": name}
                 continue
@@ -292,7 +292,7 @@ def iter_records(
             )
             if (packed := columns.pop("zlib", None)) is not None:
                 sha256 = bytes.fromhex(columns["sha256"])
-                columns["text"] = intact.read_source(conn, cast("int", row[0]), packed, sha256)
+                columns["text"] = integrity.read_source(conn, cast("int", row[0]), packed, sha256)
             yield position, {"kind": name, **_record(columns)}
 
 

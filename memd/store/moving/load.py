@@ -15,8 +15,14 @@ import apsw
 
 from memd.base.clock import to_us
 from memd.base.errors import ConflictError, InvalidError
-from memd.domain import moving as records
-from memd.domain.moving import OperationRecord, OwnerKeyRecord, ProposalRecord, Record, RulesRecord
+from memd.domain import transfer as records
+from memd.domain.transfer import (
+    OperationRecord,
+    OwnerKeyRecord,
+    ProposalRecord,
+    Record,
+    RulesRecord,
+)
 from memd.store.access import changes
 from memd.store.memory import memories
 from memd.store.moving import memories as arrived

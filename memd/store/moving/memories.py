@@ -7,7 +7,7 @@ import json
 from memd.base.clock import to_us
 from memd.base.errors import ConflictError
 from memd.domain.enums import MemoryState, Trust
-from memd.domain.moving import (
+from memd.domain.transfer import (
     DerivedRecord,
     FileRecord,
     ForgottenRecord,

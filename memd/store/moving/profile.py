@@ -7,7 +7,7 @@ import zlib
 
 from memd.base.clock import to_us
 from memd.base.errors import NotFoundError
-from memd.domain.moving import (
+from memd.domain.transfer import (
     AgentRecord,
     LearningRecord,
     MessageRecord,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.base.limits import QUOTE_CHARS_MAX
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, keys_array
 
 # The statements below are built from constants of this module.
@@ -94,7 +94,7 @@ def list_versions(conn: Reading, filters: FactFilter) -> list[FactVersionRow]:
             "limit": filters.limit,
         },
     )
-    return intact.list_rows(conn, FactVersionRow, rows, intact.operations)
+    return integrity.list_rows(conn, FactVersionRow, rows, integrity.operations)
 
 
 _VERSION = """
@@ -267,7 +267,7 @@ def list_history(
             "limit": limit,
         },
     )
-    return intact.list_rows(conn, StatementSpanRow, rows, intact.operations)
+    return integrity.list_rows(conn, StatementSpanRow, rows, integrity.operations)
 
 
 _ABOUT_THING = """

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memd.base.limits import STATEMENTS_CHARS_MAX
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.org import statements
 
@@ -114,7 +114,7 @@ def of_keys(conn: Reading, keys: Sequence[int]) -> list[BacklogRow]:
           FROM memory AS m
          WHERE m.memory_key IN (SELECT value FROM carray(:keys))
         """,  # noqa: S608  # a constant of this module
-        {"keys": keys_array(intact.memories(conn, keys)), "chars": STATEMENTS_CHARS_MAX},
+        {"keys": keys_array(integrity.memories(conn, keys)), "chars": STATEMENTS_CHARS_MAX},
     )
 
 

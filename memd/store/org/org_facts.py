@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from memd.base.errors import OrgMemoryQueryError
 from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
 from memd.domain.org.org import OrgFactAuthor
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading
 
 # The statements below are built from a constant of this module.
@@ -96,8 +96,8 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
         f"{_FACT} {_CURRENT} AND f.fact_id = :fact_id",
         {"fact_id": fact_id},
     )
-    if row is not None and row.fact_key not in intact.facts(conn, [row.fact_key]):
-        raise OrgMemoryQueryError(f"fact {fact_id} cannot be read", hint=intact.HINT)
+    if row is not None and row.fact_key not in integrity.facts(conn, [row.fact_key]):
+        raise OrgMemoryQueryError(f"fact {fact_id} cannot be read", hint=integrity.HINT)
     return row
 
 
@@ -127,7 +127,7 @@ def list_newest(
             "at_us": at_us,
         },
     )
-    return intact.list_rows(conn, FactRow, rows, intact.facts)
+    return integrity.list_rows(conn, FactRow, rows, integrity.facts)
 
 
 def of_ids(
@@ -142,7 +142,7 @@ def of_ids(
         """,
         {"fact_ids": json.dumps(list(fact_ids)), "categories": json.dumps(sorted(categories))},
     )
-    return intact.list_rows(conn, FactRow, rows, intact.facts)
+    return integrity.list_rows(conn, FactRow, rows, integrity.facts)
 
 
 def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
@@ -157,7 +157,7 @@ def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
         """,
         {"keys": json.dumps(list(keys))},
     )
-    return intact.list_rows(conn, FactRow, rows, intact.facts)
+    return integrity.list_rows(conn, FactRow, rows, integrity.facts)
 
 
 def count(
@@ -186,8 +186,8 @@ def history(conn: Reading, fact_id: str) -> list[OperationRow]:
         """,
         {"fact_id": fact_id},
     )
-    operations = list(intact.skip_undecodable(conn, rows, f"fact {fact_id}"))
-    intact_keys = intact.operations(conn, [cast("int", row[0]) for row in operations])
+    operations = list(integrity.skip_undecodable(conn, rows, f"fact {fact_id}"))
+    intact_keys = integrity.operations(conn, [cast("int", row[0]) for row in operations])
     return [OperationRow._make(row[1:]) for row in operations if row[0] in intact_keys]
 
 
@@ -218,7 +218,7 @@ def snapshot_at(
         """,
         {"at_us": at_us, "after": after, "limit": limit},
     )
-    return intact.list_rows(conn, SnapshotRow, rows, intact.logs)
+    return integrity.list_rows(conn, SnapshotRow, rows, integrity.logs)
 
 
 def build_author(

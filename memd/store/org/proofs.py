@@ -2,7 +2,7 @@
 
 A proof is the signature followed by the statement that it signs (``org/signature.py``), which
 contains a nonce and the hash of the text. A fact whose statement was not signed by one of the
-owner's keys, or differs from the row, is withheld (intact.py). A signature without its statement
+owner's keys, or differs from the row, is withheld (integrity.py). A signature without its statement
 cannot be verified: facts that were signed before statements were stored have such ones, and facts
 whose text was changed before it was written (because it contained a secret).
 

@@ -15,7 +15,7 @@ from memd.base.errors import cursor_error
 from memd.domain.enums import ProposalState
 from memd.domain.trust import Screened
 from memd.store.access import changes
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 
 # The statements below are built from a constant of this module.
@@ -137,7 +137,7 @@ def _rows(
         """,
         {"proposal_id": proposal_id, "state": state, "after": after},
     )
-    readable = intact.skip_undecodable(conn, rows, "proposal")
+    readable = integrity.skip_undecodable(conn, rows, "proposal")
     return [ProposalRow._make(row) for row in islice(readable, limit)]
 
 

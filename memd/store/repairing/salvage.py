@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 import apsw
 
-from memd.store.check.intact import OPERATION, SEALED_TABLES, SealedTable
+from memd.store.check.integrity import OPERATION, SEALED_TABLES, SealedTable
 from memd.store.file.connect import Writing, hash_columns
 from memd.store.records.shape import ensure
 from memd.store.records.table import RecordTable

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.sleep.consolidation import COMPOSED_TAGS, NAP_TAG
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, keys_array
 from memd.store.memory.filters import BoundFilter
 from memd.store.search.caches import SIDE_CHARS, text_of
@@ -99,7 +99,7 @@ def read_candidates(
         """,
         {**condition.params, "keys": keys_array(keys)},
     )
-    return [SearchCandidate._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
+    return [SearchCandidate._make(row) for row in integrity.skip_undecodable(conn, rows, "memory")]
 
 
 def read_speakers(conn: Reading, keys: Sequence[int]) -> dict[int, str]:
@@ -113,7 +113,7 @@ def read_speakers(conn: Reading, keys: Sequence[int]) -> dict[int, str]:
         """,
         {"keys": keys_array(keys)},
     )
-    pairs = cast("Iterator[tuple[int, str]]", intact.skip_undecodable(conn, rows, "memory"))
+    pairs = cast("Iterator[tuple[int, str]]", integrity.skip_undecodable(conn, rows, "memory"))
     return dict(pairs)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import apsw
 
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.search.signs import has_sign_at, split_signs
+from memd.store.search.cjk_bigrams import has_sign_at, split_signs
 
 # Names of tables and columns are the store's own; nothing else is ever put into the SQL.
 # ruff: noqa: S608

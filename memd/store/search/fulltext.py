@@ -21,8 +21,8 @@ from typing import NamedTuple, cast
 import apsw
 
 from memd.store.file.connect import Reading, Writing
+from memd.store.search.cjk_bigrams import split_signs
 from memd.store.search.fts import FtsTable, quote
-from memd.store.search.signs import split_signs
 
 # Table names carry a generation, a number from meta; nothing else is ever put into the SQL.
 # ruff: noqa: S608

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from memd.domain.encoding import Encoding, ModelFingerprint
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.search import centroids, pending, vectors
-from memd.store.search.pending import PendingRow
+from memd.store.search import centroids, embedding_queue, vectors
+from memd.store.search.embedding_queue import PendingRow
 
 BUILD_ROWS = 500  # added to the new model's cache in one transaction
 
@@ -85,7 +85,7 @@ def progress(conn: Reading, change: ModelChange) -> tuple[int, int]:
 
 def list_missing(conn: Reading, change: ModelChange, after: int, limit: int) -> list[PendingRow]:
     """Return up to *limit* memories after key *after* that the new model has yet to embed."""
-    return pending.list_missing(conn, _key(conn, change), after, limit)
+    return embedding_queue.list_missing(conn, _key(conn, change), after, limit)
 
 
 def store_vectors(
@@ -93,7 +93,7 @@ def store_vectors(
 ) -> None:
     """Store vectors of the new model, except for memories whose words changed meanwhile."""
     model_key = _key(conn, change)
-    unchanged = pending.find_unchanged(conn, [row for row, _ in encoded])
+    unchanged = embedding_queue.find_unchanged(conn, [row for row, _ in encoded])
     own = [(row.memory_key, each) for row, each in encoded if row.memory_key in unchanged]
     keys = [key for key, _ in own]
     centroids.subtract(conn, keys, model_key)
@@ -129,7 +129,7 @@ def complete(
     if step(conn, change):
         return False
     model_key = _key(conn, change)
-    missing_rows = pending.list_missing(conn, model_key, 0, len(unable) + 1)
+    missing_rows = embedding_queue.list_missing(conn, model_key, 0, len(unable) + 1)
     if any(row.memory_key not in unable for row in missing_rows):
         return False
     building = vectors.current_build(conn)

@@ -20,7 +20,7 @@ from memd.base.limits import (
 )
 from memd.domain.sleep.consolidation import COMPOSED_TAGS, EVERYWHERE_TAG, WISH_TAG
 from memd.store.access import names
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, keys_array
 from memd.store.search import fulltext
 from memd.store.search.fulltext import CachePart, owner_token
@@ -193,7 +193,7 @@ def _list_composed(conn: Reading, params: dict[str, Any], keys: Sequence[int]) -
             "kinds": json.dumps(sorted(COMPOSED_TAGS)),
         },
     )
-    return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
+    return integrity.list_rows(conn, BriefRow, rows, integrity.intact_ids)
 
 
 def _find_harms(conn: Reading, agent_key: int) -> list[int]:
@@ -267,7 +267,7 @@ def _list_elsewhere(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
             "most": BRIEF_ELSEWHERE_MAX,
         },
     )
-    return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
+    return integrity.list_rows(conn, BriefRow, rows, integrity.intact_ids)
 
 
 def _list_stored(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
@@ -312,7 +312,7 @@ def _list_stored(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
         """,
         {**params, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_LATEST_ITEMS_MAX},
     )
-    return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
+    return integrity.list_rows(conn, BriefRow, rows, integrity.intact_ids)
 
 
 def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
@@ -336,7 +336,7 @@ def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple
         {"keys": keys_array(keys), "since_us": since_us},
     )
     return tuple(
-        row.content for row in intact.list_rows(conn, _SupersededRow, rows, intact.intact_ids)
+        row.content for row in integrity.list_rows(conn, _SupersededRow, rows, integrity.intact_ids)
     )
 
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
+from memd.store.search.cjk_bigrams import join_signs
 from memd.store.search.fts import FtsTable, quote
-from memd.store.search.signs import join_signs
 
 SNIPPET_WORDS = 32
 _FILLED = "session_words_filled"  # in meta while the index is being filled: the last key in it
@@ -135,7 +135,7 @@ def _are_damaged(conn: Reading, keys: Sequence[int]) -> bool:
         """,
         {"keys": keys_array(keys)},
     )
-    return any(intact.unpack(packed, sha256) is None for packed, sha256 in rows)
+    return any(integrity.unpack(packed, sha256) is None for packed, sha256 in rows)
 
 
 def _up_to_filled(conn: Reading, keys: Sequence[int]) -> list[int]:

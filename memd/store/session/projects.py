@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.store.access import names
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories
-from memd.store.search import pending
+from memd.store.search import embedding_queue
 
 
 class MovedRows(NamedTuple):
@@ -63,14 +63,14 @@ def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | 
         """,
         params,
     )
-    keys = intact.memories(conn, keys)
+    keys = integrity.memories(conn, keys)
     before = memories.row_hashes(conn, keys)
     for key in keys:
         conn.execute(
             "UPDATE memory SET project_key = :new_key WHERE memory_key = :key",
             {"new_key": new_key, "key": key},
         )
-        pending.rehash(conn, key)
+        embedding_queue.rehash(conn, key)
     hashes = zip(before, memories.row_hashes(conn, keys), strict=True)
     _replace_hashes(conn, [(key, old, new) for (key, _, old), (_, _, new) in hashes])
     return MovedRows(len(sessions), len(keys))

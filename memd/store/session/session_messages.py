@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from memd.store.access import changes
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import sources
 from memd.store.session import message_index
@@ -101,7 +101,7 @@ def find_repeating(conn: Reading, keys: Sequence[int], *, doubtful: bool) -> lis
         {"keys": keys_array(keys)},
     )
     memories: list[tuple[int, int, bytes]] = list(rows)
-    intact_keys = frozenset(intact.memories(conn, [key for key, _, _ in memories]))
+    intact_keys = frozenset(integrity.memories(conn, [key for key, _, _ in memories]))
     by_session: dict[int, list[str]] = {}
     for key, session_key, content in memories:
         if key in intact_keys or doubtful:
@@ -127,7 +127,7 @@ def _find_containing(
         {"session_key": session_key},
     )
     for key, packed, sha256 in rows:
-        text = intact.unpack(packed, sha256)
+        text = integrity.unpack(packed, sha256)
         message = None if text is None else _collapse_space(text)
         if doubtful if message is None else any(text in message for text in texts):
             yield key

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from memd.assist import payload
+from memd.assist.connection import HookConnection, frame
 from memd.assist.handle import handle, newest_that_fit
-from memd.assist.line import HookConnection, frame
 from memd.assist.payload import TEXT_CHARS_MAX
 from memd.base.limits import FRAME_BYTES_MAX
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memd.assist import statusline
-from memd.assist.line import GONE, LineError
+from memd.assist.connection import GONE, HookError
 
 WINDOW = {"context_window_size": 200_000, "current_usage": {"input_tokens": 60_000}}
 LINE = json.dumps({"session_id": "s", "context_window": WINDOW}).encode()
@@ -32,7 +32,7 @@ class FailingOnce:
         assert method == "usage.report"
         self.failures -= 1
         if self.failures >= 0:
-            raise LineError(GONE)
+            raise HookError(GONE)
         self.reports.append(params)
 
     def close(self) -> None:
@@ -44,7 +44,7 @@ def test_a_usage_that_could_not_be_sent_is_sent_with_the_next_line(
 ) -> None:
     daemon = FailingOnce(tmp_path)
     monkeypatch.setattr(statusline, "HookConnection", daemon)
-    with pytest.raises(LineError):
+    with pytest.raises(HookError):
         statusline._report_and_render(LINE, "claude-code", None)
     for _ in range(2):
         assert statusline._report_and_render(LINE, "claude-code", None) == "memd"

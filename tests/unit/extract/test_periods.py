@@ -9,7 +9,7 @@ import pytest
 from support.periods import BERLIN, NOW, only, read, shown
 
 from memd.base.clock import to_us
-from memd.extract.stretches import CalendarDate
+from memd.extract.calendar_periods import CalendarDate
 from memd.extract.time_words import Grain
 from memd.extract.times import Side, asks_ahead, find_events, find_periods, parse_limit
 

@@ -9,7 +9,7 @@ import pytest
 from support.periods import BERLIN, NOW, only, read, shown
 
 from memd.base.clock import to_us
-from memd.extract.stretches import CalendarDate, easter
+from memd.extract.calendar_periods import CalendarDate, easter
 from memd.extract.times import find_periods, parse_limit
 
 GERMAN = {

@@ -8,7 +8,7 @@ import pytest
 from support.ranked import an_entry, selected
 
 from memd.domain.enums import Origin, Trust
-from memd.recall.ranking.newer import CHARS_MAX, put_newer_first
+from memd.recall.ranking.newer_first import CHARS_MAX, put_newer_first
 from memd.recall.ranking.rankings import Ranked
 
 TIMEOUT = "The watchdog timeout on the valve board is 4 seconds"

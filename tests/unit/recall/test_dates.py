@@ -9,7 +9,7 @@ import pytest
 from support.measured import a_candidate, asked, measured, words_of
 
 from memd.base.clock import DAY_US, to_us
-from memd.extract.stretches import CalendarDate
+from memd.extract.calendar_periods import CalendarDate
 from memd.recall.ranking.rankings import rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.times import event_time, tells_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memd.base.errors import InvalidError
-from memd.rpc.calling import KEYED
+from memd.rpc.calls import KEYED
 from memd.serve.routes import routes
 from memd.serve.routes.memory import ForgetParams, IngestManyParams, RecallParams, StoreParams
 from memd.serve.routes.org import ProposeFactParams

@@ -8,7 +8,7 @@ import time
 import pytest
 from support.daemon import WAIT_S
 
-from memd.assist.line import HookConnection, LineError, present_key
+from memd.assist.connection import HookConnection, HookError, present_key
 
 
 def present(reply: bytes) -> None:
@@ -32,12 +32,12 @@ def present(reply: bytes) -> None:
     ],
 )
 def test_a_key_is_not_accepted_by_an_answer_of_another_protocol(reply: bytes) -> None:
-    with pytest.raises(LineError, match="invalid answer"):
+    with pytest.raises(HookError, match="invalid answer"):
         present(reply)
 
 
 def test_a_refused_key_is_an_error_of_the_kind_that_the_daemon_names() -> None:
-    with pytest.raises(LineError, match="no such key") as caught:
+    with pytest.raises(HookError, match="no such key") as caught:
         present(b'{"error": {"message": "no such key", "data": {"kind": "denied"}}}\n')
     assert caught.value.kind == "denied"
 
@@ -73,7 +73,7 @@ def ask(reply: bytes) -> dict[str, object]:
     ],
 )
 def test_an_error_of_any_form_is_no_success(error: bytes, kind: str) -> None:
-    with pytest.raises(LineError, match=rf"inject\.brief was refused \({kind}\)"):
+    with pytest.raises(HookError, match=rf"inject\.brief was refused \({kind}\)"):
         ask(b'{"id": 1, "result": {"standing": 1}, "error": ' + error + b"}\n")
 
 

@@ -1,9 +1,9 @@
 """Parse single expressions of time: "yesterday", "last week", "8 May 2023", "il y a trois jours".
 
-The word tables are in ``time_words.py``, calendar arithmetic in ``stretches.py``, numbers of units
-and times within others in ``composed.py``. Parsers take the index of a word (*place*) and return
-the time that begins there, or None. Each word is examined a bounded number of times, so parsing
-takes linear time.
+The word tables are in ``time_words.py``, calendar arithmetic in ``calendar_periods.py``, numbers of
+units and times within others in ``composed_times.py``. Parsers take the index of a word (*place*)
+and return the time that begins there, or None. Each word is examined a bounded number of times, so
+parsing takes linear time.
 
 ``parse_feast`` also accepts a bare name, for use within another time; ``_parse_feast_alone`` needs
 a context that shows a time. Seasons, quarters and years have the same two parsers.
@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, tzinfo
 
-from memd.extract import stretches
+from memd.extract import calendar_periods
 from memd.extract import time_words as words
-from memd.extract.stretches import CalendarDate, Stretch
+from memd.extract.calendar_periods import CalendarDate, Stretch
 from memd.extract.time_text import (
     AROUND,
     FEAST_LEADS,
@@ -69,7 +69,7 @@ def parse_numeric(text: TimeText, place: int) -> Point | None:
         date = CalendarDate(numbers[1], numbers[2] if numbers[2:] else None, numbers[0])
     else:
         return None
-    return Point(stretches.date(text.now, date), place, place + 1, date)
+    return Point(calendar_periods.date(text.now, date), place, place + 1, date)
 
 
 def _is_day_and_month(text: TimeText, place: int) -> bool:
@@ -88,21 +88,23 @@ def _parse_named_day(text: TimeText, place: int) -> Point | None:
     """Parse "yesterday", "gestern Abend", "tonight", "this morning", "last night"."""
     word = text.at(place)
     if word in words.NIGHTS:
-        return Point(stretches.some_night(text.now), place, place + 1)
+        return Point(calendar_periods.some_night(text.now), place, place + 1)
     if word in words.DAY_PARTS:
         shift, hours = words.DAY_PARTS[word]
-        whole = stretches.day(text.now, shift)
-        return Point(stretches.part_of(whole, hours), place, place + 1)
+        whole = calendar_periods.day(text.now, shift)
+        return Point(calendar_periods.part_of(whole, hours), place, place + 1)
     if word in words.BOTH_NIGHTS and words.PARTS.get(text.at(place + 1)) == words.NIGHT:
-        return Point(stretches.some_night(text.now), place, place + 2)
+        return Point(calendar_periods.some_night(text.now), place, place + 2)
     if word in words.SHIFTS and text.at(place + 1) in words.PARTS:
         shift = words.SHIFTS[word]
-        whole = stretches.part_of(stretches.day(text.now, shift), words.PARTS[text.at(place + 1)])
+        whole = calendar_periods.part_of(
+            calendar_periods.day(text.now, shift), words.PARTS[text.at(place + 1)]
+        )
         return Point(whole, place, place + 2) if shift <= 0 else None
     day_shift = words.DAYS.get(word)
     if day_shift is None or _has_other_meaning(text, place):
         return None
-    return _with_part(text, Point(stretches.day(text.now, day_shift), place, place + 1))
+    return _with_part(text, Point(calendar_periods.day(text.now, day_shift), place, place + 1))
 
 
 def _has_other_meaning(text: TimeText, place: int) -> bool:
@@ -118,7 +120,7 @@ def _with_part(text: TimeText, day: Point) -> Point:
     for at in range(day.after, day.after + 3):
         hours = words.PARTS.get(text.at(at))
         if hours is not None:
-            return day._replace(stretch=stretches.part_of(day.stretch, hours), after=at + 1)
+            return day._replace(stretch=calendar_periods.part_of(day.stretch, hours), after=at + 1)
         if text.at(at) not in words.PART_LEADS:
             break
     return day
@@ -128,7 +130,7 @@ def parse_unit(text: TimeText, place: int) -> Point | None:
     """Parse "last week", "le mois dernier", "heuer", "Vorjahr"."""
     if text.at(place) in words.UNIT_DAYS:
         return Point(
-            stretches.unit_of(text.now, *words.UNIT_DAYS[text.at(place)]), place, place + 1
+            calendar_periods.unit_of(text.now, *words.UNIT_DAYS[text.at(place)]), place, place + 1
         )
     unit_at = place + (text.at(place) in words.SHIFTS)
     return _parse_shifted(text, place) if text.at(unit_at) in words.UNITS else None
@@ -154,15 +156,15 @@ def _shift_noun(text: TimeText, place: int, shift: int) -> Stretch | None:
     """Return the unit, weekday, month, season or feast at *place*, *shift* from the current one."""
     word = text.at(place)
     if word in words.UNITS:
-        return stretches.unit_of(text.now, words.UNITS[word], shift)
+        return calendar_periods.unit_of(text.now, words.UNITS[word], shift)
     if word in words.WEEKDAYS:
-        return stretches.weekday(text.now, words.WEEKDAYS[word], shift)
+        return calendar_periods.weekday(text.now, words.WEEKDAYS[word], shift)
     if word in words.MONTHS:
-        return stretches.date(text.now, CalendarDate(words.MONTHS[word]), shift)
+        return calendar_periods.date(text.now, CalendarDate(words.MONTHS[word]), shift)
     if word in words.SEASONS and _is_season(text, place):
-        return stretches.season(text.now, words.SEASONS[word], None, shift)
+        return calendar_periods.season(text.now, words.SEASONS[word], None, shift)
     if word in FEASTS:
-        return stretches.feast(text.now, FEASTS[word], None, shift)
+        return calendar_periods.feast(text.now, FEASTS[word], None, shift)
     return None
 
 
@@ -189,7 +191,7 @@ def parse_month(text: TimeText, place: int, *, sure: bool = False) -> Point | No
     if day is None and year is None and not sure and not _is_month(text, at):
         return None
     date = CalendarDate(month, year, day)
-    return Point(stretches.date(text.now, date), place, after, date)
+    return Point(calendar_periods.date(text.now, date), place, after, date)
 
 
 def _day(text: TimeText, place: int) -> int | None:
@@ -220,7 +222,7 @@ def parse_weekday(text: TimeText, place: int) -> Point | None:
     """Parse "on Monday", "samedi soir", "Freitagabend", "segunda-feira", "at the weekend"."""
     word, before = text.at(place), text.at(place - 1)
     if words.UNITS.get(word) == "weekend" and before in AROUND and word != "weekends":
-        return Point(stretches.some_weekend(text.now), place, place + 1)
+        return Point(calendar_periods.some_weekend(text.now), place, place + 1)
     number = words.WEEKDAYS.get(word)
     after = place + 1
     if word in words.FEIRAS and text.at(place + 1) == "feira":
@@ -230,9 +232,9 @@ def parse_weekday(text: TimeText, place: int) -> Point | None:
         number = day_and_hours[0]
     if number is None or before in words.HABITS:
         return None
-    day = Point(stretches.weekday(text.now, number, None), place, after)
+    day = Point(calendar_periods.weekday(text.now, number, None), place, after)
     if day_and_hours is not None:
-        return day._replace(stretch=stretches.part_of(day.stretch, day_and_hours[1]))
+        return day._replace(stretch=calendar_periods.part_of(day.stretch, day_and_hours[1]))
     return _date_after(text, day) or _with_part(text, day)
 
 
@@ -250,7 +252,7 @@ def parse_season(text: TimeText, place: int) -> Point | None:
     if number is None or not _is_season(text, place):
         return None
     year = _year_number(text, place + 1)
-    stretch = stretches.season(text.now, number, year, None)
+    stretch = calendar_periods.season(text.now, number, year, None)
     return Point(stretch, place, place + (1 if year is None else 2))
 
 
@@ -285,7 +287,7 @@ def parse_feast(text: TimeText, place: int) -> Point | None:
     if feast is None or text.at(place - 1) in words.HABITS:
         return None
     year = _year_number(text, place + 1)
-    stretch = stretches.feast(text.now, feast, year, None)
+    stretch = calendar_periods.feast(text.now, feast, year, None)
     begin = stretch.begin
     date = CalendarDate(begin.month, year, begin.day) if year else None
     return Point(stretch, place, place + (1 if year is None else 2), date)
@@ -310,7 +312,7 @@ def parse_quarter(text: TimeText, place: int) -> Point | None:
         return None
     year_at = text.skip(after, YEAR_JOINTS)
     year = int(text.at(year_at)) if _YEAR.fullmatch(text.at(year_at)) else None
-    stretch = stretches.quarter(text.now, number, year)
+    stretch = calendar_periods.quarter(text.now, number, year)
     return Point(stretch, place, after if year is None else year_at + 1)
 
 
@@ -331,7 +333,7 @@ def _parse_week_number(text: TimeText, place: int) -> Point | None:
         return None
     after = place + 2
     year = int(text.at(after)) if _YEAR.fullmatch(text.at(after)) else None
-    stretch = stretches.calendar_week(text.now, int(number), year)
+    stretch = calendar_periods.calendar_week(text.now, int(number), year)
     return Point(stretch, place, after + (year is not None))
 
 
@@ -343,7 +345,7 @@ def _parse_year_alone(text: TimeText, place: int) -> Point | None:
 def parse_year(text: TimeText, place: int) -> Point | None:
     """Parse a number of four digits that may be a year."""
     year = _year_number(text, place)
-    return None if year is None else Point(stretches.year(year), place, place + 1)
+    return None if year is None else Point(calendar_periods.year(year), place, place + 1)
 
 
 def is_northern(now: datetime, zone: tzinfo | None) -> bool:

@@ -14,8 +14,8 @@ from functools import cache
 from typing import NamedTuple
 
 from memd.base.clock import from_us, to_us
-from memd.extract import stretches
-from memd.extract.stretches import CalendarDate
+from memd.extract import calendar_periods
+from memd.extract.calendar_periods import CalendarDate
 from memd.extract.time_words import Grain
 from memd.extract.times import Period, find_periods
 
@@ -137,9 +137,9 @@ def _unit_ago(period: Period) -> _Unit:
     """Return the day at the distance "... ago"; its whole month if counted in months or years."""
     day = from_us(period.limit_us).replace(tzinfo=None)
     whole = (
-        stretches.date(day, CalendarDate(day.month, day.year))
+        calendar_periods.date(day, CalendarDate(day.month, day.year))
         if period.grain in _AGO_MONTHLY
-        else stretches.day(day, 0)
+        else calendar_periods.day(day, 0)
     )
     begin, end = (to_us(edge.replace(tzinfo=UTC)) for edge in whole[:2])
     return _Unit(begin, end)

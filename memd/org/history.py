@@ -18,9 +18,9 @@ from memd.domain.org.graph import Evidence, Statement
 from memd.domain.org.history import AsOfQuery, PastFact, PastFacts, Timeline, TimelineStretch
 from memd.domain.org.org import OrgFact
 from memd.domain.settings.org import OrgMemoryConfig
-from memd.org import reading
+from memd.org import fact_reader
+from memd.org.fact_reader import CategoryAccess, category_access
 from memd.org.graph_view import build_statement
-from memd.org.reading import CategoryAccess, category_access
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import as_of, org, statements
@@ -45,7 +45,7 @@ class Past:
         now_us = await self._now_us()
         valid_us = now_us if query.valid is None else to_us(query.valid)
         known_us = now_us if query.known is None else to_us(query.known)
-        reading.require_visible(self.config.temporal, min(known_us, valid_us), now_us)
+        fact_reader.require_visible(self.config.temporal, min(known_us, valid_us), now_us)
 
         def work(conn: Reading) -> PastFacts:
             readable = self._access(conn, caller).at(known_us)
@@ -75,7 +75,7 @@ class Past:
         may read none of them.
         """
         now_us = await self._now_us()
-        since_us = reading.visible_since_us(self.config.temporal, now_us)
+        since_us = fact_reader.visible_since_us(self.config.temporal, now_us)
 
         def work(conn: Reading) -> Timeline:
             access = self._access(conn, caller)
@@ -185,7 +185,7 @@ def _find_holding(
             is_valid and _has_other_text(row, spans.get(row.operation_key, []))
         ):
             facts[row.operation_key] = PastFact(
-                fact=reading.to_fact(row),
+                fact=fact_reader.to_fact(row),
                 operation_id=row.operation_id,
                 written_at=from_us(row.at_us),
                 statements=tuple(map(_to_statement, valid_statements)),

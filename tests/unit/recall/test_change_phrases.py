@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.recall.ranking.changes import changes_number, corrects, holds_now, tells_change
+from memd.recall.ranking.change_phrases import changes_number, corrects, holds_now, tells_change
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import pydantic
 
 from memd.base.errors import InvalidError
-from memd.domain.moving import EntityRecord
+from memd.domain.transfer import EntityRecord
 from memd.records.columns import from_row, to_row
 from memd.records.entities import ENTITIES, Entity
 from memd.records.notes import OWN_IDS

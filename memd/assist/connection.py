@@ -37,7 +37,7 @@ _CHUNK_BYTES = 65_536
 _OPTIONS = {"--client": "client", "--profile": "profile", "-p": "profile"}
 
 
-class LineError(Exception):
+class HookError(Exception):
     """No daemon listens or answers, or the key cannot be used; the message says what to do.
 
     It does not contain the text of a memory. *kind* is a kind of memd's errors
@@ -53,7 +53,7 @@ class HookConnection:
     """A connection to *profile*'s daemon, over which the key of *client* has been sent.
 
     Call :meth:`acknowledge` first. All calls together time out after *default_s* seconds. *name*
-    is the program's name for the daemon. Raises LineError if there is no daemon or no key.
+    is the program's name for the daemon. Raises HookError if there is no daemon or no key.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class HookConnection:
         key = read_key(client, profile, dict(os.environ))
         sock = connect_first(sockets(profile, dict(os.environ)))
         if sock is None:
-            raise LineError("no memd listens")
+            raise HookError("no memd listens")
         self._sock = sock
         self.path = str(sock.getpeername())
         """The path of the daemon's socket."""
@@ -76,24 +76,24 @@ class HookConnection:
                 sock.sendall(_hello(name, key))
             except OSError:
                 self.close()
-                raise LineError(SILENT) from None
+                raise HookError(SILENT) from None
 
     def acknowledge(self) -> None:
         """Wait until the daemon has accepted the key, and start the timeout of the calls.
 
-        Raises LineError if it refuses the key.
+        Raises HookError if it refuses the key.
         """
         self._until = time.monotonic() + self._timeout_s
         pending, self._hello_pending = self._hello_pending, False
         try:
             if pending:
                 _read_hello_answer(self._sock, self._timeout_s)
-        except LineError:
+        except HookError:
             self.close()
             raise
 
     def ask(self, method: str, params: dict[str, object]) -> dict[str, object]:
-        """Call *method* and return its result. Raises LineError for an error or a timeout."""
+        """Call *method* and return its result. Raises HookError for an error or a timeout."""
         self._ids += 1
         self._send({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params})
         reply = bytearray()
@@ -104,10 +104,10 @@ class HookConnection:
             error = answer.get("error")
             result = answer.get("result")
         except (ValueError, AttributeError, RecursionError):
-            raise LineError(INVALID) from None
+            raise HookError(INVALID) from None
         if error is not None:
             kind = _kind(error) if isinstance(error, dict) else "error"
-            raise LineError(f"{method} was refused ({kind})")
+            raise HookError(f"{method} was refused ({kind})")
         return result if isinstance(result, dict) else {}
 
     def notify(self, method: str, params: dict[str, object]) -> None:
@@ -126,24 +126,24 @@ class HookConnection:
             self._sock.settimeout(self._seconds_left())
             self._sock.sendall(frame(message))
         except OSError:
-            raise LineError(GONE) from None
+            raise HookError(GONE) from None
 
     def _receive(self) -> bytes:
         try:
             self._sock.settimeout(self._seconds_left())
             chunk = self._sock.recv(_CHUNK_BYTES)
         except TimeoutError:
-            raise LineError("memd did not answer in time") from None
+            raise HookError("memd did not answer in time") from None
         except OSError:
             chunk = b""
         if not chunk:
-            raise LineError(GONE)
+            raise HookError(GONE)
         return chunk
 
     def _seconds_left(self) -> float:
         remaining = self._until - time.monotonic()
         if remaining <= 0:
-            raise LineError("memd did not answer in time")
+            raise HookError("memd did not answer in time")
         return remaining
 
 
@@ -177,12 +177,12 @@ def connect_first(paths: list[str]) -> socket | None:
 
 
 def present_key(sock: socket, name: str, key: str, timeout_s: float) -> None:
-    """Send the key and wait for the answer. Raises LineError unless the key is accepted."""
+    """Send the key and wait for the answer. Raises HookError unless the key is accepted."""
     sock.settimeout(timeout_s)
     try:
         sock.sendall(_hello(name, key))
     except OSError:
-        raise LineError(SILENT) from None
+        raise HookError(SILENT) from None
     _read_hello_answer(sock, timeout_s)
 
 
@@ -192,24 +192,24 @@ def _hello(name: str, key: str) -> bytes:
 
 
 def _read_hello_answer(sock: socket, timeout_s: float) -> None:
-    """Read the answer to ``system.hello``. Raises LineError unless the key is accepted."""
+    """Read the answer to ``system.hello``. Raises HookError unless the key is accepted."""
     sock.settimeout(timeout_s)
     reply = b""
     try:
         while not reply.endswith(b"\n"):
             chunk = sock.recv(_CHUNK_BYTES)
             if not chunk:
-                raise LineError(GONE)
+                raise HookError(GONE)
             reply += chunk
     except OSError:
-        raise LineError(SILENT) from None
+        raise HookError(SILENT) from None
     try:
         error = quick_json.loads(reply).get("error")
         refusal = None if error is None else (str(error.get("message")), str(_kind(error)))
     except (ValueError, AttributeError, RecursionError):
-        raise LineError(INVALID) from None
+        raise HookError(INVALID) from None
     if refusal is not None:
-        raise LineError(*refusal)
+        raise HookError(*refusal)
 
 
 def frame(message: object) -> bytes:
@@ -244,13 +244,13 @@ def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
 def read_key(client: str | None, profile: str | None, environ: dict[str, str]) -> str | None:
     """Return the key of *client*, or that in the file that MEMD_CLIENT_KEY_FILE names, or None.
 
-    Raises LineError if the file is missing or readable by others. So a named client without a key
+    Raises HookError if the file is missing or readable by others. So a named client without a key
     never becomes an anonymous one.
     """
     path = environ.get("MEMD_CLIENT_KEY_FILE")
     if client is not None:
         if not client.isascii() or not client.replace("-", "").replace("_", "").isalnum():
-            raise LineError(f"{client!r} is no name of a client", "invalid")
+            raise HookError(f"{client!r} is no name of a client", "invalid")
         keys = _stem(profile, environ).replace("memd", "keys", 1)
         path = os.path.join(_data_folder(environ), keys, f"{client}.key")
     if not path:
@@ -263,11 +263,11 @@ def read_key(client: str | None, profile: str | None, environ: dict[str, str]) -
     try:
         text = _private_text(path).strip()
     except FileNotFoundError:
-        raise LineError(f"the key file {path} does not exist; {hint}", "not_found") from None
+        raise HookError(f"the key file {path} does not exist; {hint}", "not_found") from None
     except OSError as error:
-        raise LineError(f"{path} cannot be read ({error.strerror})", "unsafe_path") from None
+        raise HookError(f"{path} cannot be read ({error.strerror})", "unsafe_path") from None
     if not text.startswith("memd-key-"):
-        raise LineError(f"there is no client key in {path}; {hint}", "invalid")
+        raise HookError(f"there is no client key in {path}; {hint}", "invalid")
     return text
 
 
@@ -282,14 +282,14 @@ def is_own_socket(path: str) -> bool:
 
 
 def _private_text(path: str) -> str:
-    """Return the text of a file that only this user may read. Raises LineError or OSError."""
+    """Return the text of a file that only this user may read. Raises HookError or OSError."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
-            raise LineError(f"{path} is not a file of this user", "unsafe_path")
+            raise HookError(f"{path} is not a file of this user", "unsafe_path")
         if status.st_mode & 0o077:
-            raise LineError(f"other users may read {path}: chmod 600 {path}", "unsafe_path")
+            raise HookError(f"other users may read {path}: chmod 600 {path}", "unsafe_path")
         return os.read(handle, KEY_BYTES_MAX).decode("utf-8", "replace")
     finally:
         os.close(handle)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memd.domain.encoding import Encoding
 from memd.domain.enums import MemoryState
 from memd.store.access import changes
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.search import centroids, vectors
@@ -118,7 +118,7 @@ def _of_keys(conn: Reading, keys: Sequence[int]) -> list[PendingRow]:
         f"{_COLUMNS} WHERE m.memory_key IN (SELECT value FROM carray(:keys))",
         {"keys": keys_array(keys)},
     )
-    texts = intact.skip_undecodable(conn, rows, "memory")
+    texts = integrity.skip_undecodable(conn, rows, "memory")
     by_key = {row.memory_key: row for row in map(PendingRow._make, texts)}
     return [by_key[key] for key in keys if key in by_key]
 

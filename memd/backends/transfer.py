@@ -19,13 +19,13 @@ from memd.base.errors import CallerError, InvalidError, cursor_error
 from memd.base.ids import Ids
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.domain.caller import Caller
-from memd.domain.moving import AnyRecord, EntityRecord, record_type
 from memd.domain.sleep.upkeep import DumpPage, LoadResult, Problem
+from memd.domain.transfer import AnyRecord, EntityRecord, record_type
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import admit
 from memd.org import temporal
-from memd.records import moving as entities
-from memd.store.check import intact
+from memd.records import transfer as entities
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.moving import dump
@@ -110,7 +110,7 @@ def _page(
 ) -> DumpPage:
     """Return *records* as a page; damaged texts and memories only by name, as *unreadable* ones."""
     memory_ids = {record["id"] for record in records if record["kind"] == "memory"}
-    lost_ids = memory_ids - intact.intact_ids(conn, list(memory_ids))
+    lost_ids = memory_ids - integrity.intact_ids(conn, list(memory_ids))
     items, damaged = [], [*unreadable]
     for record in records:
         if record["kind"] == "text" and "text" not in record:

@@ -36,7 +36,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.extract.time_words import MONTHS, WEEKDAYS
-from memd.recall.ranking.changes import CHANGE_STEMS, corrects, tells_change, without_lead
+from memd.recall.ranking.change_phrases import CHANGE_STEMS, corrects, tells_change, without_lead
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.languages import FUNCTION_WORDS, capitals_name, is_english

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from memd.assist.once import KEPT_S, Marks
+from memd.assist.hook_marks import KEPT_S, Marks
 
 
 def test_a_stamp_is_stored_until_it_changes_or_is_old(tmp_path: Path) -> None:

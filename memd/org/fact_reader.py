@@ -23,7 +23,7 @@ from memd.store.file.connect import Reading
 from memd.store.org import fact_index, org, org_facts
 from memd.store.org.as_of import FactVersionRow
 from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow, build_author
-from memd.store.search.signs import split_signs
+from memd.store.search.cjk_bigrams import split_signs
 from memd.text.words import content_words
 
 Row = TypeVar("Row", FactRow | FactVersionRow, OperationRow, SnapshotRow)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.ingest.withdrawn import may_take_back, takes_back
+from memd.ingest.withdrawals import may_take_back, takes_back
 
 TAKEN_BACK = [
     ("I now prefer imperial units instead of metric.", "I prefer metric units."),

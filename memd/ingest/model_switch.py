@@ -30,8 +30,8 @@ from memd.ingest.queue import EmbeddingQueue
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.search import model_switch
+from memd.store.search.embedding_queue import PendingRow
 from memd.store.search.model_switch import ModelChange, ModelNote
-from memd.store.search.pending import PendingRow
 from memd.text.tokens import TOKENIZER_FILE
 
 STEP_ROWS = 64  # embedded together and written in one transaction

@@ -14,7 +14,7 @@ from support.ranked import an_entry
 
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import DIGEST_TAG
-from memd.recall.ranking.newer import (
+from memd.recall.ranking.newer_first import (
     CHARS_MAX,
     LEADERS,
     find_kin,

@@ -1,7 +1,7 @@
 """Parse composed times: "vor gut zwei Wochen", "Ende März", "Tuesday of last week".
 
 These are numbers of units, parts of a longer time, and times within another one. Simple times are
-parsed by ``points.py``. Each word is examined a bounded number of times.
+parsed by ``simple_times.py``. Each word is examined a bounded number of times.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from memd.extract import points, stretches
+from memd.extract import calendar_periods, simple_times
 from memd.extract import time_words as words
-from memd.extract.stretches import CalendarDate, Stretch
+from memd.extract.calendar_periods import CalendarDate, Stretch
 from memd.extract.time_text import (
     AROUND,
     EDGE_JOINTS,
@@ -61,7 +61,7 @@ def parse_uncounted(text: TimeText, place: int) -> Point | None:
         _parse_edge(text, place)
         or _parse_ordinal(text, place)
         or _parse_inner(text, place)
-        or points.parse_simple(text, place)
+        or simple_times.parse_simple(text, place)
     )
 
 
@@ -92,12 +92,12 @@ def _parse_counted(text: TimeText, place: int) -> Point | None:
     lead = _ahead_lead(text, place, amount)
     if lead is None:
         return None
-    moment = stretches.ahead(text.now, amount.number, amount.unit, vague=amount.vague)
+    moment = calendar_periods.ahead(text.now, amount.number, amount.unit, vague=amount.vague)
     return Point(moment, lead, amount.after)
 
 
 def _ago(text: TimeText, amount: Amount, place: int, after: int) -> Point:
-    moment = stretches.ago(text.now, amount.number, amount.unit, vague=amount.vague)
+    moment = calendar_periods.ago(text.now, amount.number, amount.unit, vague=amount.vague)
     return Point(moment, place, after)
 
 
@@ -138,7 +138,7 @@ def _parse_run(text: TimeText, place: int) -> Point | None:
         amount = None if unit is None else Amount(number[0], unit, number[1], at + 2)
     if amount is None:
         return None
-    run = stretches.recent if lead in words.LASTS else stretches.upcoming
+    run = calendar_periods.recent if lead in words.LASTS else calendar_periods.upcoming
     count = _FEW_LAST if amount.vague else amount.number
     return Point(run(text.now, count, amount.unit), place, amount.after)
 
@@ -229,7 +229,7 @@ _EDGE_FILLERS = EDGE_JOINTS | words.FILLERS
 
 
 def _third(number: int) -> Callable[[Stretch], Stretch]:
-    return lambda whole: stretches.third(whole, number)
+    return lambda whole: calendar_periods.third(whole, number)
 
 
 def _parse_ordinal(text: TimeText, place: int) -> Point | None:
@@ -240,9 +240,9 @@ def _parse_ordinal(text: TimeText, place: int) -> Point | None:
     word = text.at(place + 1)
     if word in MONTH_PARTS:
         month, unit = MONTH_PARTS[word]
-        year = points.parse_year(text, place + 2)
+        year = simple_times.parse_year(text, place + 2)
         date = CalendarDate(month, year and year.stretch.begin.year)
-        part = _cut_of(unit, number)(stretches.date(text.now, date))
+        part = _cut_of(unit, number)(calendar_periods.date(text.now, date))
         return Point(part, place, place + 2 if year is None else year.after)
     unit_part = "half" if word in HALVES_OF else words.UNITS.get(word, "")
     at = text.skip(place + 2, _JOINTS)
@@ -256,9 +256,9 @@ def _parse_ordinal(text: TimeText, place: int) -> Point | None:
 def _cut_of(unit: str, number: int) -> Callable[[Stretch], Stretch]:
     """Return the function from a stretch to its half, week or weekend *number*."""
     if unit == "half":
-        return lambda whole: stretches.half(whole, number)
+        return lambda whole: calendar_periods.half(whole, number)
     first_day = _SATURDAY if unit == "weekend" else None
-    return lambda whole: stretches.week_of(whole, number, first_day)
+    return lambda whole: calendar_periods.week_of(whole, number, first_day)
 
 
 def _part_of(
@@ -267,11 +267,11 @@ def _part_of(
     """Return the part of the month, season, quarter, year or week at *at*."""
     readers = (
         _parse_inner,
-        points.parse_unit,
-        _sure_month if joined else points.parse_month,
-        points.parse_season,
-        points.parse_quarter,
-        points.parse_year,
+        simple_times.parse_unit,
+        _sure_month if joined else simple_times.parse_month,
+        simple_times.parse_season,
+        simple_times.parse_quarter,
+        simple_times.parse_year,
     )
     whole = next(filter(None, (read(text, at) for read in readers)), None)
     if whole is None:
@@ -297,37 +297,37 @@ def _part_of_unit(
     *places* are the index of its first word, and the one after its last word.
     """
     first, after = places
-    year = points.parse_year(text, after)
+    year = simple_times.parse_year(text, after)
     if year is not None and unit == "year":
         return year._replace(stretch=cut(year.stretch), first=first)
     if text.at(after)[:1].isdigit():  # "the end of week 3"
         return None
-    return Point(stretches.some_unit(text.now, unit, cut), first, after)
+    return Point(calendar_periods.some_unit(text.now, unit, cut), first, after)
 
 
 # Times within others.
 
 
 def _sure_month(text: TimeText, place: int) -> Point | None:
-    return points.parse_month(text, place, sure=True)
+    return simple_times.parse_month(text, place, sure=True)
 
 
 def _any_month(text: TimeText, place: int) -> Point | None:
     """Parse a month within a year, where an ambiguous word is the month if it is capitalised."""
     word = text.words[place].text if text.at(place) else ""
     is_named = word[:1].isupper() or text.at(place) not in words.CAPITAL
-    return points.parse_month(text, place, sure=is_named)
+    return simple_times.parse_month(text, place, sure=is_named)
 
 
 # The parsers of times within a week and within a year.
 _NARROWER: dict[str, tuple[Callable[[TimeText, int], Point | None], ...]] = {
-    "week": (points.parse_weekday,),
+    "week": (simple_times.parse_weekday,),
     "year": (
         _any_month,
-        points.parse_numeric,
-        points.parse_season,
-        points.parse_feast,
-        points.parse_quarter,
+        simple_times.parse_numeric,
+        simple_times.parse_season,
+        simple_times.parse_feast,
+        simple_times.parse_quarter,
     ),
 }
 
@@ -366,12 +366,12 @@ def _parse_outer(text: TimeText, outer: Point) -> Point | None:
 def _as_container(text: TimeText, place: int, counted: Point | None) -> Point | None:
     """Return a week or a year that another time may lie in: "last week", "vor zwei Wochen"."""
     if counted is None:
-        point = points.parse_unit(text, place)
+        point = simple_times.parse_unit(text, place)
         return point if point and point.stretch.grain in _NARROWER else None
     begin, end, grain, _, limit = counted.stretch
     if grain not in _NARROWER or limit is None or end - begin > _CONTAINER_MAX:
         return None
-    return counted._replace(stretch=stretches.unit_of(limit, grain, 0))
+    return counted._replace(stretch=calendar_periods.unit_of(limit, grain, 0))
 
 
 def _last_moment(outer: Point) -> datetime:
