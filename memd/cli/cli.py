@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from memd.base.errors import NO_ROOM, InvalidError, MemdError, unusable
-from memd.cli import options, say
+from memd.cli import console, options
 from memd.cli.commands import COMMANDS, GROUPS, find, similar
+from memd.cli.console import CommandExit, Exit, report_error
 from memd.cli.options import HELP_OPTIONS
-from memd.cli.say import CommandExit, Exit, report_error
 
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended: 128 + SIGINT, as shells report it."""
@@ -85,13 +85,13 @@ def _run(argv: list[str]) -> None:
     if arguments is not None:
         if profile := arguments.pop("profile"):
             os.environ["MEMD_PROFILE"] = profile  # read by Paths.resolve
-        say.use_json(arguments.pop("json", False))
+        console.use_json(arguments.pop("json", False))
         options.note_running(name, command, arguments)
         command(**arguments)
         return
     from memd.cli.help import command_help
 
-    say.out_lines(command_help(name, command))
+    console.out_lines(command_help(name, command))
 
 
 def _run_without_command(argv: list[str]) -> None:
@@ -100,12 +100,12 @@ def _run_without_command(argv: list[str]) -> None:
     if not argv or first in HELP_OPTIONS:
         from memd.cli.help import program_help
 
-        say.out_lines(program_help())
+        console.out_lines(program_help())
         return
     if second in HELP_OPTIONS and first in GROUPS:
         from memd.cli.help import group_help
 
-        say.out_lines(group_help(GROUPS[first]))
+        console.out_lines(group_help(GROUPS[first]))
         return
     if first.startswith("-") and any(word in COMMANDS or word in GROUPS for word in argv[1:]):
         raise InvalidError(
@@ -128,4 +128,4 @@ def _print_completions(line: str) -> None:
     from memd.cli.help import completions
 
     for word, text in completions(line):
-        say.out(f"{word}\t{text}")
+        console.out(f"{word}\t{text}")

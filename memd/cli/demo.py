@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from memd.base.errors import InvalidError, NotRunningError, StartingError
 from memd.base.paths import Paths
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX
 from memd.cli.notes.note import parse_note
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX
 from memd.cli.upkeep.models import fetch
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def demo(
     title, text = _text(file)
     model_dir = Paths.resolve().model_dir
     fetch(model_dir)
-    _say(say.bold("memd demo") + say.dim("  on a temporary memory; yours is not touched"))
+    _say(console.bold("memd demo") + console.dim("  on a temporary memory; yours is not touched"))
     with daemon(model_dir) as running:
         _step(
             "start", f"the daemon (process {running.pid}) answers after {running.started_s:.1f} s"
@@ -89,8 +89,10 @@ def demo(
     _say()
     _step("stop", f"the daemon stopped after {stopped_s:.1f} s; its memory is deleted")
     _say()
-    _say("Next: " + say.bold("memd service install") + ", then " + say.bold('memd add "..."'))
-    say.print_if_json(
+    _say(
+        "Next: " + console.bold("memd service install") + ", then " + console.bold('memd add "..."')
+    )
+    console.print_if_json(
         {
             "text": title,
             "started_s": round(running.started_s, 3),
@@ -203,17 +205,17 @@ def _ask_question(client: Client, question: DemoQuestion) -> dict[str, Any]:
 
 def _say(text: str = "") -> None:
     """Write a line to stdout, nothing with ``--json``."""
-    if not say.is_json():
-        say.out(text)
+    if not console.is_json():
+        console.out(text)
 
 
 def _step(name: str, text: str) -> None:
-    _say(f"{say.bold(f'{name:<10}') if name else ' ' * 10}{text}")
+    _say(f"{console.bold(f'{name:<10}') if name else ' ' * 10}{text}")
 
 
 def _say_ingested(title: str, ingested: dict[str, Any]) -> None:
     texts = f"{title} and {len(STATEMENTS)} things a user said"
-    memories = say.count(ingested["memories"], "memory")
+    memories = console.count(ingested["memories"], "memory")
     rate = f"{ingested['memories_per_s']:.0f} a second"
     _step("remember", f"{texts}: {memories} in {ingested['seconds']} s ({rate})")
     if ingested["preferences"]:
@@ -221,16 +223,17 @@ def _say_ingested(title: str, ingested: dict[str, Any]) -> None:
 
 
 def _say_answer(answer: dict[str, Any]) -> None:
-    _say(f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}")
+    duration = console.dim(f"{answer['ms']:.0f} ms")
+    _say(f"\n  {console.bold(answer['question'])}  {duration}")
     for number, memory in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
         # The rank is easier to read than the score. A preference has none: it is in every prompt.
         rank = "always" if memory["score"] is None else f"{number}."
-        when = say.dim(str(memory["when"])[:10])
-        room = min(LINE_CHARS, say.width() - TEXT_COLUMN)
-        text = say.passage(memory["text"], answer["question"], room)
+        when = console.dim(str(memory["when"])[:10])
+        room = min(LINE_CHARS, console.width() - TEXT_COLUMN)
+        text = console.passage(memory["text"], answer["question"], room)
         _say(f"    {rank:<6}  {when}  {text}")
     if not answer["answers"]:
-        _say("    " + say.dim("nothing: no memory answers this question"))
+        _say("    " + console.dim("nothing: no memory answers this question"))
 
 
 START_SECONDS_MAX = 30.0

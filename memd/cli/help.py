@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
-from memd.cli import options, say
+from memd.cli import console, options
 from memd.cli.commands import GROUPS, SECTIONS, Entry, Group, find
 from memd.cli.options import Argument, Option, parameters
 
@@ -52,8 +52,8 @@ memd prints a word, a tab and its help on each line. zsh and fish show the help,
 def completion(shell: Annotated[str, "SHELL", "bash, zsh or fish."]) -> None:
     """Print the completion script for a shell."""
     if shell not in SCRIPTS:
-        raise InvalidError(f"no completion for {say.line(shell)}", hint="bash, zsh or fish")
-    say.out_lines(SCRIPTS[shell].strip().splitlines())
+        raise InvalidError(f"no completion for {console.line(shell)}", hint="bash, zsh or fish")
+    console.out_lines(SCRIPTS[shell].strip().splitlines())
 
 
 def completions(line: str) -> list[tuple[str, str]]:
@@ -187,7 +187,7 @@ def _list(heading: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 def _wrap(text: str, indent: str) -> list[str]:
     words = " ".join(text.split())
-    room = min(WIDTH_MAX, say.width())
+    room = min(WIDTH_MAX, console.width())
     return textwrap.wrap(
         words, room, initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,

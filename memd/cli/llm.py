@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from memd.base.errors import NotFoundError
 from memd.base.paths import Paths
-from memd.cli import options, say
-from memd.cli.reach import call
+from memd.cli import console, options
+from memd.cli.connection import call
 from memd.cli.tables import print_items, table, text_column, time_column, word_column
 from memd.llm import job_files
 
@@ -17,21 +17,21 @@ from memd.llm import job_files
 def status() -> None:
     """Show the language model, its purposes and its tokens."""
     answer: dict[str, Any] = call("llm.status")
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     if answer["provider"] == "none":
-        say.out("no language model is set: memd works by rules alone")
-        say.note("to set one, see docs/llm.md")
+        console.out("no language model is set: memd works by rules alone")
+        console.note("to set one, see docs/llm.md")
         return
-    where = f" at {say.line(answer['where'])}" if answer["where"] else ""
-    say.out(f"{answer['provider']}: {say.line(answer['model'] or '-')}{where}")
+    where = f" at {console.line(answer['where'])}" if answer["where"] else ""
+    console.out(f"{answer['provider']}: {console.line(answer['model'] or '-')}{where}")
     if answer["why_not"]:
-        until = say.local_time(answer["retry_at"]) if answer["retry_at"] else "-"
-        say.out(f"not used until {until}: {say.line(answer['why_not'])}")
+        until = console.local_time(answer["retry_at"]) if answer["retry_at"] else "-"
+        console.out(f"not used until {until}: {console.line(answer['why_not'])}")
     if answer["last_error"]:
-        say.out(f"last error: {say.line(answer['last_error'])}")
+        console.out(f"last error: {console.line(answer['last_error'])}")
     spent, budget = answer["night_tokens_spent"], answer["night_tokens"]
-    say.out(f"tokens used by naps and nights in 24 hours: {spent} of {budget}")
+    console.out(f"tokens used by naps and nights in 24 hours: {spent} of {budget}")
     columns = (
         word_column("PURPOSE", "purpose", whole=True),
         word_column("BY", lambda purpose: "model" if purpose["uses_model"] else "rule"),
@@ -73,18 +73,18 @@ def jobs(
         raise NotFoundError(
             f"no job, or more than one, has the id {job}", hint="memd llm jobs lists them"
         )
-    if not say.print_if_json(details):
+    if not console.print_if_json(details):
         _show(details)
 
 
 def _show(details: dict[str, Any]) -> None:
     took = "-" if details["duration_ms"] is None else f"{details['duration_ms']} ms"
-    say.out(f"{details['id']}  {details['purpose']}  {details['state']}")
-    say.out(f"command: {say.line(shlex.join(details['command'] or ()))}")
-    say.out(f"exit code: {details['exit_code']}, {took}")
+    console.out(f"{details['id']}  {details['purpose']}  {details['state']}")
+    console.out(f"command: {console.line(shlex.join(details['command'] or ()))}")
+    console.out(f"exit code: {details['exit_code']}, {took}")
     if details["why"]:
-        say.out(f"why: {say.line(details['why'])}")
+        console.out(f"why: {console.line(details['why'])}")
     for name in ("prompt", "answer", "errors"):
-        say.out(f"\n{name}:")
+        console.out(f"\n{name}:")
         if details[name]:
-            say.out(say.quote(details[name].rstrip("\n")))
+            console.out(console.quote(details[name].rstrip("\n")))

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from memd.base.clock import Clock, SystemClock
-from memd.cli import say
+from memd.cli import console
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -33,7 +33,7 @@ class Progress:
         self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
-        if say.has_colour(sys.stderr):
+        if console.has_colour(sys.stderr):
             self._open()
         return self
 
@@ -57,10 +57,10 @@ class Progress:
         if now_us - self._line_us >= LINE_EVERY_US:
             self._line_us = now_us
             if total == 1:  # "0 of 1 files" would tell nothing; the text has the progress
-                say.note(self._what)
+                console.note(self._what)
                 return
             total_text = f" of {self._amount(total)}" if total and self._unit != "%" else ""
-            say.note(f"{self._what}: {self._amount(done)}{total_text}")
+            console.note(f"{self._what}: {self._amount(done)}{total_text}")
 
     def share(self, what: str, share: float) -> None:
         """Report the current step and its progress as a share from 0 to 1."""

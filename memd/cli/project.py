@@ -13,10 +13,11 @@ from typing import Annotated
 
 from memd.base.errors import InvalidError
 from memd.base.project import project_of, working_tree
-from memd.cli import options, say
+from memd.cli import console, options
 from memd.cli.commands import similar
+from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_pages
 from memd.cli.options import without_none
-from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_items
+from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_items
 from memd.cli.tables import print_items, word_column
 
 LISTED_MAX = 5
@@ -79,12 +80,12 @@ def move(
     params |= {"project_id": project_id, "new_project_id": new_id}
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         moved = client.call("session.move_project", params)
-    if say.print_if_json(moved):
+    if console.print_if_json(moved):
         return
-    memories = say.count(moved["memories"], "memory")
-    sessions = say.count(moved["sessions"], "session")
-    before, now = (say.line(name or "no project") for name in (project_id, new_id))
-    say.out(f"{memories} and {sessions} of {before} are of {now} now")
+    memories = console.count(moved["memories"], "memory")
+    sessions = console.count(moved["sessions"], "session")
+    before, now = (console.line(name or "no project") for name in (project_id, new_id))
+    console.out(f"{memories} and {sessions} of {before} are of {now} now")
 
 
 def _old_id(typed: str, known: Sequence[str]) -> str:
@@ -92,7 +93,9 @@ def _old_id(typed: str, known: Sequence[str]) -> str:
     path = os.path.normpath(Path.cwd() / typed)
     project_id = _match_one(typed, match_projects(typed, path, None, known), "OLD")
     if project_id is None:
-        raise InvalidError(f"no session or memory is of a project {say.line(typed)}", field="OLD")
+        raise InvalidError(
+            f"no session or memory is of a project {console.line(typed)}", field="OLD"
+        )
     return project_id
 
 
@@ -107,7 +110,7 @@ def _new_id(typed: str | None, known: Sequence[str]) -> str:
     project_id = project_of(path) if Path(path).is_dir() else None
     if project_id is None:
         raise InvalidError(
-            f"{say.line(typed or path)} is no folder below your home, nor a known project",
+            f"{console.line(typed or path)} is no folder below your home, nor a known project",
             field="NEW",
             hint="memd project list shows those that are known",
         )
@@ -145,7 +148,7 @@ def find_project_id(typed: str | None, agent: str | None, *, stores: bool = Fals
     if project_id is not None:
         return project_id
     what = "the first memory of" if stores else "no memory is of"
-    _report_unknown(f"{what} a project {say.line(typed)}", typed, known, agent)
+    _report_unknown(f"{what} a project {console.line(typed)}", typed, known, agent)
     return (project_of(path) or path) if _is_path(typed) and Path(path).is_dir() else typed
 
 
@@ -153,9 +156,9 @@ def _match_one(typed: str, matches: Sequence[str], field: str) -> str | None:
     """Return the only one of *matches*, None if there is none. Raises InvalidError for several."""
     if len(matches) > 1:
         raise InvalidError(
-            f"several projects are called {say.line(typed)}",
+            f"several projects are called {console.line(typed)}",
             field=field,
-            hint=f"type the path of one: {', '.join(map(say.line, matches))}",
+            hint=f"type the path of one: {', '.join(map(console.line, matches))}",
         )
     return matches[0] if matches else None
 
@@ -174,7 +177,9 @@ def report_moved(project_id: str | None, agent: str | None) -> None:
             command = options.command_line(
                 "project move", move, old=old, new=project_id, agent=agent
             )
-            say.note(f"memories of {say.line(old)} are not here; if it has moved: {command}")
+            console.note(
+                f"memories of {console.line(old)} are not here; if it has moved: {command}"
+            )
 
 
 def _known_projects(agent: str | None) -> list[str]:
@@ -215,10 +220,10 @@ def folder_name(project_id: str) -> str:
 
 def _report_unknown(what: str, typed: str, known: Sequence[str], agent: str | None) -> None:
     """Report *what* to stderr, with similar names and the known projects."""
-    names = [say.line(folder_name(project_id)) for project_id in known]
-    say.note(f"memd: {what}{similar(typed, names)}")
+    names = [console.line(folder_name(project_id)) for project_id in known]
+    console.note(f"memd: {what}{similar(typed, names)}")
     if 0 < len(known) <= LISTED_MAX:
-        say.note(f"      known projects: {', '.join(map(say.line, known))}")
+        console.note(f"      known projects: {', '.join(map(console.line, known))}")
     elif known:
         others = options.command_line("project list", list_projects, agent=agent)
-        say.note(f"      {len(known):,} projects are known: {others}")
+        console.note(f"      {len(known):,} projects are known: {others}")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
-from memd.cli import options, say
-from memd.cli.reach import call, daemon, iter_items
+from memd.cli import options, console
+from memd.cli.connection import call, daemon, iter_items
 from memd.cli.tables import report_next, table, text_column, word_column
 
 _PAGE_ITEMS = 500
@@ -52,14 +52,14 @@ def records(
         _show(entity, key or [])
     elif verb == "count":
         answer = _ask(f"records.{entity}.count", filters)
-        say.answer(answer, str(answer["count"]))
+        console.answer(answer, str(answer["count"]))
     elif verb == "export":
         for record in _iterate(entity, filters):
-            say.out(json.dumps(record, ensure_ascii=True))
+            console.out(json.dumps(record, ensure_ascii=True))
     else:
         page = options.without_none(limit=limit, after=after)
         answer = _ask(f"records.{entity}.list", filters, **page)
-        if say.print_if_json(answer):
+        if console.print_if_json(answer):
             return
         _print_page(answer, "no records" if after is None else "no more records")
         report_next(answer)
@@ -68,11 +68,11 @@ def records(
 def _validate(entity: str, verb: str) -> tuple[str, str]:
     if entity not in _ENTITIES:
         raise InvalidError(
-            f"unknown entity {say.line(entity)}", hint=f"use one of {', '.join(_ENTITIES)}"
+            f"unknown entity {console.line(entity)}", hint=f"use one of {', '.join(_ENTITIES)}"
         )
     if verb not in _VERBS:
         raise InvalidError(
-            f"unknown action {say.line(verb)}", hint=f"use one of {', '.join(_VERBS)}"
+            f"unknown action {console.line(verb)}", hint=f"use one of {', '.join(_VERBS)}"
         )
     return entity, verb
 
@@ -88,7 +88,7 @@ def _parse_filters(where: list[str] | None) -> dict[str, str]:
         field, equals, value = text.partition("=")
         if not equals:
             raise InvalidError(
-                f"--where must be FIELD=VALUE, not {say.line(text)}",
+                f"--where must be FIELD=VALUE, not {console.line(text)}",
                 hint="memd records tasks list --where status=created",
             )
         names[field] = value
@@ -116,13 +116,13 @@ def _show(entity: str, key: list[str]) -> None:
         raise InvalidError(f"the key of {entity} is {' and '.join(names)}")
     key = [_unmark(part) for part in key]
     answer = call(f"records.{entity}.get", **dict(zip(names, key, strict=True)))
-    if say.is_json():
-        say.print_json(answer)
+    if console.is_json():
+        console.print_json(answer)
     elif answer["record"] is None:
-        say.note("no such record")
+        console.note("no such record")
     else:
         for field, value in answer["record"].items():
-            say.out(f"{field}: {_text(value)}")
+            console.out(f"{field}: {_text(value)}")
 
 
 def _unmark(key: str) -> str:
@@ -146,7 +146,7 @@ def _print_page(answer: dict[str, Any], nothing: str) -> None:
     """Print the records of a page; *nothing* to stderr if there are none."""
     items = answer["items"]
     if not items:
-        say.note(nothing)
+        console.note(nothing)
         return
     key, *others = items[0]
 
@@ -159,5 +159,5 @@ def _print_page(answer: dict[str, Any], nothing: str) -> None:
 
 def _text(value: Any) -> str:
     if isinstance(value, str):
-        return say.line(value)
-    return say.line(json.dumps(value, ensure_ascii=False))
+        return console.line(value)
+    return console.line(json.dumps(value, ensure_ascii=False))

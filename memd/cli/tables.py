@@ -5,7 +5,7 @@ words and local times. In a pipe each row is one line of tab-separated columns i
 the command, without headings: full ids, full texts in one line, times in UTC (RFC 3339).
 
 A row that begins with stored text is marked, so that it cannot pass for a line of memd's
-(``say.mark_line``).
+(``console.mark_line``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from memd.base.ids import is_id
-from memd.cli import options, say
+from memd.cli import console, options
 
 ID_CHARS = 8
 """Characters of a short id: the end of an id, which is random (docs/decisions/0088)."""
@@ -89,7 +89,7 @@ def table(columns: Sequence[Column], items: Iterable[Any]) -> None:
     rows = ([column.of(item) for column in columns] for item in items)
     if not sys.stdout.isatty():
         for row in rows:
-            say.out(say.mark_line("\t".join(map(_pipe_cell, row))))
+            console.out(console.mark_line("\t".join(map(_pipe_cell, row))))
         return
     cells = [list(map(_terminal_cell, columns, row)) for row in rows]
     if cells:  # the command itself reports that there is nothing
@@ -108,20 +108,20 @@ def print_items(
     Reports how to get the next page. If there are exactly *limit* items, reports that there may be
     more.
     """
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     table(columns, answer["items"])
     if not answer["items"]:
-        say.note(nothing)
+        console.note(nothing)
     elif len(answer["items"]) == limit:
-        say.note(f"the first {limit}; a higher --limit shows more")
+        console.note(f"the first {limit}; a higher --limit shows more")
     report_next(answer)
 
 
 def report_next(page: Mapping[str, Any], **changes: Any) -> None:
     """Report the command line for the page after *page*, if any, with *changes* of arguments."""
     if page.get("next") is not None:
-        say.note(f"next page: {options.running(after=page['next'], **changes)}")
+        console.note(f"next page: {options.running(after=page['next'], **changes)}")
 
 
 def short(public_id: str) -> str:
@@ -138,18 +138,18 @@ def id_for_reader(public_id: str) -> str:
 
     It is escaped, because a preference's id contains its name, which is stored text.
     """
-    return short(say.line(public_id)) if sys.stdout.isatty() else say.line(public_id)
+    return short(console.line(public_id)) if sys.stdout.isatty() else console.line(public_id)
 
 
 def _pipe_cell(cell: str) -> str:
-    return say.line(cell).replace("\t", " ")
+    return console.line(cell).replace("\t", " ")
 
 
 def _terminal_cell(column: Column, cell: str) -> str:
     if column.kind is ColumnKind.ID:
         return short(_pipe_cell(cell))
     if column.kind is ColumnKind.TIME:
-        return say.local_time(cell)
+        return console.local_time(cell)
     return _pipe_cell(cell)
 
 
@@ -166,12 +166,12 @@ def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
 
     def line(row: Sequence[str]) -> str:
         cells = (pad(cut(cell, room), room) for cell, room in zip(row, widths, strict=True))
-        return cut(_GAP.join(cells).rstrip(), say.width() - len(say.BAR) * is_marked)
+        return cut(_GAP.join(cells).rstrip(), console.width() - len(console.BAR) * is_marked)
 
-    margin = " " * len(say.BAR) * is_marked
-    say.out(say.dim(margin + line([column.head for column in columns])))
+    margin = " " * len(console.BAR) * is_marked
+    console.out(console.dim(margin + line([column.head for column in columns])))
     for row in lines:
-        say.out(say.mark_line(line(row)) if is_marked else line(row))
+        console.out(console.mark_line(line(row)) if is_marked else line(row))
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -182,7 +182,9 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[in
     texts = [place for place, column in enumerate(columns) if column.kind is ColumnKind.TEXT]
     if not texts:
         return needs
-    available = say.width() - len(_GAP) * (len(columns) - 1) - len(say.BAR) * columns[0].stored
+    available = (
+        console.width() - len(_GAP) * (len(columns) - 1) - len(console.BAR) * columns[0].stored
+    )
     minimum = min(TEXT_CELLS_MIN, needs[texts[0]])
     if available - sum(needs) + needs[texts[0]] < minimum:
         needs = [

@@ -13,7 +13,7 @@ from support.daemon import Spawned, environment, spawned
 
 from memd import __version__
 from memd.base import errors
-from memd.cli import cli, reach
+from memd.cli import cli, connection
 from memd.cli.project import LISTED_MAX
 from memd.client import Client
 
@@ -275,7 +275,7 @@ def test_a_command_says_that_the_daemon_is_of_another_version(
         monkeypatch.setenv(name, value)
     assert cli.run(["list"]) == 0
     assert "restart" not in capsys.readouterr().err
-    monkeypatch.setattr(reach, "__version__", "9.9.9")
+    monkeypatch.setattr(connection, "__version__", "9.9.9")
     assert cli.run(["project", "move", "nowhere"]) == 2
     note = f"memd: the daemon that runs is {__version__}, this command 9.9.9: restart it\n"
     assert capsys.readouterr().err.count(note) == 1

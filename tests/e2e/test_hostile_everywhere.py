@@ -19,7 +19,7 @@ from support.daemon import Spawned, environment, spawned
 from support.planted import asking, planted
 
 from memd.base.errors import MemdError
-from memd.cli import cli, say
+from memd.cli import cli, console
 from memd.cli.commands import COMMANDS, GROUPS
 from memd.client import Client
 from memd.view.view import hidden_characters
@@ -347,7 +347,9 @@ def test_on_a_terminal_no_line_begins_with_what_somebody_stored(
     starts = (BEGUN, MARK, f"memd: {MARK}")
     for typed, both in _shown(daemon, monkeypatch, capsys, tty=True):
         lines = both.split("\n")
-        barred |= {typed.split()[0]} if any(line.startswith(say.BAR) for line in lines) else set()
+        barred |= (
+            {typed.split()[0]} if any(line.startswith(console.BAR) for line in lines) else set()
+        )
         if bad := [line for line in lines if line.startswith(starts)]:
             wrong[typed] = bad
     assert wrong == {}

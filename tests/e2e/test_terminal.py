@@ -23,7 +23,7 @@ from support.commands import Output, run
 from support.daemon import Spawned, environment, wait_until
 from support.desk import pending, served
 
-from memd.cli import reach
+from memd.cli import connection
 from memd.client import Client
 from memd.view.cells import width
 
@@ -378,7 +378,7 @@ def test_bash_takes_the_script_and_completes_a_command(tmp_path: Path) -> None:
 def test_a_client_without_a_timeout_waits_for_as_long_as_the_daemon_works(daemon: Spawned) -> None:
     with Client(daemon.paths.socket, timeout=None) as client:
         assert client.call("system.hello")
-    assert reach.LONG_SECONDS_MAX is None
+    assert connection.LONG_SECONDS_MAX is None
 
 
 def test_who_interrupts_a_command_cancels_what_it_asked_for(

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from support.entries import an_entry
 from support.unseen import changed
 
-from memd.cli import say
+from memd.cli import console
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.files import FileSize
 from memd.domain.ingest import SessionHit
@@ -217,10 +217,10 @@ def _renderers() -> Iterator[tuple[str, Renderer]]:
     yield "file", _file
     yield "remembered", _remembered
     yield "wiki", _page
-    yield "in a pipe", say.quote
-    yield "prompt in a pipe", lambda text: say.quote_prompt(_entry(Origin.WEB, text))
+    yield "in a pipe", console.quote
+    yield "prompt in a pipe", lambda text: console.quote_prompt(_entry(Origin.WEB, text))
     yield "folder", _folder
-    yield "row of a list", say.line
+    yield "row of a list", console.line
 
 
 RENDERERS = dict(_renderers())
@@ -240,7 +240,7 @@ def _noted() -> str:
     """Return what a command says about something that is not there."""
     stderr = io.StringIO()
     with contextlib.redirect_stderr(stderr):
-        say.report_error(say.unknown_memory(TEXT))
+        console.report_error(console.unknown_memory(TEXT))
     return stderr.getvalue().partition("no memory")[0]
 
 
@@ -294,7 +294,11 @@ DETAILS = [f"{name + ':':<13} " for name in sorted(FIELDS)]
 
 @pytest.mark.parametrize(
     ("render", "shapes"),
-    [(_page, HEADS), (say.quote, DETAILS), (say.quote_prompt, [*DETAILS, "system:", "user:"])],
+    [
+        (_page, HEADS),
+        (console.quote, DETAILS),
+        (console.quote_prompt, [*DETAILS, "system:", "user:"]),
+    ],
     ids=["wiki", "beside a text", "around a prompt"],
 )
 def test_no_line_that_a_file_or_a_command_has_beside_a_text_comes_out_of_it(
@@ -320,7 +324,7 @@ def _in_every_letter(shape: str) -> Iterator[str]:
             yield shape[:place] + letter + shape[place + 1 :]
 
 
-@pytest.mark.parametrize("render", [say.quote, say.mark_line], ids=["text", "row"])
+@pytest.mark.parametrize("render", [console.quote, console.mark_line], ids=["text", "row"])
 def test_nor_does_the_first_line_of_one_that_stands_by_itself(render: Renderer) -> None:
     for shape in SHAPES.values():
         for forged in (shape, shape.upper(), f" {shape}"):
@@ -331,10 +335,10 @@ def test_on_a_terminal_each_line_of_a_text_stands_behind_a_bar(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    for render in (say.quote, say.quote_prompt):
+    for render in (console.quote, console.quote_prompt):
         printed = render("\n".join(SHAPES.values()))
-        assert all(line.startswith(say.BAR) for line in printed.splitlines())
-    assert say.mark_line("memd: ok").startswith(say.BAR)
+        assert all(line.startswith(console.BAR) for line in printed.splitlines())
+    assert console.mark_line("memd: ok").startswith(console.BAR)
 
 
 ALIKE = tuple(alike())

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.entries import an_entry
 
-from memd.cli import say
+from memd.cli import console
 from memd.domain.enums import MemoryCategory
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.format import fence, inner_line, line_mark, placed_line
@@ -105,7 +105,7 @@ def test_no_stored_text_begins_a_line_with_a_label_of_ours(text: str) -> None:
         == 1
     )
     assert _labelled(render_file("f", entry.content, None)) == 0
-    assert _labelled(say.line(entry.content)) == 0
+    assert _labelled(console.line(entry.content)) == 0
 
 
 def test_every_label_is_known() -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
-from memd.cli import options, say
-from memd.cli.reach import call, daemon
+from memd.cli import console, options
+from memd.cli.connection import call, daemon
 from memd.cli.tables import print_items, text_column, word_column
 
 _FOREVER = "forever"
@@ -74,9 +74,9 @@ def list_() -> None:
 
 
 def _print_settings(answer: dict[str, Any]) -> None:
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
-    say.out(f"{'agent:':<13} {say.line(answer['agent_id'])}")
+    console.out(f"{'agent:':<13} {console.line(answer['agent_id'])}")
     settings = answer["settings"]
     for field, label, value in (
         ("type", "level:", settings["type"]),
@@ -84,12 +84,12 @@ def _print_settings(answer: dict[str, Any]) -> None:
         ("retention_overrides", "by category:", _format_rules(settings)),
     ):
         origin = _ORIGINS.get(answer["origins"].get(field, ""), "")
-        say.out(f"{label:<13} {value:<24} {origin}".rstrip())
+        console.out(f"{label:<13} {value:<24} {origin}".rstrip())
 
 
 def _format_days(settings: dict[str, Any]) -> str:
     days = settings["retention_days"]
-    return "-" if days is None else say.count(days, "day")
+    return "-" if days is None else console.count(days, "day")
 
 
 def _format_rules(settings: dict[str, Any]) -> str:

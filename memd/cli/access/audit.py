@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
-from memd.cli import options, say
-from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, call, daemon
 from memd.cli.tables import report_next, table, text_column, time_column, word_column
 
 _HASH_CHARS = 64
@@ -28,7 +28,7 @@ def show(
     page: dict[str, Any] = call(
         "audit.show", client=client, method=method, outcome=outcome, limit=limit, after=after
     )
-    if say.print_if_json(page):
+    if console.print_if_json(page):
         return
     columns = (
         word_column("SEQ", "seq"),
@@ -63,18 +63,18 @@ def verify(
     anchors = [_anchor(text) for text in anchor or ()]
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         report: dict[str, Any] = client.call("audit.verify", {"anchors": anchors})
-    if not say.print_if_json(report):
+    if not console.print_if_json(report):
         agreeing = sum(head["agrees"] for head in report["anchors"])
-        say.out(f"{'rows:':<12} {report['links']:,}")
-        say.out(f"{'head:':<12} {report['links']}:{report['head']}")
-        say.out(f"{'notes:':<12} {agreeing} of {len(report['anchors'])} agree")
-        say.out(f"{'problems:':<12} {len(report['problems']) or 'none'}")
+        console.out(f"{'rows:':<12} {report['links']:,}")
+        console.out(f"{'head:':<12} {report['links']}:{report['head']}")
+        console.out(f"{'notes:':<12} {agreeing} of {len(report['anchors'])} agree")
+        console.out(f"{'problems:':<12} {len(report['problems']) or 'none'}")
         for problem in report["problems"]:
-            say.out(f"  {say.line(problem)}")
+            console.out(f"  {console.line(problem)}")
         for unproven in report["unproven"]:
-            say.note(f"not proven: {unproven}")
+            console.note(f"not proven: {unproven}")
     if not report["ok"]:
-        raise say.CommandExit(say.Exit.ERROR)
+        raise console.CommandExit(console.Exit.ERROR)
 
 
 def _anchor(text: str) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from memd.cli import options, say
-from memd.cli.reach import call
+from memd.cli import console, options
+from memd.cli.connection import call
 from memd.cli.tables import print_items, text_column, word_column
 
 ClientName = Annotated[str, "NAME", "Name of the client, such as an assistant."]
@@ -42,11 +42,11 @@ def add(
         autonomy_level=autonomy,
         scopes=[scope.strip() for scope in scopes.split(",") if scope.strip()],
     )
-    if say.print_if_json(added):
+    if console.print_if_json(added):
         return
-    say.out(added["key_file"])
+    console.out(added["key_file"])
     scopes_text = _format_scopes(added["client"])
-    say.note(f"{name} may {scopes_text}; set MEMD_CLIENT_KEY_FILE to this file for it")
+    console.note(f"{name} may {scopes_text}; set MEMD_CLIENT_KEY_FILE to this file for it")
 
 
 @options.examples("memd client list", "memd client list --json")
@@ -72,8 +72,8 @@ def revoke(name: ClientName) -> None:
     Its open connections lose their scopes at once.
     """
     revoked = call("client.revoke", name=name)
-    if not say.print_if_json(revoked):
-        say.note(f"revoked the key of client {say.line(name)}")
+    if not console.print_if_json(revoked):
+        console.note(f"revoked the key of client {console.line(name)}")
 
 
 def _format_scopes(client: dict[str, Any]) -> str:
@@ -83,6 +83,6 @@ def _format_scopes(client: dict[str, Any]) -> str:
     'read, write'
     """
     if client["revoked_at"]:
-        return f"nothing (revoked {say.local_time(client['revoked_at'])})"
+        return f"nothing (revoked {console.local_time(client['revoked_at'])})"
     order = ("read", "write", "propose", "admin")
     return ", ".join(scope for scope in order if scope in client["scopes"])

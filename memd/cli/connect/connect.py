@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError, InvalidStateError
 from memd.base.paths import Paths
-from memd.cli import options, say
-from memd.cli.reach import daemon
+from memd.cli import console, options
+from memd.cli.connection import daemon
 
 if TYPE_CHECKING:
     from memd.assist.connect.clients import Assistant, Locations
@@ -75,17 +75,19 @@ def connect(
     plan = connecting.plan_removal if remove else connecting.plan_connect
     changes = plan(assistant, where)
     if changes and not remove and not is_installed(assistant, where):
-        say.note(f"{assistant.title} was not found on this computer; connecting it anyway")
-    if not say.is_json():
+        console.note(f"{assistant.title} was not found on this computer; connecting it anyway")
+    if not console.is_json():
         print_diff(changes)
     key_file = None
     if not print_:
         if changes:
-            say.confirm(f"Change {say.count(len(changes), 'file')} of {assistant.title}?", yes=yes)
+            console.confirm(
+                f"Change {console.count(len(changes), 'file')} of {assistant.title}?", yes=yes
+            )
         key_file = None if remove else make_key(name, agent)
         connecting.write(changes, where)
-    if say.is_json():
-        say.print_json({
+    if console.is_json():
+        console.print_json({
             "name": name,
             "connected": connecting.is_connected(assistant, where),
             "files": [str(change.file) for change in changes],
@@ -145,7 +147,7 @@ def print_diff(changes: list[FileChange]) -> None:
             lineterm="",
         )
         for line in lines:
-            say.out(line)
+            console.out(line)
 
 
 def make_key(name: str, agent: str | None = None) -> str | None:
@@ -178,16 +180,20 @@ def make_key(name: str, agent: str | None = None) -> str | None:
 
 def _report(name: str, assistant: Assistant, changes: list[FileChange], *, remove: bool) -> None:
     if not changes:
-        say.note(
+        console.note(
             f"{assistant.title} is not connected" if remove else f"{assistant.title} is connected"
         )
         return
     if remove:
-        say.note(f"{assistant.title} is disconnected. To revoke its key: memd client revoke {name}")
+        console.note(
+            f"{assistant.title} is disconnected. To revoke its key: memd client revoke {name}"
+        )
         return
-    say.note(f"{assistant.title} is connected: restart it. To undo: memd connect {name} --remove")
+    console.note(
+        f"{assistant.title} is connected: restart it. To undo: memd connect {name} --remove"
+    )
     if assistant.next_step:
-        say.note(assistant.next_step)
+        console.note(assistant.next_step)
 
 
 def is_installed(assistant: Assistant, where: Locations) -> bool:
@@ -214,7 +220,7 @@ def _list() -> None:
         }
         for name, assistant in ASSISTANTS.items()
     ]
-    if say.print_if_json({"items": rows}):
+    if console.print_if_json({"items": rows}):
         return
     columns = (
         word_column("NAME", "name", whole=True),

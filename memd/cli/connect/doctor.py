@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from memd.base.errors import MemdError, NotRunningError
 from memd.base.paths import Paths
-from memd.cli import options, say
+from memd.cli import console, options
 from memd.cli.connect.connect import locations, make_key, print_diff
-from memd.cli.reach import call, start_hint
+from memd.cli.connection import call, start_hint
 
 if TYPE_CHECKING:
     from memd.assist.connect.clients import Locations
@@ -31,27 +31,27 @@ def doctor(
     problems = _findings(place)
     if fix and any(problem.is_fixable for problem in problems):
         plans = _plans(problems, place)
-        if not say.is_json():
+        if not console.is_json():
             for changes in plans.values():
                 print_diff(changes)
         names = ", ".join(plans)
-        say.confirm(f"Fix the connection of {names}?", yes=yes)
+        console.confirm(f"Fix the connection of {names}?", yes=yes)
         _fix(problems, plans, place)
         problems = _findings(place)
-    if not say.print_if_json({"findings": [problem._asdict() for problem in problems]}):
+    if not console.print_if_json({"findings": [problem._asdict() for problem in problems]}):
         _print(problems)
     if problems:
-        raise say.CommandExit(say.Exit.DEGRADED)
+        raise console.CommandExit(console.Exit.DEGRADED)
 
 
 def _print(problems: list[Finding]) -> None:
     from memd.cli.memory.answers import report_stored_languages
 
     for problem in problems:
-        say.out(f"{problem.assistant}: {problem.what}")
-        say.note(f"      {problem.help}")
+        console.out(f"{problem.assistant}: {problem.what}")
+        console.note(f"      {problem.help}")
     if not problems:
-        say.note("no problems found")
+        console.note("no problems found")
     report_stored_languages()
 
 

@@ -14,9 +14,9 @@ from memd.base.errors import AlreadyRunningError, InvalidError, InvalidStateErro
 from memd.base.lock import lock_store
 from memd.base.paths import DEFAULT_PROFILE, Paths, list_profiles, profile_files
 from memd.base.settings import SUFFIXES
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import daemon
 from memd.cli.daemon import service
-from memd.cli.reach import daemon
 from memd.cli.tables import table, word_column
 
 _STOP_MS_MAX = 30_000
@@ -43,7 +43,7 @@ def list_() -> None:
         word_column("DAEMON", lambda row: "running" if row["running"] else "stopped"),
         word_column("BYTES", lambda row: f"{row['bytes']:,}"),
     )
-    if not say.print_if_json({"profiles": rows}):
+    if not console.print_if_json({"profiles": rows}):
         table(columns, rows)
 
 
@@ -59,10 +59,10 @@ def create(name: Name) -> None:
     handle = os.open(paths.config_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"# Settings of the profile {name}: docs/settings.md\n")
-    if say.print_if_json({"profile": name, "settings": str(paths.config_file)}):
+    if console.print_if_json({"profile": name, "settings": str(paths.config_file)}):
         return
-    say.out(str(paths.config_file))
-    say.note(
+    console.out(str(paths.config_file))
+    console.note(
         f"to start its daemon: memd service install --profile {name}, "
         f"or memd serve --profile {name}"
     )
@@ -83,19 +83,19 @@ def remove(name: Name, yes: options.Yes = False) -> None:
     if not _files(paths):
         raise InvalidError(f"there is no profile {name}", field="name", hint="memd profile list")
     _refuse_connected(name)
-    say.confirm(f"Erase everything of profile {name} permanently?", yes=yes, name=name)
+    console.confirm(f"Erase everything of profile {name} permanently?", yes=yes, name=name)
     service.remove_service(paths)
     _stop(paths)
     with _lock(paths):
         remaining = [str(file) for file in _files(paths) if not _erase(file)]
-    if not say.print_if_json({"profile": name, "left": remaining}):
-        say.note(
+    if not console.print_if_json({"profile": name, "left": remaining}):
+        console.note(
             f"could not be erased: {', '.join(remaining)}"
             if remaining
             else f"removed profile {name}"
         )
     if remaining:
-        raise say.CommandExit(say.Exit.ERROR)
+        raise console.CommandExit(console.Exit.ERROR)
 
 
 def _files(paths: Paths) -> list[Path]:

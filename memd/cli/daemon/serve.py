@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from memd import __version__
-from memd.cli import options, say
-from memd.cli.reach import call
+from memd.cli import console, options
+from memd.cli.connection import call
 from memd.cli.sleep.sleep import status_line
 
 
@@ -20,7 +20,7 @@ def serve() -> None:
 
     code = run(Paths.resolve())
     if code:
-        raise say.CommandExit(say.Exit(code))
+        raise console.CommandExit(console.Exit(code))
 
 
 _LAST = frozenset(
@@ -38,7 +38,7 @@ def status() -> None:
     Exit code: 0 ok, 3 not running, 4 degraded.
     """
     answer: dict[str, Any] = call("system.status")
-    if not say.print_if_json(answer):
+    if not console.print_if_json(answer):
         answer["model"] = {
             name: value for name, value in answer["model"].items() if name not in _MODEL_DETAILS
         }
@@ -50,11 +50,11 @@ def status() -> None:
 
         report_stored_languages()
         if answer.get("turned_away"):
-            say.note(
+            console.note(
                 "to list what was turned away: memd archive turned-away (--restore restores it)"
             )
     if answer.get("status", "ok") != "ok":
-        raise say.CommandExit(say.Exit.DEGRADED)
+        raise console.CommandExit(console.Exit.DEGRADED)
 
 
 def check_line(check: dict[str, Any]) -> str:
@@ -64,9 +64,9 @@ def check_line(check: dict[str, Any]) -> str:
     'no damage; 320 of 1,203 pages read since the start'
     """
     if check["found"]:
-        return f"{say.count(check['found'], 'problem')}; to list them: memd check"
+        return f"{console.count(check['found'], 'problem')}; to list them: memd check"
     if check["finished_at"]:
-        return f"no damage; all pages read by {say.local_time(check['finished_at'])}"
+        return f"no damage; all pages read by {console.local_time(check['finished_at'])}"
     return f"no damage; {check['pages_checked']:,} of {check['pages']:,} pages read since the start"
 
 
@@ -85,10 +85,12 @@ def version() -> None:
 
     parts = {name: version_of(name) for name in ("apsw", "sqlite-vec", "fastembed", "pydantic")}
     python = ".".join(str(n) for n in sys.version_info[:3])
-    if say.print_if_json({"memd": __version__, "python": python, **parts}):
+    if console.print_if_json({"memd": __version__, "python": python, **parts}):
         return
-    say.out(f"memd {__version__}")
-    say.note(", ".join(f"{name} {number}" for name, number in {"python": python, **parts}.items()))
+    console.out(f"memd {__version__}")
+    console.note(
+        ", ".join(f"{name} {number}" for name, number in {"python": python, **parts}.items())
+    )
 
 
 def _show(name: str, value: Any, indent: str = "") -> None:
@@ -98,13 +100,13 @@ def _show(name: str, value: Any, indent: str = "") -> None:
     name, value = _format_figure(name, value)
     label = f"{indent}{name.replace('_', ' ')}:"
     if isinstance(value, dict):
-        say.out(label)
+        console.out(label)
         for field, field_value in value.items():
             _show(field, field_value, indent + "  ")
     elif isinstance(value, list):
-        say.out(f"{label:<22} {', '.join(say.line(str(item)) for item in value)}")
+        console.out(f"{label:<22} {', '.join(console.line(str(item)) for item in value)}")
     else:
-        say.out(f"{label:<22} {say.line(str(value))}")
+        console.out(f"{label:<22} {console.line(str(value))}")
 
 
 def _format_figure(name: str, value: Any) -> tuple[str, Any]:
@@ -118,7 +120,7 @@ def _format_figure(name: str, value: Any) -> tuple[str, Any]:
     if isinstance(value, bool):
         return name, "yes" if value else "no"
     if isinstance(value, str) and name.endswith("_at"):
-        return name, say.local_time(value)
+        return name, console.local_time(value)
     if isinstance(value, int) and name.endswith("_bytes"):
         return name.removesuffix("_bytes"), f"{value / 1e6:.1f} MB"
     if isinstance(value, int) and name.endswith("_s"):

@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 
 from memd.base.errors import InvalidStateError
 from memd.base.paths import Paths, unit_name
-from memd.cli import options, say
+from memd.cli import console, options
 from memd.cli.daemon import units
 
 LAUNCHD = sys.platform == "darwin"
@@ -52,8 +52,8 @@ def install(
     paths = Paths.resolve().with_settings()
     if print_:
         for name, text in _files(paths, sandbox=sandbox is not False).items():
-            say.out(f"# {_folder() / name}")
-            say.out(text)
+            console.out(f"# {_folder() / name}")
+            console.out(text)
         return
     _require_manager()
     strict = sandbox if sandbox is not None else not LAUNCHD and _run(_TRIAL).code == 0
@@ -69,9 +69,9 @@ def install(
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for command in _start(paths, changed=changed):
         _run_checked(command)
-    say.note(f"memd runs as {_name(paths)}, now and after every login")
+    console.note(f"memd runs as {_name(paths)}, now and after every login")
     if not LAUNCHD and not strict:
-        say.note("the stricter sandbox is off: this system allows a service no user namespaces")
+        console.note("the stricter sandbox is off: this system allows a service no user namespaces")
 
 
 @options.examples("memd service uninstall", has_json=False)
@@ -79,9 +79,9 @@ def uninstall() -> None:
     """Stop the daemon and remove the service files. Memories are kept."""
     paths = Paths.resolve().with_settings()
     if remove_service(paths):
-        say.note(f"removed {_name(paths)}; the memories in {paths.database} are kept")
+        console.note(f"removed {_name(paths)}; the memories in {paths.database} are kept")
     else:
-        say.note("no service is installed")
+        console.note("no service is installed")
 
 
 def remove_service(paths: Paths) -> bool:
@@ -108,16 +108,16 @@ def status() -> None:
     installed = all((_folder() / name).is_file() for name in files)
     current = installed and all(_read(_folder() / name) == text for name, text in files.items())
     active = _active(paths)
-    if say.is_json():
-        say.print_json({"name": _name(paths), "installed": installed, "current": current,
+    if console.is_json():
+        console.print_json({"name": _name(paths), "installed": installed, "current": current,
                      "active": active, "sandbox": strict})  # fmt: skip
     else:
-        say.out(f"{_name(paths)}: {'installed' if installed else 'not installed'}, "
+        console.out(f"{_name(paths)}: {'installed' if installed else 'not installed'}, "
                 f"{'running' if active else 'not running'}")  # fmt: skip
         if installed and not current:
-            say.note('its files are outdated: run "memd service install" again')
+            console.note('its files are outdated: run "memd service install" again')
     if not (installed and active):
-        raise say.CommandExit(say.Exit.NOT_RUNNING)
+        raise console.CommandExit(console.Exit.NOT_RUNNING)
 
 
 def command_path() -> Path:
@@ -258,7 +258,7 @@ def _write(files: dict[str, str]) -> bool:
         temporary = path.with_name(path.name + ".new")
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
-        say.note(f"wrote {path}")
+        console.note(f"wrote {path}")
         changed = True
     return changed
 
@@ -269,7 +269,7 @@ def _remove(names: Sequence[str]) -> bool:
     for path in (_folder() / name for name in names):
         if path.exists():
             path.unlink()
-            say.note(f"removed {path}")
+            console.note(f"removed {path}")
             changed = True
             if path.parent.name.endswith(".d") and not any(path.parent.iterdir()):
                 path.parent.rmdir()

@@ -14,8 +14,8 @@ from typing import Annotated, Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from memd.base.errors import InvalidError
-from memd.cli import options, say
-from memd.cli.reach import daemon
+from memd.cli import console, options
+from memd.cli.connection import daemon
 
 _METHODS_SHOWN = 12
 DAYS = 90
@@ -36,20 +36,20 @@ def stats(
 ) -> None:
     """Show growth, response times, results, naps and nights."""
     if plot is not None and plot.suffix.lower() != ".svg":
-        raise InvalidError(f"{say.line(str(plot))} must end in .svg", field="plot")
+        raise InvalidError(f"{console.line(str(plot))} must end in .svg", field="plot")
     if prometheus:
-        _print_for_prometheus(alone=plot is None and not say.is_json())
+        _print_for_prometheus(alone=plot is None and not console.is_json())
         return
     with daemon() as client:
         history = client.call("system.history", {"days": days})
         metrics = client.call("system.metrics")
     if plot is not None:
         _draw(plot, metrics, history)
-    if say.is_json():
-        say.print_json({"metrics": metrics, "history": history})
+    if console.is_json():
+        console.print_json({"metrics": metrics, "history": history})
     elif plot is None:
         for line in lines(metrics, history):
-            say.out(line)
+            console.out(line)
 
 
 def _print_for_prometheus(*, alone: bool) -> None:
@@ -58,17 +58,17 @@ def _print_for_prometheus(*, alone: bool) -> None:
             "--prometheus cannot be combined with --plot or --json", field="prometheus"
         )
     with daemon() as client:
-        say.out(str(client.call("system.metrics", {"format": "prometheus"})).rstrip("\n"))
+        console.out(str(client.call("system.metrics", {"format": "prometheus"})).rstrip("\n"))
 
 
 def _draw(plot: Path, metrics: dict[str, Any], history: dict[str, Any]) -> None:
-    name = say.line(str(plot))
+    name = console.line(str(plot))
     try:
         plot.write_text(draw_svg(metrics, history), "utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "invalid file name"
         raise InvalidError(f"{name} cannot be written: {why}", field="plot") from None
-    say.note(f"wrote {name}")
+    console.note(f"wrote {name}")
 
 
 def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
@@ -80,7 +80,7 @@ def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
     added = sum(day["added"] for day in days)
     return [
         f"memories:   {days[-1]['total']:,}, {added:,} of them from the last"
-        f" {say.count(len(days), 'day')}; {metrics['file_bytes'] / 1e6:.1f} MB",
+        f" {console.count(len(days), 'day')}; {metrics['file_bytes'] / 1e6:.1f} MB",
         *_counts("waiting", metrics["queues"]),
         *_counts("records", metrics["records"]),
         f"since the daemon started, {timedelta(seconds=metrics['uptime_s'])} ago:",
@@ -143,7 +143,7 @@ def _methods(methods: dict[str, dict[str, Any]]) -> list[str]:
     return [
         f"  {'method':<28}{'requests':>9}{'errors':>8}{'p50 ms':>9}{'p95 ms':>9}{'p99 ms':>9}",
         *(
-            f"  {say.line(name):<28}{row['requests']:>9,}{sum(row['errors'].values()):>8,}"
+            f"  {console.line(name):<28}{row['requests']:>9,}{sum(row['errors'].values()):>8,}"
             f"{row['p50_us'] / 1e3:>9.1f}{row['p95_us'] / 1e3:>9.1f}{row['p99_us'] / 1e3:>9.1f}"
             for name, row in most_used
         ),

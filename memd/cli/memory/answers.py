@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 from memd.base.errors import InvalidError, MemdError
-from memd.cli import say
+from memd.cli import console
+from memd.cli.connection import call
 from memd.cli.options import NAP_KINDS
 from memd.cli.project import folder_name
-from memd.cli.reach import call
 from memd.cli.tables import id_for_reader
 
 LIKELY = 0.5
@@ -87,16 +87,16 @@ def show(
     for memory in printed:
         _show(memory, query, project_id, numbers=numbers)
     if hidden := len(memories) - len(printed):
-        say.note(f"and {hidden} less likely: --top {len(memories)} shows them")
+        console.note(f"and {hidden} less likely: --top {len(memories)} shows them")
     if not memories:
-        say.note(_why_nothing(answer))
+        console.note(_why_nothing(answer))
         report_other_agents(agent_id)
     if unlikely := len(answer["memories"]) - len(memories):
-        say.note(f"and {unlikely} unlikely: --why shows them")
+        console.note(f"and {unlikely} unlikely: --why shows them")
     if numbers:
         _show_cut(answer)
     if answer.get("degraded"):
-        say.note(f"memd: {answer['degraded']}")
+        console.note(f"memd: {answer['degraded']}")
     _report_facts(memories)
     if mode != "words" and not answer.get("degraded"):  # otherwise no model was used
         report_language(query)
@@ -114,7 +114,7 @@ def report_other_agents(agent_id: str | None) -> None:
         return
     with suppress(MemdError):
         if call("memory.count") == 0 and call("system.status")["memories"]:
-            say.note(
+            console.note(
                 "the memories here are of other agents: memd agent list, then add --agent NAME"
             )
 
@@ -125,7 +125,9 @@ def _report_facts(memories: Sequence[dict[str, Any]]) -> None:
         return
     with suppress(MemdError):
         if facts := call("system.status").get("facts"):
-            say.note(f"memd org query searches {say.count(facts, 'fact')} of the organisation")
+            console.note(
+                f"memd org query searches {console.count(facts, 'fact')} of the organisation"
+            )
 
 
 def report_language(text: str) -> None:
@@ -153,7 +155,7 @@ def _report_model() -> None:
 
     with suppress(MemdError):  # only a hint: the command itself has succeeded
         if call("model.status").get("in_use") == MODEL_NAME:
-            say.note(
+            console.note(
                 f"{MODEL_NAME} reads English only. For other languages: memd model install "
                 "--multilingual, then memd model use multilingual-e5-small"
             )
@@ -162,9 +164,9 @@ def _report_model() -> None:
 def explain(answer: dict[str, Any]) -> None:
     """Print to stderr the relevance of each memory, and what was left out and why."""
     if answer.get("gate") is not None:
-        say.note(f"probability that anything answers: {answer['gate']:.2f}")
+        console.note(f"probability that anything answers: {answer['gate']:.2f}")
     for memory in answer["memories"]:
-        say.note(f"{_number(memory)}  {id_for_reader(memory['id'])}  {likelihood_word(memory)}")
+        console.note(f"{_number(memory)}  {id_for_reader(memory['id'])}  {likelihood_word(memory)}")
     _show_cut(answer)
 
 
@@ -173,14 +175,14 @@ def _show(memory: dict[str, Any], query: str, project_id: str | None, *, numbers
     first = f"{likelihood_word(memory):<{WORD_CELLS}}"
     if numbers:
         first = f"{_number(memory)}  {first}"
-    room = say.width() - len(first) - len(say.BAR) - 1
-    bar = f" {say.BAR}" if sys.stdout.isatty() else "  "
-    lines = say.passages(memory["content"], query, room, PASSAGE_LINES_MAX)
-    say.out(f"{say.bold(first)}{bar}{lines[0]}")
+    room = console.width() - len(first) - len(console.BAR) - 1
+    bar = f" {console.BAR}" if sys.stdout.isatty() else "  "
+    lines = console.passages(memory["content"], query, room, PASSAGE_LINES_MAX)
+    console.out(f"{console.bold(first)}{bar}{lines[0]}")
     for line in lines[1:]:
-        say.out(f"{' ' * len(first)}{bar}{line}")
+        console.out(f"{' ' * len(first)}{bar}{line}")
     indent = len(first) + len(bar)
-    say.out(" " * indent + say.dim(_about(memory, project_id, indent)))
+    console.out(" " * indent + console.dim(_about(memory, project_id, indent)))
 
 
 def _show_cut(answer: dict[str, Any]) -> None:
@@ -192,9 +194,11 @@ def _show_cut(answer: dict[str, Any]) -> None:
             continue
         of = id_for_reader(cut["of"]) if cut.get("of") else ""
         reason = _CUT[cut["by"]].format(of=of)
-        say.note(f"left out {id_for_reader(cut['id'])} ({cut['relevance_score']:.2f}): {reason}")
+        console.note(
+            f"left out {id_for_reader(cut['id'])} ({cut['relevance_score']:.2f}): {reason}"
+        )
     for by, count in unlikely.items():
-        say.note(f"left out {count} below {DISPLAYED_MIN}: {_CUT[by]}")
+        console.note(f"left out {count} below {DISPLAYED_MIN}: {_CUT[by]}")
 
 
 def _number(memory: dict[str, Any]) -> str:
@@ -208,7 +212,7 @@ def _about(memory: dict[str, Any], project_id: str | None, indent: int) -> str:
     The project is left out if it is *project_id*, the one that was searched.
     """
     # The date of the event, if known, because an old note may have been imported today.
-    when = say.local_time(str(memory.get("occurred_at") or memory["created_at"]))[:10]
+    when = console.local_time(str(memory.get("occurred_at") or memory["created_at"]))[:10]
     about = [when, kind_of(memory)]
     if memory.get("project_id") not in {None, project_id}:
         about.append(f"of {folder_name(memory['project_id'])}")
@@ -216,7 +220,8 @@ def _about(memory: dict[str, Any], project_id: str | None, indent: int) -> str:
         about.append(f"shared by {memory['user_id']}")
     about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
     short_id = id_for_reader(memory["id"])
-    return f"{say.line(' · '.join(about), say.width() - len(short_id) - indent - 3)} · {short_id}"
+    room = console.width() - len(short_id) - indent - 3
+    return f"{console.line(' · '.join(about), room)} · {short_id}"
 
 
 def refuse(**filters: object) -> None:
@@ -233,12 +238,12 @@ def refuse(**filters: object) -> None:
 def search(**params: Any) -> None:
     """Search the messages of sessions and print the matches, best first."""
     answer = call("session.search", **params)
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     for turn in answer["items"]:
         _show_turn(turn)
     if not answer["items"]:
-        say.note("no message of a session matches")
+        console.note("no message of a session matches")
 
 
 def speaker_label(role: str) -> str:
@@ -251,19 +256,21 @@ def speaker_label(role: str) -> str:
     """
     from memd.view.labels import ROLES
 
-    return role if role in ROLES or role == "message" else f"by {say.line(role)}"
+    return role if role in ROLES or role == "message" else f"by {console.line(role)}"
 
 
 def _show_turn(turn: dict[str, Any]) -> None:
     """Print one message: speaker and matching passage, then its time and place dimmed."""
     who = speaker_label(turn["role"])
-    say.out(f"{say.bold(who)}  {say.line(turn['snippet'], say.width() - len(who) - 2)}")
+    console.out(
+        f"{console.bold(who)}  {console.line(turn['snippet'], console.width() - len(who) - 2)}"
+    )
     # The project is last, because a narrow terminal cuts the end of the line.
     where = [
-        say.local_time(turn["at"]),
+        console.local_time(turn["at"]),
         f"message {turn['ordinal']}",
         f"session {turn['session_id']}",
     ]
     if turn.get("project_id"):
         where.append(f"project {turn['project_id']}")
-    say.out("      " + say.dim(say.line(" · ".join(where), say.width() - 6)))
+    console.out("      " + console.dim(console.line(" · ".join(where), console.width() - 6)))

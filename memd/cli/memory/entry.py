@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError, InvalidStateError
 from memd.base.paths import Paths
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import call, daemon
 from memd.cli.memory.answers import speaker_label
-from memd.cli.reach import call, daemon
 from memd.cli.tables import id_for_reader
 
 
@@ -31,25 +31,25 @@ def why(
     """
     explanation = call("memory.why", id=memory_id, full=full, agent_id=agent)
     if explanation is None:
-        raise say.unknown_memory(memory_id)
-    if say.print_if_json(explanation):
+        raise console.unknown_memory(memory_id)
+    if console.print_if_json(explanation):
         return
     first = _indent(explanation["memory"]["content"])
-    say.out(first if sys.stdout.isatty() else say.mark_line(first.strip()))
+    console.out(first if sys.stdout.isatty() else console.mark_line(first.strip()))
     for line in _about(explanation):
-        say.out(say.dim(say.line(line)))
+        console.out(console.dim(console.line(line)))
     for turn in explanation["turns"]:
         _show_turn(turn)
     for source in explanation["sources"]:
-        when = say.local_time(source.get("occurred_at") or source["created_at"])
-        say.out(f"\n{say.bold(when)} {say.dim(id_for_reader(source['id']))}")
-        say.out(_indent(source["content"]))
+        when = console.local_time(source.get("occurred_at") or source["created_at"])
+        console.out(f"\n{console.bold(when)} {console.dim(id_for_reader(source['id']))}")
+        console.out(_indent(source["content"]))
     if explanation["sources_left"]:
-        say.note(f"and {explanation['sources_left']} more")
+        console.note(f"and {explanation['sources_left']} more")
     for earlier in explanation["earlier"]:
-        when = say.local_time(earlier["replaced_at"])
-        say.out(f"\n{say.bold('before ' + when)} {say.dim('edited then')}")
-        say.out(_indent(earlier["content"]))
+        when = console.local_time(earlier["replaced_at"])
+        console.out(f"\n{console.bold('before ' + when)} {console.dim('edited then')}")
+        console.out(_indent(earlier["content"]))
 
 
 _WHERE = ("session", "project")
@@ -61,12 +61,12 @@ def _about(explanation: dict[str, Any]) -> list[str]:
     memory, run = explanation["memory"], explanation["made_by"]
     lines = []
     if run is not None:
-        lines.append(f"{run['kind']} of {say.local_time(run['at'])}, run {run['run_id']}")
+        lines.append(f"{run['kind']} of {console.local_time(run['at'])}, run {run['run_id']}")
     lines += [f"{name} {memory[f'{name}_id']}" for name in _WHERE if memory.get(f"{name}_id")]
     if memory["metadata"].get("source"):
         lines.append(f"from {memory['metadata']['source']}")
     kinds = [memory["category"], *memory["metadata"]["tags"]]
-    when = say.local_time(memory["occurred_at"] or memory["created_at"])
+    when = console.local_time(memory["occurred_at"] or memory["created_at"])
     client = explanation["client"]
     by_client = f", by {_CLIENTS.get(client, client)}" if client else ""
     origin = f"origin {memory['origin']}, {when}{by_client}"
@@ -84,10 +84,10 @@ def _describe_sources(explanation: dict[str, Any]) -> str:
             return "made from the whole session; its first and last messages:"
         notes = [(missing, "no longer kept"), (damaged, "damaged")]
         left_out = ", ".join(f"{number} more {state}" for number, state in notes if number)
-        return f"made from {say.count(count, 'message')}:{left_out and f' ({left_out})'}"
+        return f"made from {console.count(count, 'message')}:{left_out and f' ({left_out})'}"
     if explanation["sources"]:
         total = len(explanation["sources"]) + explanation["sources_left"]
-        return f"made from {say.count(total, 'memory')}:"
+        return f"made from {console.count(total, 'memory')}:"
     return "edited since it was stored:" if explanation["earlier"] else "stored as received"
 
 
@@ -95,17 +95,19 @@ def _show_turn(turn: dict[str, Any]) -> None:
     if turn["text"] is None:
         return
     who = speaker_label(turn["role"] or "message")
-    when = "" if turn["at"] is None else say.local_time(turn["at"])
+    when = "" if turn["at"] is None else console.local_time(turn["at"])
     place = "" if turn["ordinal"] is None else f"message {turn['ordinal']}"
-    say.out(f"\n{say.bold(who)} {say.dim(' · '.join(part for part in (when, place) if part))}")
-    say.out(_indent(turn["text"]))
+    console.out(
+        f"\n{console.bold(who)} {console.dim(' · '.join(part for part in (when, place) if part))}"
+    )
+    console.out(_indent(turn["text"]))
 
 
 def _indent(text: str) -> str:
     """Return a stored text with each line indented or marked, so that none looks like a heading."""
     if sys.stdout.isatty():
-        return say.quote(text)
-    return "\n".join(f"  {line}" for line in say.printable(text).split("\n"))
+        return console.quote(text)
+    return "\n".join(f"  {line}" for line in console.printable(text).split("\n"))
 
 
 @options.examples(
@@ -126,15 +128,15 @@ def edit(
     with daemon() as client:
         entry = client.call("memory.get", named)
         if entry is None:
-            raise say.unknown_memory(memory_id)
+            raise console.unknown_memory(memory_id)
         content = _content(entry["content"], text)
         if content == entry["content"]:
-            say.note("nothing was changed")
+            console.note("nothing was changed")
         else:
             changed = {"id": entry["id"], "content": content, "origin": "person"}
             entry = client.call("memory.update", {**named, **changed})
-    say.print_if_json({"memory": entry})
-    say.report_secrets(content, entry["content"])
+    console.print_if_json({"memory": entry})
+    console.report_secrets(content, entry["content"])
 
 
 def _content(before: str, text: str | None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Annotated
 
-from memd.cli import options, say
-from memd.cli.reach import call, change_each
+from memd.cli import console, options
+from memd.cli.connection import call, change_each
 from memd.cli.tables import id_column, print_items, table, text_column, word_column
 
 _Ids = Annotated[list[str], "ID...", "Ids of memories."]
@@ -48,19 +48,19 @@ def show(memory_id: Annotated[str, "ID", "Id, as printed by list."]) -> None:
     Do not paste it into an assistant.
     """
     (memory,) = call("memory.flagged", id=memory_id)["items"]
-    if say.print_if_json(memory):
+    if console.print_if_json(memory):
         return
     rows = [
         ("state", memory["state"]),
         ("flags", ", ".join(memory["flags"])),
-        ("origin", f"{memory['origin']}, agent {say.line(memory['agent_id'])}"),
-        ("client", say.line(memory["client"] or "unknown")),
-        ("session", say.line(memory["session_id"] or "none")),
-        ("source", say.line(memory["source"] or "none")),
-        ("since", say.local_time(memory["flagged_at"], zone=True)),
+        ("origin", f"{memory['origin']}, agent {console.line(memory['agent_id'])}"),
+        ("client", console.line(memory["client"] or "unknown")),
+        ("session", console.line(memory["session_id"] or "none")),
+        ("source", console.line(memory["source"] or "none")),
+        ("since", console.local_time(memory["flagged_at"], zone=True)),
     ]
     table((word_column("FIELD", itemgetter(0)), word_column("VALUE", itemgetter(1))), rows)
-    say.out(say.quote(memory["text"]))
+    console.out(console.quote(memory["text"]))
 
 
 @options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")

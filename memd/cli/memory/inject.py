@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import call
 from memd.cli.project import find_project_id, list_projects, project_id_or_here, report_moved
-from memd.cli.reach import call
 
 _SINGULAR = {
     "policies": "policy",
@@ -54,28 +54,28 @@ def inject(
         synthesize=synthesize,
         agent_id=agent,
     )
-    if say.print_if_json(prompt):
+    if console.print_if_json(prompt):
         return
     show_messages(prompt, "nothing to add to the prompt")
     if least := prompt.get("minimum_required_tokens"):
-        say.note(f"no memory fits the budget; the smallest needs {least:,} tokens")
+        console.note(f"no memory fits the budget; the smallest needs {least:,} tokens")
 
 
 def show_messages(prompt: dict[str, Any], nothing: str) -> None:
     """Print the messages of a prompt, their tokens and what was left out; *nothing* for none."""
     for message in prompt["messages"]:
-        say.out(say.bold(f"{message['role']}:"))
+        console.out(console.bold(f"{message['role']}:"))
         # memd's own tags are kept; the stored text inside them is already escaped.
-        say.out(say.quote_prompt(message["content"]))
+        console.out(console.quote_prompt(message["content"]))
     if not prompt["messages"]:
-        say.note(nothing)
-    say.note(
+        console.note(nothing)
+    console.note(
         f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_format_left_out(prompt)}"
     )
     for warning in prompt.get("warnings", ()):
-        say.note(f"memd: {warning}; policies come first: use a larger budget")
+        console.note(f"memd: {warning}; policies come first: use a larger budget")
     if prompt.get("degraded"):
-        say.note(f"memd: {prompt['degraded']}")
+        console.note(f"memd: {prompt['degraded']}")
 
 
 def _format_left_out(prompt: dict[str, Any]) -> str:
@@ -106,14 +106,14 @@ def synthesize(
         project_id=find_project_id(project, agent),
         agent_id=agent,
     )
-    if say.print_if_json(synthesis):
+    if console.print_if_json(synthesis):
         return
     if synthesis["block"]:
-        say.out(say.quote_prompt(synthesis["block"]))
+        console.out(console.quote_prompt(synthesis["block"]))
     else:
-        say.note("nothing matches" if not synthesis["left_out"] else "nothing fits the budget")
+        console.note("nothing matches" if not synthesis["left_out"] else "nothing fits the budget")
     if synthesis.get("degraded"):
-        say.note(f"memd: {synthesis['degraded']}")
+        console.note(f"memd: {synthesis['degraded']}")
 
 
 @options.examples(
@@ -142,9 +142,11 @@ def brief(
         token_budget=budget,
         agent_id=agent,
     )
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     others = options.command_line("project list", list_projects, agent=agent)
-    of_project = f" of {say.line(project_id)}; the known projects: {others}" if project_id else ""
+    of_project = (
+        f" of {console.line(project_id)}; the known projects: {others}" if project_id else ""
+    )
     show_messages(answer, f"nothing to tell yet{of_project}")
     report_moved(project_id, agent)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError, InvalidStateError, NotFoundError
-from memd.cli import options, say
-from memd.cli.reach import call, daemon
+from memd.cli import console, options
+from memd.cli.connection import call, daemon
 from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
 
 TASK_CHARS = 200
@@ -51,7 +51,7 @@ def success(
     result = call(
         "learn.success", description=what, tools=tool, task_type=task_type, agent_id=agent
     )
-    say.answer(result, result["pattern_id"])
+    console.answer(result, result["pattern_id"])
 
 
 @options.examples(
@@ -87,11 +87,11 @@ def failure(
         task_type=task_type,
         agent_id=agent,
     )
-    if say.is_json():
-        say.print_json(result)
+    if console.is_json():
+        console.print_json(result)
     elif result["id"] is not None:
-        say.out(result["id"])
-        say.note(result["proposal"]["discovery"])
+        console.out(result["id"])
+        console.note(result["proposal"]["discovery"])
     if result["id"] is None:
         raise InvalidStateError(f"no lesson was stored: {result['why_not']}")
 
@@ -106,11 +106,11 @@ def prune(
     Old means more than 90 days.
     """
     answer = call("learn.prune", dry_run=dry_run, agent_id=agent)
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     for memory_id in answer["ids"]:
-        say.out(memory_id)
-    say.note(f"{'would archive' if dry_run else 'archived'} {len(answer['ids'])}")
+        console.out(memory_id)
+    console.note(f"{'would archive' if dry_run else 'archived'} {len(answer['ids'])}")
 
 
 @options.examples("memd learn list", "memd learn list -n 5 --agent coder --json")
@@ -164,9 +164,9 @@ def forget(
         count = client.call("memory.forget", {**params, "dry_run": True})["count"]
         if count:
             what = "1 lesson or pattern" if count == 1 else f"{count} lessons or patterns"
-            say.confirm(f"Erase {what} permanently?", yes=yes)
+            console.confirm(f"Erase {what} permanently?", yes=yes)
             client.call("memory.forget", params)
-    say.answer({"erased": count}, f"erased {count}")
+    console.answer({"erased": count}, f"erased {count}")
     if not count:
         raise NotFoundError(
             "no lesson or pattern has this id", hint="see: memd learn list, memd learn playbook"
@@ -175,7 +175,7 @@ def forget(
 
 def _outcome(**params: Any) -> None:
     result = call("learn.outcome", **params)
-    say.answer(result, result["id"])
+    console.answer(result, result["id"])
 
 
 @options.examples("memd skill list", "memd skill list --agent coder --json")
@@ -200,9 +200,9 @@ def show_skill(
 ) -> None:
     """Print a skill with all its tiers, as its SKILL.md."""
     skill_view = call("skill.show", id=skill, agent_id=agent)
-    if not say.print_if_json(skill_view):
+    if not console.print_if_json(skill_view):
         for line in skill_view["skill_md"].splitlines():
-            say.out(line)
+            console.out(line)
 
 
 @options.examples("memd skill export ~/.claude/skills", "memd skill export --agent coder")
@@ -217,10 +217,10 @@ def export_skills(
     """Write skills as FOLDER/NAME/SKILL.md. Files that memd did not write are kept."""
     target = None if folder is None else str(Path(folder).expanduser().absolute())
     done = call("skill.export", target=target, agent_id=agent)
-    if not say.print_if_json(done):
-        say.out(done["path"])
-        say.note(f"{done['written']} written, {done['removed']} removed")
+    if not console.print_if_json(done):
+        console.out(done["path"])
+        console.note(f"{done['written']} written, {done['removed']} removed")
     for name in done["failed"]:
-        say.note(f"memd: not written, another file has its place: {name}")
+        console.note(f"memd: not written, another file has its place: {name}")
     if done["failed"]:
-        raise say.CommandExit(say.Exit.ERROR)
+        raise console.CommandExit(console.Exit.ERROR)

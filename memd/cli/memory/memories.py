@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError, MemdError
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import call, daemon
 from memd.cli.project import find_project_id, project_id_or_here
-from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, report_next, table, text_column, time_column, word_column
 from memd.cli.times import parse_range
 
@@ -65,11 +65,11 @@ def add(
     params["metadata"] = {"tags": tag or []}
     with daemon() as client:
         memory_id = client.call("memory.store", params)
-        say.answer({"id": memory_id}, memory_id)
+        console.answer({"id": memory_id}, memory_id)
         with suppress(MemdError):  # only hints: the memory is stored
             entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
             if entry:
-                say.report_secrets(content, entry["content"])
+                console.report_secrets(content, entry["content"])
                 _report_use(entry)
     answers.report_language(content)
 
@@ -77,18 +77,18 @@ def add(
 def _report_use(entry: dict[str, Any]) -> None:
     """Report to stderr that a stored memory is too long for prompts, or is in every prompt."""
     if entry["token_count"] > LONG_TOKENS:
-        say.note(
+        console.note(
             f"one memory of {entry['token_count']} tokens: few prompts have room for it; "
             "memd import FILE stores a long text in pieces"
         )
     elif entry["category"] == "procedural":
         project_id = entry["project_id"]
         if entry["level"] == "project":
-            say.note(f"stored as a preference: every prompt of {project_id} has it")
+            console.note(f"stored as a preference: every prompt of {project_id} has it")
         elif project_id is None:
-            say.note("stored as a preference: every prompt has it")
+            console.note("stored as a preference: every prompt has it")
         else:
-            say.note(
+            console.note(
                 "stored as a preference: every prompt has it, of all projects; "
                 'one for this project alone begins with "In this project"'
             )
@@ -145,7 +145,7 @@ def search(
         session_id=session, occurred_since=low, occurred_until=high, show_sources=True, why=why,
         agent_id=agent, **flags, **options.filters(category, namespace, tag),
     )  # fmt: skip
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     answers.show(answer, text, mode, agent, project_id=project_id, shortened=top is None, why=why)
 
@@ -183,15 +183,17 @@ def recall(
         agent_id=agent,
         **options.filters(category, namespace, tag),
     )
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
-    say.out(say.quote_prompt(answer["prompt_block"]))
+    console.out(console.quote_prompt(answer["prompt_block"]))
     if why:
         from memd.cli.memory import answers
 
         answers.explain(answer)
     if answer.get("minimum_required_tokens"):
-        say.note(f"no memory fits: the smallest needs {answer['minimum_required_tokens']} tokens")
+        console.note(
+            f"no memory fits: the smallest needs {answer['minimum_required_tokens']} tokens"
+        )
 
 
 @options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
@@ -202,16 +204,16 @@ def get(memory_id: options.MemoryId, agent: options.Agent = None) -> None:
     """
     entry = call("memory.get", id=memory_id, agent_id=agent)
     if entry is None:
-        raise say.unknown_memory(memory_id)
-    if say.print_if_json({"memory": entry}):
+        raise console.unknown_memory(memory_id)
+    if console.print_if_json({"memory": entry}):
         return
     fields = {name: entry[name] for name in entry if name not in {"content", "metadata"}}
-    say.note_fields(options.without_none(**fields), 13)
+    console.note_fields(options.without_none(**fields), 13)
     for name, value in entry["metadata"].items():
         if value:
             text = ", ".join(value) if isinstance(value, list) else str(value)
-            say.note(f"{name + ':':<13} {say.line(text)}")
-    say.out(say.quote(entry["content"]))
+            console.note(f"{name + ':':<13} {console.line(text)}")
+    console.out(console.quote(entry["content"]))
 
 
 @options.examples(
@@ -256,7 +258,7 @@ def list_(
         agent_id=agent,
         **options.filters(category, namespace, tag),
     )
-    if say.print_if_json(page):
+    if console.print_if_json(page):
         return
     _print_page(page, "no memories" if after is None else "no more memories")
     if after is None and not page["items"]:
@@ -278,7 +280,7 @@ def _print_page(page: dict[str, Any], nothing: str) -> None:
     )
     table(columns, page["items"])
     if not page["items"]:
-        say.note(nothing)
+        console.note(nothing)
 
 
 def _time_of(memory: dict[str, Any]) -> str:

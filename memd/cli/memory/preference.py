@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from memd.base.errors import NotFoundError
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import call, daemon
 from memd.cli.memory.memories import list_ as list_memories
-from memd.cli.reach import call, daemon
 from memd.cli.tables import table, text_column, time_column, word_column
 
 PreferenceName = Annotated[str, "NAME", "Name, such as editor."]
@@ -33,10 +33,10 @@ def set_(
     with daemon() as client:
         client.call("preference.set", {**params, "value": value})
         stored = client.call("preference.get", params)
-    say.print_if_json({"preference": stored})
-    say.report_secrets(value, stored["value"] if stored else "")
+    console.print_if_json({"preference": stored})
+    console.report_secrets(value, stored["value"] if stored else "")
     if is_of_project(value):
-        say.note(
+        console.note(
             "every prompt has it, of all projects; for one alone, delete it, and in its folder: "
             "memd add --category procedural TEXT"
         )
@@ -50,7 +50,7 @@ def list_(agent: options.Agent = None) -> None:
     name. Wishes that naps recorded are memories, not preferences: memd list --category preference.
     """
     page = call("preference.list", agent_id=agent)
-    if say.print_if_json(page):
+    if console.print_if_json(page):
         return
     columns = (
         text_column("PREFERENCE", "value"),
@@ -60,25 +60,27 @@ def list_(agent: options.Agent = None) -> None:
     )
     table(columns, page["items"])
     if not all(preference["confirmed"] for preference in page["items"]):
-        say.note("prompts fence a preference until you confirm it: memd preference confirm NAME")
+        console.note(
+            "prompts fence a preference until you confirm it: memd preference confirm NAME"
+        )
     filters = options.filters("preference", None, None)
     has_wishes = bool(call("memory.list", limit=1, agent_id=agent, **filters)["items"])
     if not page["items"]:
         none = "none that is in every prompt" if has_wishes else "no preferences"
-        say.note(f'{none}; to set one: memd preference set editor "I use Neovim"')
+        console.note(f'{none}; to set one: memd preference set editor "I use Neovim"')
     if has_wishes:
         command = options.command_line("list", list_memories, category="preference", agent=agent)
-        say.note(f"wishes that naps kept of sessions, for briefs: {command}")
+        console.note(f"wishes that naps kept of sessions, for briefs: {command}")
 
 
 @options.examples("memd preference get editor")
 def get(name: PreferenceName, agent: options.Agent = None) -> None:
     """Print one preference."""
     preference = call("preference.get", name=name, agent_id=agent)
-    if say.is_json():
-        say.print_json({"preference": preference})
+    if console.is_json():
+        console.print_json({"preference": preference})
     elif preference is not None:
-        say.out(say.quote(preference["value"]))
+        console.out(console.quote(preference["value"]))
     if preference is None:
         raise _unknown(name)
 
@@ -95,16 +97,16 @@ def confirm(name: PreferenceName, agent: options.Agent = None) -> None:
         if preference is None:
             raise _unknown(name)
         client.call("preference.confirm", {**params, "value": preference["value"]})
-    if not say.print_if_json({"preference": {**preference, "confirmed": True}}):
-        say.out(say.quote(say.line(preference["value"])))
-        say.note("confirmed: prompts give it as your own word")
+    if not console.print_if_json({"preference": {**preference, "confirmed": True}}):
+        console.out(console.quote(console.line(preference["value"])))
+        console.note("confirmed: prompts give it as your own word")
 
 
 @options.examples("memd preference delete editor")
 def delete(name: PreferenceName, agent: options.Agent = None) -> None:
     """Delete a preference, and archive the memories that state it."""
     done = call("preference.delete", name=name, agent_id=agent)
-    say.print_if_json({"deleted": done})
+    console.print_if_json({"deleted": done})
     if not done:
         raise _unknown(name)
 
@@ -117,5 +119,5 @@ def _owner(preference: dict[str, Any]) -> str:
 
 def _unknown(name: str) -> NotFoundError:
     return NotFoundError(
-        f"no preference is called {say.line(name)}", hint="see: memd preference list"
+        f"no preference is called {console.line(name)}", hint="see: memd preference list"
     )

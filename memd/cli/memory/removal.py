@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError, MemoryNotFoundError
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, call, change_each, daemon, exit_if_missing
 from memd.cli.notes.folder import absolute
 from memd.cli.notes.note import source_name
-from memd.cli.reach import LONG_SECONDS_MAX, call, change_each, daemon, exit_if_missing
 from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
 
 _LINE_CELLS = 100
@@ -25,7 +25,7 @@ def delete(memory_ids: options.MemoryIds, agent: options.Agent = None) -> None:
 
     They can be restored for a week, unless the setting daemon.undo_days says otherwise.
     """
-    change_each("memory.delete", memory_ids, agent, "deleted", say.NO_MEMORY)
+    change_each("memory.delete", memory_ids, agent, "deleted", console.NO_MEMORY)
 
 
 @options.examples(
@@ -64,13 +64,13 @@ def forget(
         if not dry_run:
             _confirm(preview, yes=yes)
             preview = client.call("memory.forget", params)
-    if say.print_if_json(preview):
+    if console.print_if_json(preview):
         return
-    say.out(f"{'would erase' if dry_run else 'erased'} {_count(preview)}")
+    console.out(f"{'would erase' if dry_run else 'erased'} {_count(preview)}")
     if dry_run:
         _show(preview)
     for left in preview.get("backups", ()):
-        say.note(f"a backup may still hold it: {left}")
+        console.note(f"a backup may still hold it: {left}")
 
 
 @options.examples("memd trash list", "memd trash list --json")
@@ -122,38 +122,38 @@ def _report_missing(ids: Sequence[str], known_ids: Sequence[str]) -> None:
         if len(ids) <= len(known_ids):
             return
         if not any(memory_id.endswith(short_id) for memory_id in known_ids):
-            say.note(f"memd: {say.NO_MEMORY} {say.line(short_id)}")
+            console.note(f"memd: {console.NO_MEMORY} {console.line(short_id)}")
 
 
 def _exit_not_found(source: str | None, session: str | None, preview: dict[str, Any]) -> None:
     """Report that nothing matches, and exit."""
-    say.print_if_json(preview)
+    console.print_if_json(preview)
     if source:
-        say.note(f"memd: no memory has the source {say.line(source)}")
+        console.note(f"memd: no memory has the source {console.line(source)}")
     if session:
-        say.note(f"memd: nothing is stored of session {say.line(session)}")
-    raise say.CommandExit(say.Exit.ERROR)
+        console.note(f"memd: nothing is stored of session {console.line(session)}")
+    raise console.CommandExit(console.Exit.ERROR)
 
 
 def _confirm(preview: dict[str, Any], *, yes: bool) -> None:
     if not yes:
         _show(preview)
-    say.confirm(f"Erase {_count(preview)} permanently?", yes=yes)
+    console.confirm(f"Erase {_count(preview)} permanently?", yes=yes)
 
 
 def _show(preview: dict[str, Any]) -> None:
     """Print the beginnings of the first texts to be erased, and the number of the rest."""
     for text in preview["texts"]:
-        say.note(f"  {say.line(text, min(say.width(), _LINE_CELLS) - 2)}")
+        console.note(f"  {console.line(text, min(console.width(), _LINE_CELLS) - 2)}")
     hidden = preview["count"] - len(preview["texts"])
     if hidden and preview["texts"]:
-        say.note(f"  and {hidden:,} more")
+        console.note(f"  and {hidden:,} more")
 
 
 def _count(preview: dict[str, Any]) -> str:
-    text = say.count(preview["count"], "memory")
+    text = console.count(preview["count"], "memory")
     if messages := preview["messages"]:
-        text += f" and {say.count(messages, 'message')} of its session"
+        text += f" and {console.count(messages, 'message')} of its session"
     return text
 
 
@@ -198,9 +198,9 @@ def restore(
 ) -> None:
     """Restore memories from the archive, with their ids."""
     entries, missing = _fetch_archived(memory_ids, agent, show=show)
-    if not say.print_if_json({"archived" if show else "restored": entries, "missing": missing}):
+    if not console.print_if_json({"archived" if show else "restored": entries, "missing": missing}):
         for item in entries:
-            _print(item) if show else say.out(item["id"])
+            _print(item) if show else console.out(item["id"])
     exit_if_missing(missing, "not in the archive:")
 
 
@@ -234,7 +234,7 @@ def turned_away(
     """List or restore texts that were archived as unimportant."""
     if restore:
         count = call("archive.restore_turned_away", agent_id=agent, everybody=agent is None)
-        say.answer({"restored": count}, f"restored {count:,}")
+        console.answer({"restored": count}, f"restored {count:,}")
         return
     agent_column = word_column("AGENT", lambda item: item["entry"]["agent_id"])
     page = call(
@@ -251,11 +251,11 @@ def turned_away(
 def count(agent: options.Agent = None) -> None:
     """Print the number of memories in the archive."""
     number = call("archive.count", agent_id=agent)
-    say.answer({"count": number}, str(number))
+    console.answer({"count": number}, str(number))
 
 
 def _print(item: dict[str, Any]) -> None:
     entry = item["entry"]
-    say.note_fields({name: item[name] for name in ("archival_id", "reason", "archived_at")}, 13)
-    say.note_fields({name: entry[name] for name in ("id", "category", "created_at")}, 13)
-    say.out(say.quote(entry["content"]))
+    console.note_fields({name: item[name] for name in ("archival_id", "reason", "archived_at")}, 13)
+    console.note_fields({name: entry[name] for name in ("id", "category", "created_at")}, 13)
+    console.out(console.quote(entry["content"]))

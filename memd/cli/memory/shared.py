@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from memd.cli import options, say
-from memd.cli.reach import call, change_each
+from memd.cli import console, options
+from memd.cli.connection import call, change_each
 from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
 
 
@@ -30,7 +30,7 @@ def publish(
         metadata={"tags": tag or []},
         agent_id=agent,
     )
-    say.answer({"id": memory_id}, memory_id)
+    console.answer({"id": memory_id}, memory_id)
 
 
 @options.examples(

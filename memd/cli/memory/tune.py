@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any
 
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import call, daemon
 from memd.cli.progress import Progress
-from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, table, text_column, time_column
 
 POLL_S = 0.3
@@ -45,19 +45,19 @@ def run(
         done: dict[str, Any] = client.call("tune.start", params)
         if not detach:
             done = _wait(client, done)
-    if not say.print_if_json(done):
+    if not console.print_if_json(done):
         _print_run(done)
     if done["error"] is not None:
-        raise say.CommandExit(say.Exit.ERROR)
+        raise console.CommandExit(console.Exit.ERROR)
 
 
 @options.examples("memd tune status", "memd tune status --json")
 def status() -> None:
     """Show the tuning in use, and the last runs."""
     answer = call("tune.status")
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
-    say.out(f"in use: {answer['active'] or 'as shipped'}")
+    console.out(f"in use: {answer['active'] or 'as shipped'}")
     columns = (
         id_column("RUN", "run_id"),
         time_column("BEGAN", "started_at"),
@@ -65,7 +65,7 @@ def status() -> None:
     )
     table(columns, answer["runs"])
     if not answer["runs"]:
-        say.note("no runs yet; to start one: memd tune run")
+        console.note("no runs yet; to start one: memd tune run")
 
 
 @options.examples("memd tune cancel")
@@ -87,7 +87,7 @@ def undo() -> None:
 
 
 def _print_active(answer: dict[str, Any]) -> None:
-    say.answer(answer, f"in use: {answer['active'] or 'as shipped'}")
+    console.answer(answer, f"in use: {answer['active'] or 'as shipped'}")
 
 
 def _wait(client: Any, run: dict[str, Any]) -> dict[str, Any]:
@@ -101,25 +101,25 @@ def _wait(client: Any, run: dict[str, Any]) -> dict[str, Any]:
                 runs = client.call("tune.status")["runs"]
                 run = next(other for other in runs if other["run_id"] == run["run_id"])
         except KeyboardInterrupt:
-            say.note('memd: the run continues in the daemon; "memd tune cancel" stops it')
+            console.note('memd: the run continues in the daemon; "memd tune cancel" stops it')
             raise
     return run
 
 
 def _print_run(run: dict[str, Any]) -> None:
-    say.out(f"run {run['run_id']}: {_result(run)}")
+    console.out(f"run {run['run_id']}: {_result(run)}")
     if run["pairs"]:
-        say.out(f"  pairs: {run['pairs']:,}, {run['held_out']:,} of them held out")
+        console.out(f"  pairs: {run['pairs']:,}, {run['held_out']:,} of them held out")
     verdict = run["verdict"]
     if verdict is not None:
-        say.out(f"  trained: {run['trained']}")
+        console.out(f"  trained: {run['trained']}")
         for name, key in (("NDCG@10", "ndcg"), ("recall@10", "recall"), ("told", "told")):
             before, after = verdict[f"base_{key}"], verdict[f"tuned_{key}"]
-            say.out(f"  {name:<10} {before:.3f} before, {after:.3f} tuned")
+            console.out(f"  {name:<10} {before:.3f} before, {after:.3f} tuned")
     if run["model"]:
-        say.note(f"memd switches to {run['model']} in the background; to undo: memd model undo")
+        console.note(f"memd switches to {run['model']} in the background; to undo: memd model undo")
     elif run["deployed"]:
-        say.note("to undo: memd tune undo")
+        console.note("to undo: memd tune undo")
 
 
 def _result(run: dict[str, Any]) -> str:

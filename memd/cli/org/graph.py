@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from memd.cli import options, say
-from memd.cli.reach import call
+from memd.cli import console, options
+from memd.cli.connection import call
 from memd.cli.times import parse_time
 
 AsOf = Annotated[str | None, "--as-of TIME", "Time of validity, such as 2026-03-01."]
@@ -24,11 +24,11 @@ def neighbours(
     """List the relations of an entity, with their evidence."""
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.neighbours", **params, name=name, limit=limit)
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     for step in answer["items"]:
-        say.out(say.mark_line(_arrow(step)))
-        say.out(_evidence(step))
+        console.out(console.mark_line(_arrow(step)))
+        console.out(_evidence(step))
     _report_truncated(answer)
 
 
@@ -47,12 +47,12 @@ def path(
     """Show the shortest paths between two entities."""
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.path", source=source, target=target, hops=hops, limit=limit, **params)
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     for number, route in enumerate(answer["items"], 1):
         _show(number, route)
     if not answer["items"]:
-        say.note(f"no path of at most {hops} hops")
+        console.note(f"no path of at most {hops} hops")
     _report_truncated(answer)
 
 
@@ -75,16 +75,16 @@ def query(
     """
     params = _time_params(as_of, known_at, agent)
     answer = call("graph.query", **params, question=question, limit=limit)
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     for item in answer["items"]:
-        near = "" if item["follows"] else say.dim("  (near)")
-        say.out(f"{say.mark_line(say.bold(say.line(item['name'])))}{near}")
+        near = "" if item["follows"] else console.dim("  (near)")
+        console.out(f"{console.mark_line(console.bold(console.line(item['name'])))}{near}")
         _steps(item["path"])
     if not answer["about"]:
-        say.note("the question names no known entity; try: memd search")
+        console.note("the question names no known entity; try: memd search")
     elif not answer["items"]:
-        say.note("no relation leads to an answer")
+        console.note("no relation leads to an answer")
     _report_truncated(answer)
 
 
@@ -97,7 +97,7 @@ def add(
 ) -> None:
     """Add a relation. It is stored as a memory of yours, which is its evidence."""
     done = call("graph.add", subject=subject, relation=relation, object=other, agent_id=agent)
-    say.answer(done, done["memory_id"])
+    console.answer(done, done["memory_id"])
 
 
 def _time_params(as_of: str | None, known_at: str | None, agent: str | None) -> dict[str, Any]:
@@ -109,15 +109,15 @@ def _time_params(as_of: str | None, known_at: str | None, agent: str | None) -> 
 
 
 def _show(number: int, route: dict[str, Any]) -> None:
-    say.out(f"{number}. {' · '.join(say.line(name) for name in route['things'])}")
+    console.out(f"{number}. {' · '.join(console.line(name) for name in route['things'])}")
     _steps(route)
 
 
 def _steps(route: dict[str, Any]) -> None:
     """Print the statements along a path, each with its evidence."""
     for step in route["steps"]:
-        say.out(f"   {_arrow(step)}")
-        say.out(f"   {_evidence(step)}")
+        console.out(f"   {_arrow(step)}")
+        console.out(f"   {_evidence(step)}")
 
 
 def _arrow(step: dict[str, Any]) -> str:
@@ -132,7 +132,7 @@ def _arrow(step: dict[str, Any]) -> str:
     relation = step["qualifier"] if is_unknown else step["relation"].replace("_", " ")
     negation = "not " if step["negated"] else ""
     scope = f" (for {step['qualifier']})" if step["qualifier"] and not is_unknown else ""
-    return say.line(f"{step['subject']} —{negation}{relation}→ {step['object']}{scope}")
+    return console.line(f"{step['subject']} —{negation}{relation}→ {step['object']}{scope}")
 
 
 def _evidence(step: dict[str, Any]) -> str:
@@ -144,17 +144,17 @@ def _evidence(step: dict[str, Any]) -> str:
         where = f"memory {evidence['memory_id']}"
     doubt = ", untrusted" if evidence["trust"] == 0 else ""
     spans = "".join(_times(step))
-    quote = say.line(evidence["quote"], max(20, say.width() - 60))
-    return say.dim(f'  "{quote}" ({where}{doubt}{spans})')
+    quote = console.line(evidence["quote"], max(20, console.width() - 60))
+    return console.dim(f'  "{quote}" ({where}{doubt}{spans})')
 
 
 def _times(step: dict[str, Any]) -> Iterable[str]:
     if step["valid_from"]:
-        yield f", from {say.local_time(step['valid_from'])}"
+        yield f", from {console.local_time(step['valid_from'])}"
     if step["valid_to"]:
-        yield f", until {say.local_time(step['valid_to'])}"
+        yield f", until {console.local_time(step['valid_to'])}"
 
 
 def _report_truncated(answer: dict[str, Any]) -> None:
     if answer["truncated"]:
-        say.note("incomplete: the search reached its limit")
+        console.note("incomplete: the search reached its limit")

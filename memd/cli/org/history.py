@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from memd.base.clock import SystemClock, to_us
 from memd.base.errors import InvalidError
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import call
 from memd.cli.org.org import Kinds, categories_of, format_author
-from memd.cli.reach import call
 from memd.cli.tables import id_column, report_next, table, text_column, word_column
 from memd.cli.times import is_time, parse_time
 from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
@@ -41,7 +41,7 @@ def as_of(
     if text is not None and valid is None and is_time(text):
         raise InvalidError(
             "TEXT is searched in the facts; a time of validity goes to --valid",
-            hint=f"memd org as-of --valid {say.line(text)}",
+            hint=f"memd org as-of --valid {console.line(text)}",
         )
     answer = call(
         "org.as_of",
@@ -53,7 +53,7 @@ def as_of(
         limit=limit,
         after=after,
     )
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     columns = (
         id_column("FACT"),
@@ -63,7 +63,7 @@ def as_of(
     table(columns, (row for item in answer["items"] for row in _rows(item)))
     _report_withheld(answer)
     if not answer["items"]:
-        say.note(_not_found(text) if after is None else "no more facts")
+        console.note(_not_found(text) if after is None else "no more facts")
     report_next(answer)
 
 
@@ -89,11 +89,11 @@ def timeline(
             svg.write_text(as_svg(name, bars, now_us), encoding="utf-8")
         except OSError as error:
             raise InvalidError(
-                f"{say.line(str(svg))} cannot be written: {error.strerror}", field="--svg"
+                f"{console.line(str(svg))} cannot be written: {error.strerror}", field="--svg"
             ) from None
-        say.note(f"wrote {say.line(str(svg))}")
-    if say.is_json():
-        say.print_json(answer)
+        console.note(f"wrote {console.line(str(svg))}")
+    if console.is_json():
+        console.print_json(answer)
     elif svg is None:
         start, stop = axis(bars, now_us)
         columns = (
@@ -105,14 +105,14 @@ def timeline(
         _report_withheld(answer)
         if answer["truncated"]:
             following = options.command_line("org as-of", as_of, about=name, valid="TIME")
-            say.note(f"there are more; those of one time: {following}")
+            console.note(f"there are more; those of one time: {following}")
 
 
 def _not_found(text: str | None) -> str:
     if text is None:
         return "no fact was valid then"
     return (
-        f"no fact valid then contains {say.line(text)!r}; search by entity with --about, "
+        f"no fact valid then contains {console.line(text)!r}; search by entity with --about, "
         "by words with memd org query"
     )
 
@@ -171,4 +171,4 @@ def _us(time: str | None) -> int | None:
 
 def _report_withheld(answer: dict[str, Any]) -> None:
     if answer["withheld"]:
-        say.note(f"not shown, for lack of permission: {', '.join(answer['withheld'])}")
+        console.note(f"not shown, for lack of permission: {', '.join(answer['withheld'])}")

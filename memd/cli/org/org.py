@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import NotFoundError
-from memd.cli import options, say
-from memd.cli.reach import call, daemon, iter_items
+from memd.cli import options, console
+from memd.cli.connection import call, daemon, iter_items
 from memd.cli.tables import id_column, print_items, table, text_column, time_column, word_column
 from memd.cli.times import parse_time
 
@@ -80,9 +80,9 @@ def write(
         valid_to=parse_time("--until", until),
     )
     fact_id = _as_owner("org.write", params)
-    say.answer({"id": fact_id}, fact_id)
+    console.answer({"id": fact_id}, fact_id)
     stored = call("org.get", fact_id=fact_id)
-    say.report_secrets(text, stored["content"] if stored else "")
+    console.report_secrets(text, stored["content"] if stored else "")
     if params["category"] == "core_policy":
         _warn_of_many(call("org.policies"))
 
@@ -91,24 +91,24 @@ def write(
 def retract(fact_id: FactId) -> None:
     """Retract a fact. Its history is kept."""
     done = _as_owner("org.retract", {"fact_id": fact_id})
-    say.print_if_json({"retracted": done})
+    console.print_if_json({"retracted": done})
     if not done:
-        raise NotFoundError(f"no current fact has the id {say.line(fact_id)}")
+        raise NotFoundError(f"no current fact has the id {console.line(fact_id)}")
 
 
 @options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(fact_id: FactId) -> None:
     """Print one fact, with its author and date."""
     fact = call("org.get", fact_id=fact_id)
-    if say.is_json():
-        say.print_json({"fact": fact})
+    if console.is_json():
+        console.print_json({"fact": fact})
     elif fact is not None:
         names = ("id", "category", "version", "created_at")
-        say.note_fields({name: fact[name] for name in names}, 12)
-        say.note(f"{'by:':<12} {format_author(fact['author'])}")
-        say.out(say.quote(fact["content"]))
+        console.note_fields({name: fact[name] for name in names}, 12)
+        console.note(f"{'by:':<12} {format_author(fact['author'])}")
+        console.out(console.quote(fact["content"]))
     if fact is None:
-        raise NotFoundError(f"no current fact has the id {say.line(fact_id)}")
+        raise NotFoundError(f"no current fact has the id {console.line(fact_id)}")
 
 
 @options.examples(
@@ -155,7 +155,7 @@ def history(fact_id: FactId) -> None:
     """List all versions of a fact, oldest first, with date and author."""
     with daemon() as client:
         items = list(iter_items(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
-    if say.print_if_json({"items": items}):
+    if console.print_if_json({"items": items}):
         return
     columns = (
         word_column("VERSION", "version"),
@@ -167,7 +167,7 @@ def history(fact_id: FactId) -> None:
     )
     table(columns, items)
     if not items:
-        raise NotFoundError(f"no fact has the id {say.line(fact_id)}")
+        raise NotFoundError(f"no fact has the id {console.line(fact_id)}")
 
 
 def _as_owner(method: str, params: dict[str, Any]) -> Any:
@@ -196,7 +196,7 @@ def _warn_of_many(policies: list[dict[str, Any]]) -> None:
 
     tokens = policies_tokens(policy["content"] for policy in policies)
     if tokens > PREPARE_TOKENS:
-        say.note(
+        console.note(
             f"memd: the policies take about {tokens:,} tokens: a prompt of {PREPARE_TOKENS:,}, "
             "the default, leaves some out"
         )
@@ -229,4 +229,4 @@ def format_author(author: dict[str, Any]) -> str:
     """
     if author["is_human"]:
         return "a human"
-    return f"{say.line(author['agent_id'])} ({author['seniority']})"
+    return f"{console.line(author['agent_id'])} ({author['seniority']})"

@@ -19,8 +19,8 @@ from memd.base import client_key
 from memd.base.client_key import KEY_FILE
 from memd.base.errors import DeniedError, InvalidStateError, MemdError, NotFoundError
 from memd.base.paths import Paths
-from memd.cli import options, say
-from memd.cli.reach import daemon
+from memd.cli import console, options
+from memd.cli.connection import daemon
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def init(
         else:
             text, _ = make_key(client)
     public = public_of(text)
-    say.answer({"public_key": public}, public)
+    console.answer({"public_key": public}, public)
 
 
 @options.examples("memd owner show", "memd owner show --json")
@@ -56,11 +56,11 @@ def show() -> None:
     with daemon() as client:
         public = client.call("owner.state")["public_key"]
     place = Paths.resolve().owner_key
-    if say.is_json():
-        say.print_json({"public_key": public, "file": str(place) if place.exists() else None})
+    if console.is_json():
+        console.print_json({"public_key": public, "file": str(place) if place.exists() else None})
     elif public is not None:
-        say.out(public)
-        say.note(_file_problem(public) or str(place))
+        console.out(public)
+        console.note(_file_problem(public) or str(place))
     if public is None:
         raise NotFoundError("there is no owner key", hint="create it: memd owner init")
 
@@ -108,7 +108,7 @@ def make_key(client: Client) -> tuple[str, str]:
         raise InvalidStateError(
             "the database has an owner key, but its file is missing", hint=_restore_hint(public_key)
         )
-    say.note(
+    console.note(
         "creating the owner key: it signs what you write, so that no program writes in your name. "
         "Its passphrase protects it; to set it later: memd owner init --renew"
     )
@@ -116,8 +116,8 @@ def make_key(client: Client) -> tuple[str, str]:
     key_pair = new_key(passphrase)
     client_key.write(_key_file(), key_pair.text)
     client.call("owner.set", {"public_key": key_pair.public_key})
-    say.note(f"created {_key_file()}")
-    say.note("keep a copy elsewhere: without it the key cannot be replaced")
+    console.note(f"created {_key_file()}")
+    console.note("keep a copy elsewhere: without it the key cannot be replaced")
     return key_pair.text, passphrase
 
 
@@ -145,9 +145,9 @@ def renew_key(client: Client) -> str:
     _require_terminal()
     if _key_text() is None:
         raise NotFoundError("there is no owner key to renew", hint="memd owner init")
-    say.note("new key:")
+    console.note("new key:")
     key_pair = new_key(_new_passphrase())
-    say.note("signing it with the old key:")
+    console.note("signing it with the old key:")
     body = {"public_key": key_pair.public_key}
     signature = sign(client, "owner.set", body)
     # Both files exist until the daemon has accepted the new key. If this process is killed before
@@ -221,8 +221,10 @@ def _new_passphrase() -> str:
     while True:
         first = _read_passphrase("new passphrase (empty for none): ")
         if not first:
-            say.note("warning: without a passphrase, every program of yours can sign in your name")
+            console.note(
+                "warning: without a passphrase, every program of yours can sign in your name"
+            )
             return ""
         if _read_passphrase("repeat the passphrase: ") == first:
             return first
-        say.note("the passphrases differ; try again")
+        console.note("the passphrases differ; try again")

@@ -6,9 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import call, daemon, iter_pages
 from memd.cli.org.org import Kind, Since, Until, category_of
-from memd.cli.reach import call, daemon, iter_items
+from memd.cli.connection import call, daemon, iter_items
 from memd.cli.tables import id_column, table, text_column, word_column
 from memd.cli.times import parse_time
 
@@ -54,7 +55,7 @@ def propose(
             valid_to=parse_time("--until", until),
             agent_id=agent,
         )
-    say.answer({"id": proposal_id}, proposal_id)
+    console.answer({"id": proposal_id}, proposal_id)
 
 
 @options.examples(
@@ -77,10 +78,10 @@ def review(
         items = list(iter_items(client, "org.review", {"limit": _PAGE}))
         if approve or reject:
             decision = _decide(client, items, approve or reject, bool(approve))
-            say.print_if_json(decision)
+            console.print_if_json(decision)
             return
-        if say.is_json():
-            say.print_json({"items": items})
+        if console.is_json():
+            console.print_json({"items": items})
         elif not sys.stdin.isatty() or not sys.stdout.isatty():
             _list(items)
         else:
@@ -98,20 +99,24 @@ def _list(items: list[dict[str, Any]]) -> None:
     )
     table(columns, items)
     if not items:
-        say.note("nothing was proposed")
+        console.note("nothing was proposed")
 
 
 def _walk(client: Client, items: list[dict[str, Any]]) -> None:
     for number, proposal in enumerate(items, 1):
-        say.out(
-            say.bold(f"{number} of {len(items)}: {proposal['kind'].lower()} {proposal['category']}")
+        console.out(
+            console.bold(
+                f"{number} of {len(items)}: {proposal['kind'].lower()} {proposal['category']}"
+            )
         )
-        say.out(f"  proposed by {_proposer(proposal)}, {say.local_time(proposal['at'], zone=True)}")
+        console.out(
+            f"  proposed by {_proposer(proposal)}, {console.local_time(proposal['at'], zone=True)}"
+        )
         if proposal["fact_id"]:
-            say.out(f"  about the fact {proposal['fact_id']}")
+            console.out(f"  about the fact {proposal['fact_id']}")
         if problem := _validity(proposal):
-            say.out(f"  {problem}")
-        say.out(say.quote(proposal["content"] or "(retract this fact)"))
+            console.out(f"  {problem}")
+        console.out(console.quote(proposal["content"] or "(retract this fact)"))
         sys.stderr.write("[a]pprove, [r]eject, [s]kip, [q]uit? ")
         sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()[:1]
@@ -120,7 +125,7 @@ def _walk(client: Client, items: list[dict[str, Any]]) -> None:
         elif answer == "q" or not answer:
             return
     if not items:
-        say.note("nothing was proposed")
+        console.note("nothing was proposed")
 
 
 def _decide(
@@ -145,7 +150,7 @@ def _decide(
     action = "org.approve" if yes else "org.reject"
     signature = sign(client, action, of_proposal(Proposal.model_validate(matches[0])))
     answer = client.call(action, {"id": proposal_id, "signature": signature})
-    say.note(f"written as {answer}" if yes else "rejected")
+    console.note(f"written as {answer}" if yes else "rejected")
     return {"id": proposal_id, "approved": yes, "fact_id": answer if yes else None}
 
 
@@ -156,12 +161,12 @@ def _validity(proposal: dict[str, Any]) -> str:
     'until 2026-03-01T00:00:00Z, tagged web'
     """
     parts = [
-        f"{word} {say.line(proposal[key])}"
+        f"{word} {console.line(proposal[key])}"
         for word, key in (("from", "valid_from"), ("until", "valid_to"))
         if proposal[key]
     ]
     if proposal["tags"]:
-        parts.append(f"tagged {say.line(' '.join(proposal['tags']))}")
+        parts.append(f"tagged {console.line(' '.join(proposal['tags']))}")
     return ", ".join(parts)
 
 
@@ -172,5 +177,5 @@ def _proposer(proposal: dict[str, Any]) -> str:
     'ada, client claude, and 2 other clients'
     """
     others = proposal["clients"] - 1
-    more = f", and {say.count(others, 'other client')}" if others else ""
-    return f"{say.line(proposal['author_id'])}, client {say.line(proposal['client'])}{more}"
+    more = f", and {console.count(others, 'other client')}" if others else ""
+    return f"{console.line(proposal['author_id'])}, client {console.line(proposal['client'])}{more}"

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError, InvalidStateError, NotFoundError
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, call, daemon
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
 from memd.cli.tables import id_column, report_next, table, time_column, word_column
 
 _ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
@@ -130,8 +130,8 @@ def status_line(status: dict[str, Any]) -> str:
     """
     running, last = status.get("running"), status.get("last")
     if running:
-        return f"a {running['kind']} is running since {say.local_time(running['started_at'])}"
-    before = f"last night {say.local_time(last['started_at'])}" if last else "no night yet"
+        return f"a {running['kind']} is running since {console.local_time(running['started_at'])}"
+    before = f"last night {console.local_time(last['started_at'])}" if last else "no night yet"
     return f"{before}; {_next(status)}"
 
 
@@ -145,7 +145,9 @@ def _next(status: dict[str, Any]) -> str:
     if status.get("next_at") is None:
         return "the first one follows the first memory"
     waits = status.get("waits_for")
-    return f"next {say.local_time(status['next_at'])}" + (f", waiting: {waits}" if waits else "")
+    return f"next {console.local_time(status['next_at'])}" + (
+        f", waiting: {waits}" if waits else ""
+    )
 
 
 def _action(**flags: bool) -> str:
@@ -195,19 +197,19 @@ def _last_undoable() -> str:
             f"the last run, a {_describe(runs[0])}, is undone already",
             hint=f"the one before is a {_describe(before)}: memd sleep --undo {before['run_id']}",
         )
-    say.note(f"memd: undoing the {_describe(before)}")
+    console.note(f"memd: undoing the {_describe(before)}")
     return str(before["run_id"])
 
 
 def _describe(run: dict[str, Any]) -> str:
-    return f"{_name(run)} of {say.local_time(run['started_at'])}, {_format_moved(run)}"
+    return f"{_name(run)} of {console.local_time(run['started_at'])}, {_format_moved(run)}"
 
 
 def _status(action: str) -> None:
     with daemon() as client:
         status: dict[str, Any] = client.call(f"sleep.{action}")
         latest: dict[str, Any] = client.call("sleep.report", {"limit": _LATEST_SHOWN})
-    if say.print_if_json(status):
+    if console.print_if_json(status):
         return
     state = "paused" if status["paused"] else "on" if status["enabled"] else "off"
     _field("sleep", f"{state}, {status['interval']}")
@@ -216,13 +218,15 @@ def _status(action: str) -> None:
     last = status.get("last")
     _field(
         "last night",
-        "-" if last is None else f"{say.local_time(last['started_at'])}, {_format_moved(last)}",
+        "-" if last is None else f"{console.local_time(last['started_at'])}, {_format_moved(last)}",
     )
     _field("next night", _next(status).removeprefix("next "))
     if status.get("next_at") and not status.get("waits_for"):
-        say.note("a night that is due starts once memd is idle for two minutes and on mains power")
+        console.note(
+            "a night that is due starts once memd is idle for two minutes and on mains power"
+        )
     if latest["items"] and action == "status":
-        say.out("")
+        console.out("")
         _table(latest["items"])
     if last is not None:
         _print_undo(last)
@@ -232,14 +236,14 @@ def _reports(run: str | None, limit: int | None, after: str | None) -> None:
     page = call(
         "sleep.report", run_id=run, limit=None if run else limit or _REPORTS_SHOWN, after=after
     )
-    if say.is_json():
-        say.print_json(page)
+    if console.is_json():
+        console.print_json(page)
     elif run:
         _print_run(page["items"][0])
     else:
         _table(page["items"])
         if not page["items"]:
-            say.note(
+            console.note(
                 "no runs yet; nights start by themselves, and memd sleep --dry-run simulates one"
             )
         report_next(page)
@@ -267,38 +271,40 @@ def _run(method: str, params: dict[str, Any], doing: str) -> None:
                 method, params, progress=lambda at, total: progress.at(at, total or None)
             )
         except KeyboardInterrupt:
-            say.note('memd: the run continues in the daemon; "memd sleep --pause" stops a night')
+            console.note(
+                'memd: the run continues in the daemon; "memd sleep --pause" stops a night'
+            )
             raise
         status: dict[str, Any] = client.call("sleep.status")
-    if say.print_if_json(done):
+    if console.print_if_json(done):
         return
     _print_run(done)
     if done["state"] == "undone" and done["kind"] != "nap":
-        say.note("the next night does the same again; to hold it off: memd sleep --pause")
+        console.note("the next night does the same again; to hold it off: memd sleep --pause")
     elif done["state"] == "running":
-        say.note("memd: the run was stopped; to continue it: memd sleep --resume")
+        console.note("memd: the run was stopped; to continue it: memd sleep --resume")
     elif done["dry_run"] and not done["steps"] and not params.get("in_days"):
-        say.note("to simulate a later night: memd sleep --dry-run --in 30")
+        console.note("to simulate a later night: memd sleep --dry-run --in 30")
     elif not done["dry_run"] and not done["steps"] and (status["paused"] or not status["enabled"]):
-        say.note(f"memd: nothing was done: {_next(status)}")
+        console.note(f"memd: nothing was done: {_next(status)}")
 
 
 def _print_run(run: dict[str, Any]) -> None:
     """Print the report of one run: its state, a line per step, and how to undo it."""
-    say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_duration(run)}")
+    console.out(f"{_name(run)} {run['run_id']}: {run['state']}{_duration(run)}")
     since = "as of" if run["dry_run"] else "started"
-    say.out(f"  {since} {say.local_time(run['started_at'])}, {_agent(run)}")
+    console.out(f"  {since} {console.local_time(run['started_at'])}, {_agent(run)}")
     for line in _steps(run):
-        say.out(f"  {line}")
+        console.out(f"  {line}")
     for line in _faults(run):
-        say.out(f"  {line}")
+        console.out(f"  {line}")
     _print_undo(run)
 
 
 def _faults(run: dict[str, Any]) -> Iterator[str]:
     kinds = ", ".join(run.get("detail", {}).get("errors", ()))
     if kinds and run.get("again_at"):
-        yield f"stopped by the disk ({kinds}); continues {say.local_time(run['again_at'])}"
+        yield f"stopped by the disk ({kinds}); continues {console.local_time(run['again_at'])}"
     elif kinds:
         yield f"failed: {kinds}"
 
@@ -306,7 +312,7 @@ def _faults(run: dict[str, Any]) -> Iterator[str]:
 def _steps(run: dict[str, Any]) -> Iterator[str]:
     for step in run["steps"]:
         effect = _EFFECTS.get(step["name"], "changed")
-        yield f"{step['name']:<14} {say.count(step['rows'], 'memory')} {effect}"
+        yield f"{step['name']:<14} {console.count(step['rows'], 'memory')} {effect}"
     summaries = run.get("detail", {}).get("summaries")
     if isinstance(summaries, int) and summaries:
         yield f"{'summaries':<14} {summaries:,} created"
@@ -324,7 +330,7 @@ def _has_changes(run: dict[str, Any]) -> bool:
 
 def _print_undo(run: dict[str, Any]) -> None:
     if _can_be_undone(run):
-        say.note(f"to undo it: memd sleep --undo {run['run_id']}")
+        console.note(f"to undo it: memd sleep --undo {run['run_id']}")
 
 
 def _name(run: dict[str, Any]) -> str:
@@ -334,7 +340,7 @@ def _name(run: dict[str, Any]) -> str:
 
 
 def _agent(run: dict[str, Any]) -> str:
-    return f"agent {say.line(run['agent_id'])}" if run.get("agent_id") else "all agents"
+    return f"agent {console.line(run['agent_id'])}" if run.get("agent_id") else "all agents"
 
 
 def _duration(run: dict[str, Any]) -> str:
@@ -347,11 +353,11 @@ def _duration(run: dict[str, Any]) -> str:
 def _format_moved(run: dict[str, Any]) -> str:
     """Return how many memories a run moved, without ageing, which moves them a second time."""
     rows = sum(step["rows"] for step in run["steps"] if step["name"] != "ageing")
-    return say.count(rows, "memory")
+    return console.count(rows, "memory")
 
 
 def _field(name: str, text: str) -> None:
-    say.out(f"{name + ':':<12} {text}")
+    console.out(f"{name + ':':<12} {text}")
 
 
 def _read(text: str) -> datetime:

@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from memd.cli import options, say
-from memd.cli.reach import daemon
+from memd.cli import console, options
+from memd.cli.connection import daemon
 from memd.cli.tables import id_column, table, text_column, word_column
 
 POLL_S = 1.0
@@ -33,7 +33,7 @@ def usage(
         answer = client.call("usage.list", params)
         _show(answer)
         if not answer["items"] and not watch:
-            say.note("no assistant has reported its context window")
+            console.note("no assistant has reported its context window")
         while watch:
             time.sleep(POLL_S)
             latest = client.call("usage.list", params)
@@ -44,12 +44,12 @@ def usage(
 
 def _show(answer: Mapping[str, Any], again: bool = False) -> None:
     unreadable, reason = answer["unreadable"], answer["unreadable_reason"]
-    if say.is_json():
+    if console.is_json():
         problem = {"unreadable": unreadable, "unreadable_reason": reason}
-        say.print_json({"items": answer["items"], **(problem if unreadable else {})})
+        console.print_json({"items": answer["items"], **(problem if unreadable else {})})
     else:
         if again and sys.stdout.isatty():
-            say.steer(_HOME)
+            console.steer(_HOME)
         columns = (
             word_column("ASSISTANT", "source", stored=True),
             id_column("SESSION", "session_id"),
@@ -60,7 +60,7 @@ def _show(answer: Mapping[str, Any], again: bool = False) -> None:
         )
         table(columns, answer["items"])
         if unreadable:
-            say.note(f"unreadable usage files: {unreadable}; the last: {say.line(reason)}")
+            console.note(f"unreadable usage files: {unreadable}; the last: {console.line(reason)}")
     sys.stdout.flush()
 
 
@@ -88,14 +88,14 @@ def _nap(window: Mapping[str, Any]) -> str:
     if window.get("napping"):  # older daemons do not report it
         return "napping"
     if window["nap_problem"] is not None:
-        return f"no nap: {say.line(window['nap_problem'])}"
+        return f"no nap: {console.line(window['nap_problem'])}"
     if window["armed"]:
         return "when full" if window["napped_at"] is None else f"{_at(window)}; again when full"
     return "nothing to consolidate" if window["napped_at"] is None else _at(window)
 
 
 def _at(window: Mapping[str, Any]) -> str:
-    return f"napped {say.local_time(window['napped_at'])}"
+    return f"napped {console.local_time(window['napped_at'])}"
 
 
 def _number(count: int | None) -> str:

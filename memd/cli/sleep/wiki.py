@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.limits import PAGE_ITEMS_MAX
-from memd.cli import options, say
-from memd.cli.reach import LONG_SECONDS_MAX, daemon
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, daemon
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -29,19 +29,21 @@ def wiki(
             done = client.call("wiki.export", options.without_none(agent_id=agent))
         else:
             done = _export_here(client, agent, Path(folder).expanduser().resolve())
-    if say.is_json():
-        say.print_json(done)
+    if console.is_json():
+        console.print_json(done)
     elif done["path"] is not None:
-        say.out(say.line(done["path"]))
-        say.note(f"{say.count(done['raw'], 'memory')}, {say.count(done['wiki'], 'summary')}")
+        console.out(console.line(done["path"]))
+        console.note(
+            f"{console.count(done['raw'], 'memory')}, {console.count(done['wiki'], 'summary')}"
+        )
     for view in done["cut"]:
-        say.note(f"memd: {view} holds only the newest {done[view]}; more do not fit")
+        console.note(f"memd: {view} holds only the newest {done[view]}; more do not fit")
     for view in done["failed"]:
-        say.note(f"memd: {view} could not be read and was left unchanged")
+        console.note(f"memd: {view} could not be read and was left unchanged")
     if done["path"] is None:
-        say.note("memd: nothing was written: memory.consolidation.wiki_export.enabled is false")
+        console.note("memd: nothing was written: memory.consolidation.wiki_export.enabled is false")
     if done["path"] is None or done["failed"]:
-        raise say.CommandExit(say.Exit.ERROR)
+        raise console.CommandExit(console.Exit.ERROR)
 
 
 def _export_here(client: Client, agent: str | None, root: Path) -> dict[str, Any]:

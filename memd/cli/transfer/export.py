@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from memd.base.errors import CallerError, InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.base.paths import require_folder_of
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_pages
 from memd.cli.notes.send import FileOutcome, in_batches
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_items, iter_pages
+from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_items, iter_pages
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -112,18 +113,18 @@ def export(
         bar = nullcontext() if to_terminal else Progress("exporting")
         with _open_output(file) as stream, bar as progress:
             for line in lines:
-                stream.write(say.to_json(line) + "\n")
+                stream.write(console.to_json(line) + "\n")
                 kinds[END if "memd" in line else line.get("kind", MEMORY)] += 1
                 if progress is not None:
                     progress.at(kinds.total() - kinds[END])
     others = kinds.total() - kinds[MEMORY] - kinds[END]
-    rest = f" and {say.count(others, 'other record')}" if others else ""
-    say.note(f"exported {say.count(kinds[MEMORY], 'memory')}{rest}")
+    rest = f" and {console.count(others, 'other record')}" if others else ""
+    console.note(f"exported {console.count(kinds[MEMORY], 'memory')}{rest}")
     for name in damaged[:_PROBLEMS_MAX]:
-        say.note(f"damaged, not exported: {name}")
+        console.note(f"damaged, not exported: {name}")
     if damaged:
-        say.note(f"not exported: {say.count(len(damaged), 'record')}; run: memd check")
-        raise say.CommandExit(say.Exit.ERROR)
+        console.note(f"not exported: {console.count(len(damaged), 'record')}; run: memd check")
+        raise console.CommandExit(console.Exit.ERROR)
 
 
 def _everything(client: Client, damaged: list[str]) -> Iterator[dict[str, Any]]:
@@ -204,9 +205,9 @@ def import_records(
         count += len(batch)
         if not dry_run:
             _send(client, batch, outcome, problems)
-        tell(f"importing {outcome.file.name}, {say.count(count, 'record')}")
+        tell(f"importing {outcome.file.name}, {console.count(count, 'record')}")
     if dry_run:
-        records = say.count(count, "record")
+        records = console.count(count, "record")
         outcome.problems.append(f"{records}; duplicates are detected when they are sent")
     outcome.problems += problems[:_PROBLEMS_MAX]
     if len(problems) > _PROBLEMS_MAX:
@@ -214,7 +215,7 @@ def import_records(
     if not end_lines:
         raise InvalidError("the file is truncated: its end is missing")
     if problems:
-        raise InvalidError(f"not imported: {len(problems):,} of {say.count(count, 'record')}")
+        raise InvalidError(f"not imported: {len(problems):,} of {console.count(count, 'record')}")
 
 
 def _lines(file: Path, problems: list[str], end_lines: list[int]) -> Iterator[Line]:

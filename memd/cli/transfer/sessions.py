@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX
-from memd.cli import say
+from memd.cli import console
 from memd.cli.notes.folder import LINES, MARKDOWN
 from memd.cli.notes.note import leading_day
 from memd.cli.notes.send import FileOutcome, Options
@@ -127,7 +127,7 @@ def _count(outcome: FileOutcome, result: dict[str, Any]) -> None:
     outcome.messages = result["messages"]
     if trashed := result["trashed"]:
         outcome.problems.append(
-            f"{say.count(trashed, 'memory')} of it in the trash: memd trash list"
+            f"{console.count(trashed, 'memory')} of it in the trash: memd trash list"
         )
 
 

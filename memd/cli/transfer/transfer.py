@@ -20,13 +20,13 @@ from memd.base.errors import (
     SecretRefusedError,
     TooLargeError,
 )
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, daemon
 from memd.cli.memory.answers import report_stored_languages
 from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
 from memd.cli.progress import Progress
 from memd.cli.project import folder_name
-from memd.cli.reach import LONG_SECONDS_MAX, daemon
 from memd.cli.transfer import export, foreign, sessions
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ def import_(
         except MemdError:
             if any(outcome.new or outcome.kept for outcome in outcomes):
                 _report(outcomes, notes.skipped, flags)
-                say.note("stopped; to go on, repeat the import: what is known is stored once")
+                console.note("stopped; to go on, repeat the import: what is known is stored once")
             raise
     _report(outcomes, notes.skipped, flags)
-    if any(outcome.new for outcome in outcomes) and not (say.is_json() or dry_run):
+    if any(outcome.new for outcome in outcomes) and not (console.is_json() or dry_run):
         report_stored_languages()
     if any(outcome.error for outcome in outcomes):
-        raise say.CommandExit(say.Exit.ERROR)
+        raise console.CommandExit(console.Exit.ERROR)
 
 
 def _import(files: Sequence[Path], flags: Options, outcomes: list[FileOutcome]) -> None:
@@ -181,7 +181,7 @@ def _send_batch(
 def _report(outcomes: Sequence[FileOutcome], skipped: Counter[str], flags: Options) -> None:
     counts = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in COUNTS}
     failed = sum(outcome.error is not None for outcome in outcomes)
-    if say.print_if_json(
+    if console.print_if_json(
         {
             "files": len(outcomes),
             **counts,
@@ -195,34 +195,34 @@ def _report(outcomes: Sequence[FileOutcome], skipped: Counter[str], flags: Optio
     for outcome in outcomes:
         _report_file(outcome)
     ignored = ", ".join(f"{name} {number:,}" for name, number in sorted(skipped.items()))
-    say.out(
+    console.out(
         ("would be: " if flags.dry_run else "")
         + _summary({"files": len(outcomes)} | counts | {"failed": failed})
         + ("" if failed or any(counts.values()) or not outcomes else ", new 0")
         + (f"; ignored: {ignored}" if ignored else "")
     )
     if counts["quarantined"]:
-        say.note("what looks like an attack is quarantined; to review it: memd flagged list")
+        console.note("what looks like an attack is quarantined; to review it: memd flagged list")
 
 
 def _report_file(outcome: FileOutcome) -> None:
     """Print the outcome of one file, nothing if it was unchanged."""
     name = _short(outcome.file)
     for problem in outcome.problems:
-        say.note(f"memd: {name}: {problem}")
+        console.note(f"memd: {name}: {problem}")
     if outcome.error is not None:
-        say.note(f"memd: {name}: {outcome.error}")
+        console.note(f"memd: {name}: {outcome.error}")
     if outcome.redacted:
-        say.note(f"memd: {name}: secrets were replaced ({', '.join(outcome.redacted)})")
+        console.note(f"memd: {name}: secrets were replaced ({', '.join(outcome.redacted)})")
     if outcome.new or outcome.replaced or outcome.skipped:
         counts = _summary({count: getattr(outcome, count) for count in COUNTS})
-        say.out(f"{name}{_of_session(outcome)}: {counts}")
+        console.out(f"{name}{_of_session(outcome)}: {counts}")
 
 
 def _of_session(outcome: FileOutcome) -> str:
     """Return the day and project of a file's session in brackets, as file names rarely tell."""
-    day = outcome.started_at and say.local_time(outcome.started_at)[:10]
-    project = outcome.project and say.line(folder_name(outcome.project))
+    day = outcome.started_at and console.local_time(outcome.started_at)[:10]
+    project = outcome.project and console.line(folder_name(outcome.project))
     about = ", ".join(part for part in (day, project) if part)
     return f" ({about})" if about else ""
 
@@ -230,7 +230,7 @@ def _of_session(outcome: FileOutcome) -> str:
 def _short(path: Path) -> str:
     """Return a path relative to the current folder, if it is below it."""
     here = Path.cwd()
-    return say.line(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    return console.line(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _summary(counts: dict[str, int]) -> str:

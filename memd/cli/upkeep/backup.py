@@ -23,9 +23,9 @@ from memd.base.errors import (
 )
 from memd.base.lock import lock_store
 from memd.base.paths import Paths
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, daemon
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, daemon
 from memd.cli.upkeep.upkeep import call_or_run, run_offline
 
 KEYS = ".keys"
@@ -46,11 +46,11 @@ def backup(
     """
     path = Path(call_or_run("store.backup", "copying")) if target is None else _back_up_to(target)
     keys = _keys_to(Paths.resolve().keys_dir, path) if with_keys else []
-    if say.print_if_json({"path": str(path), "keys": keys}):
+    if console.print_if_json({"path": str(path), "keys": keys}):
         return
-    say.out(say.line(str(path)))
+    console.out(console.line(str(path)))
     if with_keys:
-        say.note(f"keys: {', '.join(keys) or 'none'}")
+        console.note(f"keys: {', '.join(keys) or 'none'}")
 
 
 @options.examples("memd restore memd.db", "memd restore /media/disk/memd.db --yes")
@@ -71,10 +71,10 @@ def restore(
     paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with hold_store(paths):
         if paths.database.exists():
-            say.confirm(f"Replace {paths.database} by {file}?", yes=yes)
+            console.confirm(f"Replace {paths.database} by {file}?", yes=yes)
         done = restore_file(file, paths.database, paths.anchors, _stamp())
         keys = _keys_from(file, paths.keys_dir)
-    if say.print_if_json({**done._asdict(), "keys": keys}):
+    if console.print_if_json({**done._asdict(), "keys": keys}):
         return
     _report(done, keys)
 
@@ -94,18 +94,18 @@ def hold_store(paths: Paths) -> Iterator[None]:
 
 
 def _report(done: Any, keys: list[str]) -> None:
-    say.note(f"restored {say.count(done.memories, 'memory')}")
+    console.note(f"restored {console.count(done.memories, 'memory')}")
     if keys:
-        say.note(f"keys: {', '.join(keys)}")
+        console.note(f"keys: {', '.join(keys)}")
     if done.replaced is not None:
-        say.note(f"the previous database is kept: {done.replaced}")
+        console.note(f"the previous database is kept: {done.replaced}")
     if done.forgotten:
-        say.note(
+        console.note(
             "memd: forgotten after the backup and back now: "
-            f"{say.count(len(done.forgotten), 'memory')}; "
+            f"{console.count(len(done.forgotten), 'memory')}; "
             "to forget again, start the daemon and run:"
         )
-        say.note(f"  memd forget {' '.join(done.forgotten)}")
+        console.note(f"  memd forget {' '.join(done.forgotten)}")
 
 
 def _back_up_to(target: Path) -> Path:
@@ -174,23 +174,25 @@ def repair(yes: options.Yes = False) -> None:
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="memd restore FILE")
     with hold_store(paths):
-        say.confirm(f"Salvage {paths.database} into a new file?", yes=yes)
+        console.confirm(f"Salvage {paths.database} into a new file?", yes=yes)
         now_us = SystemClock().now_us()
         done = salvage(paths.database, paths.anchors, _stamp(), now_us, tables())
-    if not say.print_if_json(done._asdict()):
-        say.note(f"salvaged {say.count(done.kept.get('memory', 0), 'memory')}; rows by table:")
+    if not console.print_if_json(done._asdict()):
+        console.note(
+            f"salvaged {console.count(done.kept.get('memory', 0), 'memory')}; rows by table:"
+        )
         for name, count in sorted(done.kept.items()):
-            say.out(f"{name.replace('_', ' ') + ':':<22} {count:,}")
+            console.out(f"{name.replace('_', ' ') + ':':<22} {count:,}")
         _list("lost", done.lost)
         _list("remaining problems", done.remaining)
-        say.note(f"the damaged file is kept: {done.damaged}")
+        console.note(f"the damaged file is kept: {done.damaged}")
     if done.remaining:
-        raise say.CommandExit(say.Exit.ERROR)
+        raise console.CommandExit(console.Exit.ERROR)
 
 
 def _list(label: str, lines: tuple[str, ...]) -> None:
-    say.out(f"{label + ':':<22} {len(lines) or 'nothing'}")
+    console.out(f"{label + ':':<22} {len(lines) or 'nothing'}")
     for line in lines[:_LOST_SHOWN]:
-        say.out(f"  {say.line(line)}")
+        console.out(f"  {console.line(line)}")
     if len(lines) > _LOST_SHOWN:
-        say.out(f"  and {len(lines) - _LOST_SHOWN:,} more: --json lists all")
+        console.out(f"  and {len(lines) - _LOST_SHOWN:,} more: --json lists all")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError, MemdError, MemoryConfigError, NotRunningError
 from memd.base.paths import Paths
-from memd.cli import options, say
+from memd.cli import console, options
 
 if TYPE_CHECKING:
     from memd.domain.settings.settings import Settings
@@ -33,16 +33,16 @@ def show() -> None:
     tree = settings.model_dump(mode="json")
     sources = origins_of(places)
     database = str(places.with_data_dir(settings.memory.storage.data_dir).database)
-    if say.print_if_json(
+    if console.print_if_json(
         {"settings": tree, "sources": sources, "warnings": layers, "database": database}
     ):
         return
     # As comments, so that the output is a valid settings file.
-    say.out(f"# database: {say.line(database)}")
+    console.out(f"# database: {console.line(database)}")
     for warning in layers:
-        say.out(f"# warning: {say.line(warning)}")
+        console.out(f"# warning: {console.line(warning)}")
     for line in _lines(tree, sources):
-        say.out(line)
+        console.out(line)
 
 
 @options.examples("memd config path", '"$EDITOR" "$(memd config path)"')
@@ -52,14 +52,14 @@ def path() -> None:
     With --json, all paths of the profile.
     """
     places = Paths.resolve().with_settings()
-    if say.print_if_json({name: str(value) for name, value in asdict(places).items()}):
+    if console.print_if_json({name: str(value) for name, value in asdict(places).items()}):
         return
     from memd.base.settings import find
 
     file = find(places.config_file)
-    say.out(str(file or places.config_file))
+    console.out(str(file or places.config_file))
     if file is None:
-        say.note("the file does not exist yet; all settings have their defaults")
+        console.note("the file does not exist yet; all settings have their defaults")
 
 
 def _lines(
@@ -153,13 +153,13 @@ def _change(key: str, value: Any) -> None:
     with _lock(places.config_file.parent):
         file = find(places.config_file) or places.config_file
         changed, messages, reload = _write_change(file, path, value)
-    if say.print_if_json(
+    if console.print_if_json(
         {"file": str(file), "changed": changed, "daemon": reload, "warnings": messages}
     ):
         return
-    say.out(say.line(str(file)))
+    console.out(console.line(str(file)))
     for warning in messages:
-        say.note(say.line(warning))
+        console.note(console.line(warning))
     _note_effect(join_key(path), reload)
 
 
@@ -254,16 +254,16 @@ def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
 
     variable = "MEMD_" + "__".join(split_key(key)).upper()
     if variable in os.environ:
-        say.note(f"{variable} is set in this environment and overrides the file")
+        console.note(f"{variable} is set in this environment and overrides the file")
     if reload is None:
-        say.note("no daemon is running: takes effect at the next start")
+        console.note("no daemon is running: takes effect at the next start")
     elif any(f"{name}.".startswith(f"{key}.") for name in reload["waiting"]):
-        say.note("takes effect when the daemon restarts")
+        console.note("takes effect when the daemon restarts")
 
 
 def _reload() -> dict[str, Any] | None:
     """Let the daemon reload its settings and return its answer; None if none runs."""
-    from memd.cli.reach import call
+    from memd.cli.connection import call
 
     try:
         effect: dict[str, Any] = call("system.reload")

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from memd.base.errors import MemdError, ModelError, NotRunningError
 from memd.base.paths import MODEL_NAME, RERANKER_NAME, Paths
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, call, daemon
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
 from memd.cli.tables import table, text_column, word_column
 
 POLL_SECONDS = 0.5
@@ -32,9 +32,9 @@ def list_() -> None:
     for model in models:
         row = find_row(model["name"])
         model["lmeb"] = row._asdict() if row else None
-    if say.is_json():
+    if console.is_json():
         table_rows = [row._asdict() for row in RANKINGS]
-        say.print_json({"models": models, "selected_by_lmeb": rule, "lmeb": table_rows})
+        console.print_json({"models": models, "selected_by_lmeb": rule, "lmeb": table_rows})
         return
     columns = (
         word_column("MODEL", "name", whole=True),
@@ -47,9 +47,9 @@ def list_() -> None:
     )
     table(columns, models)
     if rule is None:
-        say.note("LMEB ranks none of these; measure them on your memories: memd model bench")
+        console.note("LMEB ranks none of these; measure them on your memories: memd model bench")
     else:
-        say.note(f"recommended by LMEB for a computer without a GPU: {rule}")
+        console.note(f"recommended by LMEB for a computer without a GPU: {rule}")
 
 
 @options.examples(
@@ -63,9 +63,9 @@ def add(
     from memd.embedding.add import add as put
 
     folder = put(Paths.resolve().model_dir, source.absolute(), name)
-    if not say.print_if_json({"folder": str(folder), "name": folder.name}):
-        say.out(str(folder))
-        say.note(f"to use it: memd model use {folder.name}")
+    if not console.print_if_json({"folder": str(folder), "name": folder.name}):
+        console.out(str(folder))
+        console.note(f"to use it: memd model use {folder.name}")
 
 
 @options.examples("memd model use multilingual-e5-small", "memd model use all-MiniLM-L6-v2 --wait")
@@ -98,10 +98,10 @@ def bench(
     models = names or [model["name"] for model in list_models({}) if model["installed"]]
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         answer: dict[str, Any] = client.call("model.bench", {"names": models})
-    if say.print_if_json(answer):
+    if console.print_if_json(answer):
         return
     if not answer["pairs"]:
-        say.out(f"{say.count(answer['memories'], 'memory')}: too few for test questions")
+        console.out(f"{console.count(answer['memories'], 'memory')}: too few for test questions")
         return
     columns = (
         word_column("MODEL", "name", whole=True),
@@ -109,21 +109,21 @@ def bench(
         word_column("NDCG@10", lambda model: f"{model['ndcg_10']:.3f}"),
     )
     table(columns, answer["models"])
-    memories = say.count(answer["memories"], "memory")
-    say.note(f"{say.count(answer['pairs'], 'question')} over {memories}")
+    memories = console.count(answer["memories"], "memory")
+    console.note(f"{console.count(answer['pairs'], 'question')} over {memories}")
 
 
 def _report(status: dict[str, Any], wait: bool) -> None:
     if wait and status["coming"]:
         status = _wait(status)
-    if say.is_json():
-        say.print_json(status)
+    if console.is_json():
+        console.print_json(status)
     elif status["coming"]:
         target = status["coming"]
-        say.out(f"switching from {status['in_use']} to {target['name']}: {_share(target)}")
-        say.note("until then the current model stays in use; progress: memd status")
+        console.out(f"switching from {status['in_use']} to {target['name']}: {_share(target)}")
+        console.note("until then the current model stays in use; progress: memd status")
     else:
-        say.out(f"in use: {status['in_use']}")
+        console.out(f"in use: {status['in_use']}")
 
 
 def _wait(answer: dict[str, Any]) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _wait(answer: dict[str, Any]) -> dict[str, Any]:
     with Progress(f"switching to {answer['coming']['name']}") as progress:
         while target := answer["coming"]:
             if target["problem"]:
-                raise ModelError(say.line(target["problem"]), hint="memd retries every minute")
+                raise ModelError(console.line(target["problem"]), hint="memd retries every minute")
             progress.at(target["done"], target["total"])
             time.sleep(POLL_SECONDS)
             answer = call("model.status")
@@ -139,7 +139,7 @@ def _wait(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _share(target: dict[str, Any]) -> str:
-    return f"{target['done']:,} of {say.count(target['total'], 'memory')}"
+    return f"{target['done']:,} of {console.count(target['total'], 'memory')}"
 
 
 def find_serving() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from memd.base.paths import Paths
-from memd.cli import options, say
+from memd.cli import console, options
 from memd.cli.progress import Progress
 from memd.cli.upkeep.model_switch import find_serving, list_models
 
@@ -33,9 +33,9 @@ def install(
     else:
         folder = paths.reranker_dir if reranker else paths.model_dir
         fetch(folder, source, reranker=reranker)
-    say.answer({"folder": str(folder), "installed": True}, str(folder))
+    console.answer({"folder": str(folder), "installed": True}, str(folder))
     if multilingual:
-        say.note(f"to switch to it: memd model use {folder.name}")
+        console.note(f"to switch to it: memd model use {folder.name}")
 
 
 @options.examples("memd model export /media/stick/all-MiniLM-L6-v2", has_json=False)
@@ -44,7 +44,7 @@ def export(target: Annotated[Path, "TARGET", "Target folder."]) -> None:
     from memd.embedding.install import export as write
 
     write(Paths.resolve().model_dir, target.absolute())
-    say.out(str(target.absolute()))
+    console.out(str(target.absolute()))
 
 
 @options.examples("memd model status", "memd model status --json")
@@ -77,19 +77,19 @@ def status() -> None:
             "problem": damage,
         },
     }
-    if not say.print_if_json(answer):
+    if not console.print_if_json(answer):
         models = list_models(serving)
         _print_models(models, folder)
         if in_use is None and sum(model["installed"] for model in models) > 1:
-            say.note("which model is in use is known while memd runs")
+            console.note("which model is in use is known while memd runs")
         if embedder.problem:
-            say.note(f"memd: {embedder.problem}; {INSTALL_HINT}")
+            console.note(f"memd: {embedder.problem}; {INSTALL_HINT}")
         optional = "installed" if second.installed else "not installed (optional)"
-        say.out(f"{second.folder}: {optional}")
+        console.out(f"{second.folder}: {optional}")
         if damage:
-            say.note(f"memd: {damage}; {RERANKER_HINT}")
+            console.note(f"memd: {damage}; {RERANKER_HINT}")
     if not embedder.installed:
-        raise say.CommandExit(say.Exit.DEGRADED)
+        raise console.CommandExit(console.Exit.DEGRADED)
 
 
 def _print_models(models: list[dict[str, Any]], first: Path) -> None:
@@ -100,7 +100,7 @@ def _print_models(models: list[dict[str, Any]], first: Path) -> None:
         is_other = model["state"] not in {"installed", "not installed"}
         states[first.with_name(model["name"])] = state + f", {model['state']}" * is_other
     for folder, state in states.items():
-        say.out(f"{folder}: {state}")
+        console.out(f"{folder}: {state}")
 
 
 def fetch(folder: Path, source: Path | None = None, *, reranker: bool = False) -> None:
@@ -117,7 +117,7 @@ def fetch(folder: Path, source: Path | None = None, *, reranker: bool = False) -
         return
     name = "the re-ranker" if reranker else "the embedding model"
     size = "73 MB, once; 35 MB are kept" if reranker else "90 MB, once"
-    say.note(f"downloading {name} ({size}) to {folder}")
+    console.note(f"downloading {name} ({size}) to {folder}")
     with Progress(name, unit="%") as progress:
         (second if reranker else model).install(folder, source=source, progress=progress.share)
 
@@ -133,7 +133,7 @@ def fetch_multilingual(default: Path, source: Path | None = None) -> Path:
     folder = default.with_name(NAME)
     if look(folder).installed:
         return folder
-    say.note(f"downloading multilingual-e5-small (91 MB, once; unpacked 200 MB) to {folder}")
+    console.note(f"downloading multilingual-e5-small (91 MB, once; unpacked 200 MB) to {folder}")
     default.parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix=".memd-model-", dir=default.parent) as work,

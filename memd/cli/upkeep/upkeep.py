@@ -14,9 +14,9 @@ from memd.base.clock import SystemClock
 from memd.base.errors import DamagedError, NotFoundError, NotRunningError
 from memd.base.lock import lock_store
 from memd.base.paths import Paths
-from memd.cli import options, say
+from memd.cli import console, options
+from memd.cli.connection import LONG_SECONDS_MAX, daemon
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, daemon
 from memd.domain.caller import Caller
 from memd.store.check.upkeep import Upkeep
 from memd.store.file.database import open_database
@@ -31,19 +31,19 @@ def check() -> None:
     Exit code 1: problems found.
     """
     report: dict[str, Any] = call_or_run("store.check", "checking")
-    if not say.print_if_json(report):
+    if not console.print_if_json(report):
         figures = report["figures"]
         left = figures.pop("pending", 0)
         for name, number in figures.items():
             more = (
                 f"; to be computed while memd runs: {left:,}" if name == "vectors" and left else ""
             )
-            say.out(f"{_LABELS.get(name, name) + ':':<22} {number:,}{more}")
-        say.out(f"{'problems:':<22} {len(report['problems']) or 'none'}")
+            console.out(f"{_LABELS.get(name, name) + ':':<22} {number:,}{more}")
+        console.out(f"{'problems:':<22} {len(report['problems']) or 'none'}")
         for problem in report["problems"]:
-            say.out(f"  {say.line(problem)}")
+            console.out(f"  {console.line(problem)}")
         for unchecked in report["unchecked"]:
-            say.out(f"{'not checked:':<22} {say.line(unchecked)}")
+            console.out(f"{'not checked:':<22} {console.line(unchecked)}")
     if not report["ok"]:
         raise DamagedError(
             "the database is damaged",
@@ -56,8 +56,8 @@ def check() -> None:
 def rebuild() -> None:
     """Rebuild indexes, caches and damaged vectors from the memories."""
     call_or_run("store.rebuild", "rebuilding")
-    if not say.print_if_json({"rebuilt": True}):
-        say.note("rebuilt the caches and indexes")
+    if not console.print_if_json({"rebuilt": True}):
+        console.note("rebuilt the caches and indexes")
 
 
 def call_or_run(method: str, doing: str) -> Any:

@@ -15,7 +15,7 @@ from memd import __version__
 from memd.base.client_key import KEY_FILE
 from memd.base.errors import DeniedError, NotRunningError
 from memd.base.paths import DEFAULT_PROFILE, Paths, unit_name
-from memd.cli import say
+from memd.cli import console
 from memd.cli.options import without_none
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def daemon(
 @cache
 def _report_version(version: str, unit: str) -> None:
     """Report, once, that the daemon is of another *version* than the command."""
-    say.note(f"memd: the daemon that runs is {version}, this command {__version__}: restart it")
-    say.note(f"      systemctl --user restart {unit}, or Ctrl-C and memd serve where it runs")
+    console.note(f"memd: the daemon that runs is {version}, this command {__version__}: restart it")
+    console.note(f"      systemctl --user restart {unit}, or Ctrl-C and memd serve where it runs")
 
 
 def call(method: str, /, **params: Any) -> Any:
@@ -97,19 +97,19 @@ def change_each(method: str, ids: Iterable[str], agent: str | None, label: str, 
         for public_id in ids:
             done = client.call(method, without_none(id=public_id, agent_id=agent))
             (changed if done else missing).append(public_id)
-    if not say.print_if_json({label: changed, "missing": missing}):
-        say.out_lines(changed)
+    if not console.print_if_json({label: changed, "missing": missing}):
+        console.out_lines(changed)
     exit_if_missing(missing, why)
 
 
 def exit_if_missing(missing: list[str], why: str) -> None:
     """Report each missing id with the reason *why*, and exit with an error if there is one."""
     for memory_id in missing:
-        say.note(f"memd: {why} {say.line(memory_id)}")
-        if hint := say.id_hint(memory_id):
-            say.note(f"      {hint}")
+        console.note(f"memd: {why} {console.line(memory_id)}")
+        if hint := console.id_hint(memory_id):
+            console.note(f"      {hint}")
     if missing:
-        raise say.CommandExit(say.Exit.ERROR)
+        raise console.CommandExit(console.Exit.ERROR)
 
 
 def operator_key(profile: str | None = None) -> Path | None:

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memd.base import errors
-from memd.cli import say, tables
+from memd.cli import console, tables
+from memd.cli.console import CommandExit, Exit, excerpt
 from memd.cli.progress import LINE_EVERY_US, Progress
-from memd.cli.say import CommandExit, Exit, excerpt
 from memd.cli.tables import Column, id_column, table, text_column, time_column, word_column
 from memd.view.cells import width
 
@@ -35,20 +35,20 @@ from memd.view.cells import width
 def test_every_kind_of_error_has_the_exit_code_of_whose_move_it_is(
     error: errors.MemdError, code: Exit
 ) -> None:
-    assert say.exit_code(error) is code
+    assert console.exit_code(error) is code
 
 
 def test_an_error_and_its_hint_go_to_stderr_and_nothing_to_stdout(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    say.report_error(errors.NotFoundError("no such thing", hint="look again"))
+    console.report_error(errors.NotFoundError("no such thing", hint="look again"))
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == "memd: no such thing\n      look again\n"
 
 
 def test_json_answers_carry_their_version_first(capsys: pytest.CaptureFixture[str]) -> None:
-    say.print_json({"id": "ä"})
+    console.print_json({"id": "ä"})
     shown = capsys.readouterr().out
     assert shown.startswith('{"v": 1')
     assert json.loads(shown) == {"v": 1, "id": "ä"}
@@ -56,21 +56,21 @@ def test_json_answers_carry_their_version_first(capsys: pytest.CaptureFixture[st
 
 def test_what_nobody_confirms_is_not_done(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(CommandExit) as left:
-        say.confirm("Erase?", yes=False, read=lambda: "n\n")
+        console.confirm("Erase?", yes=False, read=lambda: "n\n")
     assert left.value.code is Exit.ERROR
     assert "Erase? [y/N]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("answer", ["y\n", "YES\n", " y \n"])
 def test_yes_is_yes(answer: str) -> None:
-    say.confirm("Erase?", yes=False, read=lambda: answer)
+    console.confirm("Erase?", yes=False, read=lambda: answer)
 
 
 def test_without_a_terminal_a_question_is_answered_with_no(monkeypatch: pytest.MonkeyPatch) -> None:
     with Path("/dev/null").open() as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         with pytest.raises(CommandExit) as left:
-            say.confirm("Erase?", yes=False)
+            console.confirm("Erase?", yes=False)
     assert left.value.code is Exit.USAGE
 
 
@@ -78,8 +78,8 @@ def test_times_are_shown_on_the_clock_of_this_computer(monkeypatch: pytest.Monke
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        assert say.local_time("2026-03-02T20:05:59.1Z") == "2026-03-03 05:05"
-        assert say.local_time("2026-03-02T20:05:59.1Z", zone=True) == "2026-03-03 05:05 JST"
+        assert console.local_time("2026-03-02T20:05:59.1Z") == "2026-03-03 05:05"
+        assert console.local_time("2026-03-02T20:05:59.1Z", zone=True) == "2026-03-03 05:05 JST"
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -93,9 +93,9 @@ def test_no_color_is_honoured_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()
-    assert say.has_colour(terminal)  # type: ignore[arg-type]  # only isatty is asked
+    assert console.has_colour(terminal)  # type: ignore[arg-type]  # only isatty is asked
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not say.has_colour(terminal)  # type: ignore[arg-type]
+    assert not console.has_colour(terminal)  # type: ignore[arg-type]
 
 
 def test_the_sentence_that_shares_most_words_with_the_query_comes_first() -> None:
@@ -182,7 +182,7 @@ def shown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]
     screen = Screen()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", screen)
-        patch.setattr(say, "width", lambda: 80)
+        patch.setattr(console, "width", lambda: 80)
         patch.setenv("NO_COLOR", "1")
         table(columns, rows)
     return screen.getvalue().splitlines()
@@ -190,10 +190,10 @@ def shown(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]
 
 def test_a_terminal_shows_the_text_first_then_a_short_id_and_the_local_time() -> None:
     head, line = shown(COLUMNS, [ROW])
-    assert head.startswith(" " * len(say.BAR))
+    assert head.startswith(" " * len(console.BAR))
     assert head.split() == ["TEXT", "ID", "CATEGORY", "CREATED"]
-    assert line.startswith(f"{say.BAR}東京のサーバー")
-    assert line.endswith(f"6f2f9b11  semantic  {say.local_time(ROW[1])}")
+    assert line.startswith(f"{console.BAR}東京のサーバー")
+    assert line.endswith(f"6f2f9b11  semantic  {console.local_time(ROW[1])}")
     assert width(line) == 80
 
 

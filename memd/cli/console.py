@@ -259,7 +259,7 @@ def width() -> int:
 
 def report_error(error: MemdError) -> Exit:
     """Print the message and hint of *error* and return its exit code."""
-    from memd.cli.wording import message_and_hint
+    from memd.cli.error_texts import message_and_hint
 
     message, hint = message_and_hint(error)
     note(f"memd: {_indent(message)}")
