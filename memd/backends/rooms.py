@@ -295,7 +295,7 @@ async def open_store(
         if not is_corruption(error):
             raise
         from memd.records.entities import tables
-        from memd.store.repairing.repair import repair
+        from memd.store.repair.repair import repair
 
         now_us = clock.now_us()
         stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")

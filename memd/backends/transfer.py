@@ -28,9 +28,9 @@ from memd.records import transfer as entities
 from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.moving import dump
-from memd.store.moving.load import index_new, load_record
-from memd.store.moving.target import ImportOutcome, ImportTarget
+from memd.store.transfer import dump
+from memd.store.transfer.load import index_new, load_record
+from memd.store.transfer.target import ImportOutcome, ImportTarget
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from memd.records.entities import tables
 from memd.store.access import clients
 from memd.store.file import page_sums
 from memd.store.file.connect import PAGE_BYTES
-from memd.store.repairing.repair import RepairReport, repair
+from memd.store.repair.repair import RepairReport, repair
 
 TOWNS = ("Faro", "Hove", "Skagen", "Riga", "Brest")
 

@@ -168,7 +168,7 @@ def repair(yes: options.Yes = False) -> None:
     file still has problems, which are listed, too.
     """
     from memd.records.entities import tables
-    from memd.store.repairing.repair import repair as salvage
+    from memd.store.repair.repair import repair as salvage
 
     paths = Paths.resolve().with_settings()
     if not paths.database.exists():

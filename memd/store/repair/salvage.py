@@ -19,7 +19,7 @@ from memd.store.check.integrity import OPERATION, SEALED_TABLES, SealedTable
 from memd.store.file.connect import Writing, hash_columns
 from memd.store.records.shape import ensure
 from memd.store.records.table import RecordTable
-from memd.store.repairing.pages import Cell, FilePages, Value
+from memd.store.repair.pages import Cell, FilePages, Value
 from memd.store.search import vectors
 
 Row = dict[str, Value]

@@ -25,12 +25,12 @@ from memd.domain.transfer import (
 )
 from memd.store.access import changes
 from memd.store.memory import memories
-from memd.store.moving import memories as arrived
-from memd.store.moving import profile
-from memd.store.moving.target import ImportOutcome, ImportTarget
 from memd.store.org import org, proofs
 from memd.store.org.org import FactContent, Stamp
 from memd.store.org.org_facts import build_author
+from memd.store.transfer import memories as arrived
+from memd.store.transfer import profile
+from memd.store.transfer.target import ImportOutcome, ImportTarget
 
 
 def load_record(target: ImportTarget, record: Record) -> ImportOutcome:

@@ -35,8 +35,8 @@ from memd.store.file.faults import translate
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.org import fact_index
 from memd.store.records.table import RecordTable
-from memd.store.repairing.pages import FilePages
-from memd.store.repairing.salvage import Salvage
+from memd.store.repair.pages import FilePages
+from memd.store.repair.salvage import Salvage
 from memd.store.search import caches, fulltext, vectors
 from memd.store.search.vectors import VectorCache
 from memd.store.session import message_index

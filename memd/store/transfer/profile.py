@@ -22,13 +22,13 @@ from memd.store.learn import learnings, playbook
 from memd.store.learn.learnings import NewLearning
 from memd.store.memory import memories, preferences, sources
 from memd.store.memory.preferences import NewPreference
-from memd.store.moving.target import (
+from memd.store.session import message_index
+from memd.store.transfer.target import (
     ImportOutcome,
     ImportTarget,
     ensure_client,
     find_source,
 )
-from memd.store.session import message_index
 
 
 def store_agent(target: ImportTarget, record: AgentRecord) -> ImportOutcome:

@@ -19,13 +19,13 @@ from memd.domain.transfer import (
 from memd.store.access import names
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow, hash_row
-from memd.store.moving.target import (
+from memd.store.search import caches
+from memd.store.transfer.target import (
     ImportOutcome,
     ImportTarget,
     ensure_client,
     find_source,
 )
-from memd.store.search import caches
 
 
 def store_memory(target: ImportTarget, record: MemoryRecord) -> ImportOutcome:
