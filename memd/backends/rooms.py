@@ -330,7 +330,7 @@ class UpkeepLoop:
             for _ in range(round(RHYTHM_SECONDS / LOOK_SECONDS)):
                 await asyncio.sleep(LOOK_SECONDS)
                 self.check_file()
-            await self.do_round(self._checking)
+            await self.run_round(self._checking)
 
     def check_file(self) -> None:
         """Detect a missing file, and report new damage."""
@@ -340,7 +340,7 @@ class UpkeepLoop:
             log.error("the store is damaged: see memd status", found=len(fresh))
             self._emit(EVERYBODY, EventName.DAMAGED, {"what": list(fresh)})
 
-    async def do_round(self, checking: BackgroundCheck) -> None:
+    async def run_round(self, checking: BackgroundCheck) -> None:
         """Do due work, then check a portion of the file."""
         try:
             if await self._db.recover():

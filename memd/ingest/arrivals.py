@@ -30,7 +30,7 @@ from memd.domain.ingest import Receipt, ReceiptItem
 from memd.domain.trust import BURSTING, Flag, Screened
 from memd.ingest.draft import Draft, StatedPreference
 from memd.ingest.filing import Arrival, Filing, Filings, new_row
-from memd.ingest.withdrawals import takes_back
+from memd.ingest.withdrawals import withdraws
 from memd.store.file.connect import Writing
 from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
 from memd.store.memory.preferences import NewPreference, StatingMemory
@@ -184,7 +184,7 @@ class _ArrivalWriter:
                 self.changes.new_vectors.append(new)
         if not stays:
             self.changes.turned_away_keys.append(key)
-        if draft.takes_back:
+        if draft.withdraws:
             self._take_back_preferences(draft, row)
         if draft.preference is not None:
             self._set_preference(draft.preference, row, key)
@@ -320,7 +320,7 @@ class _ArrivalWriter:
         conn, agent_key, is_known = self.conn, self.filing.agent_key, self.filing.is_known
         said_us = self._said_us(row)
         for name, value in preferences.list_values(conn, agent_key, said_us, confirmed=is_known):
-            if takes_back(draft.content, value):
+            if withdraws(draft.content, value):
                 stating = preferences.list_stating(conn, agent_key, name)
                 self.changes.replaced |= {memory.memory_key: memory for memory in stating}
                 preferences.delete(conn, agent_key, name)

@@ -25,7 +25,7 @@ from memd.extract.passing import passing_kind
 from memd.guard.privacy import asks_for_privacy
 from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
-from memd.ingest.withdrawals import may_take_back
+from memd.ingest.withdrawals import may_withdraw
 from memd.text.chunk import chunk, clean
 from memd.text.importance import salience
 from memd.text.preference import is_preference, preference_name
@@ -60,7 +60,7 @@ class Draft:
     salience: float
     token_count: int
     preference: StatedPreference | None
-    takes_back: bool = False
+    withdraws: bool = False
     """Whether it may withdraw a preference of its owner (``withdrawals.py``)."""
     flags: tuple[Flag, ...] = ()
     """Signs of an attack, sorted by name."""
@@ -141,7 +141,7 @@ def draft_text(
             preference=preference_of(text, piece, counter, is_hinted=is_hinted)
             if may_prefer
             else None,
-            takes_back=by_owner and may_take_back(piece),
+            withdraws=by_owner and may_withdraw(piece),
         )
         signs = suspicion.merge(field_suspicion)
         drafts.append(_add_flags(draft, signs, origin) if signs.flags else draft)
@@ -248,7 +248,7 @@ def _add_flags(draft: Draft, suspicion: Suspicion, origin: Origin) -> Draft:
         flags=tuple(sorted(suspicion.flags)),
         quarantined=quarantined,
         preference=None if quarantined else draft.preference,
-        takes_back=not quarantined and draft.takes_back,
+        withdraws=not quarantined and draft.withdraws,
     )
 
 

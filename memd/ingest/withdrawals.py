@@ -58,7 +58,7 @@ _QUALIFIED = re.compile(
 )
 
 
-def may_take_back(text: str) -> bool:
+def may_withdraw(text: str) -> bool:
     """Return whether *text* may take back a preference of its owner."""
     plain = _plain(text)
     if _BEGINS.match(plain) is None:
@@ -66,14 +66,14 @@ def may_take_back(text: str) -> bool:
     return bool(_list_withdrawn(plain) or _unwanted_words(plain))
 
 
-def takes_back(text: str, value: str) -> bool:
+def withdraws(text: str, value: str) -> bool:
     """Return whether *text* takes back the preference *value*.
 
-    >>> takes_back("I now prefer imperial units instead of metric.", "I prefer metric units")
+    >>> withdraws("I now prefer imperial units instead of metric.", "I prefer metric units")
     True
-    >>> takes_back("I actually love cilantro now", "I hate cilantro")
+    >>> withdraws("I actually love cilantro now", "I hate cilantro")
     True
-    >>> takes_back("I don't want short answers any more", "I prefer short answers to mails")
+    >>> withdraws("I don't want short answers any more", "I prefer short answers to mails")
     False
     """
     preference, sentence = _plain(value), _plain(text)

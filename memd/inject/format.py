@@ -158,7 +158,7 @@ def inner_line(memory: ScoredMemory) -> str:
     return _memory_line(memory)
 
 
-def placed_line(memory: ScoredMemory, project_id: str | None = None) -> str:
+def line_with_date(memory: ScoredMemory, project_id: str | None = None) -> str:
     """Return :func:`inner_line` with the memory's day, and its project unless it is *project_id*.
 
     A reader needs both: an old memory may no longer hold, and one of another project may not hold

@@ -34,8 +34,8 @@ from memd.inject.format import (
     fence,
     knowledge_line,
     least_tokens,
+    line_with_date,
     pack,
-    placed_line,
     preference_line,
     role_of,
 )
@@ -212,7 +212,7 @@ class Prompt:
     def add_content(self, content: PromptContent) -> None:
         """Add facts, lessons and patterns, each up to its share, then memories in what is left."""
         content = self._drop_duplicates(content)
-        lines = [placed_line(memory, self.project_id) for memory in content.memories]
+        lines = [line_with_date(memory, self.project_id) for memory in content.memories]
         packed = self._pack(content, lines)
         self.messages.extend(packed.messages)
         self.used += packed.tokens

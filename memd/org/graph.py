@@ -28,7 +28,7 @@ from memd.domain.org.graph import (
 from memd.org import graph_question, graph_search, graph_view
 from memd.org.fact_reader import ReadRules, category_access
 from memd.org.graph_question import Hop
-from memd.org.graph_search import ReachedThing, most_trusted_first, shortest_paths
+from memd.org.graph_search import ReachedThing, shortest_paths, sort_by_trust
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import graph
@@ -218,7 +218,7 @@ class _EdgeCache:
             edges_max=self.edges_left,
         )
         self.edges_left -= examined
-        for edge in most_trusted_first(rows):
+        for edge in sort_by_trust(rows):
             from_key = edge.subject_key if hop.forward else edge.object_key
             self.edges[from_key, hop.relation, hop.forward].append(edge)
         return {key: self.edges[key, hop.relation, hop.forward] for key in keys}

@@ -76,7 +76,7 @@ def other_end(edge: Edge, key: int) -> int:
     return edge.object_key if edge.subject_key == key else edge.subject_key
 
 
-def most_trusted_first(edges: Iterable[Edge]) -> list[Edge]:
+def sort_by_trust(edges: Iterable[Edge]) -> list[Edge]:
     """Return *edges* in walking order: by trust, the oldest first among equals."""
     ordered = sorted(edges, key=attrgetter("statement_key"))
     ordered.sort(key=attrgetter("trust"), reverse=True)
@@ -86,7 +86,7 @@ def most_trusted_first(edges: Iterable[Edge]) -> list[Edge]:
 def edges_by_thing(edges: Iterable[Edge]) -> dict[int, list[Edge]]:
     """Return the edges of each thing, the most trusted first."""
     edges_by: dict[int, list[Edge]] = defaultdict(list)
-    for edge in most_trusted_first(edges):
+    for edge in sort_by_trust(edges):
         edges_by[edge.subject_key].append(edge)
         if edge.object_key != edge.subject_key:
             edges_by[edge.object_key].append(edge)

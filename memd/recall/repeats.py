@@ -132,7 +132,7 @@ class Saying:
         return stating or self.sentences.keys()
 
 
-def tell_once(items: Iterable[Ranked]) -> tuple[list[Ranked], list[Repetition]]:
+def remove_repetitions(items: Iterable[Ranked]) -> tuple[list[Ranked], list[Repetition]]:
     """Return *items*, best first, without repetitions, and the repetitions.
 
     The memory that stays takes the place and the relevance of the best one that it replaces.

@@ -49,7 +49,7 @@ from memd.recall.question import MARKS
 from memd.recall.ranking.newer_first import asks_before, put_newer_first
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
-from memd.recall.repeats import tell_once
+from memd.recall.repeats import remove_repetitions
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.languages import is_english
 
@@ -146,7 +146,7 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
     """Return *items* in their order without those that repeat another one, and the repetitions."""
     compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
     others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
-    once, repetitions = tell_once(compared)
+    once, repetitions = remove_repetitions(compared)
     return [*once, *others], [Cut(each.item, "repeats", each.of) for each in repetitions]
 
 

@@ -48,13 +48,15 @@ _ASKS = Phrases(
 )
 
 
-def tells_harm(sentence: str) -> bool:
+def states_health_risk(sentence: str) -> bool:
     """Return whether a clause of *sentence* says that a person has a condition in HARMS.
 
     The sentence may also contain a question.
 
-    >>> tells_harm("Leila's got a nut allergy, what can I bake?"), tells_harm("Is it an allergy?")
-    (True, False)
+    >>> states_health_risk("Leila's got a nut allergy, what can I bake?")
+    True
+    >>> states_health_risk("Is it an allergy?")
+    False
     """
     sentence = sentence[:_CHARS_MAX]
     clauses = _CLAUSE.split(sentence) if HARMS.search(sentence) else ()

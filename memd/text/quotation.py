@@ -8,7 +8,7 @@ writer. Only sentences that begin like these examples are recognised.
 from __future__ import annotations
 
 from memd.text.alternations import Phrases
-from memd.text.harms import tells_harm
+from memd.text.harms import states_health_risk
 
 _WORD = r"[\w'\u2019-]{1,30}"
 _LEAD = (
@@ -81,13 +81,13 @@ _OPINES = Phrases(
 def without_dictation(line: str) -> str:
     """Return *line* with a dictated text replaced by an ellipsis.
 
-    A dictated text that says what would harm somebody stays (:func:`memd.text.harms.tells_harm`).
+    A dictated text that says what would harm somebody stays (``states_health_risk``).
 
     >>> without_dictation("text Naz: please never park there"), without_dictation("Note: no tabs")
     ('text Naz: …', 'Note: no tabs')
     """
     dictates = _DICTATES.match(line)
-    if dictates is None or tells_harm(line[dictates.end() :]):
+    if dictates is None or states_health_risk(line[dictates.end() :]):
         return line
     return f"{dictates[0].rstrip()}{_DICTATED}"
 

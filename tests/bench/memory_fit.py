@@ -31,7 +31,7 @@ from memd.sleep.distil.distil import (
     ReadSession,
     find_candidates,
     judged_sentences,
-    weighed_turns,
+    weigh_turns,
 )
 from memd.sleep.distil.memory_worth import (
     agent_memory_signs,
@@ -103,7 +103,7 @@ def _of_page(
     session = ReadSession.of(read_messages(path))
     left = dict(page["worth"])
     with patch("memd.sleep.distil.sentence_worth.sentence_head", lambda: head):
-        turns = weighed_turns(session, [list(_logits(each, head)) for each in session.sentences()])
+        turns = weigh_turns(session, [list(_logits(each, head)) for each in session.sentences()])
         candidates = find_candidates(turns)
         judged = judged_sentences(turns, candidates)
         for candidate, sentences in zip(candidates, judged, strict=True):

@@ -37,7 +37,7 @@ from memd.inject.format import (
     fence,
     inner_line,
     knowledge_line,
-    placed_line,
+    line_with_date,
     preference_line,
 )
 from memd.inject.knowledge import FACT_LABELS, LESSON, PATTERN, KnowledgeItem
@@ -134,7 +134,7 @@ def _entry(origin: Origin, text: str) -> str:
 
 
 def _dated_entry(origin: Origin, text: str) -> str:
-    return fence(placed_line(_scored(text, origin)))
+    return fence(line_with_date(_scored(text, origin)))
 
 
 def _tool_entry(origin: Origin, text: str) -> str:

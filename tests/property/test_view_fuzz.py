@@ -15,7 +15,7 @@ from support.entries import an_entry
 from memd.cli import console
 from memd.domain.enums import MemoryCategory
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.inject.format import fence, inner_line, line_mark, placed_line
+from memd.inject.format import fence, inner_line, line_mark, line_with_date
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, render_line
 from memd.inject.tools.arguments import list_line, render_entries, search_line
 from memd.inject.tools.file_text import render_file
@@ -98,7 +98,7 @@ def test_no_stored_text_begins_a_line_with_a_label_of_ours(text: str) -> None:
     for fragment in fragments:
         assert _labelled(render_line(fragment)) == 1
     assert _labelled(memory_block([("semantic", entry.content)])) == 1
-    assert _labelled(fence(inner_line(scored))) == _labelled(fence(placed_line(scored))) == 1
+    assert _labelled(fence(inner_line(scored))) == _labelled(fence(line_with_date(scored))) == 1
     assert (
         _labelled(render_entries([entry], search_line))
         == _labelled(render_entries([entry], list_line))

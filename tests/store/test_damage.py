@@ -430,7 +430,7 @@ async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
         )
         portions = 0
         while house.upkeep.background_check.progress().finished_at is None and portions < pages:
-            await tending.do_round(house.upkeep.background_check)
+            await tending.run_round(house.upkeep.background_check)
             portions += 1
         tending.check_file()
         tending.check_file()

@@ -18,7 +18,7 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import user_part
 from memd.extract.calendar_periods import CalendarDate
 from memd.extract.times import find_periods
-from memd.recall.ranking.change_phrases import changes_number, holds_now, tells_change
+from memd.recall.ranking.change_phrases import announces_change, changes_number, holds_now
 from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.harms import HARMS
@@ -86,7 +86,7 @@ def list_changes(rows: Iterable[BriefRow]) -> list[RuleChange]:
         if row.kind in _USERS_KINDS
         for sentence in sentences(_users_words(row))
         if len(sentence) <= _CHARS_MAX and not sentence.endswith("?")
-        if tells_change(sentence)
+        if announces_change(sentence)
     ]
 
 

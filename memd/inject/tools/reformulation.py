@@ -130,17 +130,17 @@ class LLMSufficiencyChecker:
             "sufficiency by a model",
         )
         if reply is not None:
-            return says_enough(reply)
+            return is_sufficient_reply(reply)
         if self.fallback is None:
             return True
         return await self.fallback.check_sufficiency(query, results)
 
 
-def says_enough(reply: str) -> bool:
+def is_sufficient_reply(reply: str) -> bool:
     """Return whether the first word of the last line that is not blank is SUFFICIENT.
 
-    >>> [says_enough(reply) for reply in ("SUFFICIENT.", "NOT SUFFICIENT", "INSUFFICIENT", "")]
-    [True, False, False, False]
+    >>> [is_sufficient_reply(reply) for reply in ("SUFFICIENT.", "NOT SUFFICIENT", "")]
+    [True, False, False]
     """
     words = [line.split() for line in reply.splitlines() if line.strip()]
     return bool(words) and words[-1][0].strip(_PUNCTUATION).casefold() == _ENOUGH

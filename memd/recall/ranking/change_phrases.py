@@ -85,10 +85,10 @@ def corrects(text: str) -> bool:
     return not _SIGNS.isdisjoint(words) and _CORRECTS.search(text) is not None
 
 
-def tells_change(text: str) -> bool:
+def announces_change(text: str) -> bool:
     """Return whether *text* tells of something that is otherwise now, or corrects something.
 
-    >>> tells_change("we sold the old bike"), tells_change("the old bike is red")
+    >>> announces_change("we sold the old bike"), announces_change("the old bike is red")
     (True, False)
     """
     if not _WORDS.isdisjoint(WORD.findall(text.casefold())):

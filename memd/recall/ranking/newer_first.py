@@ -36,7 +36,12 @@ from typing import NamedTuple
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.extract.time_words import MONTHS, WEEKDAYS
-from memd.recall.ranking.change_phrases import CHANGE_STEMS, corrects, tells_change, without_lead
+from memd.recall.ranking.change_phrases import (
+    CHANGE_STEMS,
+    announces_change,
+    corrects,
+    without_lead,
+)
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.languages import FUNCTION_WORDS, capitals_name, is_english
@@ -288,7 +293,7 @@ def _evidence(item: Ranked, older: _Older, cosine: float, later: _Later) -> floa
         return evidence
     if cosine < _ALONE and not (stems & older.stems) - (later.common - later.asked) - _NO_TOPIC:
         return -math.inf
-    changes = tells_change(own)
+    changes = announces_change(own)
     if not changes:
         is_case = _subject(own) > _subject(older.candidate.own) > frozenset()
         if is_case or _RULES.match(without_lead(own)):

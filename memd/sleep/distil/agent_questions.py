@@ -97,10 +97,10 @@ def is_courtesy(question: str) -> bool:
     return _COURTESY.search(question) is not None
 
 
-def asks_fact(question: str) -> bool:
+def asks_for_fact(question: str) -> bool:
     """Return whether the agent's *question* asks for a lasting fact.
 
-    >>> asks_fact("How do you take your coffee?"), asks_fact("How do you want to go on?")
+    >>> asks_for_fact("How do you take your coffee?"), asks_for_fact("How do you want to go on?")
     (True, False)
     """
     return _ASKS_FACT.search(question) is not None
@@ -153,11 +153,15 @@ def _is_elliptic(user: str) -> bool:
     return begins or len(user.split()) <= _ELLIPSIS_WORDS
 
 
-def tells_fact(user: str) -> bool:
+def answers_with_fact(user: str) -> bool:
     """Return whether *user* begins with an answer to a question for a fact.
 
-    >>> tells_fact("9 and 5"), tells_fact("not sure"), tells_fact("what do you need it for?")
-    (True, False, False)
+    >>> answers_with_fact("9 and 5")
+    True
+    >>> answers_with_fact("not sure")
+    False
+    >>> answers_with_fact("what do you need it for?")
+    False
     """
     if len(user) > REPLY_CHARS or _KNOWS_NOT.search(user) or _CHANGES_SUBJECT.match(user):
         return False

@@ -17,25 +17,25 @@ from memd.sleep.distil.agent_questions import (
     CLAUSE_END,
     REPLY_CHARS,
     REPLY_WORDS,
-    asks_fact,
+    answers_with_fact,
+    asks_for_fact,
     gives_value,
     last_question,
     long_words,
     may_answer,
-    tells_fact,
 )
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText, Exchange
 from memd.sleep.distil.language.current_moment import only_names, reports, spoken_form
-from memd.sleep.distil.language.option_references import MARKS_MAX, find_marks, only_picks
+from memd.sleep.distil.language.option_references import MARKS_MAX, find_marks, is_selection
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.prose import things
 from memd.sleep.distil.language.replies import (
     COMPLAINS,
-    asks_leave,
-    beyond_yes,
+    asks_permission,
     chooses,
     is_denial,
     split_asked,
+    text_after_agreement,
 )
 from memd.sleep.distil.language.words import SAYS_LITTLE
 from memd.sleep.distil.user.speech_acts import BARE_CHARS, Act, approves, judge
@@ -141,9 +141,9 @@ def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:
     """Return the question or proposal of the agent's *last* text, None if *user* answers none."""
     question = last_question(last.text)
     is_which = _WHICH_ONE.search(question) is not None
-    if is_which and approves(user) and not beyond_yes(user):
+    if is_which and approves(user) and not text_after_agreement(user):
         return None  # it does not say which one
-    is_told = not is_which and asks_fact(question) and tells_fact(user)
+    is_told = not is_which and asks_for_fact(question) and answers_with_fact(user)
     if is_told or gives_value(question, user):
         return AnsweredLines(cut(question, _LINE_CHARS), last.place, is_asked=True, is_fact=True)
     is_asked = may_answer(question, last.text, user)
@@ -165,7 +165,7 @@ def _replies(user: str, asked: str) -> bool:
     False
     """
     is_other = judge(user).act in _NO_REPLY or PASTED_ERROR.search(user)
-    if len(user) > REPLY_CHARS or is_other or asks_leave(asked):
+    if len(user) > REPLY_CHARS or is_other or asks_permission(asked):
         return False
     first = next(filter(long_words, CLAUSE_END.split(user)), "")
     is_short = len(first.split()) <= REPLY_WORDS and judge(first).act not in _NO_REPLY
@@ -321,7 +321,7 @@ def short_question(text: str) -> str:
     parts = sentences(text)
     asked = next((part for part in parts if part.endswith("?")), parts[0] if parts else "")
     short = text if len(text) <= _QUESTION_CHARS else cut(asked, _QUESTION_CHARS)
-    names_nothing = approves(text) or only_names(text) or only_picks(text) or text.startswith("/")
+    names_nothing = approves(text) or only_names(text) or is_selection(text) or text.startswith("/")
     return "" if names_nothing or len(asked.split()) < _QUESTION_WORDS_MIN else short
 
 

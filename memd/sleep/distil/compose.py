@@ -18,7 +18,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART, USER_PREFIX
 from memd.sleep.distil.agent.calls import command, edited_path, shorten
-from memd.sleep.distil.agent.outcomes import came_of, conclusion, pasted_error
+from memd.sleep.distil.agent.outcomes import conclusion, is_outcome_of, pasted_error
 from memd.sleep.distil.answers import (
     AnsweredLines,
     cut,
@@ -36,15 +36,15 @@ from memd.sleep.distil.exchanges import (
     NapMemory,
 )
 from memd.sleep.distil.language.current_moment import only_names, reports, spoken_form
-from memd.sleep.distil.language.option_references import only_picks
+from memd.sleep.distil.language.option_references import is_selection
 from memd.sleep.distil.language.replies import (
-    asks_leave,
-    before_leave,
-    beyond_yes,
+    asks_permission,
     chooses,
     is_bare_step,
     speaks_of,
     takes_up,
+    text_after_agreement,
+    without_permission_question,
 )
 from memd.sleep.distil.language.rule_lists import with_items
 from memd.sleep.distil.language.signs import POINTS
@@ -90,7 +90,7 @@ _PICKED = Judgement(Act.DECISION, _ANSWERED)
 _PICKED_OPTION = Judgement(Act.DECISION, STANDING)
 
 
-class OwnExchange(NamedTuple):
+class UserTurn(NamedTuple):
     """A turn: an exchange that the user began, with their *own* words in its message.
 
     *slot* identifies the message. *stopped*: they interrupted the agent just before. *template* is
@@ -107,13 +107,13 @@ class OwnExchange(NamedTuple):
     worths: Mapping[str, SentenceWorth] = MappingProxyType({})
 
 
-def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
+def turns(exchanges: Sequence[Exchange]) -> tuple[UserTurn, ...]:
     """Return the turns of *exchanges*: each begins with a message that the user wrote.
 
     A message of a program (a notification, a summary, the text of a command) begins no turn, and
     what the agent did after it belongs to the turn before. A pasted error does begin a turn.
     """
-    result: list[OwnExchange] = []
+    result: list[UserTurn] = []
     count: Counter[str] = Counter()
     stopped = False
     for exchange in exchanges:
@@ -134,12 +134,12 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
         count[exchange.user] += 1
         slot = slot_of(exchange.user, count[exchange.user])
         whole = replace(exchange, texts=list(exchange.texts), runs=list(exchange.runs))
-        result.append(OwnExchange(whole, own, slot, stopped))
+        result.append(UserTurn(whole, own, slot, stopped))
         stopped = False
     return tuple(_with_fresh(result))
 
 
-def _with_fresh(turns: Sequence[OwnExchange]) -> Iterator[OwnExchange]:
+def _with_fresh(turns: Sequence[UserTurn]) -> Iterator[UserTurn]:
     """Yield *turns* with their *fresh* words."""
     agent_lines: list[str] = []
     for turn in turns:
@@ -147,11 +147,11 @@ def _with_fresh(turns: Sequence[OwnExchange]) -> Iterator[OwnExchange]:
         agent_lines += [fold_words(agent_text.text) for agent_text in turn.exchange.texts]
 
 
-def compose_memories(session: Sequence[OwnExchange]) -> list[NapCandidate]:
+def compose_memories(session: Sequence[UserTurn]) -> list[NapCandidate]:
     """Return the candidates composed of the turns of a *session*, in their order."""
     candidates: list[NapCandidate] = []
     texts: list[AgentText] = []
-    before: OwnExchange | None = None
+    before: UserTurn | None = None
     for turn, after in zip_longest(session, session[1:]):
         candidates += _memories(
             turn, texts, _conclusion_of(turn, after), _interrupted_call(turn, before)
@@ -163,7 +163,7 @@ def compose_memories(session: Sequence[OwnExchange]) -> list[NapCandidate]:
     return candidates
 
 
-def _conclusion_of(turn: OwnExchange, after: OwnExchange | None) -> str:
+def _conclusion_of(turn: UserTurn, after: UserTurn | None) -> str:
     """Return the conclusion of *turn*, "" if there is none or the turn *after* rejects it.
 
     A user rejects it by denying the agent's last text, or by quoting it without agreement.
@@ -195,7 +195,7 @@ def _is_question(text: str) -> bool:
     return bool(text) and judge(text).act is Act.QUESTION
 
 
-def _interrupted_call(turn: OwnExchange, before: OwnExchange | None) -> AnsweredLines | None:
+def _interrupted_call(turn: UserTurn, before: UserTurn | None) -> AnsweredLines | None:
     """Return the call that the user interrupted, None if there is none or it is unknown."""
     if not turn.stopped or before is None or not before.exchange.runs:
         return None
@@ -206,7 +206,7 @@ def _interrupted_call(turn: OwnExchange, before: OwnExchange | None) -> Answered
 
 
 def _memories(
-    turn: OwnExchange, texts: Sequence[AgentText], ended: str, stopped_at: AnsweredLines | None
+    turn: UserTurn, texts: Sequence[AgentText], ended: str, stopped_at: AnsweredLines | None
 ) -> Iterator[NapCandidate]:
     """Yield the memories of one turn.
 
@@ -234,12 +234,12 @@ def _memories(
         asked = None
     if not kept and asked and (asked.is_fact or _answers(whole, asked)):
         lines = mine.split("\n")
-        left = "\n".join(line for line in lines if asked.is_fact or not only_picks(line))
+        left = "\n".join(line for line in lines if asked.is_fact or not is_selection(line))
         is_any = left or asked.is_marked
         kept = [UserPassage(left, _judge_answer(asked))] if is_any else []
     elif not kept and ended and (pick := quoted_lines(turn.own, own)) and not _is_question(mine):
         asked, kept = AnsweredLines(pick, turn.exchange.place), [UserPassage("", _PICKED)]
-    leave = before_leave(asked.text) if asked and not asked.is_marked else None
+    leave = without_permission_question(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # the message is more than an answer to a bare "shall I go on?"
     # The outcome of a step that the user approved, and the fix of an error that they showed, are
@@ -253,7 +253,7 @@ def _memories(
 
 
 def _passage_memories(
-    turn: OwnExchange, passages: Sequence[UserPassage], context: AnsweredLines | None, ended: str
+    turn: UserTurn, passages: Sequence[UserPassage], context: AnsweredLines | None, ended: str
 ) -> Iterator[NapCandidate]:
     """Yield a memory for each of *passages*; a single short one is stored with its *context*.
 
@@ -262,7 +262,7 @@ def _passage_memories(
     if len(passages) != 1 or len(passages[0].text) > _ALONE_CHARS:
         context = None
     mine = "\n".join(turn.own.paragraphs)
-    is_related = context or turn.own.command or came_of(turn.exchange.user, mine, ended)
+    is_related = context or turn.own.command or is_outcome_of(turn.exchange.user, mine, ended)
     for number, part in enumerate(passages):
         numbered = turn._replace(slot=f"{turn.slot}-{number}") if number else turn
         is_last = part is passages[-1]
@@ -304,7 +304,7 @@ def _find_answered(whole: Words, own: Words, texts: Sequence[AgentText]) -> Answ
 
 
 def _memory(
-    turn: OwnExchange, part: UserPassage, asked: AnsweredLines | None, ended: str
+    turn: UserTurn, part: UserPassage, asked: AnsweredLines | None, ended: str
 ) -> NapCandidate:
     """Return the memory of a passage with the text that it answers and the conclusion, if any.
 
@@ -352,7 +352,7 @@ def _stands_alone(ended: str) -> bool:
     return len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended)
 
 
-def _outcome_memory(turn: OwnExchange, ended: str, score: float) -> NapCandidate:
+def _outcome_memory(turn: UserTurn, ended: str, score: float) -> NapCandidate:
     places = (turn.exchange.place, _place_of_ending(turn.exchange, ended))
     memory = NapMemory(ended, NapKind.OUTCOME, places, turn.slot, Origin.ASSISTANT)
     return NapCandidate(memory, score)
@@ -375,11 +375,11 @@ def _answers(text: str, asked: AnsweredLines) -> bool:
     if act is Act.QUESTION or is_empty:
         return False
     if asked.is_marked:  # picking a question to discuss next settles nothing
-        return not takes_up(text) and not (only_picks(text) and asked.text.endswith("?"))
-    if asked.is_denied or asks_leave(asked.text):
+        return not takes_up(text) and not (is_selection(text) and asked.text.endswith("?"))
+    if asked.is_denied or asks_permission(asked.text):
         return asked.is_denied
     if approves(text):
-        more = beyond_yes(text)
+        more = text_after_agreement(text)
         is_order = judge(more).act is Act.REQUEST and _ADDS.match(more) is not None
         is_bare = len(more.split()) <= _BARE_WORDS and not (is_order and not POINTS.search(more))
         return is_bare or judge(more).act is not Act.REQUEST

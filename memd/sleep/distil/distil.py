@@ -18,7 +18,7 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.agent.fixes import fixes
 from memd.sleep.distil.agent.outcomes import RatedSentence, statements, tellable_sentences
 from memd.sleep.distil.agent.reports import listed_rules, reports
-from memd.sleep.distil.compose import OwnExchange, compose_memories, turns
+from memd.sleep.distil.compose import UserTurn, compose_memories, turns
 from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
@@ -47,7 +47,7 @@ Their caches are cleared after each session, so that they keep no text of it.
 class ReadTurn(NamedTuple):
     """A turn, and its sentences that a model may judge."""
 
-    turn: OwnExchange
+    turn: UserTurn
     sentences: list[str]
     """The user's sentences."""
     statements: list[list[RatedSentence]]
@@ -114,7 +114,7 @@ def distil(
 def _distil(
     session: ReadSession, logits: Sequence[Sequence[SentenceLogits]]
 ) -> tuple[NapMemory, ...]:
-    exchanges = weighed_turns(session, logits)
+    exchanges = weigh_turns(session, logits)
     candidates = find_candidates(exchanges)
     if logits:
         judged = judged_sentences(exchanges, candidates)
@@ -132,15 +132,15 @@ def _distil(
     return (*memories, *_digest([turn.exchange for turn in exchanges], memories))
 
 
-def weighed_turns(
+def weigh_turns(
     session: ReadSession, logits: Sequence[Sequence[SentenceLogits]]
-) -> Sequence[OwnExchange]:
+) -> Sequence[UserTurn]:
     """Return the turns of *session* with the worth of each sentence by the *logits*, if any."""
     if not logits:
         return [read.turn for read in session.turns]
     if len(logits) != sum(1 + len(read.statements) for read in session.turns):
         raise ValueError("the logits are of other messages")
-    weighed: list[OwnExchange] = []
+    weighed: list[UserTurn] = []
     begin = 0
     for number, (turn, spoken, rated) in enumerate(session.turns):
         end = begin + 1 + len(rated)
@@ -153,7 +153,7 @@ def weighed_turns(
     return weighed
 
 
-def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
+def find_candidates(exchanges: Sequence[UserTurn]) -> list[NapCandidate]:
     """Return all candidates for memories in *exchanges*."""
     whole = [turn.exchange for turn in exchanges]
     return [
@@ -166,7 +166,7 @@ def find_candidates(exchanges: Sequence[OwnExchange]) -> list[NapCandidate]:
 
 
 def judged_sentences(
-    turns: Sequence[OwnExchange], candidates: Sequence[NapCandidate]
+    turns: Sequence[UserTurn], candidates: Sequence[NapCandidate]
 ) -> list[JudgedSentences]:
     """Return, for each of *candidates*, the judged sentences of the turn that it begins in."""
     begins = [turn.exchange.place for turn in turns]
@@ -175,7 +175,7 @@ def judged_sentences(
     return [judged[max(bisect(begins, place) - 1, 0)] for place in places]
 
 
-def whole_digest(messages: Sequence[Message]) -> str:
+def digest_messages(messages: Sequence[Message]) -> str:
     """Return the digest of *messages* by rule, including messages that become memories."""
     return digest([read.turn.exchange for read in ReadSession.of(messages).turns])
 

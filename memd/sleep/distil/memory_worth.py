@@ -26,7 +26,7 @@ from memd.sleep.distil.language.words import letters
 from memd.sleep.distil.sentence_worth import LIFTED, WISH_KEPT, SentenceWorth, weigh_signs
 from memd.sleep.distil.user.speech_acts import STANDING, WORTH
 from memd.text.alternations import Phrases
-from memd.text.harms import tells_harm
+from memd.text.harms import states_health_risk
 from memd.text.languages import is_foreign
 from memd.text.preference import is_of_project
 from memd.text.words import sentences
@@ -141,7 +141,7 @@ def is_always_kept(memory: NapMemory) -> bool:
     """Return whether *memory* is kept regardless of the model."""
     if OUTCOME_PART in memory.text or memory.slot.startswith((COMMANDS_SLOT, PAGE_SLOT)):
         return True
-    return memory.origin is Origin.PERSON and any(map(tells_harm, sentences(memory.text)))
+    return memory.origin is Origin.PERSON and any(map(states_health_risk, sentences(memory.text)))
 
 
 def _is_plain(candidate: NapCandidate, best: float) -> bool:

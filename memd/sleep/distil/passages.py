@@ -17,10 +17,10 @@ from memd.domain.enums import Origin
 from memd.extract.passing_words import FINITE
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import PLAN_SLOT, NapCandidate, NapKind, NapMemory
-from memd.sleep.distil.language.standing_wishes import only_tells_of_oneself, writes_rules
+from memd.sleep.distil.language.standing_wishes import only_describes_self, writes_rules
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.sentence_worth import PLAIN_KEPT, WISH_KEPT, SentenceWorth, weigh
-from memd.sleep.distil.user.remember_requests import find_asked
+from memd.sleep.distil.user.remember_requests import find_remember_requests
 from memd.sleep.distil.user.speech_acts import (
     ASKED,
     STANDING,
@@ -115,7 +115,7 @@ def without_asking(own: Words) -> Words:
 
     lines = [(paragraph, line) for paragraph in own.paragraphs for line in paragraph.split("\n")]
     parts = [sentences(line) for _, line in lines]
-    asked = iter(find_asked(list(chain.from_iterable(parts)), is_statement))
+    asked = iter(find_remember_requests(list(chain.from_iterable(parts)), is_statement))
     by_line = [list(islice(asked, len(line_parts))) for line_parts in parts]
     to_keep = {part.text: part.is_firm for part in chain.from_iterable(by_line) if part.is_kept}
     if not to_keep:
@@ -167,7 +167,7 @@ def _judge_part(
     plainest = max(known, key=lambda worth: worth.plain)
     is_fact = plainest.act is Act.ENVIRONMENT and plainest.plain >= PLAIN_KEPT
     is_fact = is_fact and all(worth.wish < WISH_KEPT for worth in known)
-    is_fact = is_fact and all(map(only_tells_of_oneself, sentences(text)))
+    is_fact = is_fact and all(map(only_describes_self, sentences(text)))
     return judged._replace(act=Act.ENVIRONMENT) if is_fact else judged
 
 

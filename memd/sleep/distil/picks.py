@@ -17,7 +17,7 @@ from memd.sleep.distil.answers import AnsweredLines, cut, strip_markdown
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language.current_moment import reports, spoken_form
 from memd.sleep.distil.language.option_references import find_marks, find_ordinal
-from memd.sleep.distil.language.replies import asks_leave, chooses
+from memd.sleep.distil.language.replies import asks_permission, chooses
 from memd.text.alternations import Phrases
 from memd.text.words import content_stems, sentences
 
@@ -222,7 +222,7 @@ def _agent_asks(text: str) -> bool:
     """Return whether the agent's *text* ends with a question which option to take."""
     question = last_question(text)
     is_open = chooses(question) or ASKS_WHICH.search(question) is not None
-    return bool(question) and is_open and not asks_leave(question)
+    return bool(question) and is_open and not asks_permission(question)
 
 
 def _options(text: str) -> list[_Option]:

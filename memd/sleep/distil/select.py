@@ -18,9 +18,9 @@ from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outc
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.places import moves
-from memd.sleep.distil.environment.replacements import gives_up
+from memd.sleep.distil.environment.replacements import replaces_name
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
-from memd.sleep.distil.language.replies import TAKES_BACK
+from memd.sleep.distil.language.replies import RETRACTS
 from memd.sleep.distil.language.words import content_words
 from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.sleep.distil.user.speech_acts import ASKED, STANDING
@@ -59,7 +59,7 @@ class _Entry(NamedTuple):
     """The words of the user's part."""
     answered: str
     """The agent's text that the user answers."""
-    takes_back: bool
+    retracts: bool
     """Whether the user says that something no longer holds."""
     end: WishEnd
 
@@ -67,10 +67,10 @@ class _Entry(NamedTuple):
     def of(cls, candidate: NapCandidate) -> _Entry:
         text = candidate.memory.text
         own = user_part(text)
-        takes_back = TAKES_BACK.search(own) is not None
+        retracts = RETRACTS.search(own) is not None
         words = content_words(text), content_words(own)
         answered = without_outcome(text).partition(ANSWER_PART)[2]
-        return cls(candidate, own, *words, answered, takes_back, WishEnd.of(own))
+        return cls(candidate, own, *words, answered, retracts, WishEnd.of(own))
 
     @property
     def memory(self) -> NapMemory:
@@ -222,7 +222,7 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
         return True
     if _undoes(later, earlier) or later.end.ends(earlier.own) or _chooses_anew(later, earlier):
         return True
-    if not later.takes_back or not {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK:
+    if not later.retracts or not {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK:
         return False
     shared = len(later.users & earlier.users)
     return shared >= max(_WORDS_MIN, _OF_EARLIER * len(earlier.users))
@@ -232,7 +232,7 @@ def _chooses_anew(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user reconsiders, and picks another option of the same answered text."""
     if not earlier.answered or later.answered != earlier.answered:
         return False
-    if not (later.takes_back or _THINKS_AGAIN.match(later.own)):
+    if not (later.retracts or _THINKS_AGAIN.match(later.own)):
         return False
     offered = content_words(earlier.answered)
     picked, before = later.users & offered, earlier.users & offered
@@ -242,4 +242,4 @@ def _chooses_anew(later: _Entry, earlier: _Entry) -> bool:
 def _undoes(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user gives up in *later* the thing that *earlier* is about."""
     is_possible = later.memory.kind in _TAKEN_BACK and earlier.memory.kind in _UNDONE
-    return is_possible and gives_up(later.own, earlier.memory.text)
+    return is_possible and replaces_name(later.own, earlier.memory.text)

@@ -22,10 +22,10 @@ from memd.sleep.distil.environment.places import states_place
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language import phrases, prose
 from memd.sleep.distil.language.current_moment import feels, spoken_form
-from memd.sleep.distil.language.scoped_wishes import points_at_hand
+from memd.sleep.distil.language.scoped_wishes import refers_to_current_work
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.user.speech_acts import STANDING, WORTH, Act, Judgement, judge_sentence
-from memd.text.harms import tells_harm
+from memd.text.harms import states_health_risk
 from memd.text.languages import is_foreign
 from memd.text.preference import speaks_of_the_moment
 from memd.text.quotation import is_opinion, is_played
@@ -160,7 +160,7 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
     the line asks for something; a sentence of the moment is dropped; an opinion about the user is
     at most a fact; all else is decided by the model's log-odds.
     """
-    if any(map(tells_harm, sentences(text))):
+    if any(map(states_health_risk, sentences(text))):
         return Judgement(Act.ENVIRONMENT, STANDING)
     is_open = judged.score < STANDING and judged.act not in _ASKED
     if is_open and states_place(text):
@@ -212,7 +212,7 @@ def _is_at_hand(text: str, judged: Judgement, known: Sequence[SentenceWorth]) ->
         for sentence in known
     )
     is_explicit = judged.score >= STANDING and judged.act in _AT_ITS_WORD
-    return is_explicit and is_opposed and points_at_hand(text)
+    return is_explicit and is_opposed and refers_to_current_work(text)
 
 
 def _plain_act(judged: Judgement, best: SentenceWorth) -> Act:

@@ -22,7 +22,7 @@ from memd.domain.values import PlainText, Value
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest, Purpose
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, tokens
-from memd.sleep.distil.distil import whole_digest
+from memd.sleep.distil.distil import digest_messages
 from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory
 from memd.sleep.nap.preparation import NapExtract
 from memd.sleep.transcript.consolidator import count_things
@@ -270,7 +270,7 @@ def merge(
     replaced = [memory for memory in draft.distilled if _is_replaced(memory, places_read, digest)]
     by_rule = [memory for memory in draft.distilled if memory not in replaced]
     if digest is None and any(memory.kind in USERS_KINDS for memory in replaced):
-        whole = whole_digest([*draft.earlier, *draft.spoken])
+        whole = digest_messages([*draft.earlier, *draft.spoken])
         by_rule = [
             memory._replace(text=whole) if memory.kind is NapKind.DIGEST else memory
             for memory in by_rule

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.sleep.distil.environment.places import moves, states_place
-from memd.sleep.distil.environment.replacements import find_undone, gives_up
+from memd.sleep.distil.environment.replacements import find_replacement, replaces_name
 from memd.sleep.distil.language.replies import NO_MORE, is_denial
 from memd.sleep.distil.select import ALIKE
 from memd.sleep.distil.user.ended_wishes import WishEnd
@@ -55,12 +55,12 @@ _OF_A_RULE = frozenset(
 _ENDING = re.compile(r"(?:ing|ed|s)$")
 
 
-def takes_back(text: str) -> bool:
+def may_retract(text: str) -> bool:
     """Return whether the user may take something back in *text*: a test before the comparisons."""
     own = user_part(text)
     parts = sentences(own)
     return (
-        any(map(find_undone, parts))
+        any(map(find_replacement, parts))
         or any(map(states_place, own.split("\n")))
         or any(map(_STOPS.match, parts))
         or bool(WishEnd.of(own).named)
@@ -69,11 +69,11 @@ def takes_back(text: str) -> bool:
     )
 
 
-def find_taken_back(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
+def find_retracted(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     """Return the keys of those *earlier* memories (key and text) that *text* takes back.
 
     >>> earlier = [(1, "Use Postgres for the event store."), (2, "The build takes a minute.")]
-    >>> find_taken_back("Actually, the event store is SQLite instead of Postgres.", earlier)
+    >>> find_retracted("Actually, the event store is SQLite instead of Postgres.", earlier)
     [1]
     """
     own = user_part(text)
@@ -111,7 +111,7 @@ def _is_given_up(content: str, own: str, whole: frozenset[str]) -> bool:
     words = content_stems(before)
     shared = len(words & whole)
     is_about = shared >= max(_SHARED_MIN, _OF_GIVEN_UP * len(words))
-    return is_about and len(before) <= _EARLIER_CHARS_MAX and gives_up(own, before)
+    return is_about and len(before) <= _EARLIER_CHARS_MAX and replaces_name(own, before)
 
 
 def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:

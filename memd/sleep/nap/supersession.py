@@ -32,20 +32,12 @@ from memd.domain.trust import TALKS
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.sleep.distil.agent.fixes import CURED
-from memd.sleep.distil.environment.commands import (
-    ENVIRONMENT_SLOT,
-    RUNNER_SLOTS,
-    WHOLE_SLOTS,
-    covers_a_part,
-    renumbers,
-    runners,
-)
-from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.distil.environment import commands
+from memd.sleep.distil.exchanges import USERS_KINDS
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
+from memd.sleep.nap import retractions, value_updates
 from memd.sleep.nap.preparation import NapDraft
-from memd.sleep.nap.retractions import find_denied, find_moved, find_taken_back, takes_back
-from memd.sleep.nap.value_updates import find_set_before, find_updated, says_update, sets_anew
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory
@@ -77,10 +69,6 @@ class DraftOutcome(NamedTuple):
     supersedes: tuple[int, ...] = ()
 
 
-TAKEN_BACK_KINDS = frozenset(
-    {NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE, NapKind.CONSTRAINT}
-)
-_MOVED_KINDS = TAKEN_BACK_KINDS | {NapKind.ENVIRONMENT}
 DECIDED_MAX = 500
 """The number of a project's latest decisions and rules that a nap is compared with."""
 BESIDE_MAX = 2
@@ -95,7 +83,7 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
         return [NEW] * len(drafts)
     own_slots = slots.of_session(target.conn, target.session_key)
     project_slots: Mapping[str, Sequence[SlotRow]] = {}
-    project_slot_names = [slot for slot in slot_names if slot.startswith(ENVIRONMENT_SLOT)]
+    project_slot_names = [slot for slot in slot_names if slot.startswith(commands.ENVIRONMENT_SLOT)]
     if project_slot_names and target.project_key is not None:
         project_slots = slots.of_project(
             target.conn, target.agent_key, target.project_key, project_slot_names
@@ -135,19 +123,19 @@ def _take_back(
     decided: list[DraftOutcome] = []
     for draft, outcome in zip(drafts, outcomes, strict=True):
         keys: list[int] = []
-        if outcome.is_new and _can_take_back(draft):
+        if outcome.is_new and _may_supersede(draft):
             if known is None:  # read once: nothing is written in between
-                known = slots.list_decided(target.conn, scope, _MOVED_KINDS, DECIDED_MAX)
+                known = slots.list_decided(target.conn, scope, USERS_KINDS, DECIDED_MAX)
             time_us = _time_us(draft, target.now_us)
             rows = [row for row in known if row.memory_key not in taken and row.at_us < time_us]
-            keys = _find_taken_back(draft, rows)
+            keys = _find_superseded(draft, rows)
         taken.update(keys)
         decided.append(outcome._replace(supersedes=(*outcome.supersedes, *keys)))
     return decided
 
 
-def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
-    """Return the keys of those *rows* that *draft* takes back, each once."""
+def _find_superseded(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
+    """Return the keys of those *rows* that *draft* supersedes, each once."""
     content, origin = draft.drafts.items[0].content, draft.drafts.origin
     rows = [row for row in rows if not (row.is_elsewhere and is_of_project(content))]
     every = [(row.memory_key, row.content) for row in rows]
@@ -155,31 +143,36 @@ def _find_taken_back(draft: NapDraft, rows: Sequence[DecidedRow]) -> list[int]:
     replaceable = [
         (row.memory_key, row.content) for row in rows if is_person or row.origin != Origin.PERSON
     ]
-    keys = find_updated(content, replaceable) if says_update(content) else []
+    keys: list[int] = []
+    if value_updates.announces_update(content):
+        keys += value_updates.find_replaced_values(content, replaceable)
     if draft.is_command:
-        keys += [key for key, earlier in replaceable if renumbers(content, earlier)]
-    keys += find_set_before(content, every) if origin in TALKS else []
-    if takes_back(content):
-        keys += find_taken_back(content, replaceable)
-        keys += find_moved(content, replaceable)
+        keys += [key for key, earlier in replaceable if commands.renumbers(content, earlier)]
+    if origin in TALKS:
+        keys += value_updates.find_old_values(content, every)
+    if retractions.may_retract(content):
+        keys += retractions.find_retracted(content, replaceable)
+        keys += retractions.find_moved(content, replaceable)
         if origin in TALKS:
-            keys += find_denied(content, every)
+            keys += retractions.find_denied(content, every)
     return list(dict.fromkeys(keys))
 
 
-def _can_take_back(draft: NapDraft) -> bool:
-    """Return whether *draft* may take anything back: a cheap test before the store is read."""
-    [first, *_] = draft.drafts.items
-    is_decision = not _MOVED_KINDS.isdisjoint(draft.request.tags)
-    says_so = any(test(first.content) for test in (takes_back, says_update, sets_anew))
-    return is_decision and not first.quarantined and (says_so or draft.is_command)
+def _may_supersede(draft: NapDraft) -> bool:
+    """Return whether *draft* may supersede others: a cheap test before the store is read."""
+    first = draft.drafts.items[0]
+    if USERS_KINDS.isdisjoint(draft.request.tags) or first.quarantined:
+        return False
+    text = first.content
+    is_update = value_updates.announces_update(text) or value_updates.sets_new_value(text)
+    return draft.is_command or is_update or retractions.may_retract(text)
 
 
 def _is_shareable(slot: str | None, target: NapTarget) -> bool:
     """Return whether another session may have the same memory: no digest, no project slot."""
     if slot is None or slot == DIGEST:
         return False
-    return target.project_key is None or not slot.startswith(ENVIRONMENT_SLOT)
+    return target.project_key is None or not slot.startswith(commands.ENVIRONMENT_SLOT)
 
 
 def _decide(
@@ -204,7 +197,7 @@ def _decide(
             else DraftOutcome(is_new=False, rewrites=previous)
         )
     rows = project_slots.get(draft.slot, ())
-    rows = rows if draft.slot in RUNNER_SLOTS else rows[-1:]
+    rows = rows if draft.slot in commands.RUNNER_SLOTS else rows[-1:]
     others = [row for row in rows if row != previous]
     if any(_is_narrower(draft, row) for row in rows):
         return KNOWN
@@ -235,24 +228,28 @@ def _decide_in_project(
 
 def _replaces(draft: NapDraft, row: SlotRow) -> bool:
     """Return whether *draft* has all runners of *row* that still exist."""
-    if draft.slot not in RUNNER_SLOTS:
+    if draft.slot not in commands.RUNNER_SLOTS:
         return True
-    return runners(row.content, draft.gone) <= runners(draft.drafts.items[0].content)
+    return commands.runners(row.content, draft.gone) <= commands.runners(
+        draft.drafts.items[0].content
+    )
 
 
 def _has_more(row: SlotRow, draft: NapDraft) -> bool:
     """Return whether *row* has all runners of the draft, and more."""
-    if draft.slot not in RUNNER_SLOTS:
+    if draft.slot not in commands.RUNNER_SLOTS:
         return False
-    return runners(row.content, draft.gone) > runners(draft.drafts.items[0].content)
+    return commands.runners(row.content, draft.gone) > commands.runners(
+        draft.drafts.items[0].content
+    )
 
 
 def _is_narrower(draft: NapDraft, row: SlotRow) -> bool:
     """Return whether *row* tests or checks the whole project, and the draft only a part."""
     return (
-        draft.slot in WHOLE_SLOTS
-        and covers_a_part(draft.drafts.items[0].content)
-        and not covers_a_part(row.content)
+        draft.slot in commands.WHOLE_SLOTS
+        and commands.covers_a_part(draft.drafts.items[0].content)
+        and not commands.covers_a_part(row.content)
     )
 
 

@@ -95,16 +95,16 @@ class _Token(NamedTuple):
     folded: str
 
 
-def says_update(text: str) -> bool:
+def announces_update(text: str) -> bool:
     """Return whether the user says in *text* how something is from now on."""
     return any(map(_clauses, sentences(user_part(text))))
 
 
-def find_updated(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
+def find_replaced_values(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     """Return the keys of those *earlier* memories (key and text) whose value *text* replaces.
 
     >>> earlier = [(1, "the staging host is kite-7"), (2, "the staging host is slow")]
-    >>> find_updated("the staging host is kite-9 now", earlier)
+    >>> find_replaced_values("the staging host is kite-9 now", earlier)
     [1]
     """
     own = user_part(text)
@@ -200,16 +200,16 @@ def _is_one_at_a_time(old: list[_Token], value: _Token, values: tuple[str, str],
     return is_name and (follows_is or _ONE_AT_A_TIME.search(" ".join(before)) is not None)
 
 
-def sets_anew(text: str) -> bool:
+def sets_new_value(text: str) -> bool:
     """Return whether the user sets a new value, and *text* has the old one."""
     return bool(_old_values(text))
 
 
-def find_set_before(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
+def find_old_values(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     r"""Return the keys of those *earlier* memories with the old value that *text* replaces.
 
     >>> text = "User: raise the minimum to 1.80 for Debian\nIn answer to: The minimum is 1.70."
-    >>> find_set_before(text, [(1, "the minimum stays 1.70 for Debian"), (2, "1.70 EUR a cup")])
+    >>> find_old_values(text, [(1, "the minimum stays 1.70 for Debian"), (2, "1.70 EUR a cup")])
     [1]
     """
     old = _old_values(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.ingest.withdrawals import may_take_back, takes_back
+from memd.ingest.withdrawals import may_withdraw, withdraws
 
 TAKEN_BACK = [
     ("I now prefer imperial units instead of metric.", "I prefer metric units."),
@@ -56,10 +56,10 @@ STANDS = [
 
 @pytest.mark.parametrize(("text", "value"), TAKEN_BACK)
 def test_what_is_said_of_the_same_takes_it_back(text: str, value: str) -> None:
-    assert may_take_back(text)
-    assert takes_back(text, value)
+    assert may_withdraw(text)
+    assert withdraws(text, value)
 
 
 @pytest.mark.parametrize(("text", "value"), STANDS)
 def test_what_is_said_of_other_things_takes_nothing_back(text: str, value: str) -> None:
-    assert not takes_back(text, value)
+    assert not withdraws(text, value)

@@ -13,7 +13,7 @@ from memd.inject.tools.reformulation import (
     LLMQueryReformulator,
     LLMSufficiencyChecker,
     WordReformulator,
-    says_enough,
+    is_sufficient_reply,
 )
 
 
@@ -135,7 +135,7 @@ async def test_spec_12_10_a_model_without_an_answer_has_no_other_words(
 async def test_spec_12_10_the_first_word_of_the_last_line_decides(reply: str, enough: bool) -> None:
     checker = LLMSufficiencyChecker(provider=StubProvider([reply]), model="m")
 
-    assert says_enough(reply) is enough
+    assert is_sufficient_reply(reply) is enough
     assert await checker.check_sufficiency("x", ()) is enough
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.recall.ranking.change_phrases import changes_number, corrects, holds_now, tells_change
+from memd.recall.ranking.change_phrases import announces_change, changes_number, corrects, holds_now
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,14 @@ def test_each_way_to_say_so_is_known(text: str) -> None:
      "back to npm", "on a déménagé", "starting monday it is at 9", "she raised the limit"],
 )  # fmt: skip
 def test_what_tells_of_an_event_changes_something_and_corrects_nothing(text: str) -> None:
-    assert tells_change(text)
+    assert announces_change(text)
     assert not corrects(text)
 
 
 def test_what_corrects_tells_of_a_change_too() -> None:
-    assert all(map(tells_change, ("erratum: it is 8", "it used to be Redis", "non più lunedì")))
+    assert all(map(announces_change, ("erratum: it is 8", "it used to be Redis", "non più lunedì")))
 
 
 @pytest.mark.parametrize("text", ["the lid is blue", "we use tabs", "we know the town"])
 def test_what_only_states_something_changes_nothing(text: str) -> None:
-    assert not any(says(text) for says in (tells_change, changes_number, holds_now))
+    assert not any(says(text) for says in (announces_change, changes_number, holds_now))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.text.harms import tells_harm
+from memd.text.harms import states_health_risk
 from memd.text.preference import speaks_of_the_moment
 from memd.text.quotation import is_opinion, is_played, without_dictation
 
@@ -122,5 +122,5 @@ def test_what_is_at_hand_is_of_the_moment_and_a_wish_is_not(moment: str, wish: s
     ],
 )
 def test_what_harms_somebody_is_told_beside_a_question(harm: str, other: str) -> None:
-    assert tells_harm(harm)
-    assert not tells_harm(other)
+    assert states_health_risk(harm)
+    assert not states_health_risk(other)

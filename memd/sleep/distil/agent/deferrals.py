@@ -19,11 +19,11 @@ from memd.sleep.distil.language.open_work import (
     OPEN_CHARS,
     USER_LABEL,
     defers,
-    is_left,
+    describes_no_task,
+    find_deferred_heading,
     is_missing,
-    put_off_heading,
-    puts_off,
-    tells_of_nothing,
+    is_remaining_work,
+    postpones,
 )
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.signs import POINTS
@@ -62,14 +62,14 @@ class OpenPoint(NamedTuple):
     by_user: bool = False
 
 
-def find_put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
+def find_deferrals(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
     """Return what the user postpones, the latest message first.
 
     The last messages count unless files were edited since. Earlier ones count if they postpone
     something beyond the session and no later message takes it up. A point is *by_user* only if the
     user typed it: not if they pasted it, or a program wrote it in their name.
     """
-    put_off: list[OpenPoint] = []
+    deferrals: list[OpenPoint] = []
     asked = [exchange for exchange in reversed(exchanges) if exchange.user]
     parting = 0
     for exchange in asked[:_PARTING]:
@@ -78,9 +78,9 @@ def find_put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         items, lines = _split_message(exchange)
         points = [] if has_edits else items
         points += [cut(text, 2 * OPEN_CHARS) for text in _parting_lines(lines, has_edits=has_edits)]
-        put_off += [_as_point(exchange, text) for text in points]
+        deferrals += [_as_point(exchange, text) for text in points]
         deferred = [point for point, _ in _find_deferred(exchange, lines)]
-        put_off += [point for point in deferred if point.by_user or not has_edits]
+        deferrals += [point for point in deferred if point.by_user or not has_edits]
         if has_edits:
             break
     for at, exchange in enumerate(asked[parting:], parting):
@@ -88,12 +88,12 @@ def find_put_off(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         if any(map(edited_path, around)):
             continue  # the edits may have done it
         _, lines = _split_message(exchange)
-        put_off += [
+        deferrals += [
             point
             for point, is_beyond in _find_deferred(exchange, lines)
             if is_beyond and not _is_taken_up(point.text, asked[:at])
         ]
-    return put_off
+    return deferrals
 
 
 def _split_message(exchange: Exchange) -> tuple[list[str], list[str]]:
@@ -116,10 +116,10 @@ def _parting_lines(lines: Sequence[str], *, has_edits: bool) -> Iterator[str]:
     for line in lines:
         label = USER_LABEL.match(line) if ":" in line else None
         text = line[label.end() :] if label else line
-        is_listed = label and not tells_of_nothing(text) and is_left(text)
+        is_listed = label and not describes_no_task(text) and is_remaining_work(text)
         if _names_nothing(text) or defers(text):
             continue
-        if puts_off(text) or (not has_edits and (is_listed or is_missing(text))):
+        if postpones(text) or (not has_edits and (is_listed or is_missing(text))):
             yield text
 
 
@@ -135,7 +135,7 @@ def _find_deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[O
         before = lines[number - 1] if number else ""
         if deferral.what and not _names_nothing(_without_verb(deferral.what)):
             yield _as_point(exchange, cut(line, 2 * OPEN_CHARS)), deferral.is_beyond
-        elif not deferral.what and is_left(before) and not approves(before):
+        elif not deferral.what and is_remaining_work(before) and not approves(before):
             yield _as_point(exchange, cut(before, 2 * OPEN_CHARS)), deferral.is_beyond
         elif (spoken := _last_spoken(exchange)) and not _ASKS_WHEN.search(spoken):
             yield OpenPoint(spoken), deferral.is_beyond
@@ -180,7 +180,7 @@ def _split_list(text: str) -> tuple[list[str], str]:
     lines = text.splitlines()
     at = 0
     while at < len(lines):
-        begin = put_off_heading(lines[at]) if lines[at + 1 :] else -1
+        begin = find_deferred_heading(lines[at]) if lines[at + 1 :] else -1
         listed = _list_below(lines, at) if begin >= 0 else []
         prose.append(lines[at][:begin] if listed else lines[at])
         items += [item for line in listed if (item := _own_item(line))]

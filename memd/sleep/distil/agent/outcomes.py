@@ -154,15 +154,15 @@ def conclusion(exchange: Exchange, following: str = "") -> str:
     return f"{error}\n{line}" if error else line
 
 
-def came_of(user: str, own: str, ended: str) -> bool:
+def is_outcome_of(user: str, own: str, ended: str) -> bool:
     """Return whether the outcome *ended* belongs to the message *user*, typed in the *own* words.
 
     It does if they ask for something or show an error. An outcome after a mere statement belongs to
     other work, unless it has words of the statement.
 
-    >>> came_of("", "Fix the queue.", "The lock was taken twice.")
+    >>> is_outcome_of("", "Fix the queue.", "The lock was taken twice.")
     True
-    >>> came_of("", "The keys are in the vault, not here.", "The package breaks the build.")
+    >>> is_outcome_of("", "The keys are in the vault, not here.", "The package breaks the build.")
     False
     """
     acts = {judge(sentence).act for sentence in spoken_sentences(own)}

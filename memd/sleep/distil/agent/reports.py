@@ -17,7 +17,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.sleep.distil.agent.calls import edited_path
 from memd.sleep.distil.agent.outcomes import best_sentences, rate_sentences, trust_in_conclusion
-from memd.sleep.distil.compose import OwnExchange, corrects
+from memd.sleep.distil.compose import UserTurn, corrects
 from memd.sleep.distil.exchanges import (
     NOTHING_JUDGED,
     Exchange,
@@ -103,7 +103,7 @@ def reports(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     return list(_distinct(candidates))
 
 
-def listed_rules(exchanges: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
+def listed_rules(exchanges: Sequence[UserTurn]) -> Iterator[NapCandidate]:
     """Yield the rules that the user lists in one message.
 
     Rules are skipped if the user quotes more than half of their text from the agent.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from memd.sleep.distil.agent.deferrals import OpenPoint, find_put_off
+from memd.sleep.distil.agent.deferrals import OpenPoint, find_deferrals
 from memd.sleep.distil.agent.findings import TitleList, find_list, find_lists
 from memd.sleep.distil.agent.outcomes import outcome
 from memd.sleep.distil.answers import cut
@@ -27,9 +27,9 @@ from memd.sleep.distil.language.open_work import (
     TRIES,
     UNDONE,
     closes,
-    is_left,
+    describes_no_task,
     is_open_heading,
-    tells_of_nothing,
+    is_remaining_work,
 )
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption
@@ -85,7 +85,7 @@ def find_unfinished(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         or _open_sentences(text)
     )
     points = {point.text: point for point in map(OpenPoint, left)}
-    put_off = {point.text: point for point in find_put_off(exchanges)}
+    put_off = {point.text: point for point in find_deferrals(exchanges)}
     stop = [OpenPoint("the user stopped the agent")] if stopped else []
     return [*stop, *(put_off | (points | put_off)).values()][:OPEN_MAX]
 
@@ -115,7 +115,7 @@ def _open_titles(text: str) -> list[str]:
     """Return the titles of the last list in *text* whose heading says that they are open."""
     lists = find_lists(_last_section(text), is_open_heading)
     titles = lists[0].titles if lists else ()
-    return [cut(title, OPEN_CHARS) for title in titles if is_left(title)]
+    return [cut(title, OPEN_CHARS) for title in titles if is_remaining_work(title)]
 
 
 def _find_ordered(answered: Sequence[Exchange]) -> list[str]:
@@ -203,7 +203,11 @@ def _open_sentences(text: str) -> list[str]:
             continue  # quoted from a draft, or from somebody else
         label = LABEL.match(line.text)
         words = line.text[label.end() :] if label else line.text
-        if (label or UNDONE.search(words)) and not tells_of_nothing(line.text) and is_left(words):
+        if (
+            (label or UNDONE.search(words))
+            and not describes_no_task(line.text)
+            and is_remaining_work(words)
+        ):
             left.append(cut(words, 2 * OPEN_CHARS))
     return left[:2]
 

@@ -15,7 +15,7 @@ from memd.text.alternations import Phrases
 from memd.text.words import sentences
 
 # What is given up: "cursor" in "scrap the cursor, we do offset pagination after all".
-_UNDONE = r"(?P<undone>[^\W_][\w.+#/-]*(?: [\w.+#/-]+){0,3}?)"
+_UNDONE = r"(?P<replacement>[^\W_][\w.+#/-]*(?: [\w.+#/-]+){0,3}?)"
 _NOTED = r"\W*(?:(?:no|actually|fyi|note|btw|so|also|and|ok(?:ay)?)\b\W+)*"
 _PART = (
     r"(?:\w+ )?(?:file|image|icon|button|colou?r|header|footer|text|label|link|line|title|logo|page"
@@ -60,39 +60,43 @@ _BEGIN_CHARS = 60  # the beginning of a text, where a name is its subject
 _FIRM_END = re.compile(r"\b(?:after all|instead|again)\W*$", re.IGNORECASE)
 
 
-class Undone(NamedTuple):
+class Replacement(NamedTuple):
     """The *name* of what is given up; *is_firm* if the sentence says so unmistakably."""
 
     name: str
     is_firm: bool
 
 
-def find_undone(sentence: str) -> Undone | None:
+def find_replacement(sentence: str) -> Replacement | None:
     """Return what *sentence* gives up for something else, None if it gives up nothing.
 
-    >>> find_undone("So scrap the cursor, we do offset pagination after all")
-    Undone(name='cursor', is_firm=True)
-    >>> find_undone("drop the items table and create it again") is None
+    >>> find_replacement("So scrap the cursor, we do offset pagination after all")
+    Replacement(name='cursor', is_firm=True)
+    >>> find_replacement("drop the items table and create it again") is None
     True
     """
     match = next((match for pattern in _UNDOES if (match := pattern.match(sentence))), None)
-    if match is None or "?" in sentence or POINTS.search(match["undone"]):
+    if match is None or "?" in sentence or POINTS.search(match["replacement"]):
         return None
     parts = match.groupdict()
     is_firm = parts["firm"] or parts.get("we") or _FIRM_END.search(parts.get("clause") or "")
-    return Undone(match["undone"].casefold(), bool(is_firm))
+    return Replacement(match["replacement"].casefold(), bool(is_firm))
 
 
-def gives_up(text: str, earlier: str) -> bool:
+def replaces_name(text: str, earlier: str) -> bool:
     """Return whether *text* gives up what *earlier* begins with or names more than once.
 
-    >>> gives_up("Drop Redis again, use a dict.", "Redis holds the sessions.")
+    >>> replaces_name("Drop Redis again, use a dict.", "Redis holds the sessions.")
     True
     >>> page = "The page is quick in every browser that anybody has tried so far, Redis or not."
-    >>> gives_up("Drop Redis again, use a dict.", page)
+    >>> replaces_name("Drop Redis again, use a dict.", page)
     False
     """
-    names = {undone.name for sentence in sentences(text) if (undone := find_undone(sentence))}
+    names = {
+        replacement.name
+        for sentence in sentences(text)
+        if (replacement := find_replacement(sentence))
+    }
     whole = f" {' '.join(_FOLDED.findall(earlier.casefold()))} " if names else ""
     folded = (f" {' '.join(_FOLDED.findall(name))} " for name in names)
     # Once is enough for a name of several words, which hardly occurs by chance.

@@ -107,11 +107,11 @@ _PUT_OFF = (
     r"|pendentes?|pontos em aberto|(?:wat )?(?:er )?nog (?:moet|openstaat|open)|openstaande punten)"
 )
 _FOR = r"(?:for|für|fuer|pour|para|per|voor)"
-_HEADING_PUT_OFF = (
+_HEADING_DEFERRED = (
     rf"{_LEAD}(?:{_PUT_OFF}(?:[\s,(]+(?:{_FOR} )?{_DAY})?|(?:left )?{_FOR} {_DAY})\W*"
 )
-_HEADS_PUT_OFF = Phrases(_HEADING_PUT_OFF)
-USER_LABEL = Phrases(rf"{_HEADING_PUT_OFF}:\s*(?=\S)")
+_DEFERRED_HEADING = Phrases(_HEADING_DEFERRED)
+USER_LABEL = Phrases(rf"{_HEADING_DEFERRED}:\s*(?=\S)")
 """A label in front of what a user leaves for later: "still to do tomorrow: the icons"."""
 # "We'll test it tomorrow", "morgen müssen wir noch ...", "the docs are still open"
 _LATER = Phrases(
@@ -265,23 +265,25 @@ def is_open_heading(heading: str) -> bool:
     )
 
 
-def put_off_heading(line: str) -> int:
+def find_deferred_heading(line: str) -> int:
     """Return the index in *line* where a heading of put-off work begins, -1 without one.
 
-    >>> put_off_heading("Danke! Still to do next time:"), put_off_heading("Was noch fehlt")
-    (7, 0)
-    >>> put_off_heading("What we did:"), put_off_heading("The next steps are clear")
+    >>> find_deferred_heading("Danke! Still to do next time:")
+    7
+    >>> find_deferred_heading("Was noch fehlt")
+    0
+    >>> find_deferred_heading("What we did:"), find_deferred_heading("The next steps are clear")
     (-1, -1)
     """
     text = line.rstrip()
     begin = max((gap.end() for gap in SENTENCE_GAP.finditer(text)), default=0)
-    return begin if _HEADS_PUT_OFF.fullmatch(text[begin:].lstrip("#*_ ")) else -1
+    return begin if _DEFERRED_HEADING.fullmatch(text[begin:].lstrip("#*_ ")) else -1
 
 
-def puts_off(sentence: str) -> bool:
+def postpones(sentence: str) -> bool:
     """Return whether a user's *sentence* puts something off to another day.
 
-    >>> puts_off("Morgen müssen wir noch testen."), puts_off("We're done, see you tomorrow")
+    >>> postpones("Morgen müssen wir noch testen."), postpones("We're done, see you tomorrow")
     (True, False)
     """
     if sentence.endswith("?") or _ONLY_LATER.search(sentence):
@@ -348,11 +350,15 @@ def closes(message: str) -> bool:
     return not remainder or _CLOSES.fullmatch(remainder) is not None
 
 
-def is_left(title: str) -> bool:
+def is_remaining_work(title: str) -> bool:
     """Return whether *title* describes open work, not finished work or a check at the screen.
 
-    >>> is_left("Sign the release files"), is_left("Refresh the page once"), is_left("1.")
-    (True, False, False)
+    >>> is_remaining_work("Sign the release files")
+    True
+    >>> is_remaining_work("Refresh the page once")
+    False
+    >>> is_remaining_work("1.")
+    False
     """
     if len(title.split()) < _WORDS_MIN or title.endswith(("?", ":", "\uff1a")):
         return False
@@ -361,7 +367,7 @@ def is_left(title: str) -> bool:
     )
 
 
-def tells_of_nothing(sentence: str) -> bool:
+def describes_no_task(sentence: str) -> bool:
     """Return whether *sentence* is a question, narrates the work, or says nothing is left."""
     signs = (_NOTHING, _NARRATES, PRINTED)
     return sentence.endswith("?") or any(sign.search(sentence) for sign in signs)

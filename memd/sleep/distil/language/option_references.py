@@ -87,10 +87,10 @@ def find_ordinal(user: str) -> int | None:
     return _LAST if place == len(_ORDINALS) - 1 else place
 
 
-def only_picks(user: str) -> bool:
+def is_selection(user: str) -> bool:
     """Return whether the message *user* only picks items: "fix 4", "2", "address 3, 8 and 11".
 
-    >>> only_picks("fix 4"), only_picks("fix 4 with a lock"), only_picks("yes")
+    >>> is_selection("fix 4"), is_selection("fix 4 with a lock"), is_selection("yes")
     (True, False, False)
     """
     return _PICKS.match(user) is not None and any(map(str.isdigit, user))

@@ -123,19 +123,19 @@ NO_MORE = (
     r"|nicht mehr|stattdessen|verworfen|finalement|ya no|al final"
 )
 """Phrases that withdraw something, also in a later session: "no longer", "never mind"."""
-TAKES_BACK = Phrases(
+RETRACTS = Phrases(
     rf"\b(?:{NO_MORE}|on second thought|turns out|actually|rather than|yank|statt|sondern|au lieu"
     r"|plutôt|à la place|ne plus|en vez|en lugar)\b|^\W*no\b"
 )
 """A sentence that withdraws an earlier one of the same session."""
 
 
-def asks_leave(proposed: str) -> bool:
+def asks_permission(proposed: str) -> bool:
     """Return whether the agent's text *proposed* only asks for permission to go on.
 
-    >>> asks_leave("All is staged. Would you like me to commit these changes?")
+    >>> asks_permission("All is staged. Would you like me to commit these changes?")
     True
-    >>> asks_leave("Want me to proceed by moving the lock into `store.py`?")
+    >>> asks_permission("Want me to proceed by moving the lock into `store.py`?")
     False
     """
     questions = (spoken_form(s) for s in reversed(split_asked(proposed)) if "?" in s)
@@ -162,13 +162,15 @@ def split_asked(text: str) -> list[str]:
     return parts
 
 
-def before_leave(proposed: str) -> str | None:
+def without_permission_question(proposed: str) -> str | None:
     """Return what the agent said besides asking for permission, None if it did not ask.
 
-    >>> before_leave("The lock is gone. Shall I run the tests?"), before_leave("Shall it stay?")
-    ('The lock is gone.', None)
+    >>> without_permission_question("The lock is gone. Shall I run the tests?")
+    'The lock is gone.'
+    >>> without_permission_question("Shall it stay?") is None
+    True
     """
-    if not asks_leave(proposed):
+    if not asks_permission(proposed):
         return None
     return " ".join(sentence for sentence in sentences(proposed) if "?" not in sentence)
 
@@ -210,10 +212,10 @@ def takes_up(text: str) -> bool:
     return _NUMBERED_STEP.match(text) is not None
 
 
-def beyond_yes(text: str) -> str:
+def text_after_agreement(text: str) -> str:
     """Return what *text* says after words of agreement, "" if nothing.
 
-    >>> beyond_yes("yes please, go for it!"), beyond_yes("yes, with a lock")
+    >>> text_after_agreement("yes please, go for it!"), text_after_agreement("yes, with a lock")
     ('', 'with a lock')
     """
     while agreed := YES.match(text) or _POLITE.match(text):

@@ -148,11 +148,13 @@ _AT_HAND = Phrases(
 )
 
 
-def points_at_hand(spoken: str) -> bool:
+def refers_to_current_work(spoken: str) -> bool:
     """Return whether a sentence points to one of the things at hand.
 
-    >>> points_at_hand("no logging in that loop"), points_at_hand("no logging in this project")
-    (True, False)
+    >>> refers_to_current_work("no logging in that loop")
+    True
+    >>> refers_to_current_work("no logging in this project")
+    False
     """
     return _AT_HAND.search(spoken) is not None
 
@@ -388,10 +390,10 @@ def states_new_habit(plain: str) -> bool:
     return _NOW_DOES.match(plain) is not None
 
 
-def gives_up_plan(plain: str) -> bool:
+def abandons_plan(plain: str) -> bool:
     """Return whether a sentence gives up a plan.
 
-    >>> gives_up_plan("forget selling the piano"), gives_up_plan("forget about that meeting thing")
+    >>> abandons_plan("forget selling the piano"), abandons_plan("forget about that meeting thing")
     (True, False)
     """
     return _GIVES_UP.match(plain) is not None

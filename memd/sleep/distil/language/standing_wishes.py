@@ -17,7 +17,7 @@ from memd.sleep.distil.language.scoped_wishes import (
     is_of_the_moment,
 )
 from memd.sleep.distil.language.signs import FIRST, words
-from memd.sleep.distil.language.work_habits import COMPLAINS, SAID_OF_ONESELF, states_method
+from memd.sleep.distil.language.work_habits import COMPLAINS, SELF_DESCRIPTION, states_method
 from memd.text.alternations import Phrases
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 
@@ -286,7 +286,7 @@ _STANDING = (
     _FIRST_SHOWN,
     _TALK,
     _AGAIN,
-    SAID_OF_ONESELF,
+    SELF_DESCRIPTION,
     ALWAYS_OR_NEVER,
     LASTING,
     _FOREIGN_WISHES,
@@ -322,13 +322,13 @@ def is_standing_wish(spoken: str) -> bool:
     return any(pattern.search(spoken) for pattern in _STANDING)
 
 
-def only_tells_of_oneself(spoken: str) -> bool:
+def only_describes_self(spoken: str) -> bool:
     """Return whether a standing wish matches only as a statement about oneself.
 
-    >>> only_tells_of_oneself("I'm a nurse"), only_tells_of_oneself("I'm a nurse, always ask me")
+    >>> only_describes_self("I'm a nurse"), only_describes_self("I'm a nurse, always ask me")
     (True, False)
     """
-    others = (pattern for pattern in _STANDING if pattern is not SAID_OF_ONESELF)
+    others = (pattern for pattern in _STANDING if pattern is not SELF_DESCRIPTION)
     is_other = has_wish_form(spoken) or states_method(spoken) or asks_for_rule(spoken)
     return not is_other and not any(pattern.search(spoken) for pattern in others)
 

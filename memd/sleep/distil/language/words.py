@@ -171,7 +171,7 @@ class Words(NamedTuple):
     *is_brief*: a program wrote the message for an agent; *paragraphs* has only its opening.
     *is_answer*: a model's answer was pasted; *paragraphs* has the text around it.
     *rules*: lists of rules, by heading.
-    *asked*: sentences that the user asks to remember, and whether firmly (``AskedSentence``).
+    *asked*: sentences that the user asks to remember, and whether firmly (``RememberRequest``).
     """
 
     paragraphs: tuple[str, ...] = ()

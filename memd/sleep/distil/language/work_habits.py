@@ -206,7 +206,7 @@ _ASKED = (
     r"(?:please |then |just |so )*(?:give|keep|avoid|use|no|make(?! (?:it|this|that|them)\b)|don't"
     r"|do not|never|leave|spare)"
 )
-SAID_OF_ONESELF = words(
+SELF_DESCRIPTION = words(
     # Who they are and where they work: "I'm a nurse", "we're on Windows".
     rf"{_OPENS}(?:i'm|i am|we're|we are) (?:an?|the|no|not an?|on an?) (?:\w+[\w.+#]* ){{0,3}}"
     r"(?:user|dev|developer|programmer|engineer|designer|beginner|newbie|novice|expert|writer|scientist"

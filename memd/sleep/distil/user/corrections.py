@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import CORRECTED_PART, user_part
-from memd.sleep.distil.compose import OwnExchange
+from memd.sleep.distil.compose import UserTurn
 from memd.sleep.distil.exchanges import USERS_KINDS, NapCandidate, NapKind
 from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS
@@ -67,7 +67,7 @@ _VALUES: dict[str, re.Pattern[str] | Phrases] = {
 
 
 def with_corrections(
-    turns: Sequence[OwnExchange], candidates: Sequence[NapCandidate]
+    turns: Sequence[UserTurn], candidates: Sequence[NapCandidate]
 ) -> list[NapCandidate]:
     """Return *candidates*, with each corrected statement merged with its correction.
 
@@ -167,7 +167,7 @@ def _subject(correction: str) -> frozenset[str]:
     return content_stems(" ".join(word for word in words if word not in _SAYS_NOTHING))
 
 
-def _corrections(turn: OwnExchange) -> Iterator[str]:
+def _corrections(turn: UserTurn) -> Iterator[str]:
     """Yield the sentences of *turn* that may be corrections: short statements with a sign."""
     for paragraph in turn.fresh.paragraphs:
         for sentence in [paragraph] if len(paragraph) <= _CHARS_MAX else sentences(paragraph):

@@ -162,7 +162,7 @@ _STATES = Phrases(
 _WORDS_MIN = 2  # in a statement
 
 
-class AskedSentence(NamedTuple):
+class RememberRequest(NamedTuple):
     """A sentence without the words that ask to remember it; "" for one that only asks.
 
     *is_kept* says that the user asks to remember it. *is_firm* is False for "fyi" and the like.
@@ -173,35 +173,37 @@ class AskedSentence(NamedTuple):
     is_firm: bool = True
 
 
-def find_asked(
+def find_remember_requests(
     texts: Sequence[str], can_store: Callable[[str], bool] = bool
-) -> list[AskedSentence]:
+) -> list[RememberRequest]:
     """Return the sentences *texts* of one message, marking those that the user asks to remember.
 
     A sentence that only asks ("Remember that.") refers to the sentence before it. As the first
     sentence it refers to the next one, and to all that follow if it ends with a colon.
     *can_store* says which sentences make sense as a memory.
 
-    >>> [asked.text for asked in find_asked(["I had soup.", "The rent is 950, dont forget!"])]
+    >>> requests = find_remember_requests(["I had soup.", "The rent is 950, dont forget!"])
+    >>> [request.text for request in requests]
     ['I had soup.', 'The rent is 950']
-    >>> [asked.is_kept for asked in find_asked(["It rains.", "The rent is 950.", "Remember that."])]
+    >>> requests = find_remember_requests(["It rains.", "The rent is 950.", "Remember that."])
+    >>> [request.is_kept for request in requests]
     [False, True, False]
     """
-    asked: list[AskedSentence] = []
+    asked: list[RememberRequest] = []
     pending = 0  # how many of the next statements an earlier sentence asks to remember
     for text in texts:
         request = statement_of(text)
         last = asked[-1].text if asked else ""
         if request is None:
             is_kept = pending > 0 and is_statement(text) and can_store(text)
-            asked.append(AskedSentence(text, is_kept))
+            asked.append(RememberRequest(text, is_kept))
             pending -= pending > 0
         elif request.text:
-            asked.append(request if can_store(request.text) else AskedSentence(text))
+            asked.append(request if can_store(request.text) else RememberRequest(text))
         elif last and is_statement(last) and can_store(last):
-            asked[-1:] = [AskedSentence(last, is_kept=True), AskedSentence("")]
+            asked[-1:] = [RememberRequest(last, is_kept=True), RememberRequest("")]
         else:
-            asked.append(AskedSentence(text))
+            asked.append(RememberRequest(text))
             pending = len(texts) if text.rstrip().endswith(":") else int(not last)
     return asked
 
@@ -215,7 +217,7 @@ def only_asks(sentence: str) -> bool:
     return _ONLY.match(fold(sentence)) is not None
 
 
-def statement_of(sentence: str) -> AskedSentence | None:
+def statement_of(sentence: str) -> RememberRequest | None:
     """Return the statement that *sentence* asks to remember.
 
     None if it asks nothing; with text "" if it asks without a statement.
@@ -227,7 +229,7 @@ def statement_of(sentence: str) -> AskedSentence | None:
     """
     folded = fold(sentence)
     if _ONLY.match(folded):
-        return AskedSentence("")
+        return RememberRequest("")
     start, is_firm = _front(folded)
     end = len(sentence)
     body = folded[start:]
@@ -243,7 +245,7 @@ def statement_of(sentence: str) -> AskedSentence | None:
     # A polite question ends with a mark that is not part of the statement.
     ends = " ,;-\u2013\u2014(" + "?" * (_POLITE_QUESTION.match(folded) is not None)
     statement = statement.strip(ends)
-    return AskedSentence(statement, True, is_firm) if is_statement(statement) else None
+    return RememberRequest(statement, True, is_firm) if is_statement(statement) else None
 
 
 def _front(folded: str) -> tuple[int, bool]:

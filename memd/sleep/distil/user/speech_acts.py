@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memd.extract.acknowledgements import acknowledges
-from memd.sleep.distil.environment.replacements import find_undone
+from memd.sleep.distil.environment.replacements import find_replacement
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.current_moment import (
     NAMED,
@@ -23,7 +23,7 @@ from memd.sleep.distil.language.current_moment import (
 )
 from memd.sleep.distil.language.prose import READ_MAX
 from memd.sleep.distil.language.scoped_wishes import (
-    gives_up_plan,
+    abandons_plan,
     is_of_the_moment,
     reports_repeated_event,
     states_decision,
@@ -288,7 +288,7 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     if foreign:
         plain, wish = with_umlauts(plain), with_umlauts(wish)
     is_report = shows_error(plain) or reports_repeated_event(plain)
-    is_stated = (count >= FLOOR_WORDS or gives_up_plan(plain)) and not is_report
+    is_stated = (count >= FLOOR_WORDS or abandons_plan(plain)) and not is_report
     if is_stated and _is_wish(wish, is_question=is_question, foreign=foreign):
         return Judgement(Act.PREFERENCE, STANDING)
     if (
@@ -327,9 +327,9 @@ def _judge_explicit(text: str, plain: str, *, foreign: bool) -> Judgement | None
     """Return the judgement of an explicit or foreign statement, None if no pattern matches."""
     if states_new_habit(plain):
         return Judgement(Act.ENVIRONMENT, STANDING)
-    if (states_decision(plain) or gives_up_plan(plain)) and not _TAG.search(plain):
+    if (states_decision(plain) or abandons_plan(plain)) and not _TAG.search(plain):
         return Judgement(Act.DECISION, STANDING)
-    if undone := find_undone(text):
+    if undone := find_replacement(text):
         return Judgement(Act.DECISION, STANDING if undone.is_firm else _UNDONE)
     if _TAG.search(plain):
         return None

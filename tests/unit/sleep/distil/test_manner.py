@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.distilled import without_digest
 
-from memd.sleep.distil.language.replies import asks_leave, takes_up
+from memd.sleep.distil.language.replies import asks_permission, takes_up
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.language.work_habits import states_method
 from memd.sleep.distil.user.speech_acts import WORTH, Act, judge
@@ -179,6 +179,6 @@ def test_a_numbered_step_is_taken_up_and_not_picked() -> None:
 
 
 def test_help_to_find_something_is_a_step() -> None:
-    assert asks_leave("Would you like me to help you locate the bundle?")
-    assert asks_leave("Shall I proceed with it before closing the list?")
-    assert not asks_leave("Shall I proceed with it by closing the list?")
+    assert asks_permission("Would you like me to help you locate the bundle?")
+    assert asks_permission("Shall I proceed with it before closing the list?")
+    assert not asks_permission("Shall I proceed with it by closing the list?")

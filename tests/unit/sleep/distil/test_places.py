@@ -6,7 +6,7 @@ import pytest
 
 from memd.sleep.distil.distil import ReadSession, distil
 from memd.sleep.distil.environment.places import find_place, moves
-from memd.sleep.nap.retractions import find_moved, find_taken_back, takes_back
+from memd.sleep.nap.retractions import find_moved, find_retracted, may_retract
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_what_is_elsewhere_or_replaced_is_kept_and_takes_back(earlier: str, late
     kept = [each.text for each in distil(ReadSession.of(messages)) if later in each.text]
     assert len(kept) == 1
     known = [(1, earlier), (2, "The tests run against Postgres 16.")]
-    assert takes_back(kept[0])
-    assert {*find_moved(kept[0], known), *find_taken_back(kept[0], known)} == {1}
+    assert may_retract(kept[0])
+    assert {*find_moved(kept[0], known), *find_retracted(kept[0], known)} == {1}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.retractions import find_denied, find_taken_back, takes_back
+from memd.sleep.nap.retractions import find_denied, find_retracted, may_retract
 
 MAIL = "Send all mail through Mailgun."
 
@@ -20,7 +20,7 @@ MAIL = "Send all mail through Mailgun."
 )
 def test_one_sentence_takes_back_what_it_is_about(later: str) -> None:
     earlier = [(1, MAIL), (2, "Keep the shop in German."), (3, f"User: {MAIL}\nOutcome: Set up.")]
-    assert find_taken_back(later, earlier) == [1, 3]
+    assert find_retracted(later, earlier) == [1, 3]
 
 
 ASKS = "nice. never commit without asking me first, I like to look at the diff"
@@ -39,8 +39,8 @@ def test_what_is_to_be_stopped_takes_back_the_rule_that_wants_it(
     later: str, keys: list[int]
 ) -> None:
     others = [(2, "run ruff before you ask me for a commit"), (3, "Ask before you commit to main.")]
-    assert takes_back(later)
-    assert find_taken_back(later, [(1, ASKS), *others]) == keys
+    assert may_retract(later)
+    assert find_retracted(later, [(1, ASKS), *others]) == keys
 
 
 REDIS = "Use Redis for the cache of the prices."
@@ -57,14 +57,14 @@ REDIS = "Use Redis for the cache of the prices."
 )
 def test_what_is_given_up_for_another_is_taken_back_by_its_name(later: str) -> None:
     earlier = [(1, REDIS), (2, "Redis is fast."), (3, "The cache of the prices is in a table.")]
-    assert find_taken_back(later, earlier) == [1]
+    assert find_retracted(later, earlier) == [1]
 
 
 @pytest.mark.parametrize(
     "later", ["Drop the cache of the prices and create it again.", "Redis for the cache is fine."]
 )
 def test_what_is_dropped_for_nothing_else_takes_nothing_back(later: str) -> None:
-    assert find_taken_back(later, [(1, REDIS)]) == []
+    assert find_retracted(later, [(1, REDIS)]) == []
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_what_is_dropped_for_nothing_else_takes_nothing_back(later: str) -> None
     ],
 )
 def test_other_sentences_and_long_ones_take_nothing_back(later: str) -> None:
-    assert find_taken_back(later, [(1, MAIL)]) == []
+    assert find_retracted(later, [(1, MAIL)]) == []
 
 
 def test_a_review_with_the_rules_of_another_takes_back_none_of_them() -> None:
     rules = "clear names; idiomatic code; readable rather than clever; why comments instead of how"
     one = f"/code-review pays attention to: {rules}"
-    assert find_taken_back(f"/pr-review pays attention to: {rules}", [(1, one)]) == []
+    assert find_retracted(f"/pr-review pays attention to: {rules}", [(1, one)]) == []
 
 
 def denied(statement: str, user: str, memory: str) -> bool:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.nap.value_updates import find_set_before, find_updated, says_update, sets_anew
+from memd.sleep.nap.value_updates import (
+    announces_update,
+    find_old_values,
+    find_replaced_values,
+    sets_new_value,
+)
 
 
 def _replaces(new: str, old: str) -> bool:
-    return says_update(new) and find_updated(new, [(1, old)]) == [1]
+    return announces_update(new) and find_replaced_values(new, [(1, old)]) == [1]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +108,8 @@ TIMEOUT = "In answer to: The gateway's timeout is 30 seconds."
 def test_a_value_that_is_set_anew_takes_the_place_of_the_one_told_beside_it(
     new: str, old: str
 ) -> None:
-    assert sets_anew(new)
-    assert find_set_before(new, [(1, old)]) == [1]
+    assert sets_new_value(new)
+    assert find_old_values(new, [(1, old)]) == [1]
 
 
 @pytest.mark.parametrize(
@@ -131,4 +136,4 @@ def test_a_value_that_is_set_anew_takes_the_place_of_the_one_told_beside_it(
     ],
 )
 def test_a_value_of_another_thing_or_make_stays(new: str, old: str) -> None:
-    assert find_set_before(new, [(1, old)]) == []
+    assert find_old_values(new, [(1, old)]) == []

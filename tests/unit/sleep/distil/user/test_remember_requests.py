@@ -6,8 +6,8 @@ import pytest
 from support.effort import effort
 
 from memd.sleep.distil.user.remember_requests import (
-    AskedSentence,
-    find_asked,
+    RememberRequest,
+    find_remember_requests,
     only_asks,
     statement_of,
 )
@@ -39,7 +39,7 @@ RENT = "the rent of the flat is 950 pounds"
 )
 def test_what_is_asked_for_is_told_without_the_words_that_ask(asked: str) -> None:
     [*_, (text, is_kept, is_firm)] = [
-        each for each in find_asked(asked.format(RENT).split(". ")) if each.text
+        each for each in find_remember_requests(asked.format(RENT).split(". ")) if each.text
     ]
     assert (text.rstrip("?"), is_kept, is_firm) == (RENT, True, True)
 
@@ -62,12 +62,12 @@ def test_what_is_asked_for_is_told_without_the_words_that_ask(asked: str) -> Non
     ],
 )
 def test_other_languages_ask_too(asked: str, statement: str) -> None:
-    assert statement_of(asked) == AskedSentence(statement, is_kept=True)
+    assert statement_of(asked) == RememberRequest(statement, is_kept=True)
 
 
 @pytest.mark.parametrize("asked", ["fyi {}", "just so you know, {}", "note that {}", "{}, fyi"])
 def test_what_is_mentioned_is_not_asked_firmly(asked: str) -> None:
-    assert statement_of(asked.format(RENT)) == AskedSentence(RENT, is_kept=True, is_firm=False)
+    assert statement_of(asked.format(RENT)) == RememberRequest(RENT, is_kept=True, is_firm=False)
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,19 @@ def test_that_something_was_said_is_no_statement(text: str) -> None:
     ],
 )
 def test_what_somebody_did_is_a_statement(statement: str) -> None:
-    assert statement_of(f"remember {statement}") == AskedSentence(statement, is_kept=True)
+    assert statement_of(f"remember {statement}") == RememberRequest(statement, is_kept=True)
 
 
 def test_what_only_asks_is_about_the_sentence_beside_it() -> None:
-    before = find_asked(["How are you?", RENT, "Please remember that."])
+    before = find_remember_requests(["How are you?", RENT, "Please remember that."])
     assert [each.text for each in before if each.is_kept] == [RENT]
-    behind = find_asked(["Remember this:", RENT, "our dentist is Dr Wong", "what do you think?"])
+    behind = find_remember_requests(
+        ["Remember this:", RENT, "our dentist is Dr Wong", "what do you think?"]
+    )
     assert [each.text for each in behind if each.is_kept] == [RENT, "our dentist is Dr Wong"]
-    assert [each.is_kept for each in find_asked(["Remember this.", RENT, "It rains."])] == [
+    assert [
+        each.is_kept for each in find_remember_requests(["Remember this.", RENT, "It rains."])
+    ] == [
         False,
         True,
         False,
@@ -125,7 +129,7 @@ def test_what_only_asks_is_about_the_sentence_beside_it() -> None:
 
 def test_what_cannot_be_told_later_stays_as_it_is() -> None:
     text = f"remember: {RENT}"
-    assert find_asked([text], lambda _: False) == [AskedSentence(text)]
+    assert find_remember_requests([text], lambda _: False) == [RememberRequest(text)]
 
 
 @pytest.mark.parametrize("run", [" ", ",", "\n", ". ", " -"])
